@@ -91,7 +91,7 @@ void Banner::arrange() {
 
 void Banner::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
-  // A style sheet changes the palette too: arranging must not arrange again.
+  // Setting a style sheet changes the palette, too; do not arrange recursively.
   if (event->type() != QEvent::PaletteChange || !isVisible() || m_arranging) return;
   arrange();
 }

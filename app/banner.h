@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip above the views: an error (what, why, what to do) or a line of the tour. Never modal, stays
-// until it is dismissed or replaced. Owned by the main window. GUI thread.
+// A strip above the views: an error (what, why, remedy) or a line of the tour. Never modal; stays until it is dismissed
+// or replaced. Owned by the main window. GUI thread.
 #pragma once
 #include <QFrame>
 #include <functional>
@@ -17,7 +17,7 @@ class Banner : public QFrame {
  public:
   explicit Banner(QWidget* parent);
   void showError(const Error& error);
-  /// A line of the tour with Next and End; `next` runs once, on Next. Without `next` nobody is asked.
+  /// Shows a line of the tour with Next and End; `next` runs once, on Next. Without `next` there are no buttons.
   void showCaption(const QString& text, std::function<void()> next);
   QString text() const;
 

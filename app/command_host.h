@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What commands may do to the program: implemented by the main window, by hand in tests. GUI thread.
+// What commands can do to the program. Implemented by the main window, and by hand in tests. GUI thread.
 #pragma once
 #include "app/live_context.h"
 #include "app/script/ports.h"
 
 namespace kvlab {
 
-/// A path to ask for. Without a display nobody can answer, and asking is an error.
+/// Asks for a path. Without a display this is an error.
 struct PathQuestion {
   QString title;
   QString filter;  // "kvlab captures (*.kvcap)"; empty for a folder
   bool save = false;
-  QString suffix = {};  // added to a name without one
+  QString suffix = {};  // added to names without a suffix
   QString argument = "path";
 };
 
@@ -27,13 +27,14 @@ class CommandHost : public WindowPort {
   virtual void showNewSession() = 0;
   virtual void showCommandHelp() = 0;
   virtual void showAbout() = 0;
-  /// A page of the manual; empty = that of the view that has the keyboard, else the first. Code unknown_page.
+  /// Opens a page of the manual; empty = the page of the view with the keyboard, else the first page. Errors:
+  /// unknown_page.
   virtual Status showManual(const QString& page) = 0;
   virtual Status runScriptFile(const QString& path) = 0;
   virtual void stopScript() = 0;
   virtual bool scriptRunning() const = 0;
   virtual Status copySelection() = 0;
-  /// Gives the keyboard to the prompt line.
+  /// Gives the keyboard to the prompt field.
   virtual Status typePrompt() = 0;
   virtual void quit() = 0;
 };

@@ -102,7 +102,7 @@ Result<json> buildManifest(const SessionOptions& options) {
   return error;
 }
 
-/// The subcommands' own options; each also takes the session options.
+/// Adds the subcommands' own options; each subcommand also takes the session options.
 void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   app.require_subcommand(0, 1);
   const auto verb = [&](const std::string& name, const std::string& help) {
@@ -146,7 +146,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   list->add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it");
 }
 
-/// CLI11 wants the arguments from the last to the first.
+/// CLI11 takes the arguments in reverse order.
 Result<CommandLine> parse(CLI::App& app, CommandLine& line, std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());
   try {

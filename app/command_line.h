@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the user asked for on the command line. Values; parsed once by main.
+// The parsed command line. Values; made once by main.
 #pragma once
 #include <QString>
 #include <QStringList>
@@ -38,7 +38,7 @@ struct CommandLine {
 
 /// Error codes: usage (exit 2), or unreadable_file and bad_manifest of --manifest FILE (exit 3).
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments);
-/// A manifest file, checked. Error codes: unreadable_file, bad_manifest.
+/// Reads and checks a manifest file. Error codes: unreadable_file, bad_manifest.
 Result<nlohmann::json> readManifest(const std::string& path);
 /// "kvlab: error: <what>: <why>; <what to do>"
 std::string errorLine(const Error& error);
@@ -46,7 +46,7 @@ Exit exitFor(const Error& error);
 
 /// "h2o:budget=64,sink=4" -> {"name":"h2o","budget":64,"sink":4}. Error: usage.
 Result<nlohmann::json> parseNamed(const std::string& text, const std::string& option);
-/// "sampling.top_k=40" into the manifest: the value as JSON where it is JSON, else as text.
+/// Sets a manifest key from "sampling.top_k=40". The value is JSON if it parses as JSON, else text.
 Status setKey(nlohmann::json& manifest, const std::string& assignment);
 
 }  // namespace kvlab

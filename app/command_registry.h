@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything a person or a script can ask the program to do, as one list: menus, tool bar, palette,
-// shortcuts, view.command(), `kvlab list commands` and the tests all read these entries.
-// Plain values; the functions run on the GUI thread.
+// All commands of the program, as one list: menus, tool bar, palette, shortcuts, view.command(), `kvlab list commands`
+// and the tests use these entries. Plain values; the functions run on the GUI thread.
 #pragma once
 #include <QString>
 #include <QStringList>
@@ -27,12 +26,12 @@ struct Command {
   QString icon = {};      // name in resources/icons; tool bar entry if not empty
   std::vector<CommandArgument> args = {};
   std::function<Status(CommandHost&, const nlohmann::json& args)> run = {};
-  /// Why it cannot run now, for people; empty = it can. Null = always.
+  /// The reason why the command cannot run now; empty = it can. Null = always.
   std::function<QString(const CommandHost&)> blocked = {};
   bool startsGroup = false;  // a separator before it in its menu
 };
 
-/// What few commands have.
+/// Optional properties of a command.
 struct CommandMore {
   QStringList keys = {};
   QString icon = {};
@@ -40,7 +39,7 @@ struct CommandMore {
   bool startsGroup = false;
 };
 
-/// One command more: `head` has its id, title, menu and help.
+/// Adds a command: `head` has its id, title, menu and help.
 void add(std::vector<Command>& list, Command head, std::function<Status(CommandHost&, const nlohmann::json& args)> run,
          std::function<QString(const CommandHost&)> blocked = {}, CommandMore more = {});
 
@@ -50,8 +49,8 @@ class CommandRegistry {
 
   const std::vector<Command>& all() const { return m_commands; }
   const Command* find(const QString& id) const;
-  /// Checks the arguments and that the command is not blocked, then runs it. Codes: unknown_command,
-  /// bad_argument, blocked, or the command's own.
+  /// Checks the arguments and that the command is not blocked, then runs it. Error codes: unknown_command,
+  /// bad_argument, blocked, and the command's own.
   Status run(CommandHost& host, const QString& id, const nlohmann::json& args) const;
 
  private:
@@ -65,7 +64,7 @@ struct ViewName {
 
 /// All views of the registry.
 std::vector<ViewName> viewNames();
-/// The program's commands, with one `show_ID` per view.
+/// The program's commands, including one `show_ID` per view.
 std::vector<Command> builtinCommands(const std::vector<ViewName>& views);
 nlohmann::json toJson(const Command& command);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// When commands can run, said in words: empty = now; and what several of them check. GUI thread.
+// Reasons why commands cannot run, as texts (empty = they can), and checks that several commands share. GUI thread.
 #pragma once
 #include "app/command_host.h"
 
@@ -12,7 +12,7 @@ inline QString needsIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return host.context().busy() ? QString("the engine is working; stop it or wait") : QString();
 }
-/// Lanes go forward only, all together.
+/// Lanes can only go forward, all together.
 inline QString needsAlone(const CommandHost& host) {
   const SnapshotPtr snapshot = host.context().snapshot();
   return snapshot && snapshot->lanes ? QString("lanes run in lockstep; Close Lanes first") : QString();
@@ -50,17 +50,17 @@ inline QString needsRedo(const CommandHost& host) {
   return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
 }
 
-/// A value as a script writes it.
+/// A value in script syntax.
 inline QString scriptText(const nlohmann::json& value) { return QString::fromStdString(value.dump()); }
 
-/// Says the script line and has the engine run the verb that it stands for.
+/// Emits the script line and runs its verb.
 inline Status submitSaid(CommandHost& host, const QString& line, const char* verb,
                          const nlohmann::json& args = nlohmann::json::object()) {
   emit host.context().scripted(line);
   host.context().submit(verb, args);
   return ok();
 }
-/// A command that is a verb without arguments.
+/// A command that runs a verb without arguments.
 inline auto plainVerb(const char* verb) {
   return
       [verb](CommandHost& host, const nlohmann::json&) { return submitSaid(host, QString("s.%1()").arg(verb), verb); };
@@ -71,12 +71,12 @@ inline Error badArgument(const std::string& what, const std::string& why, const 
   return {"bad_argument", what, why, remedy, {}, field, value};
 }
 
-/// True for one of `count` places, as a script counts them.
+/// True for an index below `count`.
 inline bool isPlace(double number, int count) {
   return number >= 0 && number < count && number == static_cast<int>(number);
 }
 
-/// Checks a layer that was given; a verb would, too, but not before a menu has closed.
+/// Checks a given layer now; the verb would report the error only after the menu has closed.
 inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, const std::string& what) {
   if (!args.contains("layer")) return ok();
   const int layers = host.context().snapshot()->info->cacheLayers.layers;
@@ -85,7 +85,7 @@ inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, co
                      "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", "layer", args["layer"]);
 }
 
-/// A verb about a layer, or about all of them; `keys` of its arguments in the order of the script's call.
+/// Runs a verb for one layer or all layers; `keys`: argument names in the order of the script call.
 inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::json& args,
                         std::initializer_list<const char*> keys, const std::string& refused) {
   if (Status known = checkLayer(host, args, refused); !known) return known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands that change the context: prompting, applying, undo, nodes of a wLOD tree.
+// Commands that change the context: prompt, inject, apply, undo, and edits of the wLOD tree.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 
@@ -14,7 +14,7 @@ Status prompt(CommandHost& host, const Json& args) {
   return submitSaid(host, QString("s.prompt(%1)").arg(scriptText(text)), "prompt", {{"text", text}});
 }
 
-/// At once is one verb: what a tick takes between two verbs would be gone for the second one.
+/// With `now` one verb does both: between two verbs another tick could take the actions.
 Status inject(CommandHost& host, const Json& args) {
   const Json& actions = args["actions"];
   const bool now = args.value("now", false);
@@ -24,7 +24,7 @@ Status inject(CommandHost& host, const Json& args) {
   return submitSaid(host, line.arg(scriptText(actions)), "inject", request);
 }
 
-/// One node of the wLOD tree in the place of its children, or the other way round.
+/// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
   const Json node = static_cast<std::int64_t>(args["node"].get<double>());
   return submitSaid(host, QString("s.%1(%2, {now: true})").arg(verb, scriptText(node)), verb,
@@ -57,14 +57,14 @@ void addEditCommands(std::vector<Command>& list) {
   add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),
       needsPending);
   const CommandArgument node{"node", "number", "number of the node in the tree", true};
-  add(list, {"wlod_expand", "Expand Node", "", "Put the children of a node of the wLOD tree in its place, at once."},
+  add(list, {"wlod_expand", "Expand Node", "", "Replace a node of the wLOD tree by its children, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "expand"); }, needsTree, {.args = {node}});
   add(list,
-      {"wlod_collapse", "Collapse Node", "", "Put a node of the wLOD tree in the place of its children, at once."},
+      {"wlod_collapse", "Collapse Node", "", "Replace the children of a node of the wLOD tree by the node, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "collapse"); }, needsTree,
       {.args = {node}});
-  add(list, {"wlod_refocus", "Refocus", "", "Let the focus allocator decide now what to expand and what to collapse."},
-      plainVerb("refocus"), needsTree);
+  add(list, {"wlod_refocus", "Refocus", "", "Run a round of the focus allocator now."}, plainVerb("refocus"),
+      needsTree);
 }
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about lanes: the shown session with others beside it, in lockstep, and back.
+// Commands that open lanes next to the shown session, and close them.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "core/api/lanes_view.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Without changes goes to where they are written.
+/// Opens lanes. Without `changes` shows the view where changes are written.
 Status open(CommandHost& host, const Json& args) {
   if (args.contains("changes")) {
     Json request{{"lanes", args["changes"]}};
@@ -33,7 +33,7 @@ Status close(CommandHost& host, const Json& args) {
 
 QString needsLanes(const CommandHost& host) {
   if (const QString why = needsIdle(host); !why.isEmpty()) return why;
-  return host.context().snapshot()->lanes ? QString() : QString("no lanes are open; Open Lanes does");
+  return host.context().snapshot()->lanes ? QString() : QString("no lanes are open; use Open Lanes first");
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ QString needsLanes(const CommandHost& host) {
 void addLanesCommands(std::vector<Command>& list) {
   add(list,
       {"lanes_open", "Open Lanes…", "Run",
-       "Run the session beside others that differ from it by keys of the manifest, in lockstep on the same tokens."},
+       "Run the session in lockstep with lanes that differ from it by keys of the manifest."},
       open, needsIdleAlone,
       {.args = {{"changes", "array",
                  "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
@@ -49,8 +49,8 @@ void addLanesCommands(std::vector<Command>& list) {
                 {"needles", "array", "places of tokens whose survival is reported"}}});
   add(list,
       {"lanes_close", "Close Lanes", "Run",
-       "Go on with one lane as the session: the reference unless a lane is given."},
-      close, needsLanes, {.args = {{"lane", "number", "the lane to go on with; 0 is the reference"}}});
+       "Close the lanes and keep one of them as the session: the given lane, else the reference."},
+      close, needsLanes, {.args = {{"lane", "number", "the lane to keep; 0 is the reference"}}});
 }
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about which rows layers keep.
+// Commands that set eviction policies and measure lifespans.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 constexpr auto kRefused = "the policy was refused";
 
-/// Checks what a verb would check, too, but not before a menu has closed.
+/// Checks the layer now; the verb would report the error only after the menu has closed.
 Status policySet(CommandHost& host, const Json& args) {
   const auto spec = PolicySpec::fromJson(args["policy"]);
   if (checkLayer(host, args, kRefused) && !spec) return spec.error();
@@ -36,13 +36,13 @@ QString needsGates(const CommandHost& host) {
 void addPolicyCommands(std::vector<Command>& list) {
   add(list,
       {"policy_set", "Set Eviction Policy", "",
-       "Evict rows of a layer, or of all, by another policy from the next tick on."},
+       "Use another eviction policy in a layer, or in all layers, from the next tick on."},
       policySet, needsIdle,
       {.args = {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
                 {"layer", "number", "the layer; all of them unless given"}}});
   add(list,
       {"lifespans_measure", "Measure Lifespans", "Run",
-       "See how long each row is used when nothing is evicted, beside what gates predicted."},
+       "Measure how long rows are used without eviction, and compare with what gates predicted."},
       plainVerb("measureLifespans"), needsGates);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands that make the engine work: stepping, running, breakpoints, checking, measuring, repairing.
+// Commands that run the engine: step, run, breakpoints, checks, measurements, rebuild.
 #include <algorithm>
 
 #include "app/command_registry.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Reports of failed ticks come back as values; the window shows them like errors.
+/// A failed tick comes back as a report; the window shows it like an error.
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json count = args.value("n", Json(1));
@@ -61,7 +61,7 @@ Status opEvents(CommandHost& host, const Json& args) {
   return submitSaid(host, on ? "s.opEvents()" : "s.opEvents(false)", "opEvents", {{"on", on}});
 }
 
-/// The view shows what was measured; with the figures of every row, so that the view can draw them.
+/// Measures with the figures of every row, which the view draws.
 Status measureQuantisation(CommandHost& host, const Json&) {
   if (!host.context().asked()) (void)host.showView("quant");
   return submitSaid(host, "s.quantisation({rows: true})", "quantisation", {{"rows", true}, {"packed", true}});
@@ -83,12 +83,12 @@ Status addBreak(CommandHost& host, const Json& args) {
   return submitSaid(host, breakLine(args["condition"]), "break", {{"condition", args["condition"]}});
 }
 
-/// The engine can only add conditions and forget them all; the last of these verbs answers for the command.
+/// The engine can only add a condition or remove all. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
   const Json& conditions = args["conditions"];
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
-    return badArgument("the breakpoints stay as they are", "a condition is not a text", "give texts: [\"kl > 0.05\"]",
-                       "conditions", conditions);
+    return badArgument("the breakpoints stay as they are", "a condition is not a string",
+                       "give strings: [\"kl > 0.05\"]", "conditions", conditions);
   if (conditions.empty()) return plainVerb("clearBreaks")(host, Json::object());
   LiveContext& context = host.context();
   const auto failed = [&context](const Result<Json>& reply) {
@@ -111,11 +111,11 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"F10"}, .icon = "step", .args = {{"n", "number", "ticks to run, 1 unless given"}}});
   add(list,
       {"step_into", "Step Into", "Run",
-       "Apply the pending action that stands highest, alone; a tick where none is pending."},
+       "Apply only the pending action with the highest position; without one, run a tick."},
       plainVerb("stepAction"), needsReadyAlone, {.keys = {"F11"}, .icon = "step_into"});
-  add(list, {"step_out", "Step Out", "Run", "Apply the pending actions that are left, without generating."},
-      plainVerb("apply"), needsPending, {.keys = {"Shift+F11"}});
-  add(list, {"step_back", "Step Back", "Run", "Go to the tick before; the future stays as a branch."}, stepBack,
+  add(list, {"step_out", "Step Out", "Run", "Apply all pending actions without generating."}, plainVerb("apply"),
+      needsPending, {.keys = {"Shift+F11"}});
+  add(list, {"step_back", "Step Back", "Run", "Go to the previous tick; the future stays as a branch."}, stepBack,
       needsPast, {.keys = {"Shift+F10"}, .icon = "step_back"});
   add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyIdle,
       {.keys = {"F5"},
@@ -130,7 +130,7 @@ void addRunCommands(std::vector<Command>& list) {
       plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift"});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
-       "Compute every row anew and compare it with what its storage type holds."},
+       "Compute every row again and compare it with the stored row."},
       measureQuantisation, needsRows);
   add(list,
       {"op_events", "Record Ops", "Run",

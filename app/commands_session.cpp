@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about sessions and their files: open, save, scripts, quit.
+// Commands for sessions and files: open, save, scripts, sweeps, quit.
 #include "app/command_line.h"
 #include "app/command_registry.h"
 #include "app/command_rules.h"
@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 using PathAction = std::function<Status(CommandHost&, const QString& path)>;
 
-/// With a path in the arguments acts at once, otherwise asks for one.
+/// Uses the path in the arguments, else asks for one.
 Status withPath(CommandHost& host, const Json& args, const PathQuestion& question, PathAction action) {
   if (args.contains("path")) return action(host, QString::fromStdString(args["path"]));
   return host.askPath(question, [&host, action](const QString& path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about how rows are stored: layout, formats, compaction.
+// Commands that change how rows are stored: layout, formats, compaction.
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 const CommandArgument kLayer{"layer", "number", "the layer; all of them unless given"};
 
-constexpr auto kStays = "the rows were not stored anew";
+constexpr auto kStays = "the storage was not changed";
 
 Status layout(CommandHost& host, const Json& args) {
   return layerVerb(host, "setLayout", args, {"layout", "layer"}, kStays);
@@ -27,7 +27,7 @@ Status compact(CommandHost& host, const Json& args) {
   const auto rows = static_cast<std::int64_t>(args.value("rows", 64.0));
   if (rows < 1)
     return badArgument("the pages were not compacted", "a step of " + std::to_string(rows) + " rows moves nothing",
-                       "name a number from 1 on", "rows", rows);
+                       "give a number of at least 1", "rows", rows);
   emit host.context().scripted(QString("while (!s.compact(%1).done);").arg(rows));
   (new CompactJob(host.context(), rows))->start();
   return ok();
@@ -54,7 +54,7 @@ void addStorageCommands(std::vector<Command>& list) {
                 kLayer}});
   add(list,
       {"storage_compact", "Compact Pages", "Run",
-       "Fill the holes of pages, step by step; what a cancel leaves is whole and can be gone on with."},
+       "Fill holes in pages step by step; Cancel keeps finished steps, and a later run continues."},
       compact, needsHoles, {.args = {{"rows", "number", "rows per layer and step, 64 unless given"}}});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands about the window: views, theme, pictures, help.
+// Commands for the window: views, theme, pictures, help.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "widgets/base/save_file.h"
@@ -49,7 +49,7 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
   addViews(list, views);
   add(list, {"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen."},
       always(&CommandHost::showNeighbour, true), {}, {.keys = {"F6"}});
-  add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the view before."},
+  add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the previous view that can be seen."},
       always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
   add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
       [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compaction as a job: the engine moves some rows per command, and between two commands the window paints,
-// shows how far it is, and can cancel. What is done is done: another job goes on where this one ended.
-// Owned by the context; deletes itself when it ends. GUI thread.
+// Compaction in steps: each command moves some rows. Between two commands the window paints, shows progress and can
+// cancel. Finished steps stay, and a later job continues. Owned by the context; deletes itself at the end. GUI thread.
 #pragma once
 #include <QObject>
 
@@ -9,10 +8,10 @@
 
 namespace kvlab {
 
-/// Pages of all layers that are stored alike, once each.
+/// Pages of all layers; layers with equal storage are counted once.
 struct PageTotals {
   std::int64_t used = 0;    // pages
-  std::int64_t needed = 0;  // pages that the rows would fill
+  std::int64_t needed = 0;  // pages that the rows need
   std::int64_t holes() const { return used - needed; }
 };
 PageTotals pageTotals(const Snapshot& snapshot);

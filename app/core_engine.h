@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Engines over core/session. Values; the openers run on the engine thread. The .cpp includes no Qt,
-// because core uses names that Qt's macros claim.
+// Engines that run core/session. Values; the openers run on the engine thread. The .cpp includes no Qt, because Qt's
+// macros clash with names of core.
 #pragma once
 #include <string>
 
@@ -9,9 +9,9 @@
 
 namespace kvlab {
 
-/// Engines whose demo model and other files lie under `resources`.
+/// Engines that find the demo model and other files in `resources`.
 EngineFactory coreEngines(std::string resources);
-/// The methods of a session.
+/// The verbs of a session.
 std::vector<VerbInfo> coreVerbs();
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What `kvlab list` and `kvlab info` know about the engine, without a session. Any thread. The .cpp
-// includes no Qt, because core uses names that Qt's macros claim.
+// Lists about the engine for `kvlab list` and `kvlab info`; no session is needed. Any thread. The .cpp includes no Qt,
+// because Qt's macros clash with names of core.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,14 +17,13 @@ nlohmann::json listMetrics();
 nlohmann::json listErrors();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
-/// [{id, title, type, default}]; default null = no fixed one.
+/// [{id, title, type, default}]; default null = depends on the session
 nlohmann::json listManifest();
 /// [{id, available, why}]
 nlohmann::json listBackends();
-/// The same of what a back end computes with, the exact one first. May open libraries.
+/// [{id, available, why}] for the arithmetic of a backend, the exact one first. May load libraries.
 nlohmann::json listNumerics(const std::string& backend);
-/// What is in the manifest's model and what a session of it costs in memory. Errors: bad_model,
-/// bad_manifest.
+/// Describes the manifest's model, and the memory that a session of it needs. Errors: bad_model, bad_manifest.
 Result<nlohmann::json> describeModel(const nlohmann::json& manifest, const std::string& resources);
 
 }  // namespace kvlab

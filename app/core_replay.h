@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Captures for the program: opened as an engine, or done again and compared. The .cpp includes no
-// Qt, because core uses names that Qt's macros claim.
+// Opens captures as engines, or replays and compares them. The .cpp includes no Qt, because Qt's macros clash with
+// names of core.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,8 +14,7 @@ namespace kvlab {
 
 class Session;
 
-/// The session that a capture leads to, at tick `to` where one is given. Errors: those of
-/// replayCapture, and that of the command which failed.
+/// The session at the end of a capture, or at tick `to`. Errors: those of replayCapture, and that of a failed command.
 Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
                                               std::optional<std::int64_t> to, const Progress& progress);
 

@@ -27,7 +27,7 @@ Qt::DockWidgetArea qtArea(DockArea area) {
   return area == DockArea::Bottom ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea;
 }
 
-constexpr int kColumn = 48;  // docks that begin within so many pixels stand in one column
+constexpr int kColumn = 48;  // docks whose left edges differ by less than this form one column
 constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;
 
 }  // namespace
@@ -95,7 +95,7 @@ bool DockSet::show(const QString& id) {
   return true;
 }
 
-/// Panes, docks and the tab bars above them that can be seen.
+/// The visible panes, docks and tab bars in reading order.
 QList<QWidget*> DockSet::inReadingOrder() const {
   QList<QWidget*> found;
   for (auto view = m_views.begin(); view != m_views.end(); ++view)
@@ -129,7 +129,7 @@ void DockSet::showNeighbour(bool forward) {
   show(ids[next]);
 }
 
-/// Tabs of one group. Its first dock is placed already: Qt splits only docks that are not tabbed yet.
+/// Makes tabs of one group. Its first dock must be placed already: Qt splits only docks without tabs.
 void DockSet::tabify(const QStringList& ids) {
   for (const QString& id : ids) {
     m_docks[id]->show();
@@ -168,7 +168,7 @@ void DockSet::reset() {
   dressAll();
 }
 
-/// A tab names its dock already: docks in tabs have no title bar of their own.
+/// Docks in tabs get no title bar, because the tab shows the name.
 void DockSet::dressAll() {
   for (QDockWidget* dock : m_docks) {
     const bool tabbed = !dock->isFloating() && !m_window.tabifiedDockWidgets(dock).isEmpty();
@@ -191,7 +191,7 @@ QByteArray DockSet::save() const {
   return state;
 }
 
-/// Qt is still moving docks when it tells; once per turn of the event loop is enough.
+/// Qt emits its signals while it still moves docks, so this runs later, once per turn of the event loop.
 void DockSet::dressLater() {
   if (std::exchange(m_dressing, true)) return;
   QMetaObject::invokeMethod(
@@ -213,9 +213,9 @@ bool DockSet::restore(const QByteArray& state) {
 bool DockSet::visible(const QString& id) const {
   const InspectorView* view = m_views.value(id);
   if (!view || !view->isVisible()) return false;
-  if (view->window() != &m_window) return true;  // floats
+  if (view->window() != &m_window) return true;  // a floating dock
   return m_window.rect().intersects(
-      QRect(view->mapTo(&m_window, QPoint()), view->size()));  // docks behind others lie outside
+      QRect(view->mapTo(&m_window, QPoint()), view->size()));  // docks behind other tabs lie outside
 }
 
 }  // namespace kvlab

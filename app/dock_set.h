@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All views of a window in their places: the central ones stacked in a splitter, the others in docks.
-// A loop over the view registry; sizes are set explicitly, so that pictures are equal everywhere.
-// Owned by the main window. GUI thread.
+// All views of a window in their places: the central views in a splitter, the others in docks. Made from the view
+// registry. Sizes are set explicitly, so that pictures are equal on every machine. Owned by the main window. GUI
+// thread.
 #pragma once
 #include <QHash>
 #include <QMainWindow>
@@ -16,22 +16,21 @@ class DockSet : public QObject {
  public:
   DockSet(QMainWindow& window, InspectorContext& context);
 
-  /// The central stack; the window puts it under its banner.
+  /// The central splitter; the window puts it below its banner.
   QWidget* centre() const { return m_centre; }
   InspectorView* view(const QString& id) const { return m_views.value(id); }
   QStringList ids() const;
   /// Shows, raises and focuses a view; false if there is none.
   bool show(const QString& id);
-  /// The controls of all views that can be seen, in the order of Tab: column by column, from the top.
+  /// The controls of all visible views in Tab order: column by column, from top to bottom.
   QList<QWidget*> tabStops() const;
-  /// Gives the keyboard to the next (or previous) view that can be seen, in the same order; the first
-  /// if none has it.
+  /// Gives the keyboard to the next (or previous) visible view in Tab order; to the first if none has it.
   void showNeighbour(bool forward);
-  /// First places and sizes, for the window's present size.
+  /// Restores initial places and sizes, for the window's present size.
   void reset();
   QByteArray save() const;
   bool restore(const QByteArray& state);
-  /// True if the view can be seen (not closed, not behind another tab).
+  /// True if the view is visible (not closed, not behind another tab).
   bool visible(const QString& id) const;
 
  private:

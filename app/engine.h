@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the engine thread drives: a session behind a few calls. core_engine implements it over
-// core/session; tests implement it over nothing at all. Every call comes from the engine thread.
+// The interface of what the engine thread runs: a session, or lanes. core_engine implements it with core/session; tests
+// implement it without an engine. All calls come from the engine thread.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,20 +18,20 @@ namespace kvlab {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// What the table says of a verb; null = there is no such verb.
+  /// The table entry of a verb; null if there is no such verb.
   virtual const VerbInfo* verb(const std::string& name) const = 0;
   virtual Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) = 0;
-  /// What it gives is taken before the next one is asked for, and before the engine ends.
+  /// Starts a tile. The caller takes the tile before it requests another one, and before it deletes the engine.
   virtual Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) = 0;
   virtual SnapshotPtr snapshot() const = 0;
   /// Called on the engine thread after every tick and command, when the state is consistent.
   virtual void setPublish(std::function<void(SnapshotPtr)> publish) = 0;
-  /// Where verbs report, and learn that they should stop at their next safe point.
+  /// Receives the progress of verbs, and can cancel them at their next safe point.
   virtual void setProgress(Progress progress) = 0;
-  /// Called in the middle of a long verb where the state is whole: between two ticks, and nowhere else. There, and
-  /// while no verb runs, reads and tiles may be asked for.
+  /// Called within a long verb, only between two ticks, when the state is consistent. Reads and tiles are allowed in
+  /// this call, and while no verb runs.
   virtual void setIdle(std::function<void()> idle) = 0;
-  /// A second engine in the present state, for a thread of its own.
+  /// A second engine in the present state, for another thread.
   virtual Result<std::unique_ptr<Engine>> fork() = 0;
 };
 

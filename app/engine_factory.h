@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the program gets engines. Values; any thread.
+// Makes engines for requests of the program. Values; any thread.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>

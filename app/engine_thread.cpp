@@ -15,7 +15,7 @@ Error internalError(const std::string& why) {
           "check the invariants, then rebuild; save the session if the report should reach others"};
 }
 
-/// The one place where exceptions end.
+/// Turns all exceptions of the engine into errors.
 template <class T, class Body>
 Result<T> guarded(Body body) {
   try {
@@ -33,14 +33,15 @@ Result<T> guarded(Body body) {
 }
 
 Error cancelledError() {
-  return {"cancelled", "the command was cancelled", "it was waiting when work was stopped", "run it again"};
+  return {"cancelled", "the command was cancelled", "the command was still waiting when work was cancelled",
+          "run it again"};
 }
 
 }  // namespace
 
 EngineThread::EngineThread(EngineOpener opener, Reply opened, std::function<void()> wake)
     : m_opener(std::move(opener)), m_opened(std::move(opened)), m_wake(std::move(wake)) {
-  m_commands = 1;  // opening counts as work
+  m_commands = 1;  // opening counts as a command
   m_thread = std::thread([this] { runLoop(); });
 }
 
@@ -97,12 +98,12 @@ void EngineThread::query(std::string tag, std::string verb, nlohmann::json args,
   replaceOrPush(std::move(job));
 }
 
-/// A verb that only looks; the engine itself says that it does not know one.
+/// Runs a verb that only reads or measures; the engine itself reports unknown verbs.
 Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb, const nlohmann::json& args) {
   const VerbInfo* info = engine.verb(verb);
   if (!info || info->effect == Effect::Reads || info->effect == Effect::Measures) return engine.execute(verb, args);
-  return Error("not_a_query", verb + " was not asked", "it changes the session, and a query only looks",
-               "submit it as a command", "verb", verb);
+  return Error("not_a_query", verb + " was not asked", "the verb changes the session, and queries may only read",
+               "submit the verb as a command", "verb", verb);
 }
 
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
@@ -130,7 +131,7 @@ std::function<void()> EngineThread::answer(TileReply reply, PendingTile& tile) {
   return [reply = std::move(reply), result = std::move(result)] { reply(result); };
 }
 
-/// Waits for it.
+/// Waits for the tile.
 void EngineThread::finishTile() {
   post(answer(std::move(m_underWay->reply), *m_underWay->tile));
   m_underWay.reset();
@@ -184,7 +185,7 @@ void EngineThread::runLoop() {
     perform(job);
   }
   m_underWay.reset();
-  m_engine.reset();  // here, on the thread that built it
+  m_engine.reset();  // deleted on the thread that made it
 }
 
 void EngineThread::open() {
@@ -213,14 +214,14 @@ void EngineThread::perform(Job& job) {
   if (reply) post(std::move(reply));
 }
 
-/// A tile behind another one that has not arrived, and a measurement in the middle of a command.
+/// True for a tile while another one is under way, and for a measurement within a command.
 bool EngineThread::mustWait(const Job& read) const {
   if (read.tile) return m_underWay.has_value();
   const VerbInfo* info = m_engine->verb(read.verb);
   return info && info->effect == Effect::Measures;
 }
 
-/// Where a long command says that the state is whole: the one line at which reads are served within a command.
+/// Serves reads while a long command runs. The engine calls this when its state is consistent.
 void EngineThread::serveReads() {
   if (m_stop) return;
   if (m_underWay && m_underWay->tile->arrived()) finishTile();
@@ -235,7 +236,7 @@ void EngineThread::serveReads() {
   }
 }
 
-/// A read that has to wait, unless a newer one of its tag has come.
+/// Queues a read again, unless a newer read with its tag waits.
 void EngineThread::putBack(Job job) {
   const std::lock_guard lock(m_mutex);
   if (std::ranges::none_of(m_reads, [&](const Job& newer) { return newer.tag == job.tag; }))
@@ -263,7 +264,7 @@ void EngineThread::post(std::function<void()> reply) {
   wakeOnce(lock);
 }
 
-/// Under the lock: asks the reader to come, unless it has been asked already.
+/// Wakes the reader unless it was woken already. The lock must be held.
 void EngineThread::wakeOnce(std::unique_lock<std::mutex>&) {
   if (m_wakePending) return;
   m_wakePending = true;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The whole seam between the window and the engine: commands in, mail out. Owns the engine on a
-// thread of its own and never waits for the reader; the reader never waits for it. Commands run in
-// order and are never coalesced; queries and tile requests are replaced by tag. They are served at
-// two places: while no command runs, and where a running command says that the state is whole
-// (Engine::setIdle), which does not wait for a tile that a device still brings. A query is a verb
-// that reads or measures; what measures waits for the end of the command. Exceptions of the engine
-// become errors here, once.
-// Owned by a LiveSession; every public call from one thread (the GUI's).
+// The interface between the window and the engine: commands in, mail out. Owns the engine on its own thread. Neither
+// side waits for the other. Commands run in order and are never coalesced; queries and tile requests are replaced by
+// tag. Reads are served while no command runs, and when a running command reports a consistent state (Engine::setIdle);
+// that call does not wait for a tile of the device. A query is a verb that reads or measures; measurements wait for the
+// end of the running command. Exceptions of the engine become errors here. Owned by a LiveSession; one thread (the GUI
+// thread) calls all public functions.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -25,8 +23,8 @@ struct ProgressNote {
   std::int64_t done = 0, total = 0;
 };
 
-/// What waits for the reader: every snapshot since the last collect (the oldest dropped beyond
-/// kMailSnapshots), finished replies in order, the newest progress.
+/// Mail for the reader: every snapshot since the last collect (above kMailSnapshots the oldest are dropped), finished
+/// replies in order, and the newest progress.
 struct EngineMail {
   std::vector<SnapshotPtr> snapshots;
   std::vector<std::function<void()>> replies;
@@ -40,19 +38,18 @@ class EngineThread {
   using ForkReply = std::function<void(const Result<EngineOpener>&)>;
   using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
 
-  /// Starts the thread and opens the engine on it; `opened` is the first reply (null or the error,
-  /// after which every command answers with that error). `wake` is called from the engine thread,
-  /// at most once between two collects.
+  /// Starts the thread and opens the engine on it. `opened` is the first reply: null, or the error that every later
+  /// command gets. `wake` is called from the engine thread, at most once between two collects.
   EngineThread(EngineOpener opener, Reply opened, std::function<void()> wake);
-  /// Cancels what runs, drops what waits (their replies never come), joins.
+  /// Cancels the running command, drops waiting ones (their replies never come), and joins.
   ~EngineThread();
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
   void submit(std::string verb, nlohmann::json args, Reply reply);
-  /// Like submit, for a second engine in the state that the commands before leave.
+  /// Like submit(): makes a second engine in the state after all earlier commands.
   void fork(ForkReply reply);
-  /// Error not_a_query for a verb that does more than to read or to measure.
+  /// Error not_a_query for a verb that does not only read or measure.
   void query(std::string tag, std::string verb, nlohmann::json args, Reply reply);
   void fetch(std::string tag, TileRequest request, TileReply reply);
   /// Stops the command in progress at its next safe point; waiting commands answer `cancelled`.
@@ -62,16 +59,16 @@ class EngineThread {
   EngineMail collect();
 
  private:
-  /// A command, or with a tag a read that a newer one of the same tag replaces. `work` runs on the
-  /// engine thread and returns the reply as a closure for the reader.
+  /// A command, or a read with a tag, which a newer read of the same tag replaces. `work` runs on the engine thread and
+  /// returns the reply as a closure for the reader.
   struct Job {
     std::string tag;
     std::function<std::function<void()>(Engine*)> work;
     std::function<void()> cancelled = {};
     bool tile = false;
-    std::string verb = {};  // of a query
+    std::string verb = {};  // for queries
   };
-  /// A tile that has been asked for and not arrived.
+  /// A tile that was requested and has not arrived.
   struct TileUnderWay {
     std::unique_ptr<PendingTile> tile;
     TileReply reply;
@@ -100,7 +97,7 @@ class EngineThread {
   std::optional<TileUnderWay> m_underWay;  // engine thread
   Result<nlohmann::json> m_openError = nlohmann::json();
 
-  mutable std::mutex m_mutex;  // guards the four below
+  mutable std::mutex m_mutex;  // guards the next four members
   std::condition_variable m_work;
   std::deque<Job> m_jobs, m_reads;
   EngineMail m_mail;

@@ -9,7 +9,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kOutside = 2;  // of the control, where its neighbours leave room
+constexpr int kOutside = 2;  // pixels outside the control, if its neighbours leave room
 }
 
 FocusRing::FocusRing(QWidget* window) : QWidget(window), m_home(window) {

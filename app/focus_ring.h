@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A frame around the control that has the keyboard, drawn over whatever it is: one look for buttons,
-// tables and painted views. It shows after a key has moved the focus and goes with the next click.
-// Watches the application while it lives. Owned by the main window. GUI thread.
+// A frame around the control with the keyboard focus: one look for buttons, tables and painted views. It appears when a
+// key moves the focus and disappears with the next click. Watches the application while it exists. Owned by the main
+// window. GUI thread.
 #pragma once
 #include <QPointer>
 #include <QWidget>

@@ -7,7 +7,7 @@
 
 namespace kvlab {
 
-/// resources/icons/NAME.svg in `colour`, `faint` when disabled. Null if there is no such icon.
+/// resources/icons/NAME.svg in `colour`, or in `faint` if disabled. Null if there is no such icon.
 QIcon themedIcon(const QString& name, const QColor& colour, const QColor& faint);
 QIcon programIcon();
 

@@ -25,7 +25,7 @@ json listCommands() {
   return list;
 }
 
-/// Names of a list's entries, or their words.
+/// Names of a list's entries, or the entries themselves.
 std::string cell(const json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return value.get<std::string>();
@@ -41,7 +41,7 @@ std::string asCode(const std::string& text) {
   return out.append(text).append(1, '`');
 }
 
-/// An entry of a list with all that it says: "n: integer 1 .. 9, else 4".
+/// An entry of a list with all its properties: "n: integer 1 .. 9, else 4".
 std::string entryText(const json& entry) {
   if (entry.is_string()) return entry.get<std::string>();
   std::string out = asCode(entry.value("name", std::string()));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The lists that `kvlab list` prints and that pages of the manual hold: each is made from what the program itself goes
-// by. Values; any thread.
+// The lists of `kvlab list` and of the manual's pages, made from the program's own tables. Values; any thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace kvlab {
 
-/// A column of a list as Markdown. inText: also on a terminal.
+/// A column of a list in Markdown. inText: also printed on a terminal.
 struct ListColumn {
   std::string field, title;
   bool inText = true;
@@ -17,18 +16,18 @@ struct ListColumn {
 struct NamedList {
   std::string name;  // "verbs"
   nlohmann::json (*rows)();
-  std::vector<ListColumn> columns;  // the first one names the row
+  std::vector<ListColumn> columns;  // the first column names the row
 };
 
 const std::vector<NamedList>& lists();
-/// Null where there is none.
+/// Null if there is no such list.
 const NamedList* listNamed(const std::string& name);
 /// "verbs, manifest or errors"
 std::string listNames();
 
-/// Columns padded to their widest cell; the last is free. One line per row.
+/// Pads columns to their widest cell, except the last. One line per row.
 std::string textTable(const NamedList& list, const nlohmann::json& rows);
-/// A table of the kind that GitHub's Markdown has.
+/// A table in GitHub's Markdown.
 std::string markdownTable(const NamedList& list, const nlohmann::json& rows);
 
 }  // namespace kvlab

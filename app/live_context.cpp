@@ -11,7 +11,7 @@ namespace kvlab {
 namespace {
 
 Error noSession() {
-  return {"no_session", "there is nothing to work on", "no session is open", "open one with File > New Session"};
+  return {"no_session", "the command was not run", "no session is open", "open one with File > New Session"};
 }
 
 constexpr std::chrono::milliseconds kFrame{16};
@@ -76,7 +76,7 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QO
   m_session->submit(verb, args,
                     [self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
                      reply](const Result<nlohmann::json>& r) {
-                      if (self) self->catchUp();  // a reply finds the state that its command left
+                      if (self) self->catchUp();  // a reply must find the state after its command
                       if (guard) reply(r);
                     });
 }
@@ -128,7 +128,7 @@ void LiveContext::runCommand(const QString& id, const nlohmann::json& args, QObj
 }
 
 void LiveContext::evaluate(const QString& line, QObject* receiver, Evaluated reply) {
-  if (!m_evaluator) return reply("there is no script engine here", true);
+  if (!m_evaluator) return reply("this window has no script engine", true);
   m_evaluator(line, [guard = QPointer<QObject>(receiver), reply](const QString& text, bool bad) {
     if (guard) reply(text, bad);
   });
@@ -143,13 +143,13 @@ void LiveContext::catchUp() {
   if (!std::exchange(m_behind, false)) return;
   m_pace.start(kFrame);
   m_since.start();
-  QTimer::singleShot(0, this, [this] {  // behind the painting
+  QTimer::singleShot(0, this, [this] {  // after painting
     m_pace.start(std::max(kFrame, std::chrono::milliseconds(m_rest * m_since.elapsed())));
   });
   showSnapshot(m_session ? m_session->snapshot() : nullptr);
 }
 
-/// The focused row keeps its identity: its position is looked up again in what is shown now.
+/// Shows a snapshot and finds the position of the focused ledger row in it.
 void LiveContext::showSnapshot(SnapshotPtr snapshot) {
   if (snapshot == m_shown) return;
   m_shown = std::move(snapshot);

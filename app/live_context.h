@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The context that all views of a window share, over whichever live session is shown. Replies go
-// only to receivers that still exist; failures without a reader go to failed(). GUI thread only.
+// The context that all views of a window share; it shows one live session. Replies go only to receivers that still
+// exist; errors without a receiver go to failed(). GUI thread only.
 #pragma once
 #include <QElapsedTimer>
 #include <QPointer>
@@ -25,12 +25,12 @@ class LiveContext : public InspectorContext {
   const LiveSessionPtr& session() const { return m_session; }
   void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }
   void setEvaluator(Evaluator evaluator) { m_evaluator = std::move(evaluator); }
-  /// Runs the verb of a command: whoever asked for the command gets the reply. Where nobody did, `unasked` gets it, or
-  /// a failure is shown.
+  /// Runs the verb of a command. The receiver of the command gets the reply. Without a receiver `unasked` gets the
+  /// reply, or the error is shown.
   void submit(const std::string& verb, const nlohmann::json& args, Reply unasked = {});
-  /// Runs a command: the verbs that `run` submits at once are the command's.
+  /// Runs a command: verbs that `run` submits before it returns belong to the command.
   Status within(const QString& id, const nlohmann::json& args, const std::function<Status()>& run);
-  /// Whoever asked for the command that is being run waits for the reply.
+  /// True if the running command has a receiver.
   bool asked() const { return m_running.asker.reply != nullptr; }
   void cancel();
 
@@ -42,11 +42,11 @@ class LiveContext : public InspectorContext {
   void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
   void showTick(Tick tick) override;
   void freezeClock() override;
-  /// Shows the newest snapshot now. Views follow an engine at the pace of a screen, so that what a
-  /// script steps through a thousand times a second is drawn sixty times.
+  /// Shows the newest snapshot now. Usually views follow at the frame rate of the screen, so a script that steps a
+  /// thousand times per second is drawn sixty times.
   void catchUp();
-  /// After showing a snapshot views rest for so many times as long as they took with it, if that is longer than a frame
-  /// of the screen: the event loop is also there for input, or for a script that nobody watches. 1 unless set.
+  /// Sets the pause after showing a snapshot, as a multiple of the time that views needed, if this is longer than a
+  /// frame. A pause leaves time for input and scripts. Default: 1.
   void setRest(int times) { m_rest = times; }
   void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
                   Reply reply = {}) override;
@@ -54,11 +54,11 @@ class LiveContext : public InspectorContext {
   bool busy() const override { return m_session && m_session->busy(); }
 
  signals:
-  /// Work was told to stop; jobs of several commands end after the present one.
+  /// The running work is being cancelled; jobs of several commands end after the present one.
   void cancelled();
 
  private:
-  /// Who asked for a command; nobody where the reply is empty.
+  /// Receiver of a command; no receiver if the reply is empty.
   struct Asker {
     QPointer<QObject> receiver;
     Reply reply;
@@ -74,13 +74,13 @@ class LiveContext : public InspectorContext {
 
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;
-  QTimer m_pace;          // until the next one may be shown
-  QElapsedTimer m_since;  // the last one was shown
+  QTimer m_pace;          // until the next snapshot may be shown
+  QElapsedTimer m_since;  // since the last snapshot was shown
   int m_rest = 1;
   bool m_behind = false;
   CommandRunner m_runner;
-  Asker m_asker;      // of the command that starts next
-  Running m_running;  // the command that is being run
+  Asker m_asker;      // receiver of the next command
+  Running m_running;  // the running command
   Evaluator m_evaluator;
 };
 

@@ -22,7 +22,7 @@ void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Re
 void LiveSession::fork(Opened forked) {
   m_thread.fork([forked = std::move(forked)](const Result<EngineOpener>& opener) {
     if (!opener) return forked(opener.error());
-    const auto self = std::make_shared<std::shared_ptr<LiveSession>>();  // alive until it is open
+    const auto self = std::make_shared<std::shared_ptr<LiveSession>>();  // keeps the session alive until it is open
     *self = std::make_shared<LiveSession>(*opener, [self, forked](const Result<nlohmann::json>& opened) {
       const std::shared_ptr<LiveSession> session = std::exchange(*self, nullptr);
       if (!opened) return forked(opened.error());
@@ -40,7 +40,7 @@ void LiveSession::fetch(const std::string& tag, const TileRequest& request, Tile
   m_thread.fetch(tag, request, std::move(reply));
 }
 
-/// Snapshots first, so that a reply finds the state that its command left.
+/// Takes snapshots before replies, so that a reply finds the state after its command.
 void LiveSession::drain() {
   const QPointer<LiveSession> alive(this);
   EngineMail mail = m_thread.collect();

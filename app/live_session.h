@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The GUI's end of one session: owns its engine thread, takes its mail, keeps its snapshots.
-// Shared by the context that shows it and the scripts that drive it. GUI thread only.
+// The GUI's side of one session: owns its engine thread, takes its mail, keeps its snapshots. Shared by the context
+// that shows it and the scripts that use it. GUI thread only.
 #pragma once
 #include <QObject>
 #include <QPointer>
@@ -14,11 +14,11 @@ namespace kvlab {
 class LiveSession : public QObject, public SessionPort {
   Q_OBJECT
  public:
-  /// Snapshots kept for scrubbing. They share structure, so this bounds time travel, not memory.
+  /// Number of kept snapshots. Snapshots share structure, so this limits the history, not the memory.
   static constexpr std::size_t kHistory = 4096;
   using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
 
-  /// `opened` comes once, from the event loop: null or why the engine could not be opened.
+  /// `opened` is called once, from the event loop, with null or the error.
   LiveSession(EngineOpener opener, Reply opened);
 
   void submit(const std::string& verb, const nlohmann::json& args, Reply reply) override;
@@ -27,10 +27,10 @@ class LiveSession : public QObject, public SessionPort {
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);
   void cancel() override { m_thread.cancel(); }
   SnapshotPtr snapshot() const override { return m_history.empty() ? nullptr : m_history.back(); }
-  /// Oldest first, ticks ascending; going back forgets the ticks that are no longer behind us.
+  /// Ascending ticks, oldest first; undo and goto drop later ticks.
   const std::vector<SnapshotPtr>& history() const { return m_history; }
   bool busy() const { return m_busy; }
-  /// Snapshots, those of the history too, hold no time that was measured.
+  /// Removes measured times from all snapshots, also from those of the history.
   void freezeClock();
 
  signals:
@@ -45,7 +45,7 @@ class LiveSession : public QObject, public SessionPort {
 
   std::vector<SnapshotPtr> m_history;
   bool m_busy = true, m_clockFrozen = false;
-  EngineThread m_thread;  // last: its thread may wake us until it is gone
+  EngineThread m_thread;  // last member: its thread may call wake() until it has ended
 };
 
 }  // namespace kvlab

@@ -16,7 +16,7 @@ class RelaySink : public spdlog::sinks::base_sink<std::mutex> {
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     const auto text = QString::fromUtf8(message.payload.data(), static_cast<qsizetype>(message.payload.size()));
-    emit m_relay.line(static_cast<int>(message.level), text);  // queued where threads differ
+    emit m_relay.line(static_cast<int>(message.level), text);  // queued between threads
   }
   void flush_() override {}
 
@@ -24,7 +24,7 @@ class RelaySink : public spdlog::sinks::base_sink<std::mutex> {
   LogRelay& m_relay;
 };
 
-/// Noise of the offscreen platform, of no use to anybody.
+/// Messages of the offscreen platform that do not matter.
 bool isNoise(const QString& text) { return text.contains("propagateSizeHints") || text.contains("XDG_RUNTIME_DIR"); }
 
 void takeQtMessage(QtMsgType type, const QMessageLogContext&, const QString& text) {

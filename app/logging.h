@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where log lines go: standard error, and any listener (the Log view). Qt's own messages join them.
-// Set up once by main.
+// Writes log lines to standard error and to a listener (the Log view). Includes Qt's own messages. Set up once by main.
 #pragma once
 #include <QObject>
 #include <QString>
@@ -8,7 +7,7 @@
 
 namespace kvlab {
 
-/// Hands log lines of every thread to the GUI thread. Levels as in spdlog: 0 trace .. 4 error.
+/// Passes log lines of every thread to the GUI thread. Levels as in spdlog: 0 trace .. 4 error.
 class LogRelay : public QObject {
   Q_OBJECT
  public:
@@ -18,10 +17,10 @@ class LogRelay : public QObject {
   void line(int level, const QString& text);
 };
 
-/// Makes the default logger write to standard error from `level` on ("warning", ...) and to the
-/// relay from info on. The relay must outlive all logging.
+/// Makes the default logger write to standard error from `level` on ("warning", ...) and to the relay from info on. The
+/// relay must outlive all logging.
 void installLogging(const std::string& level, LogRelay& relay);
-/// Back to a logger without the relay.
+/// Restores a logger without the relay.
 void removeLogging();
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// kvlab: reads the command line and hands over to the subcommand.
+// kvlab: parses the command line and runs the subcommand.
 #include <QApplication>
 #include <iostream>
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace kvlab;
 
-/// Subcommands that need neither a window nor pictures.
+/// Runs a subcommand that needs no Qt application.
 int runPlain(const CommandLine& line) {
   if (line.verb == "list") return printList(line);
   if (line.verb == "info") return checkResources() ? printInfo(line) : static_cast<int>(Exit::Refused);
@@ -26,7 +26,7 @@ int runWindowed(const CommandLine& line, LogRelay& log) {
   return line.verb == "replay" ? showCapture(line, log) : runGui(line, log);
 }
 
-/// Work that nobody watches runs on the offscreen platform even where there is a display.
+/// Runs a subcommand with a Qt application; non-interactive work uses the offscreen platform even with a display.
 int runWithApplication(const CommandLine& line, int argc, char** argv) {
   LogRelay log;
   installLogging(line.logLevel, log);

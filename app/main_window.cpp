@@ -65,7 +65,7 @@ void MainWindow::buildCentre() {
   connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);
 }
 
-/// One action per command; menus in the order in which the registry names them.
+/// Makes one action per command, and menus in the order of the registry.
 void MainWindow::buildActions() {
   QHash<QString, QMenu*> menus;
   for (const char* name : {"File", "Edit", "Run", "View", "Help"})
@@ -202,7 +202,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   event->accept();
 }
 
-/// What dropping this file means, as a command; empty = nothing.
+/// The command that dropping this file runs; empty = none.
 static QString commandFor(const QString& path) {
   const QFileInfo file(path);
   if (file.isDir()) return QFileInfo::exists(path + "/config.json") ? "open_model" : "";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The workbench: views in docks, commands in menus, one context. Everything it can do is a command or
-// a call of the script language; it holds sessions only through the context. Created by main (with
-// and without a display). GUI thread.
+// The main window: views in docks, commands in menus, one context. Everything it does is a command or a call of the
+// script language. Reaches sessions only through the context. Made by main, with and without a display. GUI thread.
 #pragma once
 #include <QMainWindow>
 #include <memory>
@@ -23,8 +22,8 @@ namespace kvlab {
 struct WindowSettings {
   EngineFactory engines;
   std::vector<VerbInfo> verbs;
-  nlohmann::json manifest = nlohmann::json::object();  // of the command line: defaults of new sessions
-  bool headless = false;  // nobody is there: nothing is asked, no layout is saved, captions go on
+  nlohmann::json manifest = nlohmann::json::object();  // command line's manifest: defaults of new sessions
+  bool headless = false;  // no user: nothing is asked, no layout is saved, captions continue at once
   QString theme = "dark";
   QString backendNote = {};
   QString version = {};
@@ -41,7 +40,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   StatusStrip& status() { return *m_status; }
   Palette& commandPalette() { return *m_palette; }
   DockSet& docks() { return *m_docks; }
-  /// Null until it is opened first.
+  /// Null before the manual is opened.
   ManualWindow* manual() { return m_manual; }
 
   // WindowPort
@@ -87,7 +86,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void quit() override { close(); }
 
  protected:
-  /// Tab goes through the window as it is laid out: the prompt, the views, the status bar.
+  /// Tab order follows the layout: the prompt, the views, the status bar.
   bool focusNextPrevChild(bool next) override;
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What commands and scripts may do to the window.
+// The main window's implementation of the interfaces for commands and scripts.
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
@@ -106,8 +106,8 @@ Status MainWindow::setTheme(const QString& name) {
 
 Status MainWindow::setSize(QSize size) {
   if (size.width() < 320 || size.height() < 240 || size.width() > 8192 || size.height() > 8192)
-    return Error("bad_argument", "the window was not resized", "320x240 to 8192x8192 are possible",
-                 "choose a size between");
+    return Error("bad_argument", "the window was not resized", "the size is outside the limits",
+                 "choose a size from 320x240 to 8192x8192");
   showNormal();
   resize(size);
   return ok();
@@ -226,7 +226,7 @@ void MainWindow::showAbout() {
   (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
 }
 
-/// That of the view that has the keyboard.
+/// Manual page of the view with the keyboard.
 QString MainWindow::manualPageHere() const {
   const QWidget* at = isActiveWindow() || !QApplication::focusWidget() ? focusWidget() : QApplication::focusWidget();
   for (; at; at = at->parentWidget())
@@ -275,7 +275,7 @@ Status MainWindow::runScriptFile(const QString& name) {
   m_script = makeScript();
   QMetaObject::invokeMethod(
       this,
-      [this, path] {  // from the event loop, not from inside a menu
+      [this, path] {  // from the event loop, outside the menu's handler
         const ScriptResult result = m_script->runFile(path);
         m_banner->hide();
         if (!result.failed || result.error.code == "cancelled") return;
@@ -302,7 +302,7 @@ void MainWindow::stopScript() {
     if (host) host->stop();
 }
 
-/// Text fields copy their text themselves; this is for the view that has the keyboard.
+/// Copies from the view with the keyboard; text fields handle Ctrl+C themselves.
 Status MainWindow::copySelection() {
   for (QWidget* at = QApplication::focusWidget(); at; at = at->parentWidget()) {
     if (auto* view = qobject_cast<InspectorView*>(at)) {
@@ -310,7 +310,7 @@ Status MainWindow::copySelection() {
       return ok();
     }
   }
-  return Error("no_view", "nothing was copied", "no view has the keyboard", "click into a view first");
+  return Error("no_view", "nothing was copied", "no view has the keyboard", "click a view first");
 }
 
 Status MainWindow::typePrompt() {

@@ -37,7 +37,7 @@ ManualBrowser::ManualBrowser(const ManualPages& pages, QWidget* parent) : QTextB
   document()->setDocumentMargin(kMargin);
   connect(this, &QTextBrowser::anchorClicked, this, &ManualBrowser::follow);
   connect(this, &QTextBrowser::sourceChanged, this, [this](const QUrl& url) {
-    m_page = QFileInfo(url.path()).completeBaseName();  // source() is still the page before
+    m_page = QFileInfo(url.path()).completeBaseName();  // source() is still the previous page
     document()->setLayoutEnabled(true);
     dress();
     goTo(url.fragment());
@@ -60,11 +60,11 @@ QUrl ManualBrowser::address(const QString& id) const {
 QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
   if (type == QTextDocument::ImageResource) return picture(address(m_page).resolved(name));
   const ManualPage* page = m_pages.find(QFileInfo(name.path()).completeBaseName());
-  document()->setLayoutEnabled(false);  // a table would be laid out anew for each of its rows
+  document()->setLayoutEnabled(false);  // otherwise a table is laid out again for each of its rows
   return page ? page->text : QString();
 }
 
-/// Pages open here; the rest is the desktop's.
+/// Opens pages of the manual here, and other links on the desktop.
 void ManualBrowser::follow(const QUrl& link) {
   const QUrl url = address(m_page).resolved(link);
   const QString name = QFileInfo(url.path()).fileName();
@@ -72,7 +72,7 @@ void ManualBrowser::follow(const QUrl& link) {
   else open(url.hasFragment() ? name + '#' + url.fragment() : name);
 }
 
-/// At most as wide as the page.
+/// The picture, at most as wide as the page.
 QImage ManualBrowser::picture(const QUrl& name) const {
   const QImage image(name.toLocalFile());
   const int room = viewport()->width() - 2 * kMargin;
@@ -96,11 +96,11 @@ void ManualBrowser::fitPictures() {
       cursor.setPosition(at.fragment().position());
       cursor.setPosition(at.fragment().position() + at.fragment().length(), QTextCursor::KeepAnchor);
       cursor.setCharFormat(format);
-      break;  // the block's fragments are others now
+      break;  // the change has replaced the block's fragments
     }
 }
 
-/// Code in the program's own font on its own ground, tables with the theme's lines, room between paragraphs.
+/// Sets fonts and backgrounds of code, lines of tables and space between paragraphs.
 void ManualBrowser::dress() {
   m_dressing = true;
   const auto look = Theme::current();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One page of the manual as a person reads it, with links, back and forward. Owned by the manual's window, which owns
-// the pages, too. GUI thread.
+// Shows one page of the manual, with links, back and forward. Owned by the manual's window, which also owns the pages.
+// GUI thread.
 #pragma once
 #include <QTextBrowser>
 
@@ -13,11 +13,11 @@ class ManualBrowser : public QTextBrowser {
  public:
   ManualBrowser(const ManualPages& pages, QWidget* parent);
 
-  /// Shows a page that exists, from the heading behind # if `name` has one.
+  /// Shows an existing page; `name` may have a heading after #.
   void open(const QString& name);
-  /// Id of the page that is shown.
+  /// Id of the shown page.
   QString page() const { return m_page; }
-  /// Marks every place with these words and scrolls to the first; empty marks nothing.
+  /// Marks every occurrence of these words and scrolls to the first; empty marks nothing.
   void mark(const QString& words);
   int marks() const { return static_cast<int>(extraSelections().size()); }
 

@@ -17,7 +17,7 @@ QString readText(const QString& path) {
   return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-/// Without what the window cannot show: comments, and pictures that are not there.
+/// Removes what the window cannot show: comments and missing pictures.
 QString shownText(const QString& folder, QString text) {
   static const QRegularExpression comment("<!--.*?-->\n?", QRegularExpression::DotMatchesEverythingOption);
   static const QRegularExpression picture(R"(!\[[^\]]*\]\(([^)]*)\)\n?)");
@@ -36,7 +36,7 @@ QString titleOf(const QString& text, const QString& otherwise) {
   return first.startsWith("# ") ? first.mid(2).trimmed() : otherwise;
 }
 
-/// The words of a line: links without their addresses, no signs of headings, code or tables.
+/// The words of a line, without Markdown signs and addresses of links.
 QString plainLine(QString line) {
   static const QRegularExpression link(R"(!?\[([^\]]*)\]\([^)]*\))");
   static const QRegularExpression signs(R"(^[#\s|>-]+|[`*|]+|\s+$)");

@@ -100,7 +100,7 @@ QWidget* ManualWindow::buildList() {
   return holder;
 }
 
-/// All pages under their headings, or those with the words of the search line, the best first.
+/// Lists all pages below their headings, or the pages that match the search, best first.
 void ManualWindow::refreshList() {
   const QString words = m_line->text().trimmed(), shown = m_browser->page();
   const QSignalBlocker quiet(m_list);
@@ -176,7 +176,7 @@ void ManualWindow::closeEvent(QCloseEvent* event) {
   event->accept();
 }
 
-/// Up and down go through the hits without leaving the search line; Esc there first empties the line.
+/// Up and Down move through the hits from the search line; the first Esc clears the line.
 bool ManualWindow::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::KeyPress && event->type() != QEvent::ShortcutOverride)
     return QWidget::eventFilter(watched, event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Help > Manual: the list of pages with a search line at the left, the page at the right. A window of its own beside
-// the workbench. Owned by the main window. GUI thread.
+// Help > Manual: a list of pages with a search line at the left, the page at the right. A separate window. Owned by the
+// main window. GUI thread.
 #pragma once
 #include <QWidget>
 
@@ -16,14 +16,14 @@ namespace kvlab {
 class ManualWindow : public QWidget {
   Q_OBJECT
  public:
-  /// `remember`: the size is kept in the settings.
+  /// remember: saves the window size in the settings.
   ManualWindow(ManualPages pages, bool remember, QWidget* parent);
 
-  /// Shows the window with this page ("rings", "rings.md", "rings#blocks"). Code unknown_page.
+  /// Shows the window with this page ("rings", "rings.md", "rings#blocks"). Errors: unknown_page.
   Status open(const QString& page);
   const ManualPages& pages() const { return m_pages; }
   ManualBrowser& browser() { return *m_browser; }
-  /// Ids of the pages in the list, as the search line leaves them.
+  /// Ids of the listed pages, after the search.
   QStringList listed() const;
 
  protected:

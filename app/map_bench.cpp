@@ -23,7 +23,7 @@ struct PlainLedger : LedgerView {
   }
 };
 
-/// Two ticks of the wanted shape, shown in turn; their tiles are made beforehand and served at once.
+/// Alternates between two prepared ticks; tiles are served at once.
 class StillContext : public InspectorContext {
  public:
   StillContext(int layers, int positions) {
@@ -33,7 +33,7 @@ class StillContext : public InspectorContext {
     }
     next();
   }
-  /// As if a tick had been published.
+  /// Acts like the publication of a tick.
   void next() {
     auto shown = std::make_shared<Snapshot>(*m_ticks[m_serial % 2]);
     shown->serial = ++m_serial;
@@ -94,14 +94,14 @@ class StillContext : public InspectorContext {
   std::vector<std::shared_ptr<Tile>> m_tiles;
 };
 
-/// Milliseconds that this thread has computed: other programs do not count.
+/// Milliseconds of CPU time of this thread; other programs do not count.
 double threadMs() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-/// The longest call of a frame is what its painting had to wait for.
+/// Longest single call of a frame, which delays its painting.
 template <class Body>
 void timed(double& longest, Body body) {
   const double begin = threadMs();
@@ -110,7 +110,7 @@ void timed(double& longest, Body body) {
 }
 
 struct Frame {
-  double whole = 0, block = 0;  // wall time until it is painted; longest stretch of the GUI thread's own time
+  double whole = 0, block = 0;  // wall time until painted; longest uninterrupted CPU time of the GUI thread
 };
 
 Frame frame(InspectorView& view, QImage& image, const std::function<void()>& change) {
@@ -148,7 +148,7 @@ Status benchMap(const BenchOptions& options, nlohmann::json& rows, const Progres
   for (const auto& [name, change] : cases) {
     std::vector<double> whole, block;
     for (int i = 0; i < runs; ++i) {
-      if (!report(progress, "map frames", i, runs)) return Error("cancelled", "the bench was cancelled", "", "");
+      if (!report(progress, "map frames", i, runs)) return Error("cancelled", "the benchmark was cancelled", "", "");
       const Frame one = frame(*view, image, change);
       whole.push_back(one.whole);
       block.push_back(one.block);

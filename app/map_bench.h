@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bench of the map's frame time. Needs an application object. GUI thread.
+// Benchmark of the map's frame time. Needs an application object. GUI thread.
 #pragma once
 #include "core/experiment/bench.h"
 

@@ -17,7 +17,7 @@ namespace {
 
 enum Role { IdRole = Qt::UserRole, KeysRole, HelpRole, BlockedRole };
 
-/// Title, what it does (or why it cannot), keys at the right.
+/// Paints title, help (or why the command cannot run), and keys at the right.
 class EntryPainter : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;

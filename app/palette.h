@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The command palette: type a part of a name, run the command. A child of the window, not a dialog;
-// Esc or a click elsewhere closes it. Owned by the main window. GUI thread.
+// The command palette: type a part of a name to run a command. A child widget of the window; Esc or a click elsewhere
+// closes it. Owned by the main window. GUI thread.
 #pragma once
 #include <QFrame>
 
@@ -16,7 +16,7 @@ class Palette : public QFrame {
  public:
   Palette(const CommandRegistry& registry, CommandHost& host, QWidget* parent);
   void open();
-  /// Ids in the order shown now.
+  /// Ids in the shown order.
   QStringList shownIds() const;
 
  protected:

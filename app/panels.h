@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Small windows of their own, none of them modal: a new session's settings, the list of commands,
-// what this program is. Each deletes itself when closed. GUI thread.
+// Small non-modal windows: settings of a new session, the list of commands, About. Each deletes itself when closed. GUI
+// thread.
 #pragma once
 #include <QDialog>
 
@@ -12,7 +12,7 @@ class QLabel;
 
 namespace kvlab {
 
-/// Edits a manifest: the common choices as controls, the whole as JSON.
+/// Edits a manifest: common keys as controls, all keys as JSON.
 class NewSessionPanel : public QDialog {
   Q_OBJECT
  public:

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Choosing Qt's platform before the application object exists. Called once by main.
+// Chooses Qt's platform before the application object exists. Called once by main.
 #pragma once
 
 namespace kvlab {
 
-/// True if a window could be seen here.
+/// True if a window can be shown.
 bool hasDisplay();
 /// True if somebody can see a window that is opened.
 bool isWatched();
-/// Without a display, or for work that nobody watches: the offscreen platform with one screen of
-/// 1920 x 1200 at 96 dpi, so that pictures are the same everywhere. A platform chosen by
-/// QT_QPA_PLATFORM stays.
+/// Uses the offscreen platform with one screen of 1920 x 1200 at 96 dpi, so that pictures are equal on every machine.
+/// For runs without a display and non-interactive work. Keeps a platform set by QT_QPA_PLATFORM.
 void useOffscreen();
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// kvlab replay without a window: one line per command.
+// kvlab replay without a window: prints one line per command.
 #include <cstdio>
 #include <iostream>
 
@@ -15,7 +15,7 @@ namespace {
 
 std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : "-"; }
 
-/// What became of a command: done again, the same state, another one, not possible.
+/// The result of a command: replayed, same state, another state, or failed.
 std::string verdict(const json& step, bool verify) {
   if (step.contains("error")) return "failed";
   if (!verify) return "done";

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One function per subcommand; each returns the exit code. Those of the first group need the
-// application object, the others none. Main thread.
+// One function per subcommand; each returns the exit code. The first group needs the application object. Main thread.
 #pragma once
 #include "app/command_line.h"
 #include "app/logging.h"
 
 namespace kvlab {
 
-/// Says the error on standard error; the exit code for it.
+/// Prints the error to standard error; returns its exit code.
 int refuse(const Error& error);
-/// False, with a message, if the program's own files are missing.
+/// False, after a message, if the program's own files are missing.
 bool checkResources();
 int runGui(const CommandLine& line, LogRelay& log);
 int runScript(const CommandLine& line, LogRelay& log);

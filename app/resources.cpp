@@ -10,7 +10,7 @@ QStringList resourcePlaces() {
   const QString chosen = qEnvironmentVariable("KVLAB_RESOURCES");
   if (!chosen.isEmpty()) return {chosen};
   QStringList places;
-  // An installed program must not pick up the tree it was built in.
+  // An installed program must not use the source tree it was built from.
   const QString program = QCoreApplication::instance() ? QCoreApplication::applicationDirPath() : "";
   const bool installed = QDir::cleanPath(program).endsWith("/bin");
   if (!program.isEmpty()) places << QDir::cleanPath(program + "/../share/kvlab");

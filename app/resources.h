@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the files that come with the program are. Any thread.
+// Finds the files that come with the program. Any thread.
 #pragma once
 #include <QString>
 #include <QStringList>
 
 namespace kvlab {
 
-/// KVLAB_RESOURCES if set, else the source tree of an uninstalled build, else the installed data
-/// directory (also relative to the program, so that a moved installation works); empty = none.
+/// KVLAB_RESOURCES if set; else the source tree for an uninstalled build; else the installed data directory (also
+/// relative to the program, so that a moved installation works). Empty = none.
 QString resourceRoot();
-/// The places resourceRoot() looked at, for error messages.
+/// The places that resourceRoot() searched, for error messages.
 QStringList resourcePlaces();
 
 }  // namespace kvlab

@@ -35,7 +35,7 @@ Result<std::vector<Bench>> chosen(const std::vector<std::string>& names) {
     const auto same = [&](const Bench& bench) { return bench.name == name; };
     const auto found = std::find_if(all.begin(), all.end(), same);
     if (found == all.end())
-      return Error("usage", "benchmark " + name, "there is none of that name", "name some of: " + known);
+      return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
     list.push_back(*found);
   }
   return list;

@@ -42,7 +42,7 @@ WindowSettings windowSettings(const CommandLine& line, bool headless) {
   return settings;
 }
 
-/// The demo session begins with its story, so that there is something to look at.
+/// Fills the demo session with its story, so that the window shows something.
 void tellStory(MainWindow& window) {
   QFile story(resourceRoot() + "/demo/story.txt");
   if (!story.open(QIODevice::ReadOnly)) return;
@@ -91,7 +91,7 @@ int showCapture(const CommandLine& line, LogRelay& log) {
 int runScript(const CommandLine& line, LogRelay& log) {
   MainWindow window(windowSettings(line, true));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
-  window.show();  // on the offscreen platform: laid out, never seen
+  window.show();  // on the offscreen platform the window is laid out but not visible
   window.context().setRest(19);
   if (line.frozenClock) window.freezeClock();
   ScriptSettings settings;
@@ -104,7 +104,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   settings.update = line.update;
   settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
   if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
-    return refuse({"io", "--out " + line.out, "the folder cannot be made", "name another one"});
+    return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
   ScriptHost host(window, settings);
   const ScriptResult result = host.runFile(QString::fromStdString(line.file));
   if (!result.failed) return static_cast<int>(Exit::Ok);

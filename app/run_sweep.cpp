@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// kvlab sweep: progress on standard error, results in a folder. 0 = all cells done, 1 = some failed or stopped,
-// 2 = the folder holds a sweep already, 3 = specification, prompts, model or back end refused.
+// kvlab sweep: progress on standard error, results in a folder. Exit codes: 0 = all cells done, 1 = some failed or
+// stopped, 2 = the folder has a sweep already, 3 = specification, prompts, model or backend refused.
 #include <csignal>
 #include <cstdio>
 #include <iostream>

@@ -23,7 +23,7 @@ QString grouped(qint64 number) {
   return digits;
 }
 
-/// Three significant figures or so: "512 B", "37.5 KiB", "2.1 GiB".
+/// About three significant digits: "512 B", "37.5 KiB", "2.1 GiB".
 QString sized(std::int64_t bytes) {
   static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);
@@ -58,7 +58,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_cancel->setText(tr("Cancel"));
   m_cancel->setAccessibleName(tr("Cancel"));
   m_cancel->setFocusPolicy(Qt::TabFocus);
-  m_cancel->setToolTip(tr("Stop the work in progress at its next safe point (Esc)"));
+  m_cancel->setToolTip(tr("Stop the running work at its next safe point (Esc)"));
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
   m_backend = field("backend");
@@ -88,7 +88,7 @@ QStringList StatusStrip::texts() const {
           m_bytes->text(), m_numerics->text(), m_backend->text()};
 }
 
-/// Looking back is said in words: what the views show then is not what the next step goes on from.
+/// Says in words if an older tick is shown, because the next step continues from the newest tick.
 void StatusStrip::refreshTick(const Snapshot& shown) {
   const auto look = Theme::current();
   const auto session = m_context.session();
@@ -99,8 +99,8 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
   if (shown.branch != "main") text += " · " + QString::fromStdString(shown.branch);
   if (shown.lanes) text += tr(" · %1 lanes").arg(shown.lanes->lanes.size());
   m_tick->setText(text);
-  m_tick->setToolTip(back ? tr("The views show an older tick; Step goes on from the newest one")
-                          : tr("Ticks since the session began"));
+  m_tick->setToolTip(back ? tr("The views show an older tick; Step continues from the newest tick")
+                          : tr("Ticks since the session was opened"));
   m_tick->setStyleSheet(back ? QString("color:%1").arg(look->warning.name()) : QString());
 }
 
@@ -151,7 +151,8 @@ void StatusStrip::refresh() {
   m_bytes->setText(tr("%1 live").arg(sized(shown->bytes.live)));
   m_bytes->setToolTip(tr("%1 allocated for rows").arg(sized(shown->bytes.allocated)));
   m_numerics->setText(QString::fromStdString(shown->info->numerics));
-  m_numerics->setToolTip(tr("numerics id: names the arithmetic; results are equal bit for bit only within one"));
+  m_numerics->setToolTip(
+      tr("Numerics id of the arithmetic; results are bitwise equal only between sessions with the same id"));
   m_backend->setText(QString::fromStdString(shown->info->backend).toUpper());
   m_backend->setToolTip(m_backendNote);
 }

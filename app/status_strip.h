@@ -16,7 +16,7 @@ class StatusStrip : public QStatusBar {
   Q_OBJECT
  public:
   StatusStrip(LiveContext& context, QString backendNote, QWidget* parent);
-  /// What the strip says, one item per field.
+  /// The texts of the strip, one item per field.
   QStringList texts() const;
   /// The buttons that take the keyboard now, from left to right.
   QList<QWidget*> tabStops() const;

@@ -69,14 +69,13 @@ Status SweepJob::start(const json& request, Done done) {
     if (key != "spec" && key != "out" && key != "jobs" && key != "resume")
       return refused(key + " is no option", key, value);
   const json spec = request.value("spec", json());
-  if (!spec.is_object() && !spec.is_string())
-    return refused("spec is neither an object nor a file's name", "spec", spec);
+  if (!spec.is_object() && !spec.is_string()) return refused("spec is neither an object nor a file name", "spec", spec);
   const json jobs = request.value("jobs", json(0)), resume = request.value("resume", json(false)),
              out = request.value("out", json(""));
   if (!jobs.is_number_integer() || jobs.get<std::int64_t>() < 0 || jobs.get<std::int64_t>() > 1024)
-    return refused("jobs is no number of threads", "jobs", jobs);
-  if (!resume.is_boolean()) return refused("resume is neither true nor false", "resume", resume);
-  if (!out.is_string()) return refused("out is no folder's name", "out", out);
+    return refused("jobs is not a number of threads", "jobs", jobs);
+  if (!resume.is_boolean()) return refused("resume is not true or false", "resume", resume);
+  if (!out.is_string()) return refused("out is not a folder name", "out", out);
   if (m_thread.joinable()) m_thread.join();
   SweepOptions options;
   options.out = out.get<std::string>();
@@ -100,7 +99,7 @@ Status SweepJob::start(const json& request, Done done) {
   return ok();
 }
 
-/// On a worker.
+/// Called on a worker thread.
 bool SweepJob::took(const SweepProgress& progress) {
   std::optional<SweepRow> row;
   if (progress.row) row = *progress.row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep that runs beside the window: on a thread of its own, shown in the context as it goes, stopped by Cancel. One
-// at a time; owned by the window, which joins it. GUI thread.
+// A sweep that runs next to the window: on its own thread, shown in the context, stopped by Cancel. One at a time;
+// owned by the window, which joins its thread. GUI thread.
 #pragma once
 #include <QObject>
 #include <atomic>
@@ -21,10 +21,10 @@ class SweepJob : public QObject {
 
   bool running() const { return m_running; }
   void stop() { m_stop = true; }
-  /// {"spec": object or path, "out", "jobs", "resume"}. `done` comes later, from the event loop: {name, out, cells,
-  /// found, failed, points, rows}. Errors at once: busy, bad_argument.
+  /// Starts {"spec": object or path, "out", "jobs", "resume"}. `done` is called later, from the event loop, with {name,
+  /// out, cells, found, failed, points, rows}. Errors: busy, bad_argument.
   Status start(const nlohmann::json& request, Done done);
-  /// Shows results.jsonl, or the journal of a folder that holds one. Errors: unreadable_file, bad_results.
+  /// Shows results.jsonl, or else the journal of a folder. Errors: unreadable_file, bad_results.
   Status open(const QString& path);
 
  private:

@@ -11,7 +11,7 @@
 namespace kvlab {
 namespace {
 
-/// Lets the event loop work until done(); false after a minute.
+/// Runs the event loop until done(); false after a minute.
 bool waitFor(const std::function<bool()>& done) {
   QElapsedTimer waited;
   for (waited.start(); !done() && waited.elapsed() < 60'000;)
@@ -20,11 +20,11 @@ bool waitFor(const std::function<bool()>& done) {
 }
 
 Error noAnswer(const char* what) {
-  return Error("not_ready", "the window bench was stopped", std::string(what) + " took more than a minute",
+  return Error("not_ready", "the window benchmark was stopped", std::string(what) + " took more than a minute",
                "try again on a quiet machine");
 }
 
-/// Milliseconds between two passes of the event loop, while `steps` ticks run.
+/// Milliseconds between passes of the event loop while `steps` ticks run.
 Result<std::vector<double>> gapsWhile(MainWindow& window, int steps, double& seconds) {
   std::optional<Result<nlohmann::json>> answer;
   std::vector<double> gaps;
@@ -46,8 +46,7 @@ Result<std::vector<double>> gapsWhile(MainWindow& window, int steps, double& sec
   return gaps;
 }
 
-/// How long events wait that come every half millisecond, whatever the loop does at that moment: until
-/// the pass that it is in ends.
+/// Waiting times of events that arrive every half millisecond: each waits for the end of the present pass.
 std::vector<double> waits(const std::vector<double>& gaps) {
   constexpr double kEvery = 0.5;
   std::vector<double> out;
@@ -57,7 +56,7 @@ std::vector<double> waits(const std::vector<double>& gaps) {
   return out;
 }
 
-/// A session in the whole window: what it is opened with, what it reads, and how many ticks are watched.
+/// A session in the whole window: its manifest, its text, and the number of measured ticks.
 struct Scene {
   std::string name;
   nlohmann::json manifest;
@@ -116,7 +115,7 @@ Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Prog
                            options.quick ? 4 : 320}};
   for (const Scene& scene : scenes) {
     if (!report(progress, "window: " + scene.name + ", every view", 0, 0))
-      return Error("cancelled", "the bench was cancelled", "", "");
+      return Error("cancelled", "the benchmark was cancelled", "", "");
     if (Status measured = measure(options, scene, rows); !measured) return measured;
   }
   return ok();

@@ -494,14 +494,14 @@ interface Session {
   /** null where the layer is not stored as a ring. */
   ring(layer: number, options?: { kvHead?: number }): Ring | null;
   storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
-  /** Pools for so many rows per layer, with the content kept: frees what a policy has emptied. */
+  /** Replaces the pools by pools for this many rows per layer and keeps the content: frees the memory of evicted rows. */
   setCapacity(rows: number): null;
   /** One fresh pass in which nothing is evicted, as recordLifespans makes it: how long rows are used beside what gates predicted.
    * At most `points` (400) rows of each head are kept for `lifespans`. */
   measureLifespans(options?: { points?: number }): LifespanFigures;
   /** The last measurement with its points, as the SmartKV view draws it; only its serial where that is `since`; null before the first. */
   lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
-  /** What each layer's policy was asked for and what it did. */
+  /** What each layer's policy was asked to keep, and what it evicted. */
   policies(): PolicyAudit;
   /** A pass over all rows. rows: also one value per position, null where a layer has no row; packed: these columns as bytes,
    * 4 per row, as the window takes them. */

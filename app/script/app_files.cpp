@@ -4,7 +4,7 @@
 #include <QDir>
 #include <QtGlobal>
 
-static void initAppFiles() { Q_INIT_RESOURCE(app); }  // must stand outside of any namespace
+static void initAppFiles() { Q_INIT_RESOURCE(app); }  // must be outside any namespace
 
 namespace kvlab {
 

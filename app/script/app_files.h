@@ -4,7 +4,7 @@
 
 namespace kvlab {
 
-/// Makes them reachable under :/kvlab; needed because the library is static.
+/// Makes the files available under :/kvlab; needed because the library is static.
 void loadAppFiles();
 
 }  // namespace kvlab

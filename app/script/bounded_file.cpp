@@ -11,14 +11,14 @@ Result<QByteArray> readBounded(const QString& path, const std::string& what) {
   const auto refused = [&](const std::string& why) {
     return Error("unreadable_file", what, why, "give the path of a text file", "path", path.toStdString());
   };
-  if (path.isEmpty() || path.contains(QChar(0))) return refused("that is not a file name");
-  if (QFileInfo(path).isDir()) return refused("it is a folder");
+  if (path.isEmpty() || path.contains(QChar(0))) return refused("the path is not a file name");
+  if (QFileInfo(path).isDir()) return refused("the path is a folder");
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return refused(file.errorString().toStdString());
   QByteArray bytes;
   for (QByteArray part; !(part = file.read(kPart)).isEmpty() && bytes.size() <= kMost;) bytes += part;
   if (file.error() != QFileDevice::NoError) return refused(file.errorString().toStdString());
-  if (bytes.size() > kMost) return refused("it is larger than 64 MiB");
+  if (bytes.size() > kMost) return refused("the file is larger than 64 MiB");
   return bytes;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text files that a user names. Any thread.
+// Reads text files that a user names. Any thread.
 #pragma once
 #include <QByteArray>
 #include <QString>
@@ -8,8 +8,8 @@
 
 namespace kvlab {
 
-/// The bytes of whatever can be read, a pipe too, up to 64 MiB. Error (code unreadable_file): `what` was
-/// not done, and why; `value` is the path.
+/// Reads any file or pipe, up to 64 MiB. Error (code unreadable_file): `what` names the failed action; `value` is the
+/// path.
 Result<QByteArray> readBounded(const QString& path, const std::string& what);
 
 }  // namespace kvlab

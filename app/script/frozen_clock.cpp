@@ -11,7 +11,7 @@
 namespace kvlab {
 namespace {
 
-/// A copy of a shared value, changed by `change`; null stays null.
+/// A changed copy of a shared value; null stays null.
 template <class Value, class Change>
 void replace(std::shared_ptr<const Value>& shared, Change change) {
   if (!shared) return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What views show while the clock is frozen: snapshots without the times that were measured, so that two runs of a
-// script give the same pictures and texts. Values; any thread.
+// Removes measured times from snapshots while the clock is frozen, so that two runs of a script give the same pictures
+// and texts. Values; any thread.
 #pragma once
 #include "core/api/snapshot.h"
 
 namespace kvlab {
 
-/// A copy in which every measured duration is 0; what it shares with the original stays shared.
+/// A copy in which every measured duration is 0; other data stays shared with the original.
 SnapshotPtr withoutTimes(const SnapshotPtr& snapshot);
 /// The same for what a verb answered: durations and what is estimated from them are 0.
 void stopTimes(nlohmann::json& value);

@@ -42,10 +42,10 @@ bool isMarked(const QObject* object) {
 InputGate::InputGate() { QCoreApplication::instance()->installEventFilter(this); }
 InputGate::~InputGate() { QCoreApplication::instance()->removeEventFilter(this); }
 
-/// QWindows pass: what they hand on ends at the widget below.
+/// Events of QWindows pass, because they reach a widget next, where they are filtered.
 bool InputGate::eventFilter(QObject* watched, QEvent* event) {
   if (!isInput(event->type()) || isMarked(watched)) return false;
-  const bool shortcut = event->type() == QEvent::Shortcut;  // goes to actions
+  const bool shortcut = event->type() == QEvent::Shortcut;  // shortcuts go to actions
   if (!shortcut && !watched->isWidgetType()) return false;
   event->ignore();
   return true;

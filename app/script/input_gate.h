@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// While it lives, the application's widgets get no mouse, key, wheel, drop or close events, except
-// widgets marked with the property kDuringScript and their children. Gates may nest. GUI thread.
+// Blocks mouse, key, wheel, drop and close events of the application's widgets while it exists, except for widgets with
+// the property kDuringScript and their children. Gates may nest. GUI thread.
 #pragma once
 #include <QObject>
 

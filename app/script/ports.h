@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the script language needs from the program: a session it can talk to and the window around
-// it. app/live_session and app/main_window implement them; tests implement them by hand. GUI thread.
+// The interfaces of the script language to the program: sessions, and the window around them. app/live_session and
+// app/main_window implement them; tests implement them by hand. GUI thread.
 #pragma once
 #include <QImage>
 #include <QSize>
@@ -24,14 +24,14 @@ class SessionPort {
   virtual ~SessionPort() = default;
   /// Runs a verb in order with all others; the reply comes later, on the GUI thread.
   virtual void submit(const std::string& verb, const nlohmann::json& args, Reply reply) = 0;
-  /// A second session in the state that the verbs before leave.
+  /// Makes a second session in the state after all earlier verbs.
   using Opened = std::function<void(const Result<SessionPtr>&)>;
   virtual void fork(Opened forked) = 0;
   virtual void cancel() = 0;
   virtual SnapshotPtr snapshot() const = 0;
 };
 
-/// A picture: of one view or of the window; 0 = the default size.
+/// A picture of one view or of the window; size 0 = the default size.
 struct PictureRequest {
   QString what = "window";
   QSize size = {};
@@ -42,24 +42,24 @@ class WindowPort {
  public:
   using Opened = SessionPort::Opened;
   virtual ~WindowPort() = default;
-  /// Opens {"manifest":{..}} or {"capture":"path"} and shows it.
+  /// Opens {"manifest":{..}} or {"capture":"path"} and shows the session.
   virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
-  /// The session that the views show; null before the first one.
+  /// The shown session; null before the first one.
   virtual SessionPtr session() const = 0;
   virtual void showSession(const SessionPtr& session) = 0;
-  /// Forgets a session; the views show none if it was the shown one.
+  /// Drops a session; if it was the shown one, the views show none.
   virtual void closeSession(const SessionPtr& session) = 0;
   virtual Status showView(const QString& id) = 0;
   virtual Status setFocus(const nlohmann::json& focus) = 0;
-  /// Options of a view by name, as its controls set them; stops at the first that is refused.
+  /// Sets options of a view by name, like its controls; stops at the first refused option.
   virtual Status setOptions(const QString& id, const nlohmann::json& options) = 0;
-  /// From now on views show no time that was measured.
+  /// Views show no measured time from now on.
   virtual void freezeClock() = 0;
   virtual bool clockFrozen() const = 0;
   virtual Status setTheme(const QString& name) = 0;
   virtual Status setSize(QSize size) = 0;
-  /// Brings the view (all visible ones, for "window") to the wanted size and the current tick; true
-  /// once it is there. Errors: unknown_view.
+  /// Brings the view (for "window" all visible views) to the size and the newest tick; true when done. Errors:
+  /// unknown_view.
   virtual Result<bool> readyFor(const PictureRequest& request) = 0;
   /// What readyFor() prepared.
   virtual Result<QImage> picture(const PictureRequest& request) = 0;
@@ -68,14 +68,13 @@ class WindowPort {
   virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
   virtual std::vector<std::string> viewIds() const = 0;
   virtual bool interactive() const = 0;
-  /// Runs a sweep: {spec, out, jobs, resume}; the reply comes later. `cancelSweep` stops it.
+  /// Runs a sweep {spec, out, jobs, resume}; the reply comes later. cancelSweep() stops it.
   using SweepReply = std::function<void(const Result<nlohmann::json>&)>;
   virtual void sweep(const nlohmann::json& request, SweepReply reply) = 0;
   virtual void cancelSweep() = 0;
   /// Shows a file or folder of results. Errors: unreadable_file, bad_results.
   virtual Status openSweep(const QString& path) = 0;
-  /// Shows a line of the tour; `resume` is called when the reader wants the next one (at once
-  /// without a display).
+  /// Shows a line of the tour; `resume` is called when the user continues (at once without a display).
   virtual void caption(const QString& text, std::function<void()> resume) = 0;
 };
 

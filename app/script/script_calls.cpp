@@ -145,12 +145,12 @@ void ScriptCalls::log(const QString& text) {
   if (m_settings.log) m_settings.log(text);
 }
 
-/// Keeps painting and timers going until done() or stop(); input reaches only marked widgets.
+/// Runs the event loop until done() or stop(); input reaches only marked widgets.
 void ScriptCalls::wait(const std::function<bool()>& done) {
   if (onCall) onCall(true);
   const InputGate gate;
   QEventLoop loop;
-  QTimer pulse;  // done() may turn true without an event
+  QTimer pulse;  // done() may become true without an event
   pulse.start(15);
   while (!m_stopped && !done()) {
     loop.processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
@@ -171,7 +171,7 @@ std::string ScriptCalls::resolved(const std::string& path, bool write) const {
   return write || QFileInfo::exists(inside) ? inside.toStdString() : path;
 }
 
-/// Paths that a verb reads or writes, as its table says, and those of a verb that it calls.
+/// Resolves paths that a verb reads or writes according to its table, including those of a verb inside its arguments.
 void ScriptCalls::resolvePaths(const std::string& verb, Json& args) const {
   const auto info = std::find_if(m_settings.verbs.begin(), m_settings.verbs.end(),
                                  [&](const VerbInfo& one) { return one.name == verb; });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The native half of the script language: what prelude.js calls. Every call takes and returns JSON
-// text ({"value":..} or {"error":..}) and returns only when the work is done. Owned by ScriptHost.
-// GUI thread.
+// The native functions that prelude.js calls. Every call takes and returns JSON text ({"value":..} or {"error":..}) and
+// returns when its work is done. Owned by ScriptHost. GUI thread.
 #pragma once
 #include <QObject>
 #include <map>
@@ -36,12 +35,12 @@ class ScriptCalls : public QObject {
   /// The folder of the script that runs: where its expectations are.
   void setFolder(const QString& folder) { m_folder = folder; }
   static constexpr std::int64_t kLeastPixels = 16, kMostPixels = 8192;  // of a side
-  /// Ends every wait with the error `cancelled`, now and later.
+  /// Ends every present and later wait with the error `cancelled`.
   void stop();
   void restart() { m_stopped = false; }
-  /// Called at the begin and end of every native call.
+  /// Called at the start and end of every native call.
   std::function<void(bool inside)> onCall;
-  /// True once the script has used up its time.
+  /// True if the script has used up its time.
   std::function<bool()> expired;
 
  signals:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files that scripts read and write as text.
+// Text files that scripts read and write.
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -18,7 +18,7 @@ Error fileError(const std::string& code, const std::string& what, const std::str
   return {code, what, why, remedy, {}, "path", path.toStdString()};
 }
 
-/// Where "resource:NAME" is. Names stay inside the folder.
+/// The path of "resource:NAME"; it must stay inside the folder.
 Result<QString> shipped(const QString& root, const QString& name) {
   const QString path = QDir::cleanPath(name);
   const auto refused = [&](const std::string& why) {

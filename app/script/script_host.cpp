@@ -28,7 +28,7 @@ QString cleanFile(QString file) {
   return file;
 }
 
-/// "function:line:column:file" as evaluate() lists frames, in the form of an Error's stack.
+/// Stack frames in the form "function:line:column:file" that evaluate() uses.
 QString frames(const QStringList& stack) {
   static const QRegularExpression form("^(.*?):(-?\\d+):(-?\\d+):(.*)$");
   QStringList lines;
@@ -96,7 +96,7 @@ ScriptResult ScriptHost::runFile(const QString& path) {
   return result;
 }
 
-/// A script's own names live in a function, so that running it twice is no redeclaration.
+/// Runs the script inside a function, so that a second run may declare the same names.
 ScriptResult ScriptHost::runText(const QString& text, const QString& file) {
   return evaluate("(function(){" + text + "\n})()", file, 1);
 }
@@ -153,7 +153,7 @@ ScriptResult ScriptHost::describe(const QJSValue& thrown, const QStringList& sta
   const QJSValue place = m->language.property("caller").call({trace});
   result.file = cleanFile(place.property("file").toString());
   result.line = place.property("line").toInt();
-  if (result.line == 0 && thrown.isError()) {  // a syntax error has no frames
+  if (result.line == 0 && thrown.isError()) {  // a syntax error has no stack frames
     result.file = cleanFile(thrown.property("fileName").toString());
     result.line = thrown.property("lineNumber").toInt();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One script engine: evaluates console lines and runs script files over a WindowPort. Calls wait in
-// a nested event loop that keeps painting and lets through only widgets marked kDuringScript (Stop,
-// Cancel, the tour's buttons). Owned by the window or by `kvlab run`. GUI thread.
+// A script engine: evaluates console lines and runs script files with a WindowPort. Calls wait in a nested event loop
+// that keeps painting and passes input only to widgets marked kDuringScript (Stop, Cancel, the tour's buttons). Owned
+// by the window or by `kvlab run`. GUI thread.
 #pragma once
 #include <QJSEngine>
 #include <QObject>
@@ -13,30 +13,30 @@
 
 namespace kvlab {
 
-/// Name of the widget property that keeps a control alive while a script waits.
+/// Widget property that keeps a control enabled while a script waits.
 inline constexpr char kDuringScript[] = "kvlabDuringScript";
 
 struct ScriptSettings {
-  std::vector<VerbInfo> verbs;                         // methods of a session
+  std::vector<VerbInfo> verbs;                         // verbs of a session
   nlohmann::json manifest = nlohmann::json::object();  // defaults of lab.open
   QStringList args = {};
   QString resources = {};    // folder of "resource:" paths; empty = none
-  QString out = {};          // folder of relative paths that are written; empty = current folder
+  QString out = {};          // folder for relative output paths; empty = current folder
   bool update = false;       // expectations that differ are written anew
-  double limitSeconds = 0;   // of the whole script; 0 = none
-  double silentSeconds = 0;  // between two native calls; 0 = none
+  double limitSeconds = 0;   // limit for the whole script; 0 = none
+  double silentSeconds = 0;  // limit between two native calls; 0 = none
   std::function<void(const QString&)> log = {};
 };
 
 struct ScriptResult {
   bool failed = false;
-  bool refused = false;  // a model, file or backend was refused and nobody caught it
-  QString text;          // printed value, or what went wrong
+  bool refused = false;  // an uncaught error refused a model, file or backend
+  QString text;          // printed value, or the error
   QString file;          // place of the error
   int line = 0;
   Error error = {};  // code "script_error" for plain JavaScript errors
 
-  /// "file:line: text", or the text alone.
+  /// "file:line: text", or only the text.
   QString message() const;
 };
 
@@ -48,10 +48,10 @@ class ScriptHost : public QObject {
 
   ScriptResult runFile(const QString& path);
   ScriptResult runText(const QString& text, const QString& file);
-  /// One console line; names declared with var or without a keyword stay. `s` is the shown session.
+  /// Evaluates one console line. Names declared with var, or without a keyword, persist. `s` is the shown session.
   ScriptResult evaluateLine(const QString& line);
   bool running() const;
-  /// Cancels the call in progress and ends the script.
+  /// Cancels the running call and ends the script.
   void stop();
   /// {globals:[..], lab:[..], view:[..], lanes:[..], session:[..]}
   nlohmann::json names() const;

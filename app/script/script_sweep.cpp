@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// lab.sweep: runs a sweep and waits for its end.
+// lab.sweep: runs a sweep and waits for it.
 #include <QDir>
 
 #include "app/script/script_calls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The global `view` of the script language: one function per call, and their list.
+// The global `view` of the script language: one function per call, and the list of calls.
 #include <algorithm>
 
 #include "app/script/script_calls.h"

@@ -38,7 +38,7 @@ void Watchdog::watch() {
     const std::chrono::duration<double> silent = Clock::now() - m_lastCall;
     if (m_total > 0 && total.count() > m_total) m_verdict = QString("stopped at its time limit of %1 s").arg(m_total);
     else if (m_silent > 0 && !m_inside && silent.count() > m_silent)
-      m_verdict = QString("stopped: it computed for %1 s without a call").arg(m_silent);
+      m_verdict = QString("stopped after %1 s of computing without a call").arg(m_silent);
     else continue;
     m_expired = true;
     m_engine.setInterrupted(true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Interrupts a script that runs too long, or computes too long without a native call. A thread of
-// its own, because the script holds the GUI thread. Owned by ScriptHost; calls from the GUI thread.
+// Interrupts a script that runs too long, or computes too long without a native call. Uses its own thread, because the
+// script blocks the GUI thread. Owned by ScriptHost; calls from the GUI thread.
 #pragma once
 #include <QJSEngine>
 #include <QString>
@@ -21,10 +21,10 @@ class Watchdog {
 
   /// Limits in seconds, 0 = none.
   void start(double total, double silent);
-  /// A native call begins or ends: the silence is over.
+  /// A native call starts or ends; restarts the `silent` limit.
   void native(bool inside);
   bool expired() const { return m_expired; }
-  /// Ends the watch; says why the script was interrupted, empty if it was not.
+  /// Ends the watch; returns why the script was interrupted, empty if it was not.
   QString finish();
 
  private:
@@ -33,7 +33,7 @@ class Watchdog {
 
   QJSEngine& m_engine;
   std::thread m_thread;
-  std::mutex m_mutex;  // guards what follows
+  std::mutex m_mutex;  // guards the members below
   std::condition_variable m_wake;
   Clock::time_point m_begin, m_lastCall;
   double m_total = 0, m_silent = 0;

@@ -41,7 +41,7 @@ class Drill {
   }
 
  private:
-  /// An integer of [low, high). A missing field is `otherwise`, or drawn where `otherwise` is negative.
+  /// An integer in [low, high). A missing field is `otherwise`, or random if `otherwise` is negative.
   std::int64_t number(const char* field, std::int64_t low, std::int64_t high, std::int64_t otherwise = -1) {
     const auto found = m_params.find(field);
     if (found == m_params.end()) return otherwise >= 0 ? otherwise : draw(low, high);
@@ -63,7 +63,7 @@ class Drill {
     return low + static_cast<std::int64_t>(m_random % static_cast<std::uint64_t>(high - low));
   }
 
-  /// "slots" moves the slot column alone, "entries" whole entries of the map.
+  /// "slots" moves only the slot column, "entries" moves whole entries of the map.
   bool wholeEntries() {
     const json column = m_params.value("column", json("slots"));
     if (column == "slots" || column == "entries") {
@@ -74,7 +74,7 @@ class Drill {
     return false;
   }
 
-  /// Chooses layer and index; a map of fewer than `least` rows is refused.
+  /// Chooses layer and index; refuses a map of fewer than `least` rows.
   void choose(std::size_t least) {
     m_random = static_cast<std::uint64_t>(number("seed", 0, INT64_MAX, 1));
     m_layer = CacheLayer(static_cast<std::int32_t>(number("layer", 0, std::ssize(m_state.groupOf))));
@@ -94,7 +94,7 @@ class Drill {
     m_done["slot"] = map.slotOf[m_index].value();
   }
 
-  /// A second index: the next one, where none is given.
+  /// A second index: the given one, or the next index.
   std::size_t chooseOther() {
     const ResidencyView& map = m_state.map(m_layer);
     const auto next = static_cast<std::int64_t>(m_index + 1 < map.size() ? m_index + 1 : at(map.first));
@@ -103,7 +103,7 @@ class Drill {
     return other;
   }
 
-  /// One bit between two places of a record.
+  /// Flips one bit between two offsets of a record.
   Result<json> flip(std::int64_t kernels::RowLayout::*begin, std::int64_t kernels::RowLayout::*end) {
     choose(1);
     if (m_error) return *m_error;
@@ -122,7 +122,7 @@ class Drill {
     return m_done;
   }
 
-  /// Gives the layer a map of its own to damage, in a group of its own.
+  /// Puts the layer into its own group, with its own map to damage.
   ResidencyView& ownMap() {
     auto map = std::make_shared<ResidencyView>(m_state.map(m_layer));
     ResidencyView& own = *map;
@@ -184,7 +184,7 @@ Result<json> Drill::mapSwap() {
   return m_done;
 }
 
-/// Leaves what a copy would leave that moves rows and scales apart: checksums match, only the pairing is wrong.
+/// Simulates a copy that moves rows and scales separately: checksums match, but rows have wrong scales.
 Result<json> Drill::scaleSwap() {
   choose(2);
   if (m_error) return *m_error;

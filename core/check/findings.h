@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The findings of one invariant: the first 16 violations, and the number of further ones. Lives for one
-// check; engine thread.
+// The violations of one invariant: the first 16, and the number of further ones. Lives for one check; engine thread.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,7 +9,7 @@
 
 namespace kvlab {
 
-/// The place of a violation; a field that does not apply stays empty.
+/// Where a violation is; fields that do not apply stay empty.
 struct Place {
   std::optional<CacheLayer> layer = {};
   std::optional<std::size_t> index = {};
@@ -24,7 +23,7 @@ class Findings {
   Findings(std::string_view invariant, std::vector<Violation>& out) : m_invariant(invariant), m_out(out) {}
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
-  /// Adds to the last violation how many were left out.
+  /// Appends the number of omitted violations to the last one.
   ~Findings();
 
   void add(const Place& place, std::string detail);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An invariant is a registered truth about a session's state: one file, one line in invariants.inc. The window,
-// scripts, the command line and tests take their lists from there. A check reads and reports; a check never
-// changes or repairs. Engine thread.
+// An invariant is a registered property of a session's state: one file, one line in invariants.inc, from which the
+// window, scripts, the command line and tests take their lists. Checks only read and report. Engine thread.
 #pragma once
 #include <span>
 #include <string_view>
@@ -19,9 +18,9 @@ struct CheckInput {
   const CacheStore& store;
   const Manifest& manifest;
   std::int64_t capacity = 0;   // resident rows per layer
-  bool full = false;           // check everything; else the cheap set and a slice of the checksums
-  std::int64_t scrubPart = 0;  // this tick's slice of 0 .. scrubPeriod-1; the tick number will do
-  std::int32_t vocab = 0;      // of the next logits; 0 = not compared
+  bool full = false;           // check everything; else the cheap checks and a slice of the checksums
+  std::int64_t scrubPart = 0;  // slice for this tick, modulo scrubPeriod; pass the tick number
+  std::int32_t vocab = 0;      // vocabulary size of the logits; 0 = do not compare
 };
 
 struct Invariant {
@@ -32,8 +31,8 @@ struct Invariant {
 /// All of invariants.inc, in its order.
 std::span<const Invariant> invariants();
 
-/// Runs every invariant; at most 16 violations per invariant are kept, each naming layer, index and
-/// ledger row where it has one.
+/// Runs every invariant. Keeps at most 16 violations per invariant; each names layer, index and ledger row if they
+/// apply.
 std::vector<Violation> checkAll(const CheckInput& input);
 
 }  // namespace kvlab

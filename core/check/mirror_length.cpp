@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cache and mirror have the same shape. Context, phases and brightness are equally long; birth phases and
-// provenance are as long as the ledger. Every layer has a map whose columns agree, and the map lacks exactly
-// as many rows as were counted when rows left.
+// Cache and mirror have the same shape. Context, phases and brightness are equally long. Birth phases and provenance
+// are as long as the ledger. Every layer has a map with columns of equal length, and the map lacks exactly as many rows
+// as were counted when rows left.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"

@@ -17,7 +17,7 @@ std::string text(double phase) {
                                                               : std::to_string(phase);
 }
 
-/// Phase of index i of a map, or NaN where the table of other phases has no such entry.
+/// Phase of index i of a map; NaN if the rotary table has no such entry.
 double phaseOf(const ResidencyView& map, std::size_t i) {
   const std::int32_t index = map.phases[i];
   if (index >= 0) return index;
@@ -43,7 +43,7 @@ void checkContext(const CheckInput& input, Findings& findings) {
     findings.add({}, "no phase is left above " + std::to_string(last));
 }
 
-/// The phase that the position mode gives index i of a map, whose row stands at `position` of the context.
+/// The phase that the position mode requires for index i of a map, whose row is at `position` of the context.
 double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
   if (input.manifest.position == PositionMode::Cache) return static_cast<double>(i);
   return position < input.state.phases.size() ? input.state.phases[position] : std::numeric_limits<double>::quiet_NaN();
@@ -51,7 +51,7 @@ double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
 
 void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findings) {
   const ResidencyView& map = *shared.map;
-  if (map.phases.sharesWith(input.state.phases)) return;  // the context's column was checked
+  if (map.phases.sharesWith(input.state.phases)) return;  // shares the context's column, which was checked
   const Column<LedgerId>& context = input.state.context;
   double last = -std::numeric_limits<double>::infinity();
   std::size_t position = 0;

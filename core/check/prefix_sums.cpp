@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exactness labels come from prefix sums. The sums agree with the map and the context that they stand for;
-// they may be shorter, but never different. Only full checks test it.
+// Prefix sums, which exactness labels use, match the map and the context. They may be shorter, but never different.
+// Only full checks test this.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A residency map is an ordered subset of the context: its rows stand in the context's order, each once.
-// A map that shares the context's column is the context, so checking it costs nothing.
+// A residency map is an ordered subset of the context: its rows are in the order of the context, each once. A map that
+// shares the context's column needs no check.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"

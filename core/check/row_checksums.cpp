@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stored checksum of a row agrees with its bytes. A full check reads every row; a cheap check reads the
-// rows whose ledger id falls into this tick's part, so that each row is read once in scrub_period ticks
-// whatever is edited in between.
+// The stored checksum of a row matches its bytes. A full check reads every row. A cheap check reads the rows whose
+// ledger id falls into this tick's slice, so each row is read once in scrub_period ticks, whatever is edited in
+// between.
 #include <algorithm>
 
 #include "core/check/checks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every resident row of every layer carries the ledger id that the map says. The kernel that writes K and V
-// writes the tag, and every tick checks it, so a map that points at another token's row is noticed at once.
+// Every resident row of every layer carries the ledger id in the map. The kernel that writes K and V writes the tag,
+// and every tick checks it, so a map that names another token's row is found at once.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// Says which rows of a layer carry another tag.
+/// Reports the rows of a layer whose tag is wrong.
 void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& list, CacheLayer layer,
               Findings& findings) {
   const RowPool& pool = input.store.pool(layer);

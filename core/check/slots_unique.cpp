@@ -12,8 +12,8 @@ namespace {
 
 std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); }
 
-/// [highest used slot + 1] index of the map entry that names the slot, or -1. Bad and doubled slots become
-/// findings.
+/// [highest used slot + 1] index of the map entry that names the slot, or -1. Reports slots outside the pool and slots
+/// named twice.
 std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   std::int32_t highest = -1;
   for (Slot slot : shared.map->residentSlots())

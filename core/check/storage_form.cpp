@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows lie as their layout says. In a ring pointer = (head + filled) mod capacity = (offset - base) mod
-// capacity, the rows fit the window, and the i-th oldest row lies in the i-th slot from the head on. In pages
-// each row starts its page or stands behind the row before. Other layouts that hand out slots one after
-// another leave no gaps. semantics.md, section 7.
+// Rows lie as their layout requires. In a ring pointer = (head + filled) mod capacity = (offset - base) mod capacity,
+// the rows fit the window, and the i-th oldest row is in the i-th slot from the head on. In pages each row starts its
+// page or follows the row before it. Other layouts with consecutive slots have no gaps. semantics.md, section 7.
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -43,7 +42,7 @@ void checkRing(const SharedMap& shared, const RingState& ring, Findings& finding
   }
 }
 
-/// Each row stands behind the row before, or at a border of `block` slots; block 0 allows no border.
+/// Each row follows the row before it, or starts at a multiple of `block`; with block 0 it always follows.
 void checkRuns(const SharedMap& shared, std::int32_t block, Findings& findings) {
   for (auto i = static_cast<std::size_t>(shared.map->first) + 1; i < shared.rows(); ++i) {
     const std::int32_t slot = shared.map->slotOf[i].value(), before = shared.map->slotOf[i - 1].value();

@@ -11,7 +11,7 @@
 namespace kvlab {
 namespace {
 
-/// One entry against the mirror and the maps.
+/// Compares one entry with the mirror and the maps.
 void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std::size_t index, std::size_t row,
                 Findings& findings) {
   const CacheState& state = input.state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A working context covers its time line in time order, without gap or overlap. Each node has the span of its level and
-// starts at a multiple of the span. The entries stay within the budget, and no block is there in part: each moment
+// starts at a multiple of the span. The entries fit into the budget, and no block is partly expanded: each moment
 // belongs to one entry. Sessions without wLOD pass. semantics.md, section 8.
 #include "core/check/checks.h"
 #include "core/check/findings.h"

@@ -67,7 +67,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
     first = std::min(first, pass.rowBegin[at(i)]);
     last = std::max(last, pass.rowEnd[at(i)]);
   }
-  // The rows of a long prompt have overwritten those that none of its later queries sees.
+  // A long prompt has overwritten rows that none of its later queries attends to.
   first = std::max({first, map.first, last - group.ring->capacity});
   Lists& lists = m_lists.emplace_back();
   for (std::int32_t i = first; i < last; ++i) {

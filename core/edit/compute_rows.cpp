@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// Rows of a job over the residency maps of the store's pools.
+/// Computes the rows of a job over the residency maps of the store's pools.
 class StoredRows : public RowDriver {
  public:
   StoredRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob& job)
@@ -23,12 +23,12 @@ class StoredRows : public RowDriver {
     for (LayerGroup& group : job.groups) {
       extendSums(*group.map, group.idSums, group.phasedSums);
       m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases, LeftRows::Gone));
-      // The rotary table has a row for every phase before a kernel reads it.
+      // The rotary table must have a row for every phase before a kernel reads it.
       if (!group.map->phases.empty()) transformer.rotary().index(Phase(group.map->phases[group.map->size() - 1]));
       transformer.rotary().index(Phase(m_groups.back().phase.back()));
     }
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
-    transformer.table();  // goes up before anything is recorded
+    transformer.table();  // uploaded before calls are recorded
     place();
   }
 
@@ -47,7 +47,8 @@ class StoredRows : public RowDriver {
     return out;
   }
 
-  /// Relative L2 of each row's V in the layer behind the job's, between what it would be and what is stored.
+  /// Relative L2 difference, in the layer after the job's, between the V of each row over the job's maps and the stored
+  /// V.
   Result<std::vector<double>> deviations() {
     const Layer behind(m_layers.layers);
     const CacheLayer own = m_layers.of(behind).front();
@@ -112,7 +113,8 @@ class StoredRows : public RowDriver {
     return slots[row % slots.size()];
   }
 
-  /// Where each row's K/V goes in each cache layer, lists one after another: [cache layers] where they begin.
+  /// Fills m_slots with the slots that rows are written to in each cache layer. Returns the start of each list, [cache
+  /// layers].
   std::vector<std::size_t> listSlots() {
     const std::size_t layers = m_job.groupOf.size();
     std::vector<std::size_t> writeAt(layers, kNowhere);
@@ -133,7 +135,7 @@ class StoredRows : public RowDriver {
     return writeAt;
   }
 
-  /// Brings everything that ops read to where they read it, once for all chunks and layers.
+  /// Uploads all lists that ops read, once for all chunks and layers.
   void place() {
     const std::vector<std::size_t> writeAt = listSlots();
     std::vector<LayerPass> groups;
@@ -151,7 +153,7 @@ class StoredRows : public RowDriver {
     }
   }
 
-  /// What each layer reads instead of its pool; layers of a group share the lists.
+  /// Plans the copies that layers read instead of their pools; layers of a group share the lists.
   void assemble(const RowsChunk& chunk) {
     m_assembled.clear();
     std::vector<std::optional<CacheLayer>> leaders(m_job.groups.size());
@@ -186,7 +188,7 @@ class StoredRows : public RowDriver {
     p.ids = group.idSums[own] - group.idSums[begin];
     p.phased = group.phasedSums[own] - group.phasedSums[begin] + phasedWord(m_job.rows[i].id, pass.phase[i]);
     p.context = m_job.contextSums[at(m_job.rows[i].position)];
-    if (m_job.embeddingOnly) p.context = ~p.context;  // it saw no context, so it belongs to none
+    if (m_job.embeddingOnly) p.context = ~p.context;  // the row attended to no context, so no context may match
     return p;
   }
 
@@ -197,10 +199,10 @@ class StoredRows : public RowDriver {
   Assemblies m_assemblies;
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
-  std::vector<std::int32_t> m_slots;  // lists of [rows] slots
-  std::vector<std::size_t> m_selfAt;  // [cache layers] where a layer's list for rows beside its map begins, or kNowhere
-  std::vector<LayerPass> m_placed;    // [cache layers] of all rows
-  std::vector<Assembled> m_assembled;  // [cache layers] of the present chunk
+  std::vector<std::int32_t> m_slots;   // lists of [rows] slots, one after another
+  std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
+  std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
+  std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
 };
 
 }  // namespace
@@ -212,7 +214,7 @@ Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, Faul
 }
 
 Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob job) {
-  if (transformer.model().config().layers < 2) return std::vector<double>(job.rows.size());  // nothing deviates
+  if (transformer.model().config().layers < 2) return std::vector<double>(job.rows.size());  // needs two layers
   job.write = false;
   job.layers = 1;
   return StoredRows(transformer, store, faults, job).deviations();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A true forward pass of chosen rows over the maps it is given: K and V into the rows' slots, the
-// next logits and the newest query's attention out. Prefill, decode, edits, recomputation and the
-// read-only query pass are all this one function over the driver of rows. Engine thread.
+// A forward pass of chosen rows over given maps: writes K and V into the rows' slots and returns the next logits and
+// the newest query's attention. Prefill, decode, edits, recomputation and read-only query passes all use computeRows().
+// Engine thread.
 #pragma once
 #include <functional>
 #include <vector>
@@ -14,18 +14,19 @@
 namespace kvlab {
 
 struct RowsJob {
-  Column<LedgerId> context;             // the order the maps are subsets of
-  Column<std::uint64_t> contextSums;    // of it; extended here
-  std::vector<LayerGroup> groups;       // maps name the slots to write; sums are extended here
-  std::vector<std::int32_t> groupOf;    // [cache layers]
-  std::vector<RowTarget> rows;          // ascending position
-  const LayerSlots* scratch = nullptr;  // [cache layers][rows]: slots for rows that a map lacks; null: none does. Where
-                                        // nothing is written there may be fewer, which serve chunk after chunk
-  bool cachePhases = false;             // position mode cache: such a row's phase is its index
-  bool write = true;                    // false: rows that are in a map are read, not written
-  int layers = 0;                       // the model's first so many; 0 = all
+  Column<LedgerId> context;           // order of the maps' rows
+  Column<std::uint64_t> contextSums;  // prefix sums of `context`; extended here
+  std::vector<LayerGroup> groups;     // maps name the slots to write; their sums are extended here
+  std::vector<std::int32_t> groupOf;  // [cache layers]
+  std::vector<RowTarget> rows;        // ascending position
+  /// [cache layers][rows] slots for rows that a map lacks; null = no map lacks a row. Without `write` the lists may be
+  /// shorter, and every chunk reuses their slots.
+  const LayerSlots* scratch = nullptr;
+  bool cachePhases = false;  // position mode cache: phase of such a row = its index
+  bool write = true;         // false: rows that are in a map are read and not written
+  int layers = 0;            // compute only the model's first `layers`; 0 = all
   Wanted wanted;
-  bool guards = false;         // copies that attention reads are checked, row by row
+  bool guards = false;         // check the tags of assembled copies, row by row
   bool embeddingOnly = false;  // project the raw embedding in every layer, no attention, no logits
 
   auto cacheLayers() const { return idRange<CacheLayer>(0, groupOf.size()); }  // also those behind `layers`
@@ -33,24 +34,23 @@ struct RowsJob {
 
 struct RowsResult : RowsBrought {
   std::vector<std::vector<Provenance>> provenance = {};           // [groups][rows]
-  std::vector<std::shared_ptr<const QueryMoments>> moments = {};  // [layers], where wanted
-  std::int64_t bytes = 0;                                         // K/V written
+  std::vector<std::shared_ptr<const QueryMoments>> moments = {};  // [layers], if requested
+  std::int64_t bytes = 0;                                         // bytes of K/V written
 };
 
-/// What the last queries of a context look at.
+/// What the last queries of a context attend to.
 struct Observation {
-  std::shared_ptr<const NewestAttention> attention;          // receivedPerHead is there
-  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], where wanted
+  std::shared_ptr<const NewestAttention> attention;          // only receivedPerHead is filled
+  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], if requested
   std::int32_t queries = 0;
 };
 
-/// Called per chunk with rows done; false cancels (error code cancelled).
+/// `progress` is called per chunk with the rows done; returning false cancels (error code cancelled).
 Result<RowsResult> computeRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob job,
                                const Progress& progress = {});
 
-/// Relative L2 deviation of each row's V at layer 1 between what is stored and what the job's maps
-/// would give (CacheBlend's criterion; Yao et al. 2024). The rows are resident in layers 0 and 1.
-/// Nothing is written.
+/// Relative L2 deviation of each row's V at layer 1 between the stored value and the value over the job's maps
+/// (criterion of CacheBlend, Yao et al. 2024). The rows must be resident in layers 0 and 1. Writes nothing.
 Result<std::vector<double>> deviations(Transformer& transformer, CacheStore& store, FaultDoor& faults, RowsJob job);
 
 }  // namespace kvlab

@@ -6,7 +6,7 @@
 namespace kvlab {
 namespace {
 
-/// Rows of a map that stand left of a context position.
+/// Number of rows of a map to the left of a context position.
 std::size_t rowsLeftOf(const CacheState& state, const ResidencyView& map, std::int32_t cut) {
   if (state.whole(map)) return at(cut);
   std::size_t index = 0;

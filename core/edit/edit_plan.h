@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a list of actions will do, resolved against the state before the tick: computed by the
-// planner (const), carried out by the transaction. A value.
+// The effect of a list of actions, resolved against the state before the tick. Computed by the planner without changing
+// the state; applied by the transaction. A value.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace kvlab {
 
-/// A stretch of the context after the edit: either `count` survivors that stood at `begin` before,
-/// or `count` new rows from `begin` of EditPlan::rows.
+/// A stretch of the context after the edit: `count` survivors that were at `begin` before the edit, or `count` new rows
+/// from `begin` of EditPlan::rows.
 struct Run {
   bool fresh = false;
   std::int32_t begin = 0, count = 0;
@@ -23,15 +23,15 @@ struct NewRow {
   TokenId token;
   Source source = Source::User;
   Position position;       // after the edit
-  std::int32_t phase = 0;  // in modes context and absolute; mode cache counts per layer
+  std::int32_t phase = 0;  // modes context and absolute; in mode cache the phase depends on the layer
   int detail = 0;          // index into EditPlan::details
 };
 
 struct PlannedAction {
-  int place = 0;                  // in the list
+  int place = 0;                  // index in the action list
   std::vector<Position> removed;  // before the edit, ascending
-  Position anchor;                // before the edit: where the new rows go; length for an add
-  Position finalPosition;         // of the first new row, or of the gap
+  Position anchor;                // before the edit: where new rows go; for an add, the length
+  Position finalPosition;         // of the first new row, or of the gap, after the edit
   std::vector<LedgerId> newLedger;
 };
 
@@ -40,28 +40,28 @@ struct PlannedEviction {
   std::vector<LedgerId> ledger;
 };
 
-/// As an action of its own.
+/// The eviction as an action.
 inline Evict evictOf(const CacheLayers& layers, const PlannedEviction& eviction) {
   return {layers.layerOf(eviction.layer), layers.headOf(eviction.layer), eviction.ledger};
 }
 
 struct EditPlan {
   std::vector<Action> actions;
-  std::vector<PlannedAction> details;  // edits of the context, ascending; adds last
+  std::vector<PlannedAction> details;  // edits of the context, ascending; adds come last
   std::vector<PlannedEviction> evictions;
   std::vector<Position> removed;       // ascending
   std::vector<RowState> removedState;  // [removed] Replaced or Deleted
   std::vector<NewRow> rows;            // ascending final position; ids ascend likewise
-  std::vector<Run> runs;               // the context after, in order
+  std::vector<Run> runs;               // the context after the edit, in order
   std::vector<std::int32_t> phases;    // [length after]; empty in modes context and cache
   std::int32_t lengthBefore = 0, lengthAfter = 0;
-  std::int32_t firstChange = 0;   // final position from which on survivors are stale
-  std::int32_t stale = 0;         // survivors computed from a context that no longer exists
-  std::int32_t phaseShifted = 0;  // survivors that will be read at another phase
-  std::int32_t adds = 0;          // the last `adds` of rows are appended
+  std::int32_t firstChange = 0;   // first position after the edit whose survivors are stale
+  std::int32_t stale = 0;         // survivors computed from a context that has changed
+  std::int32_t phaseShifted = 0;  // survivors whose phase changes
+  std::int32_t adds = 0;          // number of rows at the end of `rows` that are appended
 
   bool empty() const { return details.empty() && evictions.empty(); }
-  /// True if it does nothing but add rows behind the last one.
+  /// True if the plan only appends rows.
   bool appendsOnly() const {
     return removed.empty() && evictions.empty() && rows.size() == static_cast<std::size_t>(adds);
   }

@@ -15,7 +15,7 @@ void pad(Column<float>& column, std::size_t size) {
 void keep(Column<float>& column, const std::vector<RowTarget>& rows, const std::vector<float>& scores,
           std::size_t heads) {
   std::size_t i = 0;
-  std::vector<float> changed;  // the column, where rows of old are among them
+  std::vector<float> changed;  // a copy of the column, if old rows are overwritten
   for (; i < rows.size(); ++i) {
     const std::size_t place = at(rows[i].id.value()) * heads;
     const std::span<const float> own = std::span(scores).subspan(i * heads, heads);

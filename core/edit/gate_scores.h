@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps what gates say of the rows of a pass with the rows: CacheState::gateScores. Engine thread.
+// Stores the gate scores of a pass by ledger id, in CacheState::gateScores. Engine thread.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-/// scores [layers][rows, kvHeads]. Rows that were never scored in between are not-a-number.
+/// scores: [layers][rows, kvHeads]. Ledger ids that were never scored get NaN.
 void keepGateScores(CacheState& state, const std::vector<RowTarget>& rows,
                     const std::vector<std::vector<float>>& scores, int kvHeads);
 

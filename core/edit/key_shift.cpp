@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kRowsAtATime = 256;  // rows rewritten at a time
 
-/// Rows of one layer that have to turn.
+/// Rows of one layer whose keys must be rotated.
 struct Turns {
   std::vector<std::int32_t> slots, shift;
   std::vector<LedgerId> ids;
@@ -30,7 +30,7 @@ Turns turnsOf(const ResidencyView& map, const WrittenPhases& written) {
   return turns;
 }
 
-/// A rotation table over the shifts that occur, in the kernels' form, without YaRN's factor.
+/// A rotation table for the shifts that occur, in the form that kernels read, without YaRN's attention factor.
 class ShiftTable {
  public:
   ShiftTable(const std::vector<std::int32_t>& shifts, const std::vector<double>& frequencies)
@@ -47,7 +47,7 @@ class ShiftTable {
     return static_cast<std::int32_t>(std::lower_bound(m_shifts.begin(), m_shifts.end(), shift) - m_shifts.begin());
   }
 
-  /// |stored - rotated| / |rotated| of one row, rotated from `old` in double; all [heads*headDim].
+  /// |stored - rotated| / |rotated| of one row; `rotated` is `old` rotated in double. Vectors are [heads*headDim].
   double error(std::int32_t shift, const float* old, const float* stored, std::size_t width) const {
     const std::size_t half = m_frequencies.size();
     double off = 0, all = 0;
@@ -67,7 +67,7 @@ class ShiftTable {
   std::vector<float> m_table;                // [shifts, headDim]
 };
 
-/// Turns rows [begin, begin+n) of a layer; their errors, empty if not measured.
+/// Rotates rows [begin, begin+n) of a layer. Returns their errors, [n], or nothing if they are not measured.
 std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n, const ShiftTable& table,
                          kernels::Backend& backend, RowPool& pool, bool measure) {
   const kernels::RowFormat& format = pool.format();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First and second moments of each layer's queries while a pass runs: the queries are projected a second time,
-// before rotation, and summed on the host. One per pass; engine thread.
+// Sums first and second moments of each layer's queries during a pass. Queries are projected a second time, without
+// rotation, and summed on the host. One per pass; engine thread.
 #pragma once
 #include <memory>
 #include <span>
@@ -14,11 +14,11 @@ namespace kvlab {
 
 class MomentSums {
  public:
-  /// Rows before position `from` do not count.
+  /// Rows before position `from` are skipped.
   MomentSums(Transformer& transformer, std::int32_t from);
-  /// x [rows, hidden]: what layer l reads, an address of the back end.
+  /// x: [rows, hidden] input of layer l, an address of the backend.
   void add(Layer l, const float* x, std::span<const RowTarget> rows);
-  /// [layers]; all zero where no row counted.
+  /// Moments by layer, [layers]; zero if no row was counted.
   std::vector<std::shared_ptr<const QueryMoments>> take();
 
  private:

@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 
-/// One change of the context: remove these, put those at the anchor.
+/// One change of the context: rows to remove, and tokens to insert at the anchor.
 struct Change {
   int place = 0;
   std::int32_t anchor = 0;
@@ -138,7 +138,7 @@ class Planner {
   void read(const Collapse&) { noTree(); }
   void noTree() { fail("unsupported", "node", nullptr, "this session has no wLOD tree", "omit the action"); }
 
-  /// Ascending anchors; at one place inserts come before a replacement and keep list order.
+  /// Sorts by anchor. At the same anchor inserts come before a replacement and keep list order.
   void orderChanges() {
     std::stable_sort(m_changes.begin(), m_changes.end(), [](const Change& a, const Change& b) {
       return a.anchor != b.anchor ? a.anchor < b.anchor : a.insert > b.insert;
@@ -182,7 +182,7 @@ class Planner {
       const ResidencyView& map = m_state.map(m_plan.evictions[i].layer);
       for (LedgerId id : map.ledger.span().subspan(static_cast<std::size_t>(map.first)))
         if (const auto row = static_cast<std::size_t>(id.value()); row < resident.size())
-          resident[row] = true;  // a damaged map may name any
+          resident[row] = true;  // a damaged map may name any row
       for (LedgerId id : m_plan.evictions[i].ledger)
         checkEviction(id, m_plan.evictions[i].layer, resident, leaving, seen);
     }
@@ -242,13 +242,14 @@ class Planner {
     m_plan.adds = static_cast<std::int32_t>(m_adds.size());
   }
 
-  /// Modes context and cache number rows by place; absolute keeps birth phases and fits new rows in.
+  /// In modes context and cache a row's phase is its place. Mode absolute keeps birth phases and fits new rows between
+  /// them.
   void assignPhases() {
     for (NewRow& row : m_plan.rows) row.phase = row.position.value();
     if (m_rules.position != PositionMode::Absolute) return;
     std::vector<std::int32_t>& phases = m_plan.phases;
     phases.reserve(static_cast<std::size_t>(m_plan.lengthAfter));
-    std::int32_t shift = 0;  // of every later survivor, absolute_overflow: shift
+    std::int32_t shift = 0;  // added to every later survivor (absolute_overflow shift)
     for (const Run& run : m_plan.runs) run.fresh ? freshPhases(run) : survivorPhases(run, shift);
   }
 
@@ -295,7 +296,7 @@ class Planner {
     for (const PlannedEviction& eviction : m_plan.evictions)
       evicted[at(eviction.layer)] += static_cast<std::int32_t>(eviction.ledger.size());
     for (const CacheLayer layer : m_state.layers()) {
-      if (m_error || m_state.group(layer).keep) continue;  // keeps its window, whatever comes
+      if (m_error || m_state.group(layer).keep) continue;  // a window has room for any number of new rows
       const auto rows = static_cast<std::int32_t>(m_state.map(layer).size());
       const std::int32_t out = evicted[at(layer)] + leaving[at(m_state.groupOf[at(layer)])];
       const std::int64_t most = mostRows(m_state.group(layer), m_rules);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves and checks a whole action list against the state before the tick; nothing changes. A bad
-// list is refused whole with the action, the field and the value. semantics.md, section 3.
+// Resolves and checks a whole action list against the state before the tick, without changing the state. If an action
+// is wrong, the whole list is refused; the error names action, field and value. semantics.md, section 3.
 #pragma once
 #include "core/api/manifest.h"
 #include "core/edit/edit_plan.h"
@@ -13,9 +13,9 @@ struct PlanRules {
   bool shiftOnOverflow = false;
   std::int32_t vocab = 0;
   std::int64_t capacity = 0;         // resident rows per layer after the commit
-  std::int32_t maxLength = 0;        // tokens that the rotary table reaches; 0 = not asked
-  Source addSource = Source::Model;  // of `add` tokens
-  std::int32_t more = 0;             // tokens of the same tick that follow and must fit, too
+  std::int32_t maxLength = 0;        // tokens that the rotary table reaches; 0 = unlimited
+  Source addSource = Source::Model;  // source recorded for `add` tokens
+  std::int32_t more = 0;             // further tokens of the same tick that must fit
 };
 
 Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules, std::vector<Action> actions);

@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 
-/// Index in the map of each of some ascending context positions; -1 where the row is not resident.
+/// Map index of each of the ascending context positions; -1 if the row is not resident.
 std::vector<std::int32_t> indicesOf(const CacheState& state, const ResidencyView& map,
                                     const std::vector<std::int32_t>& positions) {
   std::vector<std::int32_t> out;

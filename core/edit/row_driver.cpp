@@ -11,19 +11,19 @@
 namespace kvlab {
 namespace {
 
-/// Up to so many rows are scored by one call for all layers: few gates alone do not keep a machine busy.
+/// For so few rows one call scores all layers, because one layer's gates alone are too little work.
 constexpr std::int64_t kScoredTogether = 8;
 
 }  // namespace
 
-/// Pool and format, and where writes are counted.
+/// Sets pool, format and the counters of writes.
 void RowDriver::readFrom(LayerPass& pass, const RowPool& pool) {
   pass.pool = pool.data();
   pass.format = pool.format();
   pass.stats = pool.stats();
 }
 
-/// The queries of all rows over a list of stored rows; what `group` holds stays until the pass is done.
+/// Arguments for the queries of all rows over a list of stored rows. `group` must outlive the pass.
 LayerPass RowDriver::placed(const GroupPass& group, const std::int32_t* slots, const std::int32_t* phases,
                             std::size_t rows) {
   LayerPass pass;
@@ -96,7 +96,7 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
   return finish("the rebuild");
 }
 
-/// Tokens and tags of all rows, and room for hidden states and logits.
+/// Uploads tokens and tags of all rows, and makes room for hidden states and logits.
 void RowDriver::place(std::int64_t rowsOfX) {
   for (const RowTarget& row : m_rows) {
     m_hostTags.push_back(static_cast<std::uint64_t>(row.id.value()));
@@ -116,8 +116,8 @@ void RowDriver::place(std::int64_t rowsOfX) {
   for (const AttentionList& list : kAttentionLists) ((*m_out.attention).*list.host).resize(layers);
 }
 
-/// Room for keys, [layers of the model, kScoredTogether, width] or [chunk, width], and for the scores of all layers
-/// and rows.
+/// Makes room for keys, [layers of the model, kScoredTogether, width] or [chunk, width], and for the scores of all
+/// layers and rows.
 void RowDriver::placeGates(std::int64_t chunk) {
   if (!m_wanted.gates) return;
   const ModelConfig& c = m_transformer.model().config();
@@ -137,7 +137,7 @@ LayerPass RowDriver::passOf(CacheLayer own, const RowsChunk& chunk) {
   return one;
 }
 
-/// The lists that a chunk fills in a cache layer; each gets its room when it is first filled.
+/// The lists that a chunk fills in a cache layer. A list gets its room when it is first filled.
 kernels::AttentionOut RowDriver::attentionOf(CacheLayer own, const RowsChunk& chunk, std::int64_t rows) {
   kernels::AttentionOut out;
   for (const AttentionList& list : kAttentionLists) {
@@ -155,7 +155,7 @@ kernels::AttentionOut RowDriver::attentionOf(CacheLayer own, const RowsChunk& ch
   return out;
 }
 
-/// Room for [lists, roomFor(rows) + 1] values that come back as host [lists, rows + 1].
+/// Room for [lists, roomFor(rows) + 1] values, which are copied back to host [lists, rows + 1].
 float* RowDriver::placeList(std::vector<float>& host, std::int64_t lists, std::int64_t rows) {
   const std::int64_t room = roomFor(rows);
   host.resize(at(lists * (rows + 1)));
@@ -179,8 +179,8 @@ kernels::GateMlpArgs RowDriver::gateCall(std::optional<Layer> layer, const RowsC
   return a;
 }
 
-/// Tells the passes of a chunk where keys for the gates go: [layers] calls that they make, or one for all layers
-/// that is made behind them.
+/// Sets where the passes of a chunk write keys for the gates. Returns the gate calls: one per layer, [layers], or a
+/// single one for all layers, made after the last layer.
 std::vector<kernels::GateMlpArgs> RowDriver::aimGates(std::vector<LayerPass>& passes, const RowsChunk& chunk) const {
   std::vector<kernels::GateMlpArgs> calls;
   if (!m_wanted.gates) return calls;
@@ -204,7 +204,7 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
     passes.push_back(passOf(own, chunk));
   }
   const std::vector<kernels::GateMlpArgs> gates = aimGates(passes, chunk);
-  const bool behind = gates.size() == 1 && !passes[0].gates;  // scored by one call for all layers
+  const bool behind = gates.size() == 1 && !passes[0].gates;  // one call after the last layer scores all layers
   WholePass whole{m_tokens + chunk.begin, chunk.n, passes, m_layers.perLayer, m_x};
   if (chunk.newest) whole.logits = m_logits;
   if (behind) whole.gates = &gates[0];
@@ -222,7 +222,7 @@ void RowDriver::send(const WholePass& whole) {
   else m_transformer.run(whole);
 }
 
-/// Everything that the calls of a chunk depend on, as bytes.
+/// The key of a recorded pass: all values that its calls depend on, as bytes.
 std::string RowDriver::keyOf(const WholePass& whole) {
   std::string key;
   const auto add = [&key](const auto... fields) {

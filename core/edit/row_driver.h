@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that drives rows through the layers of the model. A kind of rows derives from it and says what
-// attention reads for the rows in each cache layer and where their K and V go; the driver cuts the rows into chunks,
-// asks the fault door, places the lists of attention, the keys for gates and the logits, runs the layers and waits for
-// the end. Rows go chunk by chunk through all layers (prefill, decode, edits, wLOD), or layer by layer, so that one
-// layer of scratch rows is enough (rebuild, drift, quantisation, lifespans). Lives as long as a pass; engine thread.
+// Drives rows through the layers of the model. A subclass says what attention reads for the rows in each cache layer
+// and where their K and V go. The driver cuts the rows into chunks, asks the fault door, makes room for attention
+// lists, gate keys and logits, runs the layers and waits for the end. Rows go chunk by chunk through all layers
+// (prefill, decode, edits, wLOD), or layer by layer, so that one layer of scratch rows is enough (rebuild, drift,
+// quantisation, lifespans). Lives as long as a pass; engine thread.
 #pragma once
 #include <functional>
 #include <string>
@@ -20,16 +20,16 @@
 
 namespace kvlab {
 
-/// Rows [begin, begin + n) of a pass, which go through a layer together.
+/// Rows [begin, begin + n) of a pass, which are computed together.
 struct RowsChunk {
   std::int64_t begin = 0, n = 0;
-  bool newest = false;  // the last of them is the row whose logits and attention are wanted
+  bool newest = false;  // the last row is the one whose logits and attention are requested
 };
 
-/// What a pass brought back; see Wanted.
+/// What a pass returned; see Wanted.
 struct RowsBrought {
   std::vector<float> logits;                   // [vocab]
-  std::shared_ptr<NewestAttention> attention;  // without maps; null where none is wanted
+  std::shared_ptr<NewestAttention> attention;  // without maps; null if none was requested
   std::vector<std::vector<float>> gateScores;  // [layers of the model][rows*kvHeads] predicted log4(lifespan)
 };
 
@@ -48,40 +48,41 @@ class RowDriver {
         m_faults(faults),
         m_wanted(wanted) {}
 
-  /// Chunk by chunk. after: told what the last layer left of each, [n, hidden]. Progress counts rows.
+  /// Runs chunk by chunk. after: receives the last layer's output of each chunk, [n, hidden]. Progress counts rows.
   using After = std::function<void(const RowsChunk&, const float* x)>;
   Result<RowsBrought> byRows(const Progress& progress, const After& after = {});
-  /// Layer by layer; of what may be wanted, logits alone. Progress counts layers.
+  /// Runs layer by layer; of Wanted, only logits are supported. Progress counts layers.
   Result<RowsBrought> byLayers(const Progress& progress);
 
-  /// The chunk that begins at `begin` and has at most `most` rows; pass() is asked for it next.
+  /// Chooses the chunk that begins at `begin` and has at most `most` rows; pass() is called for it next.
   virtual RowsChunk chunk(std::int64_t begin, std::int64_t most);
-  /// What a chunk sees of a cache layer and where its rows go: addresses of the back end that stay until the pass is
-  /// done. The driver adds tags and what is wanted.
+  /// What the chunk reads in a cache layer and where its rows are written: backend addresses that stay valid until the
+  /// end of the pass. The driver adds tags and requested outputs.
   virtual LayerPass pass(CacheLayer own, const RowsChunk& chunk) = 0;
-  /// Adds what is special about a chunk: vectors that are given, who sees what layers read, embeddings alone.
+  /// Adds what is special to a chunk: given vectors, observers of layer inputs, or embeddings only.
   virtual void complete(WholePass&, const RowsChunk&) {}
-  /// The same calls come tick after tick: the pass may be recorded, and may meet those of other sessions.
+  /// True if the same calls repeat in every tick. Such a pass may be recorded, or made together with passes of other
+  /// sessions.
   virtual bool steady() const { return false; }
-  // Layer by layer: before a layer, before each of its chunks with the chunk's input [n, hidden], behind the layer.
+  // Hooks of byLayers(): before a layer, before each chunk of it with the chunk's input [n, hidden], after a layer.
   virtual Status beginLayer(Layer) { return ok(); }
   virtual void beginChunk(Layer, const RowsChunk&, LayerPass&, const float*) {}
   virtual Status endLayer(Layer) { return ok(); }
 
   std::int64_t count() const { return static_cast<std::int64_t>(m_rows.size()); }
-  /// Rows of a map that ops are told of: more than there are where calls are recorded, so that a map that grows makes
-  /// the same calls for a while. What lies past a query's rowEnd is never looked at.
+  /// Number of map rows that ops are told. Larger than `rows` when calls are recorded, so that a growing map repeats
+  /// the same calls for a while. Rows past a query's rowEnd are never read.
   std::int64_t roomFor(std::int64_t rows) const;
 
-  // For passes that are made for all rows at once.
+  // For passes that are prepared for all rows at once.
   LayerPass placed(const GroupPass& group, const std::int32_t* slots, const std::int32_t* phases, std::size_t rows);
-  /// As the rows from `begin` on have it.
+  /// The same arguments from row `begin` on.
   static LayerPass fromRow(LayerPass pass, std::int64_t begin);
   static void readFrom(LayerPass& pass, const RowPool& pool);
 
   Transformer& m_transformer;
   kernels::Staging m_staging;
-  std::vector<RowTarget> m_rows;  // of the pass, in the order in which they are computed
+  std::vector<RowTarget> m_rows;  // all rows of the pass, in order of computation
   const CacheLayers m_layers;
 
  private:
@@ -104,7 +105,7 @@ class RowDriver {
   const std::uint64_t* m_tags = nullptr;             // [rows]
   const std::int32_t* m_tokens = nullptr;            // [rows]
   float *m_x = nullptr, *m_logits = nullptr;         // [chunk or rows, hidden], [vocab] or null
-  std::vector<kernels::AttentionOut> m_placed;       // [cache layers] lists that have their room
+  std::vector<kernels::AttentionOut> m_placed;       // [cache layers] lists that already have room
   float *m_gateKeys = nullptr, *m_scores = nullptr;  // see placeGates(); or null
   RowsBrought m_out;
 };

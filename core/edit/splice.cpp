@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// A context-ordered column after the plan: survivors copied in runs, new rows from `fresh(i)`.
+/// A context-ordered column after the plan: survivors are copied in runs, new rows come from `fresh(i)`.
 template <class T, class Fresh>
 Column<T> spliceColumn(const Column<T>& before, const EditPlan& plan, Fresh fresh) {
   if (plan.appendsOnly()) {
@@ -56,7 +56,7 @@ class Splicer {
     state.contextSums = m_before.contextSums.prefix(untouched() + 1);
   }
 
-  /// Length of the front of the context that keeps its rows and places.
+  /// Length of the unchanged front of the context.
   std::size_t untouched() const {
     if (m_plan.runs.empty() || m_plan.runs[0].fresh || m_plan.runs[0].begin != 0) return 0;
     return at(m_plan.runs[0].count);
@@ -67,7 +67,7 @@ class Splicer {
     return found == m_rules.startBrightness.end() ? m_rules.maxBrightness : static_cast<float>(found->second);
   }
 
-  /// Layers of one group stay together as long as their new slots are equal too.
+  /// Layers of one group stay in one group if their new slots and evictions are equal.
   void spliceMaps() {
     regroup(
         m_out.state,
@@ -111,7 +111,7 @@ class Splicer {
     return map;
   }
 
-  /// New rows that a window leaves behind at once; none stands before the first place that changes.
+  /// Lists slots of new rows that the window excludes at once. All such rows lie behind the unchanged front.
   void noteUnused(CacheLayer layer) {
     const ResidencyView& map = m_out.state.map(layer);
     const std::size_t front = untouched(), gone = m_out.state.context.size() - map.size();
@@ -121,7 +121,7 @@ class Splicer {
             m_fresh[at(layer)][at(map.ledger[i].value() - m_before.ledger.nextId().value())]);
   }
 
-  /// Rows behind the last one that the window has left behind are resident, new ones too.
+  /// Rows behind the last row that the window excludes are resident, including new ones.
   std::int32_t firstAfter(std::int32_t first) const {
     if (first == 0 || m_plan.appendsOnly()) return first;
     std::int32_t position = 0, after = 0;
@@ -132,7 +132,7 @@ class Splicer {
     return after;
   }
 
-  /// Evicted rows stay away: the columns only grow.
+  /// Appends to a map with evicted rows: the columns only grow.
   std::shared_ptr<const ResidencyView> appendRagged(CacheLayer layer) {
     auto map = std::make_shared<ResidencyView>(m_before.map(layer));
     for (std::size_t i = 0; i < m_plan.rows.size(); ++i) {
@@ -144,8 +144,8 @@ class Splicer {
     return map;
   }
 
-  /// What policies do in every tick: a few rows leave, nothing else changes. `kept`: entries of the prefix sums
-  /// that stay.
+  /// The usual work of policies: a few rows leave and nothing else changes. `kept`: number of prefix sums that stay
+  /// valid.
   std::shared_ptr<const ResidencyView> evictOnly(CacheLayer layer, std::int32_t& absent, std::size_t& kept) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
@@ -179,7 +179,7 @@ class Splicer {
     });
   }
 
-  /// Walks the context after the edit and keeps what is resident in this layer.
+  /// Walks the context after the edit and keeps the rows resident in this layer.
   std::shared_ptr<const ResidencyView> spliceRagged(CacheLayer layer, std::int32_t& absent) {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
@@ -217,7 +217,7 @@ class Splicer {
     auto map = std::make_shared<ResidencyView>();
     map->slotOf.assign(slots);
     map->first = first;
-    if (ledger.size() == m_out.state.context.size()) {  // whole again: the columns are the mirror's
+    if (ledger.size() == m_out.state.context.size()) {  // no row is missing any more: share the mirror's columns
       map->ledger = m_out.state.context;
       map->phases = m_out.state.phases;
     } else {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state after a plan: cache maps and mirror together, from the same runs and the same ids. There
-// is no function that splices one without the other. Cost: 4 bytes per live row and changed map,
-// never K/V. Pure; engine thread.
+// The state after a plan. Maps and mirror are spliced together, from the same runs and the same ids; no function
+// splices only one of them. Cost: 4 bytes per live row and changed map, and no K/V. Pure; engine thread.
 #pragma once
 #include <map>
 #include <string>
@@ -15,25 +14,25 @@ namespace kvlab {
 
 struct SpliceRules {
   PositionMode position = PositionMode::Context;
-  std::map<std::string, double> startBrightness = {};  // per source, else maxBrightness
+  std::map<std::string, double> startBrightness = {};  // by source, else maxBrightness
   float maxBrightness = 255;
 };
 
 struct Spliced {
   CacheState state;
   LayerSlots freed;   // [layers] slots that the new state no longer names
-  LayerSlots unused;  // [layers] of new rows that windows leave behind at once: scratch of the pass, and no more
+  LayerSlots unused;  // [layers] slots of new rows that windows exclude at once; used only by the pass
 };
 
-/// `fresh` = one slot per layer for every plan.rows entry, in order.
+/// fresh: [layers][plan.rows] one slot for each new row.
 Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh, const SpliceRules& rules);
 
-/// 0, 1, 2, ... of at least `size` values: the phase column of modes context and cache. Grows the
-/// column it is given and returns a prefix of it.
+/// 0, 1, 2, ... of at least `size` values: the phase column of modes context and cache. Grows `shared` and returns a
+/// prefix of it.
 Column<std::int32_t> ramp(Column<std::int32_t>& shared, std::size_t size);
 
-/// Makes the groups of a state anew: a layer joins the first layer of its old group that it is
-/// alike(first, layer) with, else make(layer) builds its group. joined(layer, first) follows a join.
+/// Groups the layers of a state again. A layer joins the group of an earlier layer of its old group if alike(first,
+/// layer); else make(layer) builds a new group. joined(layer, first) is called after a join.
 template <class Alike, class Make, class Joined>
 void regroup(CacheState& state, Alike alike, Make make, Joined joined) {
   std::vector<LayerGroup> groups;

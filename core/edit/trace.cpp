@@ -6,13 +6,13 @@
 
 namespace kvlab {
 namespace {
-constexpr int kOpDepth = 3;  // below steps, actions and operations, whose bytes are told apart from those of ops
+constexpr int kOpDepth = 3;  // depth below steps, actions and operations; bytes of ops are counted apart
 }  // namespace
 
 void Trace::addOps(std::span<const kernels::OpRecord> ops) {
   std::vector<Event> merged;
   std::size_t next = 0;
-  std::vector<std::pair<double, int>> open;  // end and depth of the steps that are under way
+  std::vector<std::pair<double, int>> open;  // end and depth of the open steps
   const auto close = [&](double now) {
     while (!open.empty() && open.back().first < now) open.pop_back();
   };

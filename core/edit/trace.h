@@ -17,7 +17,7 @@ class Trace {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Open while it lives; nests.
+  /// An event that ends with the object's life; scopes nest.
   class Scope {
    public:
     Scope(Trace& trace, std::string name, std::string detail) : m_trace(trace) {
@@ -42,7 +42,7 @@ class Trace {
   [[nodiscard]] Scope scope(std::string name, std::string detail = {}) {
     return Scope(*this, std::move(name), std::move(detail));
   }
-  /// Op calls, ascending by start, as events inside the steps during which they ran. All steps are closed.
+  /// Adds op calls, ascending by start, as events inside the steps during which they ran. All steps must be closed.
   void addOps(std::span<const kernels::OpRecord> ops);
   std::vector<Event> take() { return std::move(m_events); }
 

@@ -28,10 +28,10 @@ void subtract(LayerSlots& from, const LayerSlots& less) {
     for (Slot slot : less[layer]) std::erase(from[layer], slot);
 }
 
-/// Rows computed anew stand at their phases without a shift.
+/// Rows that were computed again have no accumulated shift.
 void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
   for (Column<KeyRotations>& column : state.rotations) {
-    if (at(rows.front().id.value()) >= column.size()) continue;  // ascending ids: none was ever turned
+    if (at(rows.front().id.value()) >= column.size()) continue;  // ids ascend: none of them was ever shifted
     std::vector<KeyRotations> all(column.begin(), column.end());
     for (const RowTarget& row : rows)
       if (at(row.id.value()) < all.size()) all[at(row.id.value())] = {};
@@ -58,7 +58,7 @@ void append(LayerSlots& to, const LayerSlots& more) {
 
 }  // namespace
 
-/// One run: what it started from and what it has made so far.
+/// One run: its inputs and its results so far.
 struct Transaction::Work {
   const CacheState& before;
   const EditPlan& plan;
@@ -67,7 +67,7 @@ struct Transaction::Work {
   CacheState state = {};
   LayerSlots added = {};  // [layers][new rows], then those of rows computed anew
   LayerSlots freed = {}, unused = {};
-  std::vector<std::int32_t> recompute = {};              // final positions of survivors computed anew
+  std::vector<std::int32_t> recompute = {};              // final positions of survivors to compute again
   LayerSlots recomputeSlots = {};                        // [layers][recompute]
   std::vector<std::vector<Provenance>> provenance = {};  // [groups][new rows]
   std::vector<WrittenPhases> written = {};               // [layers], key_phase at_write
@@ -123,7 +123,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   if (done && rules.pending) {
     m_layouts.release(m_store, work.unused);
     subtract(work.added, work.unused);
-    m_layouts.drop(work.state, work.added, work.freed, m_store, true);  // who looks at what waits sees what stays
+    m_layouts.drop(work.state, work.added, work.freed, m_store, true);  // readers see only rows that stay
   } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
     LayoutContext context{m_store, m_faults};
@@ -133,7 +133,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
         m_layouts.settle(work.state, appended, rows, work.added, work.freed, context, rules.toFront);
     if (bytes) scope.bytes(moved += *bytes);
     else done = bytes.error();
-    // Slots run out before layouts that work in place begin.
+    // Reserving slots, which fails with `staging`, comes before any move in place.
     m_poolsTouched = m_poolsTouched || (m_layouts.inPlace() && (bytes || done.error().code != "staging"));
   }
   if (!done) {
@@ -160,11 +160,11 @@ Status Transaction::compute(Work& work, const Progress& progress) {
   if (m_transformer) {
     if (Status room = reserveRecomputed(work); !room) return room;
     if (m_transformer->keysRotated()) work.written = writtenPhases(work.before);
-    // Recomputing everything from the first edit leaves nothing of how new rows came about.
+    // Recomputing all later rows overwrites new rows, too, so one pass is enough.
     const bool together = work.rules.newRows == NewRows::Forward &&
         (work.rules.afterEdit == AfterEdit::Recompute ||
          (work.rules.executor == Executor::Batch && work.rules.afterEdit == AfterEdit::Keep));
-    // A batch computes over the keys at their new phases, the descending executor over the old ones.
+    // The batch executor attends to keys at their new phases, the descending executor to keys at their old phases.
     const bool descends = !together && work.rules.executor == Executor::Descending;
     if (!descends)
       if (Status done = turnKeys(work); !done) return done;
@@ -174,7 +174,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
       if (Status done = turnKeys(work); !done) return done;
     if (Status done = chooseRecomputed(work); !done) return done;
     std::vector<std::int32_t> positions = work.recompute;
-    // New rows behind a recomputed one were made from what it was before.
+    // New rows behind a recomputed row were computed from its old value.
     const bool batch = work.rules.newRows == NewRows::Forward && work.rules.executor == Executor::Batch;
     for (std::size_t i = 0; i < work.plan.rows.size(); ++i) {
       const std::int32_t position = work.plan.rows[i].position.value();
@@ -191,7 +191,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
   return ok();
 }
 
-/// New rows that are not appended, where they do not share the pass of the appended ones.
+/// Computes inserted rows that do not share a pass with the appended ones.
 Status Transaction::computeInserted(Work& work, const Progress& progress) {
   const auto finish = [&](RowsJob job) {
     job.embeddingOnly = work.rules.newRows == NewRows::EmbeddingOnly;
@@ -220,7 +220,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
   return ok();
 }
 
-/// key_phase at_write: stored keys follow their phases. From here on the old state needs a rebuild.
+/// key_phase at_write: rotates stored keys to their new phases. After a later failure the old state needs a rebuild.
 Status Transaction::turnKeys(Work& work) {
   if (work.written.empty()) return ok();
   auto scope = work.trace.scope("turn_keys");
@@ -231,13 +231,13 @@ Status Transaction::turnKeys(Work& work) {
   return ok();
 }
 
-/// Survivors that may be computed anew, and slots for as many as will be: before anything that cannot be taken back.
+/// Finds survivors to compute again and reserves their slots, before any step that cannot be undone.
 Status Transaction::reserveRecomputed(Work& work) {
   if (work.rules.afterEdit == AfterEdit::Keep || work.plan.stale == 0) return ok();
   work.recompute = staleSurvivors(work.state, work.plan);
   std::size_t count = work.recompute.size();
   if (work.rules.afterEdit == AfterEdit::Selective) {
-    // A row that is absent from one of the two layers judged by has nothing to compare.
+    // The deviation compares a row in layers 0 and 1, so it must be resident in both.
     for (const CacheLayer layer : work.state.layers() | std::views::take(2))
       work.recompute = residentIn(work.state, layer, work.recompute);
     count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
@@ -262,7 +262,7 @@ Status Transaction::chooseRecomputed(Work& work) {
   }
   const std::vector<std::int32_t> groupOf = work.state.groupOf;
   SlotChange change = refreshSlots(work.state, work.recompute, work.recomputeSlots);
-  // Groups may have split: each takes over what is known of the one it came from.
+  // Groups may have split: each new group copies the provenance of its old group.
   std::vector<std::vector<Provenance>> provenance(work.state.groups.size());
   for (std::size_t layer = 0; layer < groupOf.size(); ++layer)
     provenance[at(work.state.groupOf[layer])] = work.provenance[at(groupOf[layer])];
@@ -276,7 +276,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   if (job.rows.empty()) return ok();
   auto scope =
       work.trace.scope("compute_rows", std::to_string(job.rows.size()) + (job.rows.size() == 1 ? " row" : " rows"));
-  // Rows use their new slot even in layers that do not hold them.
+  // A row uses its new slot as scratch even in layers that do not hold the row.
   LayerSlots scratch(work.added.size());
   for (const RowTarget& row : job.rows) {
     const auto found = std::lower_bound(work.recompute.begin(), work.recompute.end(), row.position);

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// The values of those rows that are entries.
+/// Selects the values of rows that are entries.
 template <class T>
 Column<T> entriesOf(const WlodState& state, const Column<T>& rows, const Column<T>& before) {
   if (state.rules.attention == WlodAttention::Flat) return rows;
@@ -53,7 +53,7 @@ class Mirror {
     m_out.phases = m_before.phases.following(phases);
   }
 
-  /// Phases of rows that came into the ledger: the place of a token, the centre of a gist.
+  /// Writes birth phases of new ledger rows: the moment of a token, the centre of a gist.
   void writeBirths() {
     const std::size_t known = m_before.ledger.size();
     std::vector<std::int32_t> births(m_out.ledger.size() - known, -1);
@@ -62,7 +62,7 @@ class Mirror {
     };
     for (std::int32_t row = 0; row < m_state->count(); ++row)
       note(m_state->ledger[at(row)], m_state->rows[at(row)].node.phase());
-    const Column<LedgerId>& tokens = m_state->tree.tokens();  // a cold start collapses what never stood as a row
+    const Column<LedgerId>& tokens = m_state->tree.tokens();  // after a cold start many tokens are never an entry
     const bool all = std::find(births.begin(), births.end(), -1) == births.end();
     for (std::int32_t t = 0; !all && t < m_state->tree.length(); ++t) note(tokens[at(t)], t);
     m_out.birthPhases.append(births);
@@ -74,7 +74,7 @@ class Mirror {
                                                          : static_cast<float>(found->second);
   }
 
-  /// What came with the tick starts as its source says; what left takes its brightness along.
+  /// New tokens start with the brightness of their source. Rows that left keep their last brightness in the ledger.
   void writeBrightness() {
     const std::vector<double> was(m_before.brightness.begin(), m_before.brightness.end());
     const std::vector<double> now =
@@ -134,9 +134,9 @@ class Mirror {
     return group;
   }
 
-  /// Attention by entry: in each layer for readers, over all layers for the lens.
+  /// Sums attention by entry: per layer for readers, over all layers for the lens.
   void writeAttention(const std::vector<std::vector<float>>& mass, WlodState& state) {
-    if (mass.empty()) {  // nothing is left to look
+    if (mass.empty()) {  // no entry is left
       m_out.attention = nullptr;
       state.mass = carried(m_before.wlod->context, state.mass, state.context, 0, true);
       return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror of a wLOD session: context, phases, maps, brightness and attention of the state after a transaction, all
-// written from its rows, so that readers need not know of wLOD. Positions are entries of the working context. Pure;
-// engine thread. semantics.md, sections 4 and 8.
+// The mirror of a wLOD session: derives context, phases, maps, brightness and attention from the rows after a
+// transaction, so that readers need no knowledge of wLOD. Positions are entries of the working context. Pure; engine
+// thread. semantics.md, sections 4 and 8.
 #pragma once
 #include "core/edit/splice.h"
 #include "core/edit/wlod_transaction.h"
@@ -13,14 +13,15 @@ struct WlodMirrorRules {
   const LayoutSet& layouts;
   bool probes = true;
   std::vector<double> lens = {};  // [layers of the model] weights of attention; empty = alike
-  double memory = 0;              // share that attention so far keeps in the running mean
+  double memory = 0;              // weight of the old value in the running mean of attention
 };
 
-/// before: the state that the transaction started from; applied: what came of it, whose wLOD state moves over.
+/// before: the state before the transaction; applied: its result, whose wLOD state is moved from.
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules);
 
-/// Values by entry for another tiling of the time line: an entry that was there keeps its own; a child has its gist's
-/// and a gist the highest of what it covers, or if `sums` its part of it and the sum; `fresh` for later moments.
+/// Carries one value per entry over to another tiling of the time line. Unchanged entries keep their value. Children
+/// get the value of their gist, a gist the maximum of its entries. With `sums` children share the value equally and a
+/// gist gets the sum. Moments behind the old end get `fresh`.
 std::vector<double> carried(const WorkingContext& before, std::span<const double> values, const WorkingContext& after,
                             double fresh, bool sums);
 

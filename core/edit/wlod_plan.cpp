@@ -19,7 +19,7 @@ class WlodPlanner {
     for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
       m_place = static_cast<int>(i);
       if (m_state.draft && !std::holds_alternative<Add>(actions[i]))
-        fail("speculating", "action", nullptr, "a speculative span is open, and what is before it must stay",
+        fail("speculating", "action", nullptr, "a speculative span is open, and earlier rows must not change",
              "accept it or roll it back first");
       std::visit([this](const auto& action) { read(action); }, actions[i]);
     }
@@ -31,7 +31,7 @@ class WlodPlanner {
   }
 
  private:
-  /// A token of the tail, what is inserted before it, and whether it goes.
+  /// A token of the tail, the tokens inserted before it, and whether it is removed.
   struct TailPlace {
     WlodPlan::TailToken token;
     std::vector<TokenId> before;
@@ -55,7 +55,7 @@ class WlodPlanner {
          "replace n tokens by n, or edit behind moment " + std::to_string(m_tailBegin) + ", where no gists are");
   }
 
-  /// The moment of a token entry, or nothing and an error.
+  /// The moment of a token entry; sets the error if the position is none.
   std::optional<std::int32_t> momentOf(Position position, const char* field) {
     if (position.value() < 0 || position.value() >= m_state.context.cost())
       return fail("out_of_range", field, position.value(),
@@ -164,7 +164,7 @@ class WlodPlanner {
     }
   }
 
-  /// The working context after the edits of detail, then the tail, then what is added.
+  /// Builds the working context: expansions and collapses first, then the tail, then appended tokens.
   void layOut() {
     Result<WorkingContext::Edited> edited = m_state.context.edited(m_edits, editRules());
     if (!edited) {
@@ -197,14 +197,14 @@ class WlodPlanner {
     if (Status room = WorkingContext::fits(m_plan.context.cost(), m_state.rules.working); !room) m_error = room.error();
   }
 
-  /// What comes does not fit as tokens, however much of the present context is collapsed.
+  /// True if the new text does not fit as tokens even after all legal collapses.
   bool startsCold(std::int32_t length) const {
     const WorkingRules& rules = m_state.rules.working;
     const std::int32_t before = m_state.tree.length();
     return length > before && coarsestCost(before, rules) + length - before > rules.budget;
   }
 
-  /// Notes where a cold start changes the detail of what was there.
+  /// Records where a cold start changes the detail of earlier moments.
   void retiled() {
     const auto before = m_state.context.entries().span(), after = m_plan.context.entries().span();
     const auto [first, ignored] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
@@ -212,7 +212,8 @@ class WlodPlanner {
     if (first != before.end() && first->start < kept) m_plan.changes.push_back({{first->start, kept}, false});
   }
 
-  /// The budget is that of the whole list. Collapses that make room for its tokens do not wait for the cooldown.
+  /// Rules for single edits. The budget is checked for the whole list. Collapses that make room for new tokens ignore
+  /// the cooldown.
   WorkingRules editRules() const {
     WorkingRules rules = m_state.rules.working;
     if (m_state.context.cost() + static_cast<std::int32_t>(m_added.size()) > rules.budget) rules.cooldown = 0;
@@ -220,7 +221,8 @@ class WlodPlanner {
     return rules;
   }
 
-  /// Contents in the tail are part of it; what stays as it is at its front is not touched.
+  /// Applies edits to the tail. Replacements inside the tail become part of it; its unchanged front is counted in
+  /// `kept`.
   void takeTail() {
     for (const WlodPlan::Content& one : m_content) {
       if (!inTail(one.moment.value())) {
@@ -261,7 +263,7 @@ Result<WlodPlan> planWlod(const WlodState& state, std::int32_t vocab, std::vecto
 
 namespace {
 
-/// An action's entries before and after.
+/// Builds the report of one action: its entries before and after.
 struct Told {
   const WlodState& state;
   const WlodPlan& plan;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves and checks a whole action list against a wLOD state; nothing changes. Positions are entries of the
-// working context. A bad list is refused whole. semantics.md, sections 3 and 8. Pure; engine thread.
+// Resolves and checks a whole action list against a wLOD state, without changing the state. Positions are entries of
+// the working context. If an action is wrong, the whole list is refused. semantics.md, sections 3 and 8. Pure; engine
+// thread.
 //
-// Legal: expand, collapse, add; replacing n tokens by n; whatever happens within the incomplete tail. Edits that
-// would move later moments are refused (breaks_alignment). A text that does not fit as tokens, however much is
-// collapsed, starts cold: the whole time line is tiled anew (cold_start.h).
+// Legal: expand, collapse, add, replacing n tokens by n, and any edit within the incomplete tail. Edits that would move
+// later moments are refused (breaks_alignment). If a text does not fit as tokens even after all collapses, the session
+// starts cold: the whole time line is tiled again (cold_start.h).
 #pragma once
 #include <vector>
 
@@ -17,30 +18,30 @@ struct WlodPlan {
   struct Content {
     Moment moment;
     TokenId token;
-    int place = 0;  // in the list
+    int place = 0;  // index in the action list
   };
-  /// A token of the tail after the edit: one that was there, or a new one.
+  /// A token of the tail after the edit: an old one, or a new one.
   struct TailToken {
-    std::int32_t before = -1;  // moment; -1 = new
+    std::int32_t before = -1;  // its moment before the edit; -1 = new
     TokenId token;
-    std::int32_t replaces = -1;  // moment of the one whose place a new one takes
+    std::int32_t replaces = -1;  // moment of the token that a new one replaces; -1 = none
   };
 
   std::vector<Action> actions;
   std::vector<Content> replaced;  // ascending moments, outside the tail
   bool tailChanges = false;
-  std::vector<TailToken> tail;  // from tailBegin() on, where it changes or grows
-  std::int32_t kept = 0;        // of the tail, the first ones that stay
-  WorkingContext context;       // after
+  std::vector<TailToken> tail;  // [from tailBegin()] if the tail changes or grows
+  std::int32_t kept = 0;        // number of unchanged tokens at its front
+  WorkingContext context;       // after the edit
   std::vector<TimelineChange> changes;
-  std::int32_t earliest = 0;  // moment from which on rows are computed
-  std::int32_t added = 0;     // the last tokens of the tail are appended
+  std::int32_t earliest = 0;  // first moment whose rows are computed
+  std::int32_t added = 0;     // number of appended tokens, the last ones of the tail
 };
 
-/// The same as plans of other sessions are told: positions are entries, rows and `stale` are computed anew.
+/// The plan in the form of other sessions: positions are entries; `rows` and `stale` count rows that are computed.
 EditPlan asEditPlan(const WlodState& state, const WlodPlan& plan);
 
-/// vocab: ids below it are tokens.
+/// vocab: number of token ids.
 Result<WlodPlan> planWlod(const WlodState& state, std::int32_t vocab, std::vector<Action> actions);
 
 }  // namespace kvlab

@@ -11,24 +11,24 @@
 namespace kvlab {
 namespace {
 
-/// What the queries of a chunk look at: the lists of its blocks one behind another, each from a border of attention's
-/// blocks of keys on, so that a query's bits do not tell where its list stands.
+/// The rows that the queries of a chunk attend to: the lists of its blocks, one after another. Each list starts at a
+/// multiple of attention's key block, so that a query's bits do not depend on where its list starts.
 struct ChunkLists {
   struct Begins {
     std::vector<std::int32_t> host;  // [queries] later than `begin`
     const std::int32_t* placed = nullptr;
   };
-  std::vector<std::int32_t> rows;                           // of the state
+  std::vector<std::int32_t> rows;                           // row numbers of the state
   std::vector<std::int32_t> phases, begin, end;             // [rows], [queries], [queries]
   std::vector<bool> self;                                   // [queries]
   std::vector<std::vector<std::int32_t>> slots, selfSlots;  // [cache layers][rows], [cache layers][queries]
   std::map<int, Begins> windows;                            // what masks let through
-  LayerPass shared;                                         // by all layers, where ops read it
+  LayerPass shared;                                         // arguments that all layers share
 
   bool anySelf() const { return std::find(self.begin(), self.end(), true) != self.end(); }
 };
 
-/// Rows of a wLOD state over what its coverage names.
+/// Computes rows of a wLOD state over the rows that their coverage names.
 class CoveredRows : public RowDriver {
  public:
   CoveredRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job)
@@ -43,8 +43,8 @@ class CoveredRows : public RowDriver {
     for (std::int32_t row = job.from; job.rows.empty() && row < m_state.count(); ++row) m_list.push_back(row);
     for (const std::int32_t row : m_list) m_rows.push_back({m_state.ledger[at(row)], tokenOf(row), row, 0});
     m_newest = m_state.count() - 1;
-    while (!m_state.rows[at(m_newest)].entry) --m_newest;  // summaries may have arrived behind it
-    transformer.table();                                   // goes up before anything reads it
+    while (!m_state.rows[at(m_newest)].entry) --m_newest;  // summaries may follow the newest entry
+    transformer.table();                                   // uploaded before a kernel reads it
   }
 
   Result<WlodResult> run(const Progress& progress) {
@@ -54,7 +54,7 @@ class CoveredRows : public RowDriver {
     if (!m_newestLists || !brought.attention) return std::move(m_result);
     for (const CacheLayer layer : idRange<CacheLayer>(0, brought.attention->mass.size())) {
       const std::vector<float>& mass = brought.attention->mass[at(layer)];
-      std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));  // by row of the state
+      std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));  // [rows of the state]
       for (std::int32_t i = beginsOf(*m_newestLists, layer).back(); i < m_newestLists->end.back(); ++i)
         out[at(m_newestLists->rows[at(i)])] = mass[at(i)];
     }
@@ -62,7 +62,7 @@ class CoveredRows : public RowDriver {
   }
 
  protected:
-  /// Rows of a chunk are alike in whether their layer 0 is there; the newest entry stands last in its chunk.
+  /// Either all rows of a chunk keep their layer 0, or none. The newest entry is the last row of its chunk.
   RowsChunk chunk(std::int64_t begin, std::int64_t most) override {
     const std::size_t first = at(begin), limit = std::min(m_list.size(), first + at(most));
     std::size_t end = first + 1;
@@ -88,7 +88,7 @@ class CoveredRows : public RowDriver {
     return one;
   }
 
-  /// Gists come from the tree; what the model's table gave for them is overwritten.
+  /// Overwrites the embeddings of gist rows with gists from the tree.
   void complete(WholePass& whole, const RowsChunk&) override {
     whole.given = [this](float* x) {
       for (const std::int32_t row : m_chunk) {
@@ -107,7 +107,7 @@ class CoveredRows : public RowDriver {
     return m_state.rows[at(row)].node.level ? TokenId(0) : m_job.tokenOf(m_state.ledger[at(row)]);
   }
 
-  /// A row of the rotary table: the centre of what the node covers, blurred by half its span.
+  /// The rotary table row for a node: the centre of its span, blurred by half its span.
   std::int32_t phaseOf(TreeNode node) {
     return m_transformer.rotary().index(Phase(node.phase()), node.level ? m_state.rules.sigma * node.span() / 2 : 0.0);
   }
@@ -149,14 +149,14 @@ class CoveredRows : public RowDriver {
     begins.placed = m_staging.in(begins.host);
   }
 
-  /// The lists of the present chunk.
+  /// Makes the lists of the current chunk.
   void list() {
     ChunkLists& lists = m_lists.emplace_back();
     const std::size_t n = m_chunk.size();
     lists.begin.resize(n), lists.end.resize(n), lists.self.resize(n);
     for (const QueryBlock& block : m_coverage.blocks(m_chunk)) addBlock(lists, block);
     for (const int window : m_job.windows) addWindow(lists, window);
-    if (!flat()) {  // flat reads the state's own columns
+    if (!flat()) {  // flat attention reads the state's own columns
       for (const std::int32_t row : lists.rows) lists.phases.push_back(m_phases[at(row)]);
       for (const Column<Slot>& column : m_job.slots) {
         std::vector<std::int32_t>&slots = lists.slots.emplace_back(), &self = lists.selfSlots.emplace_back();
@@ -172,7 +172,7 @@ class CoveredRows : public RowDriver {
     shared.rows = static_cast<std::int64_t>(lists.rows.size());
   }
 
-  /// The values of the chunk's rows, where ops read them.
+  /// Uploads the values of the chunk's rows.
   const std::int32_t* pick(std::span<const std::int32_t> values) {
     if (at(m_chunk.back() - m_chunk.front()) + 1 == m_chunk.size())
       return m_staging.in(values.subspan(at(m_chunk.front()), m_chunk.size()));
@@ -186,12 +186,12 @@ class CoveredRows : public RowDriver {
   const WlodState& m_state;
   Coverage m_coverage;
   std::int32_t m_newest = 0;           // row of the last entry
-  std::vector<std::int32_t> m_phases;  // [rows] of the rotary table
+  std::vector<std::int32_t> m_phases;  // [rows] rows of the rotary table
   std::vector<std::int32_t> m_list;    // rows to compute, ascending
   std::span<const std::int32_t> m_chunk;
-  std::deque<ChunkLists> m_lists;  // [chunks]; addresses stay until the pass is done
+  std::deque<ChunkLists> m_lists;  // [chunks]; a deque keeps addresses valid
   std::deque<std::vector<std::int32_t>> m_picked;
-  const ChunkLists* m_newestLists = nullptr;  // whose last query the newest entry is
+  const ChunkLists* m_newestLists = nullptr;  // its last query is the newest entry
   WlodResult m_result;
 };
 

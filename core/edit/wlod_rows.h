@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A forward pass of rows of a wLOD session: tokens and gists, each over the rows that its coverage names. Full and
-// incremental recomputation, appends and summaries are all this one function, so a row has the same bits however
-// it was made. Engine thread.
+// incremental recomputation, appends and summaries all use this function, so a row always has the same bits. Engine
+// thread.
 #pragma once
 #include <functional>
 #include <optional>
@@ -21,22 +21,22 @@ struct WlodJob {
   std::span<const Column<Slot>> slots;  // [cache layers][rows of the state]: where rows are and go
   std::vector<int> windows = {};        // [cache layers] phases that the mask lets through; 0 = all
   std::function<TokenId(LedgerId)> tokenOf;
-  std::int32_t from = 0;                // rows [from, rows of the state) are computed
-  std::vector<std::int32_t> rows = {};  // of these, ascending; empty = all
+  std::int32_t from = 0;                // rows [from, number of rows) are computed
+  std::vector<std::int32_t> rows = {};  // compute only these rows, ascending; empty = all
   int layers = 0;                       // of the model, the first so many; 0 = all
   int perLayer = 1;                     // cache layers in one of them
-  std::vector<bool> keepsLayer0 = {};   // [rows - from] whose layer 0 is there already; empty = none
-  Wanted wanted = {};                   // of the last entry: logits, newest
+  std::vector<bool> keepsLayer0 = {};   // [rows - from] rows whose layer 0 is already valid; empty = none
+  Wanted wanted = {};                   // for the last entry: logits, newest
 };
 
 struct WlodResult {
   std::vector<float> logits;             // [vocab]
   std::vector<std::vector<float>> mass;  // [cache layers][rows] attention of the last entry, mean over query heads
-  std::int64_t rows = 0, bytes = 0;      // computed; K/V written
-  std::int64_t pairs = 0;                // rows looked at by all queries together, in one layer
+  std::int64_t rows = 0, bytes = 0;      // number of computed rows; bytes of K/V written
+  std::int64_t pairs = 0;                // rows attended to, summed over the queries, in one layer
 };
 
-/// Called per chunk with rows done; false cancels (error code cancelled).
+/// `progress` is called per chunk with the rows done; returning false cancels (error code cancelled).
 Result<WlodResult> computeWlodRows(Transformer& transformer, CacheStore& store, FaultDoor& faults, const WlodJob& job,
                                    const Progress& progress = {});
 

@@ -11,12 +11,12 @@
 namespace kvlab {
 namespace {
 
-/// Rows that two orders of arrival begin with in common.
+/// Length of the common front of two row lists.
 std::size_t commonFront(std::span<const WlodRow> a, std::span<const WlodRow> b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-/// Row of the newest entry: summaries may have arrived behind it. 0 where there is none.
+/// Row of the newest entry; summaries may follow it. 0 if there is none.
 std::int32_t lastEntry(const WlodState& state) {
   std::int32_t row = std::max(0, state.count() - 1);
   while (row > 0 && !state.rows[at(row)].entry) --row;
@@ -28,7 +28,7 @@ void drop(std::vector<Slot>& from, std::vector<Slot> less) {
   std::erase_if(from, [&](Slot slot) { return std::binary_search(less.begin(), less.end(), slot); });
 }
 
-/// Rows that queries look at, without building their lists twice.
+/// Rows attended to, summed over the queries; counted without building lists of rows.
 std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
   const Coverage coverage(state.context, state.rows.span(), state.rules.attention, state.rules.pyramid);
   std::int64_t pairs = 0;
@@ -41,7 +41,7 @@ std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
 
 }  // namespace
 
-/// One run: what it started from and what it has made so far.
+/// One run: its inputs and its results so far.
 struct WlodTransaction::Work {
   const CacheState& state;
   const WlodPlan* plan;  // null = a rebuild
@@ -52,10 +52,10 @@ struct WlodTransaction::Work {
   Tick now = Tick(state.tick.value() + 1);
   WlodApplied out = {};
   LayerSlots unused = {};               // of out.added: rows that stay where they were
-  std::vector<std::int32_t> old = {};   // [rows after] the row before that stands for the same node, -1 = none
-  std::int32_t from = 0;                // rows from here on are computed
-  std::vector<bool> keeps = {};         // [rows - from] whose layer 0 stays
-  std::vector<std::int32_t> rows = {};  // that are computed
+  std::vector<std::int32_t> old = {};   // [rows after] old row of the same node, -1 = none
+  std::int32_t from = 0;                // first row to compute
+  std::vector<bool> keeps = {};         // [rows - from] rows whose layer 0 stays valid
+  std::vector<std::int32_t> rows = {};  // rows to compute
 
   const Column<Slot>& slotsBefore(CacheLayer layer) const { return state.group(layer).stored().slotOf; }
   /// A cache layer of layer 0, whose rows depend on embedding and phase alone.
@@ -123,7 +123,7 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   return out;
 }
 
-/// Ledger rows of new tokens, the time line, and the gists above them.
+/// Appends ledger rows of new tokens, changes the time line, and makes the gists above it.
 void WlodTransaction::spliceTree(Work& work) {
   for (const WlodPlan::Content& one : work.plan->replaced)
     work.out.state.tree.replace(one.moment, newToken(work, one.token, Source::Replacement, one.moment.value()));
@@ -145,13 +145,13 @@ void WlodTransaction::spliceTree(Work& work) {
   });
 }
 
-/// A ledger row, in the place of the token at `replaces` (-1 = of none).
+/// Appends a ledger row that replaces the token `replaces` (-1 = none).
 LedgerId WlodTransaction::newToken(Work& work, TokenId token, Source source, std::int32_t replaces) {
   Ledger& ledger = work.out.ledger;
   LedgerRow row;
   row.token = token;
   row.source = source;
-  row.state = RowState::Collapsed;  // live once it stands as an entry
+  row.state = RowState::Collapsed;  // becomes Live when it is an entry
   row.born = row.changed = work.now;
   if (replaces < 0) return ledger.append(std::move(row));
   const LedgerId parent = work.before.tree.token(Moment(replaces));
@@ -168,7 +168,7 @@ void WlodTransaction::spliceTail(Work& work) {
   const WlodPlan& plan = *work.plan;
   Ledger& ledger = work.out.ledger;
   const std::int32_t begin = work.before.tree.tailBegin() + plan.kept;
-  std::vector<bool> accounted(at(work.before.tree.length() - begin));  // stays, or was replaced
+  std::vector<bool> accounted(at(work.before.tree.length() - begin));  // tokens that stay or were replaced
   std::vector<LedgerId> tail;
   for (std::size_t i = at(plan.kept); i < plan.tail.size(); ++i) {
     const WlodPlan::TailToken& token = plan.tail[i];
@@ -214,7 +214,7 @@ void WlodTransaction::spliceRows(Work& work) {
   }
 }
 
-/// The ledger row of a node; a gist gets its when it first stands as a row.
+/// The ledger row of a node. A gist gets a ledger row when it first becomes a row.
 LedgerId WlodTransaction::nameOf(Work& work, TreeNode node) {
   WlodApplied& out = work.out;
   if (const LedgerId id = out.state.tree.row(node); id.value() >= 0) return id;
@@ -228,7 +228,7 @@ LedgerId WlodTransaction::nameOf(Work& work, TreeNode node) {
   return id;
 }
 
-/// Names of the rows, and the states of what stands and stood as an entry. Before the first dirty row nothing changed.
+/// Sets the ledger ids of rows and the states of old and new entries. Rows before the first dirty row did not change.
 void WlodTransaction::nameRows(Work& work) {
   WlodApplied& out = work.out;
   const WorkingContext &was = work.before.context, &is = out.state.context;
@@ -265,7 +265,7 @@ void WlodTransaction::chooseFrom(Work& work) {
     out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), state.rules.costs);
   const bool full = out.choice.full || work.recompute == WlodRecompute::Full;
   out.choice.full = full;
-  work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // the newest entry tells the next token
+  work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // logits need the newest entry
   for (std::int32_t row = work.from; row < state.count(); ++row)
     work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
   out.appended = work.from >= work.before.count();
@@ -313,7 +313,7 @@ WlodJob WlodTransaction::jobOf(const Work& work) const {
   return job;
 }
 
-/// `selective`: of the rows that were there before, those whose layer 1 deviates most are computed; the others stay.
+/// `selective`: computes only those old rows again whose layer 1 deviates most.
 Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
   WlodState& state = work.out.state;
   std::vector<bool> stale(at(state.count()));
@@ -341,7 +341,7 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
   return ok();
 }
 
-/// Relative L2 of what rows would store in layer 1 against what they did, K and V together. [rows]
+/// Relative L2 difference of each row in layer 1 between new and stored values, over K and V. [rows]
 Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::vector<std::int32_t>& rows,
                                                         const Progress& progress) {
   WlodApplied& out = work.out;
@@ -377,7 +377,7 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
   return apart;
 }
 
-/// Rows that go on as they were: in their old slots.
+/// Puts rows back into their old slots; they are not computed.
 void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
   WlodApplied& out = work.out;
   for (const CacheLayer layer : m_store.layers()) {
@@ -385,7 +385,7 @@ void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
     std::vector<Slot> slots(is.begin(), is.end()), again;
     for (const std::int32_t row : rows) {
       const Slot old = was[at(work.old[at(row)])];
-      if (slots[at(row)] == old) continue;  // layer 0
+      if (slots[at(row)] == old) continue;  // kept layer 0
       work.unused[at(layer)].push_back(slots[at(row)]);
       again.push_back(old);
       slots[at(row)] = old;

@@ -18,12 +18,12 @@ struct WlodApplied {
   std::vector<Column<Slot>> slots;  // [cache layers][rows of the state]
   LayerSlots added, freed;          // [cache layers] slots gained and lost against the state before
   bool appended = false;            // rows only came behind the last one
-  WlodResult result;                // of the pass
+  WlodResult result;                // result of the pass
   Invalidation invalidation;
   RecomputeChoice choice;
-  std::vector<TreeNode> gists;  // embeddings made anew
-  std::int32_t computed = 0;    // rows
-  double us = 0;                // of the pass
+  std::vector<TreeNode> gists;  // gists that were made
+  std::int32_t computed = 0;    // number of computed rows
+  double us = 0;                // microseconds of the pass
 };
 
 struct WlodMirrorRules;
@@ -36,7 +36,7 @@ class WlodTransaction {
 
   Result<WlodApplied> run(const CacheState& before, const WlodPlan& plan, Source addSource, WlodRecompute recompute,
                           Trace& trace, const Progress& progress = {});
-  /// Every row of a state computed anew, in slots of its own.
+  /// Computes every row of a state again, in new slots.
   Result<WlodApplied> rebuild(const CacheState& before, Trace& trace, const Progress& progress = {});
   /// The state that follows `before`, settled. Where this fails, the slots of `applied` are given back, unless
   /// poolsTouched().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of a native cache file: columns on their way into one, and the tensors of one that is read, each asked for
+// Tensors of a native cache file: columns while a file is written, and tensors of a file that is read, each requested
 // once by name, type and shape. Values; any thread.
 #pragma once
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace kvlab {
 
-/// As shapes have it.
+/// A count in the type of shapes.
 constexpr std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 class ColumnsOut {
@@ -22,12 +22,12 @@ class ColumnsOut {
     std::vector<std::byte>& bytes = add(std::move(name), element, std::move(shape), values.size() * sizeof(T));
     if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   }
-  /// Room to be filled before the next one is added.
+  /// Makes room for a column; the caller fills it before the next call.
   std::vector<std::byte>& add(std::string name, Element element, std::vector<std::int64_t> shape, std::size_t bytes) {
     m_tensors.push_back({std::move(name), element, std::move(shape), std::vector<std::byte>(bytes)});
     return m_tensors.back().bytes;
   }
-  /// The writer points into these columns.
+  /// Adds the columns to the writer, which points into them.
   void addTo(SafetensorsWriter& writer) const {
     for (const Tensor& tensor : m_tensors) writer.add(tensor.name, tensor.element, tensor.shape, tensor.bytes);
   }
@@ -60,12 +60,12 @@ class ColumnsIn {
   }
 
   bool has(const std::string& name) const { return m_file.find(name) != nullptr; }
-  /// Length of a tensor's dimension; 0 if there is none.
+  /// Size of a tensor's dimension; 0 if there is none.
   std::int64_t extent(const std::string& name, std::size_t dimension = 0) const {
     const FileTensor* tensor = m_file.find(name);
     return tensor && dimension < tensor->shape.size() ? tensor->shape[dimension] : 0;
   }
-  /// What was never asked for is one too many.
+  /// Error if the file has a tensor that was not requested.
   Status finish() const;
 
  private:

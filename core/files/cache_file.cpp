@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all forms of cache files share.
+// Functions that all forms of cache files share.
 #include "core/files/cache_file.h"
 
 #include <array>

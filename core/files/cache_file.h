@@ -32,8 +32,7 @@ namespace kvlab {
 std::string_view name(CacheForm form);
 std::optional<CacheForm> cacheFormFromName(std::string_view name);
 
-/// A cache file's bytes, checked against `target` throughout; `file` names them in errors. The
-/// caller sets storage.
+/// Checks a cache file's bytes completely against `target`; `file` names the file in errors. The caller sets storage.
 Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::string& file, const CacheTarget& target);
 
 /// K (unrotated) and V of rows [begin, begin+n) of a layer of a Hugging Face form, as f32
@@ -56,10 +55,10 @@ nlohmann::json describeModel(const ModelConfig& config);
 Status checkModel(const nlohmann::json& manifest, const ModelConfig& config, const std::string& file);
 /// Errors: capacity.
 Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::string& file);
-/// Error (code no_phase_room) unless the last phase leaves one above it.
+/// Error (code no_phase_room) unless at least one phase is free above the last one.
 Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file);
 
-/// What is written as form native; the other forms are of version 1. Version 1 is read, too.
+/// Version of form native that is written; version 1 can be read, too. The other forms have version 1.
 inline constexpr std::int64_t kNativeVersion = 2;
 
 Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,

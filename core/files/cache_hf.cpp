@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the Hugging Face forms: manifest, tensors, and rows with their keys unrotated.
+// Reads the Hugging Face forms: manifest, tensors, and rows with their keys unrotated.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -57,7 +57,7 @@ class HfReader {
           "position_ids");
     for (std::int32_t id : ids) m_rows.tokens.emplace_back(id);
     m_rows.phases = std::move(positions);
-    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer without window
+    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer has no window
       KV_TRY(checkCapacity(length(), m_target, m_path));
     KV_TRY(checkOrder());
     const json edited = m_manifest.value("edited", json(false));
@@ -75,7 +75,7 @@ class HfReader {
     if (m_target.position == PositionMode::Absolute || p.back() + std::int64_t{1} == length()) return ok();
     return Error("bad_positions", "cannot use " + m_path,
                  "its positions end at " + std::to_string(p.back()) + " for " + std::to_string(p.size()) +
-                     " rows; this session reads rows at their places 0 .. " + std::to_string(p.size() - 1),
+                     " rows; this session reads rows at positions 0 .. " + std::to_string(p.size() - 1),
                  "open the session with \"position\": \"absolute\", which keeps the gaps", "position_ids", p.back());
   }
 
@@ -120,7 +120,7 @@ class HfReader {
     return tensor->view();
   }
 
-  /// Finite as the file has them, and still finite in the row format.
+  /// Values must be finite, both in the file and after conversion to the row format.
   Status checkValues(CacheLayer layer) const {
     const auto& [key, value] = m_rows.rotated[at(layer)];
     for (const TensorView* tensor : {&key, &value})

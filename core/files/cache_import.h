@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache that was read from a file and checked against a session, and is not yet in the session's pools.
-// Values; rows stay in the mapped file until the session writes its pools. Any thread.
+// A cache that was read from a file and checked against a session. Rows stay in the mapped file until the session
+// copies them to its pools. Values; any thread.
 #pragma once
 #include <array>
 #include <memory>
@@ -20,7 +20,7 @@ namespace kvlab {
 
 enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
 
-/// The facts of a session that a file has to fit.
+/// The properties of a session that a file must match.
 struct CacheTarget {
   ModelConfig config;
   std::string fingerprint;                  // of the model, core/files/fingerprint.h
@@ -29,7 +29,7 @@ struct CacheTarget {
   std::vector<std::int32_t> keep;           // [layers] newest rows that a layer keeps, 0 = all
   PositionMode position = PositionMode::Context;
   std::int64_t capacity = 0;   // rows per layer
-  std::int32_t maxPhases = 0;  // phases run below this
+  std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
   double maxBrightness = 255;
 };
 
@@ -59,12 +59,12 @@ struct CacheImport {
   std::vector<std::int32_t> birthPhases;  // [ledger]
   std::vector<Group> groups;
   std::vector<std::int32_t> groupOf;                // [layers]
-  std::vector<std::int32_t> first;                  // [layers] rows of the map before it had left through the window
+  std::vector<std::int32_t> first;                  // [layers] leading rows of the map that had left through the window
   std::vector<std::span<const std::byte>> records;  // [layers] of [rows - first, stride]
   std::array<std::uint64_t, 2> random{};
   Tick tick;
   std::vector<Action> pending;
-  std::shared_ptr<const CacheMemory> memory;  // null in files of version 1
+  std::shared_ptr<const CacheMemory> memory;  // null for files of version 1
 
   std::shared_ptr<const void> storage;  // keeps the bytes that tensors and records point into
 };

@@ -11,12 +11,12 @@ namespace {
 using nlohmann::json;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-/// A statistic of a layer's rows.
+/// One statistic of a layer's rows.
 struct Statistic {
   const char* name;
   RowValues LayerPolicyState::*values;
-  bool perHead;   // a list for every KV head, else one
-  float unknown;  // of rows without a value
+  bool perHead;   // one list per KV head, else one list
+  float unknown;  // value of rows without a value
 };
 constexpr Statistic kStatistics[] = {{"received", &LayerPolicyState::received, true, 0},
                                      {"observed", &LayerPolicyState::observed, true, 0},
@@ -47,7 +47,7 @@ void addPolicy(ColumnsOut& out, const CacheState& state) {
             {future.rows ? count(future.mass[layer].size()) / future.rows : 0, future.rows}, future.mass[layer]);
 }
 
-/// A map that says whose values are in a list, and nothing of slots.
+/// A map that only names ledger ids; it has no slots.
 std::shared_ptr<const ResidencyView> naming(const std::vector<LedgerId>& ids) {
   auto map = std::make_shared<ResidencyView>();
   map->ledger.assign(ids);

@@ -9,9 +9,9 @@
 //   rows.{layer} U8 [r - first, stride], in the order of the layer's map
 // The manifest has, besides the keys of all forms: fingerprint, numerics, position, rows {k, v, stride} or a list where
 // layers differ, first [layers] (rows of the map that had left through the window; absent = none), keep [layers]
-// (newest rows that the layer keeps, 0 = all), group_of [layers], random [2], tick, edited, pending, memory. What
-// policies and the next token go by is in cache_memory.h. The file holds neither history nor where a ring stood.
-// Version 1 had neither keep nor memory.
+// (newest rows that the layer keeps, 0 = all), group_of [layers], random [2], tick, edited, pending, memory.
+// cache_memory.h describes the statistics of policies and the state of the next token. The file holds neither history
+// nor the position of a ring. Version 1 had neither keep nor memory.
 #pragma once
 
 #include "core/files/cache_columns.h"
@@ -19,7 +19,7 @@
 
 namespace kvlab {
 
-/// The columns of one file while it is written; tensors point into these columns.
+/// The columns of one file while it is written.
 class NativeColumns {
  public:
   NativeColumns(const CacheState& state, const CacheStore& store);
@@ -33,7 +33,7 @@ class NativeColumns {
   ColumnsOut m_columns;
 };
 
-/// As the manifest says it.
+/// The "rows" entry of the manifest.
 nlohmann::json rowsJson(const std::vector<kernels::RowFormat>& formats);
 
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending);

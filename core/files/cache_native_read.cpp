@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the native form. Every index is checked before it is used, and the state that comes out
-// obeys what the invariants demand of a session; the import runs those once more.
+// Reads the native form. Every index is checked before its use, and the resulting state satisfies the invariants; the
+// import checks them again.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -75,7 +75,7 @@ class NativeReader {
     m_rows.groupOf = KV_TRY(indexList(m_manifest, "group_of", kNumbersEnd, m_path));
     if (m_rows.groupOf.size() != at(m_target.config.layers))
       return bad("group_of does not name a group for each layer", "group_of");
-    // Groups are numbered in order of their first layer, so there is none without one.
+    // Groups are numbered in order of their first layer, so every group has one.
     for (std::int32_t g : m_rows.groupOf) {
       if (g > m_groups) return bad("group_of skips group " + std::to_string(m_groups), "group_of");
       m_groups = std::max(m_groups, g + 1);
@@ -220,7 +220,7 @@ class NativeReader {
     return ok();
   }
 
-  /// True if some layer of the group has no window here that bounds its rows.
+  /// True if no window of this session bounds the rows of some layer of the group.
   bool countsAll(int group) const {
     for (std::size_t layer = 0; layer < m_rows.groupOf.size(); ++layer)
       if (m_rows.groupOf[layer] == group && !m_target.keep[layer]) return true;
@@ -243,7 +243,7 @@ class NativeReader {
     return ok();
   }
 
-  /// What had left a layer's window must not be wanted here.
+  /// Rows that had left a layer's window in the file must not be needed in this session.
   Status readWindows() {
     m_rows.first.assign(m_rows.groupOf.size(), 0);
     if (m_manifest.contains("first")) {
@@ -258,7 +258,7 @@ class NativeReader {
       const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()),
                  keep = m_target.keep[layer];
       if (m_rows.first[layer] > all) return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
-      // Files of version 1 do not say what the layer's window was: it held at least what it holds.
+      // Files of version 1 do not store the layer's window; it held at least the rows in the file.
       const bool lacks = m_kept.empty() ? all - m_rows.first[layer] < (keep ? std::min(all, keep) : all)
                                         : m_kept[layer] && (!keep || keep > m_kept[layer]);
       if (m_rows.first[layer] > 0 && lacks)

@@ -63,7 +63,7 @@ class CaptureReader {
   }
 
  private:
-  /// The payload of the next record, or why there is none.
+  /// The payload of the next record. If there is none, sets the note.
   std::optional<std::string_view> next() {
     if (m_bytes.size() - m_at < kFrame) return damaged("is cut short");
     std::uint32_t length;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files (.kvcap) record the commands of a session, which can then be done again. Append-only:
+// Capture files (.kvcap) record the commands of a session for replay. Append-only:
 //   "kvlab-capture 1\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
 //   record's number, payload (JSON, UTF-8); little-endian, nothing between records.
 // Record 0 is {"manifest", "fingerprint" of the model, "numerics"}, every later one a command
 //   {"verb", "args", "tick" after it, "commits" it made, "hash"?}
-// hash is the state hash after the command, without pending actions. A file may end anywhere: the reader
-// drops what follows the last whole record and names it in a note. A whole record that makes no sense is
-// an error (code bad_capture) that names record and byte. Values; any thread.
+// hash is the state hash after the command, without pending actions. A file may end anywhere: the reader ignores bytes
+// after the last whole record and names them in a note. A whole record with invalid content is an error (code
+// bad_capture) that names record and byte. Values; any thread.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -25,7 +25,7 @@ struct CaptureCommand {
   std::string verb;
   nlohmann::json args = nlohmann::json::object();
   Tick tick;
-  std::int64_t commits = 1;  // fewer where the command was cut short or taken back in part
+  std::int64_t commits = 1;  // fewer if the command was stopped or partly taken back
   std::string hash = {};     // empty = not recorded
 };
 
@@ -37,7 +37,7 @@ struct CaptureHeader {
 struct Capture {
   CaptureHeader header;
   std::vector<CaptureCommand> commands;
-  std::string note;       // names dropped bytes; empty = none
+  std::string note;       // names ignored bytes; empty = none
   std::size_t bytes = 0;  // up to the end of the last whole record
 };
 
@@ -50,11 +50,11 @@ Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string
 /// Errors: bad_file (missing, unreadable), bad_capture.
 Result<Capture> openCapture(const std::string& path);
 
-/// A capture that grows with its session: every append is one write, so a crash costs at most the
-/// record that was being written. One owner.
+/// A capture file that grows with its session. Every append is one write, so a crash loses at most the record being
+/// written. One owner.
 class CaptureLog {
  public:
-  /// Starts a file that holds `start` (header and commands so far), replacing one of this name.
+  /// Creates a file that holds `start` (header and commands so far); replaces an existing file.
   static Result<std::unique_ptr<CaptureLog>> open(const std::string& path, const std::string& start,
                                                   std::uint64_t next);
   ~CaptureLog();
@@ -63,7 +63,7 @@ class CaptureLog {
 
   const std::string& path() const { return m_path; }
   std::uint64_t next() const { return m_next; }  // number of the next record
-  /// Error (code bad_file): nothing more is written after the first.
+  /// Error (code bad_file); after an error nothing more is written.
   Status append(const CaptureCommand& command);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes that recognise a model whose rows a file holds, and the bytes of a file that a command has read. XXH3-64 as
-// 16 lower-case hexadecimal digits. Any thread.
+// Hashes that identify a model, and the bytes of a file that a command has read. XXH3-64 as 16 lower-case hexadecimal
+// digits. Any thread.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace kvlab {
 
-/// Covers the configuration and up to 3 x 16 KiB of every weight tensor (start, middle, end), which tells two
-/// checkpoints apart without reading gigabytes.
+/// Hashes the configuration and up to 3 x 16 KiB of every weight tensor (start, middle, end). This distinguishes
+/// checkpoints without reading gigabytes.
 std::string modelFingerprint(const Model& model);
 
 std::string contentHash(std::span<const std::byte> bytes);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts keys between kvlab, which stores keys unrotated, and Hugging Face, which stores keys rotated at
-// their phases. Half-split pairs (i, i + headDim/2) turn by y1 = x1 c - x2 s, y2 = x2 c + x1 s with
-// c, s = attentionFactor * cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by
-// c^2 + s^2. The arithmetic is in double; a value is rounded once, where it is stored. Pure; any
-// thread.
+// Converts keys between kvlab, which stores unrotated keys, and Hugging Face, which stores keys rotated at their
+// phases. Half-split pairs (i, i + headDim/2) turn by y1 = x1 c - x2 s, y2 = x2 c + x1 s with c, s = attentionFactor *
+// cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by c^2 + s^2. Computes in double; a
+// value is rounded once, where it is stored. Pure; any thread.
 #pragma once
 #include <vector>
 
@@ -15,7 +14,7 @@ class KeyRotation {
  public:
   explicit KeyRotation(const ModelConfig& config);
 
-  /// keys [heads, headDim] of one row, in place.
+  /// Rotates the keys of one row, [heads, headDim], in place.
   void rotate(double phase, int heads, double* keys) const;
   void unrotate(double phase, int heads, double* keys) const;
 

@@ -13,7 +13,7 @@
 namespace kvlab {
 namespace {
 
-/// The first kind of the list that serves the manifest.
+/// The first kind in the list that serves the manifest.
 std::unique_ptr<CacheKind> makeKind(const Manifest& manifest) {
 #define KVLAB_KIND(Kind) \
   if (Kind::serves(manifest)) return std::make_unique<Kind>();
@@ -27,7 +27,7 @@ Status chooseBackend(SessionParts& parts, const std::string& id, const std::stri
   const int threads = parts.manifest.threads ? parts.manifest.threads : static_cast<int>(cores);
   kernels::BackendAnswer answer = kernels::openBackend(id, threads, numerics);
   if (answer.otherNumerics)
-    return badKey("numerics", numerics, answer.why, "leave numerics out for the exact one of the back end");
+    return badKey("numerics", numerics, answer.why, "omit numerics to use the backend's exact arithmetic");
   if (!answer.backend)
     return Error{
         "no_backend", "the CUDA backend was refused", answer.why, "use --backend cpu or auto", std::nullopt, "backend",
@@ -36,7 +36,7 @@ Status chooseBackend(SessionParts& parts, const std::string& id, const std::stri
   return ok();
 }
 
-/// Rows per layer, and phases that the rotary table reaches.
+/// Sets the rows per layer and the number of phases that the rotary table reaches.
 void size(SessionParts& parts) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -47,7 +47,7 @@ void size(SessionParts& parts) {
       static_cast<std::int32_t>(m.position == PositionMode::Absolute ? 4 * sizes.moments : sizes.moments + 1);
 }
 
-/// Everything around the model.
+/// Opens everything but the model.
 Status equip(SessionParts& parts, const Progress& progress) {
   size(parts);
   if (!parts.weights) {

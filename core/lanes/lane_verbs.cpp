@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 constexpr std::int64_t kMostLane = 1 << 16;
 
-/// Lane 0's report, and what the others did.
+/// Lane 0's report with the results of the other lanes.
 json toJson(const Lanes& lanes, const LanesTick& tick) {
   const std::shared_ptr<const TickReport> report = lanes.session(0).snapshot()->report;
   json out = report ? toJson(*report) : json::object();
@@ -113,7 +113,7 @@ Result<json> one(Lanes& lanes, VerbArgs& in) {
 
 Result<json> lanesReport(Lanes& lanes, VerbArgs&) { return toJson(*lanes.view()); }
 
-/// Null for a verb that lanes do not run themselves.
+/// Null for verbs that lanes pass on to a session.
 RunsOnLanes ownRun(const std::string& name) {
   static const std::map<std::string, RunsOnLanes> kTicks = {{"step", step}, {"run", run}};
   if (const auto found = kTicks.find(name); found != kTicks.end()) return found->second;
@@ -131,8 +131,8 @@ Result<json> runOwn(Lanes& lanes, const VerbInfo& info, const json& args) {
 }
 
 Error outOfStep(const std::string& name) {
-  return {"in_lockstep", name + " was refused", "it would take the reference out of step with its lanes",
-          "close the lanes, or fork the reference and do it there"};
+  return {"in_lockstep", name + " was refused", "the verb would bring the reference out of step with the other lanes",
+          "close the lanes, or call the verb on a fork of the reference"};
 }
 
 const VerbInfo& laneVerb(InLanes lanes) {
@@ -178,14 +178,13 @@ std::span<const Verb> laneVerbs() {
   static const Verb kVerbs[] = {
       {{"lanesOpen",
         {arg::of("lanes", ArgType::List), arg::flag("together", true), arg::of("needles", ArgType::LedgerIds).orNone()},
-        "Puts lanes in the place of the session: the session is lane 0, and each entry of the list says what another "
-        "lane has different in its manifest.",
+        "Opens lanes with the session as lane 0; each entry of the list has the manifest keys of one more lane.",
         Effect::Commits,
         InLanes::Opens},
        {}},
       {{"lanesClose",
         {arg::integer("lane", 0, kMostLane).orElse(0)},
-        "Ends the lanes and goes on with the session of one of them.",
+        "Closes the lanes and keeps the session of one of them.",
         Effect::Commits,
         InLanes::Closes},
        {}},
@@ -196,7 +195,8 @@ std::span<const Verb> laneVerbs() {
         Effect::Commits,
         InLanes::Own},
        one},
-      {{"lanesReport", {}, "One row per lane: how far it is from lane 0.", Effect::Reads, InLanes::Own}, lanesReport},
+      {{"lanesReport", {}, "One row per lane with its differences from lane 0.", Effect::Reads, InLanes::Own},
+       lanesReport},
       {{"lanesNeedles",
         {arg::of("places", ArgType::LedgerIds)},
         "Sets the tokens whose survival the lanes report, as places among the tokens that all lanes took.",

@@ -19,7 +19,8 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// Objects are merged key by key; what names a strategy comes whole, as parameters of another mean nothing to it.
+/// Merges objects key by key. A policy or a layout replaces the old one whole, because parameters belong to one
+/// strategy.
 json merged(json manifest, const json& changes) {
   for (const auto& [key, value] : changes.items()) {
     if (key != "policy" && key != "layout" && value.is_object() && manifest.contains(key) && manifest[key].is_object())
@@ -29,12 +30,12 @@ json merged(json manifest, const json& changes) {
   return manifest;
 }
 
-/// "ring.window=32, kv.k=int8"
+/// Example: "ring.window=32, kv.k=int8".
 std::string labelOf(const json& changes) {
   std::string out;
   const json flat = changes.flatten();
   for (const auto& [path, value] : flat.items()) {
-    if (path.empty()) break;  // of nothing
+    if (path.empty()) break;  // an empty object
     std::string key = path.substr(1);
     std::replace(key.begin(), key.end(), '/', '.');
     out += (out.empty() ? "" : ", ") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
@@ -47,7 +48,7 @@ Error inLane(Error error, int lane) {
   return error;
 }
 
-/// What a verb reports of a tick that failed: an error, or a report that is not ok.
+/// The error of a failed tick: the verb's own error, or a report that is not ok.
 std::optional<Error> failureOf(const Result<json>& result) {
   if (!result) return result.error();
   const json& last = result->is_array() && !result->empty() ? result->back() : *result;
@@ -55,7 +56,7 @@ std::optional<Error> failureOf(const Result<json>& result) {
   return Error::fromJson(last.value("error", json::object()));
 }
 
-/// What a lane throws is its own failure.
+/// Turns exceptions of a lane into its error.
 template <class Body>
 std::optional<Error> guarded(const Body& body) {
   try {
@@ -89,12 +90,12 @@ struct Lanes::Lane {
   LaneFigures now = {};
   Samples kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // one per tick
 
-  // Of the commit under way.
+  // The running commit.
   bool stepped = false;
   std::optional<Error> failed = {};
-  std::shared_ptr<const std::vector<float>> before = {};  // logits that its token was taken from
+  std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
   double spent = 0;                                       // microseconds
-  std::int64_t weightBytes = 0;                           // read
+  std::int64_t weightBytes = 0;                           // bytes of weights read
 
   const CacheState& state() const { return session->state(); }
   void leave(Error error) { exit = LaneExit{state().tick, std::move(error)}; }
@@ -126,13 +127,13 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
     return error;
   };
   lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
-  keepAttention(*lanes->m_lanes.front()->session);  // which the others are compared by
+  keepAttention(*lanes->m_lanes.front()->session);  // lanes are compared by it
   for (const json& change : changes)
     if (Status opened = lanes->open(lanes->session(0), change); !opened)
       return refused(inLane(opened.error(), lanes->size()));
   lanes->makeWide();
   if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
-  lanes->m_lanes.front()->session->setPublish({});  // lanes speak for all
+  lanes->m_lanes.front()->session->setPublish({});  // Lanes publishes for all sessions
   lanes->m_lanes.front()->session->setProgress({});
   lanes->m_lanes.front()->session->setBetweenTicks({});
   return lanes;
@@ -161,7 +162,7 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
 }
 
 std::unique_ptr<Session> Lanes::release(int lane) {
-  m_wide.reset();  // it lies on lane 0's back end
+  m_wide.reset();  // uses lane 0's backend
   Session& session = *m_lanes[at(lane)]->session;
   session.publisher().startAfter(m_snapshot ? m_serial : 0);
   session.publish();
@@ -186,7 +187,7 @@ Status Lanes::open(const Session& origin, const json& changes) {
 Status Lanes::usable() const {
   if (!m_lanes.front()->exit) return ok();
   return Error("out_of_step", "the lanes were not stepped",
-               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open lanes anew");
+               "the reference has left: " + m_lanes.front()->exit->error.text(), "read the report, or open new lanes");
 }
 
 Result<LanesTick> Lanes::feed(const std::string& verb, const json& args) {
@@ -210,7 +211,7 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
     KV_TRY(refreshLogits(*lane.session));
     lane.before = lane.state().logits;
     json args = json::object();
-    if (lane.place > 0 || !forced.empty())  // lane 0's own sampler draws what was peeked at
+    if (lane.place > 0 || !forced.empty())  // lane 0 generates the peeked token again with its own sampler
       for (const TokenId token : tokens) args["tokens"].push_back(token.value());
     const Result<json> reports = execute(*lane.session, "step", args);
     if (block && lane.place == 0 && reports)
@@ -220,7 +221,8 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
   return commit(run, block ? "a block of tokens is known when lane 0 has generated all of it" : "", true);
 }
 
-/// Every lane in step does the job; then they are compared. apart: why not together, or empty.
+/// Runs the job in every lane that is in step, then compares the lanes. apart: why passes are not made together, or
+/// empty.
 Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   KV_TRY(usable());
   const std::size_t before = m_lanes.front()->tokens.size();
@@ -246,7 +248,7 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   return out;
 }
 
-/// Room for the rows of every lane's longest pass.
+/// Makes a transformer with room for the longest passes of all lanes together.
 void Lanes::makeWide() {
   int rows = 0;
   for (const auto& lane : m_lanes) rows += lane->session->manifest().prefillChunk;
@@ -315,7 +317,7 @@ void Lanes::runTogether(const Job& job) {
   if (!m_together) m_apart = lockstep.passes() ? "no two lanes came to a pass at a time" : "nothing was computed";
 }
 
-/// Who failed leaves, unless all did: an error then, and nothing has happened.
+/// A lane that failed leaves. If all lanes failed, none leaves and the error is returned.
 std::optional<Error> Lanes::settle() {
   const auto stepped = [](const auto& lane) { return lane->stepped; };
   const auto failed = [](const auto& lane) { return !lane->stepped || lane->failed; };
@@ -323,14 +325,14 @@ std::optional<Error> Lanes::settle() {
   for (const auto& lane : m_lanes) {
     if (!lane->stepped) continue;
     lane->tokens.follow(lane->state());
-    const bool behind = all && lane->tokens.size() != m_lanes.front()->tokens.size();  // a retry of one succeeded
+    const bool behind = all && lane->tokens.size() != m_lanes.front()->tokens.size();  // its retry had added the token
     if (behind || (!all && lane->failed)) lane->leave(*lane->failed);
   }
   const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), stepped);
   return all ? (*first)->failed : std::nullopt;
 }
 
-/// Figures of the lanes in step against the reference as it is now. token: the one that the tick took.
+/// Compares lanes in step with the present state of the reference. token: the token that the tick took.
 void Lanes::measure(bool tick, TokenId token) {
   for (const auto& lane : m_lanes) {
     if (lane->exit) continue;
@@ -345,7 +347,7 @@ void Lanes::measure(bool tick, TokenId token) {
   }
 }
 
-/// Layer by layer: layers that share a map in both lanes share their figures.
+/// Compares residency layer by layer. Neighbouring layers with the same maps reuse the same lists.
 void Lanes::compareRows(Lane& lane) {
   const Lane& first = *m_lanes.front();
   const CacheState &reference = first.state(), &own = lane.state();
@@ -353,7 +355,7 @@ void Lanes::compareRows(Lane& lane) {
       reference.attention && reference.attention->whole() ? reference.attention.get() : nullptr;
   std::vector<std::uint8_t> there, base, rows;
   const CacheLayers layers =
-      (own.perLayer > 1 ? own : reference).cacheLayers();  // one of the two may have them by KV head
+      (own.perLayer > 1 ? own : reference).cacheLayers();  // one of the two may have a layer per KV head
   const ResidencyView *ownMap = nullptr, *referenceMap = nullptr;
   for (const CacheLayer layer : layers.each()) {
     const CacheLayer seenIn = reference.cacheLayers().with(layer, layers);
@@ -370,7 +372,7 @@ void Lanes::compareRows(Lane& lane) {
     const ResidencyView& map = *seen->maps[seenAt];
     rows.assign(seen->mass[seenAt].size(), 0);
     for (std::size_t i = 0; i <= map.size() && i < rows.size(); ++i) {
-      // The entry behind the map is the query's own, where it has no row.
+      // The entry behind the last row is the query itself, if the query has no row.
       const std::int32_t place =
           i < map.size() ? first.tokens.placeOf(map.ledger[i]) : static_cast<std::int32_t>(there.size()) - 1;
       rows[i] = place >= 0 && there[at(place)];
@@ -407,7 +409,7 @@ Status Lanes::setNeedles(std::vector<std::int32_t> places) {
   return ok();
 }
 
-/// After something that was no tick: residency may be another, times and tokens are not.
+/// Compares again after a call that was no tick: residency may have changed, times and tokens have not.
 void Lanes::remeasure() {
   for (const auto& lane : m_lanes) {
     if (lane->exit) continue;
@@ -428,12 +430,12 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   const std::size_t before = one.tokens.size();
   const SnapshotPtr seen = one.session->snapshot();
   Result<json> result = execute(*one.session, verb, args);
-  if (one.session->snapshot() == seen) return result;  // it only asked
+  if (one.session->snapshot() == seen) return result;  // the verb only read
   const bool follows = one.tokens.follow(one.state());
   if (!one.exit && (!follows || one.tokens.size() != before))
     one.leave({"out_of_step", "the lane left the others",
                verb + (follows ? " gave it tokens of its own" : " took tokens back"),
-               "step all lanes together, or open lanes anew"});
+               "step all lanes together, or open new lanes"});
   remeasure();
   return result;
 }

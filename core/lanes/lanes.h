@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several sessions in lockstep on the same tokens, over one model and one set of placed weights: lane 0 is
-// the reference, the others differ from it by some keys of the manifest. Every commit is measured against
-// the reference (core/analysis/metrics.h). Owned by one thread, which alone calls it; readers get views.
+// Several sessions in lockstep on the same tokens, over one model and one set of placed weights. Lane 0 is the
+// reference; the other lanes differ from it by some keys of the manifest. Every commit is compared with the reference
+// (core/analysis/metrics.h). Owned by one thread, which alone calls it; readers get reports.
 //
-// A lane that fails a tick leaves: its exit says when and why, it is stepped no more, the others go on. A
-// call that fails on every lane is an error and leaves all in step.
+// A lane that fails a tick leaves: its exit holds the tick and the error, it is not stepped again, and the other lanes
+// go on. If a call fails on every lane, it returns an error and all lanes stay in step.
 //
-// Passes are made together (core/lanes/lockstep.h) where all memory is the host's: the linear steps, and so
-// the weights, once for all lanes. A device orders each session's calls for itself: there each lane makes its
-// own pass. The bits are the same.
+// On host memory, passes of lanes are made together (core/lanes/lockstep.h): linear steps read the weights once for all
+// lanes. A device orders the calls of each session separately, so there each lane makes its own pass. Results are
+// bitwise the same.
 #pragma once
 #include "core/api/lanes_view.h"
 #include "core/api/tile.h"
@@ -17,64 +17,64 @@
 namespace kvlab {
 
 struct LanesOptions {
-  bool together = true;                    // one pass for all lanes where the back end lets them; false: each its own
+  bool together = true;                    // one pass for all lanes if the backend allows it
   std::vector<std::int32_t> needles = {};  // see setNeedles
 };
 
-/// What one commit of all lanes was.
+/// The result of one commit of all lanes.
 struct LanesTick {
   struct Outcome {
-    bool stepped = false;        // false: it had left before
+    bool stepped = false;        // false: the lane had left before
     std::optional<Error> error;  // why it failed
     LaneFigures figures;
   };
-  std::vector<TokenId> tokens;  // that were taken
+  std::vector<TokenId> tokens;  // tokens that all lanes took
   std::string text;
   std::vector<Outcome> lanes;
-  std::int64_t weightBytes = 0;  // read by the ops of all lanes
+  std::int64_t weightBytes = 0;  // bytes of weights read, over all lanes
   bool together = false;
   std::string apart;
 };
 
 class Lanes {
  public:
-  /// Lane 0 is a fork of `origin`; the others open beside it with the keys of `changes` replaced in its manifest
-  /// (objects key by key, but policy, layout and lists whole), and take its live tokens as a prompt. Errors:
-  /// lane_differs, bad_manifest, out_of_memory and those of the prompt, with the lane in `what`.
+  /// Lane 0 is a fork of `origin`. For each of `changes` a lane opens whose manifest has these keys replaced (objects
+  /// are merged key by key; policy, layout and lists are replaced whole) and takes the live tokens of `origin` as a
+  /// prompt. Errors: lane_differs, bad_manifest, out_of_memory and those of the prompt, with the lane in `what`.
   static Result<std::unique_ptr<Lanes>> make(const Session& origin, const std::vector<nlohmann::json>& changes,
                                              const LanesOptions& options = {});
-  /// The same with the session itself as lane 0; on error it stays with the caller.
+  /// Like make(), with the session itself as lane 0. On error the caller keeps the session.
   static Result<std::unique_ptr<Lanes>> around(std::unique_ptr<Session>& reference,
                                                const std::vector<nlohmann::json>& changes,
                                                const LanesOptions& options = {});
-  /// All lanes as they are now, for any thread. Errors: those of Session::fork.
+  /// A copy of all lanes in their present state, to be used by any one thread. Errors: those of Session::fork.
   Result<std::unique_ptr<Lanes>> fork() const;
-  /// A lane as a session of its own; these lanes are over.
+  /// Returns the session of a lane and ends these lanes.
   std::unique_ptr<Session> release(int lane);
   ~Lanes();
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
   Breakpoints& breakpoints();                                             // of lane 0
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // likewise
-  /// verb: one that the table says feeds lanes, as prompt does; every lane in step runs it. Errors: out_of_step where
-  /// the reference has left, and the verb's own.
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // of lane 0
+  /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has
+  /// left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);
-  /// One tick: the given tokens, or those that lane 0 generates. Errors: as feed, and empty.
+  /// One tick with the given tokens, or with tokens that lane 0 generates. Errors: as feed, and empty.
   Result<LanesTick> step(const std::vector<TokenId>& forced = {});
-  /// Any verb on one lane alone. One that gives it tokens of its own, or takes some back, makes it leave.
+  /// Runs any verb on one lane. The lane leaves if the verb appends tokens or takes tokens back.
   Result<nlohmann::json> call(int lane, const std::string& verb, const nlohmann::json& args);
-  /// Tokens, as places among those that all lanes took, whose survival is reported. Errors: bad_argument.
+  /// Sets the tokens whose survival is reported, as indices among the tokens that all lanes took. Errors: bad_argument.
   Status setNeedles(std::vector<std::int32_t> places);
   LanesViewPtr view() const { return m_view; }
-  /// Lane 0's, with the view of all lanes.
+  /// Lane 0's snapshot with the report of all lanes.
   SnapshotPtr snapshot() const { return m_snapshot; }
-  /// Called when all lanes have done what they had to, and after calls that changed one.
+  /// Called after each commit of all lanes, and after calls that changed one lane.
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
-  /// Where steps and prompts of all lanes report; asked once per tick whether to go on.
+  /// Progress of steps and prompts of all lanes; also asked once per tick whether to cancel.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
   const Progress& progress() const { return m_progress; }
-  /// Called between two ticks of a long verb, where all lanes are whole and others may look at them.
+  /// Called between two ticks of a long verb, when all lanes are consistent and readers may query them.
   void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
   void betweenTicks() const {
     if (m_betweenTicks) m_betweenTicks();
@@ -104,7 +104,7 @@ class Lanes {
   std::vector<std::int32_t> m_needles;
   std::int64_t m_ticks = 0, m_weightBytes = 0;
   bool m_wantTogether = true, m_together = false;
-  std::unique_ptr<Transformer> m_wide;  // for the rows of all lanes at once; on lane 0's back end
+  std::unique_ptr<Transformer> m_wide;  // computes the rows of all lanes in one pass, on lane 0's backend
   std::string m_apart;
   LanesViewPtr m_view;
   SnapshotPtr m_snapshot;

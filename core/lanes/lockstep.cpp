@@ -21,7 +21,8 @@ void Lockstep::run(const std::vector<std::function<void()>>& jobs) {
   if (jobs.empty()) return;
   std::vector<std::thread> threads;
   threads.reserve(jobs.size());
-  // The first job has this thread. Those that get none come after the others, and meet nobody.
+  // The first job runs on this thread. Jobs for which no thread can be created run afterwards, with passes of their
+  // own.
   for (std::size_t i = 1; i < jobs.size(); ++i) {
     try {
       threads.emplace_back([this, i] { work(i); });
@@ -61,7 +62,7 @@ void Lockstep::work(std::size_t job) {
 
 void Lockstep::pass(Transformer& transformer, const WholePass& pass) {
   std::unique_lock lock(m_mutex);
-  const std::size_t job = m_turn;  // who moves is who calls
+  const std::size_t job = m_turn;  // the running job is the caller
   Job& own = m_seats[job];
   own.us += microseconds(Clock::now() - m_since);
   own.part = {&transformer, &pass};
@@ -77,7 +78,7 @@ void Lockstep::giveTurn(std::size_t job) {
   m_moved.notify_all();
 }
 
-/// The next that can move; where all wait, their passes are made first.
+/// Gives the turn to the next job that is ready. If all jobs wait, makes their passes first.
 void Lockstep::handOver() {
   const auto find = [&](Seat seat) {
     return static_cast<std::size_t>(

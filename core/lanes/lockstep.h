@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the ticks of several sessions side by side so that their forward passes meet: each tick has a thread
-// as its stack, but only one of them moves at a time. A tick that comes to a pass waits there; when all
-// others wait, too, or have ended, the passes are made together (Transformer::run of parts), and the ticks
-// go on in turn. So nothing runs at once, and a tick cannot tell. Owned by Lanes; its thread calls run().
+// Runs the ticks of several sessions so that their forward passes can be made together. Each tick has its own thread,
+// but only one of them runs at a time. A tick that reaches a pass waits there. When every other tick waits too, or has
+// ended, the passes are made together (Transformer::run of parts), and the ticks continue in turn. A tick gives the
+// same result as alone. Owned by Lanes; its thread calls run().
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -17,16 +17,16 @@ namespace kvlab {
 
 class Lockstep : public PassRunner {
  public:
-  /// wide: has room for the rows of all passes that can meet.
+  /// wide: has room for the rows of all passes together.
   explicit Lockstep(Transformer& wide) : m_wide(wide) {}
 
-  /// Returns when all jobs have ended; they do not throw.
+  /// Returns when all jobs have ended. Jobs must not throw.
   void run(const std::vector<std::function<void()>>& jobs);
   void pass(Transformer& transformer, const WholePass& pass) override;
 
-  /// Of the last run(): microseconds of a job's own work and of its rows' share of the passes.
+  /// After run(): microseconds of a job's own work, plus its rows' share of the passes.
   double us(std::size_t job) const { return m_seats[job].us; }
-  /// Passes that were made, and those in which several met.
+  /// Number of passes, and number of passes that served several jobs.
   std::int64_t passes() const { return m_passes; }
   std::int64_t meetings() const { return m_meetings; }
 
@@ -48,7 +48,7 @@ class Lockstep : public PassRunner {
 
   static constexpr std::size_t kNobody = ~std::size_t{0};
   Transformer& m_wide;
-  std::mutex m_mutex;  // guards the rest while run() is under way
+  std::mutex m_mutex;  // guards the members below during run()
   std::condition_variable m_moved;
   std::vector<Job> m_seats;
   std::size_t m_turn = kNobody;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A series that grows tick by tick, with its summary at hand: what summarise() of all its samples is
-// (core/analysis/metrics.h). A sample costs a move of those above it. One owner; any thread.
+// A series of samples with its summary kept up to date; the summary equals summarise() of all samples
+// (core/analysis/metrics.h). Adding a sample moves the larger ones. One owner; any thread.
 #pragma once
 #include <algorithm>
 #include <cmath>

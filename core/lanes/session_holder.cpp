@@ -51,7 +51,7 @@ Result<std::unique_ptr<SessionHolder>> SessionHolder::fork() {
   return m_lanes ? held(m_lanes->fork()) : held(m_session->fork());
 }
 
-/// Lanes speak for their sessions, which are not consistent together before all have done a tick.
+/// Only the lanes publish: their sessions are consistent with each other only after all have done a tick.
 void SessionHolder::connect() {
   const auto tell = [this](auto& part) {
     part.setPublish(m_publish);
@@ -69,8 +69,8 @@ void SessionHolder::announce() {
 
 Result<json> SessionHolder::open(const json& args) {
   if (m_lanes)
-    return Error("in_lockstep", "the lanes were not opened", "there are lanes already",
-                 "close them first, or fork one");
+    return Error("in_lockstep", "the lanes were not opened", "lanes are open already",
+                 "close the lanes first, or fork one of them");
   m_lanes = KV_TRY(makeLanes(m_session, args));
   announce();
   return json{{"lanes", m_lanes->size()}};

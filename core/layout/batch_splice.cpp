@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole list is one splice: each row behind the first edit moves once, in place.
+// Treats the whole edit as one splice: each row behind the first edit moves once, in place.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 

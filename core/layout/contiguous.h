@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of layouts that keep rows in context order, slot after slot. Pools have no room for
-// history, new rows get slots behind the last row, and maps count up. Engine thread.
+// Base class of layouts that keep rows in context order in consecutive slots. Pools have no room for history. New rows
+// get slots behind the last row. Engine thread.
 #pragma once
 #include "core/layout/layout.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache without an index works in this way: each splice of the list, from the highest place down, moves
-// every later row of the layer. torch.cat does the same with a second buffer.
+// How a cache without an index works: each splice of the list, from the highest position down, moves every later row of
+// the layer. torch.cat does the same with a second buffer.
 #include "core/layout/contiguous.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A storage layout decides where the rows of a layer lie in its pool. A pass computes new rows into free slots of the
 // layer's SlotAllocator; settle() then brings pool and map into the layout's form. A group's ReadPath says whether
-// readers get the pool itself or an assembled copy (core/edit/assembly.h). One file per layout, one line in
-// core/api/layouts.inc. A layout has no state: what it has to remember lies in the LayerGroup and in the SlotAllocator.
-// Engine thread. semantics.md, section 7.
+// attention reads the pool itself or an assembled copy (core/edit/assembly.h). One file per layout, one line in
+// core/api/layouts.inc. A layout is stateless: its data lies in the LayerGroup and in the SlotAllocator. Engine thread.
+// semantics.md, section 7.
 #pragma once
 #include <memory>
 #include <span>
@@ -39,11 +39,11 @@ struct LayoutContext {
 /// Cache layers that share a map, while their rows settle.
 struct Settling {
   LayerGroup& group;                   // its map names the slots that the rows lie in now
-  std::span<const CacheLayer> layers;  // equal slots in each
-  bool appended = false;               // since the state before, rows only came behind the last one
+  std::span<const CacheLayer> layers;  // all have the same slots
+  bool appended = false;               // rows were only appended since the previous state
   std::int32_t fresh = 0;              // new rows
   Tick tick;
-  std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, besides reserved slots
+  std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, without reserved slots
   std::span<const Slot> loose = {};         // those of new rows, if these are to lie at the front of the pool
 };
 
@@ -72,7 +72,7 @@ class StorageLayout {
   virtual void restart(const LayerGroup& group, SlotAllocator& slots) const {
     slots.restart(group.stored().residentSlots());
   }
-  /// A window has left rows of an in-place layer behind, and rows have not settled yet.
+  /// Called when a window has excluded rows of an in-place layer and rows have not settled yet.
   virtual void dropped(SlotAllocator&, std::int32_t /*rows*/) const {}
   virtual std::optional<PageState> pages(const LayerGroup&, const SlotAllocator&) const { return {}; }
   /// Fills holes by moving about `most` rows in place; no older state may name these rows.
@@ -81,7 +81,7 @@ class StorageLayout {
   }
 };
 
-/// From a spec as in a manifest, see layout_names.h. Error (code bad_manifest).
+/// Makes a layout from its spec in a manifest, see layout_names.h. Errors: bad_manifest.
 Result<std::unique_ptr<StorageLayout>> makeLayout(std::string_view spec);
 
 }  // namespace kvlab

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// Slots that rows have left. A slot that the state before did not name is given back; any other is freed.
+/// Sorts slots that rows have left: slots that the previous state names go to `freed`, others are given back.
 void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {
   std::vector<Slot> dropped;
   for (const Slot slot : left) (std::erase(added, slot) ? dropped : freed).push_back(slot);
@@ -32,7 +32,7 @@ bool overrun(const LayerGroup& group, std::size_t taken, bool looks) {
   return group.ring && static_cast<std::int64_t>(taken) + looks > group.ring->capacity - group.ring->filled;
 }
 
-/// The slots of rows that the window has left behind, which the map forgets.
+/// Removes rows outside the window from the group's map and returns their slots.
 std::vector<Slot> leftBehind(LayerGroup& group) {
   const ResidencyView& map = *group.map;
   const std::int32_t first = static_cast<std::int32_t>(map.size()) - group.keep;
@@ -168,7 +168,7 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const std::vector<Slot> lost = leftBehind(state.groups[g]);
     for (const CacheLayer layer : layers[g]) {
-      // Slots of rows that the state before names serve once a prompt has overwritten some of them anyway.
+      // A prompt that has overwritten rows of the previous state may also use the slots of its other rows.
       if (overrun(state.groups[g], added[at(layer)].size(), looks))
         layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
       else if (!layout(layer).inPlace()) account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
@@ -198,7 +198,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     }
     return ok();
   };
-  for (const bool moving : {false, true})  // what may find no room comes before what moves rows in place
+  for (const bool moving : {false, true})  // slots may run out only before rows are moved in place
     for (std::size_t g = 0; g < state.groups.size(); ++g)
       if (layout(layers[g].front()).inPlace() == moving) KV_TRY(settleGroup(g));
   if (!inPlace()) return bytes;

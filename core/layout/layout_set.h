@@ -24,14 +24,14 @@ class LayoutSet {
   Result<bool> resize(CacheStore& store, const std::vector<std::int32_t>& rows);
   bool alike(CacheLayer a, CacheLayer b) const;
   std::string names() const;
-  /// True if some layer's layout works in place: then history keeps no older state.
+  /// True if the layout of some layer works in place. History then keeps no older state.
   bool inPlace() const;
   /// Pools and their allocators; `formats` [layers].
   std::vector<LayerPool> pools(const std::vector<kernels::RowFormat>& formats) const;
 
-  /// Reserves slots for `inserted` rows and then for `tail` rows behind the last one, [layers][rows]. lastLeaves: the
-  /// edit removes the last token of the context. more: tokens that are to fit behind these before a commit, where no
-  /// window makes room for them.
+  /// Reserves slots for `inserted` rows, and then for `tail` rows behind the last row, [layers][rows]. lastLeaves: the
+  /// edit removes the last token of the context. more: further rows that must fit before a commit, unless a window
+  /// makes room for them.
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults, std::int32_t more = 0) const;
   /// True if slots that were taken since the last commit hold live rows: a prompt is longer than the room of a ring.
@@ -46,13 +46,13 @@ class LayoutSet {
                               LayoutContext& context, bool toFront = false) const;
   /// Fills holes in every group by moving about `most` rows of each; no older state may name these rows.
   Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
-  /// Gives back reserved slots that no state names. A layout that counts rows knows of them already.
+  /// Gives back reserved slots that no state names. In-place layouts have already counted them.
   void release(CacheStore& store, const LayerSlots& slots) const;
-  /// Where layers work in place, slots are again those of the rows of `state`: what was to follow it has failed.
+  /// Restores the slots of in-place layouts to those of `state`, after a failed change.
   void backTo(CacheStore& store, const CacheState& state) const;
   /// Frees every slot but those of the rows of `state`.
   void restart(CacheStore& store, const CacheState& state) const;
-  /// Groups for an empty cache: layers that are alike share one. windows: [layers] of the masks.
+  /// Makes the groups of an empty cache: equal layers share one group. windows: [layers] of the masks.
   void start(CacheState& state, const std::vector<std::int32_t>& windows) const;
 
  private:

@@ -20,8 +20,8 @@ struct Repaging {
   std::vector<RowMove> moves;
 };
 
-/// A row stays where it is if it starts its page, stands behind the row before, or is the oldest. Any other row goes
-/// behind the row before if that slot is free, or starts a page. A failure takes nothing.
+/// A row keeps its slot if it starts its page, follows the row before it, or is the oldest row. Any other row moves
+/// behind the row before it if that slot is free, else to a fresh page. On failure nothing is taken.
 std::optional<Repaging> repage(std::span<const Slot> slots, PageSlots& pages) {
   Repaging out;
   Slot last(-1);
@@ -74,7 +74,7 @@ class Paged : public StorageLayout {
   explicit Paged(int block) : m_block(block), m_name("paged:block=" + std::to_string(block)) {}
   std::string_view name() const override { return m_name; }
   bool inPlace() const override { return false; }
-  /// Room for as many rows again in pages that are not full, up to a limit.
+  /// Adds room for holes, up to the capacity, because pages may be partly filled.
   std::int32_t poolSlots(const LayerDemand& demand) const override {
     const std::int64_t holes = std::min<std::int64_t>(demand.pooled(), std::int64_t{demand.room} * m_block);
     const std::int64_t pages = (std::int64_t{demand.pooled()} + demand.room + demand.history + holes) / m_block + 2;
@@ -85,7 +85,7 @@ class Paged : public StorageLayout {
   }
 
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override {
-    if (settling.appended) return std::int64_t{0};  // the slots stand behind the last row
+    if (settling.appended) return std::int64_t{0};  // appended rows already follow the last row
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
     const std::span<const Slot> before = settling.group.map->residentSlots();
@@ -94,7 +94,7 @@ class Paged : public StorageLayout {
     };
     std::optional<Repaging> done = repage(before, pagesOf(settling.layers.front()));
     if (!done) return noPage();
-    for (std::size_t i = 1; i < settling.layers.size(); ++i) {  // the same in each
+    for (std::size_t i = 1; i < settling.layers.size(); ++i) {  // all layers make the same moves
       if (takeAll(pagesOf(settling.layers[i]), done->taken)) continue;
       for (std::size_t j = 0; j < i; ++j) pagesOf(settling.layers[j]).give(done->taken);
       return noPage();  // their histories hold different pages: compacting makes them alike

@@ -6,8 +6,7 @@
 namespace kvlab {
 namespace {
 
-/// Where the oldest of the rows [first, size) has to lie so that the fewest rows move: most of them lie
-/// right for it already.
+/// The head slot at which the fewest of the rows [first, size) have to move.
 std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int32_t capacity) {
   std::vector<std::int32_t> votes(at(capacity));
   std::int32_t best = 0;
@@ -19,14 +18,15 @@ std::int32_t cheapestHead(const ResidencyView& map, std::int32_t first, std::int
   return best;
 }
 
-/// The base nearest above `before`, or below it where offset - base would be below 0, that the pointer fits.
+/// The smallest base from `before` on that matches the pointer, or one lap less if it would exceed the offset.
 std::int64_t fittingBase(const RingState& ring, std::int64_t before) {
   const std::int64_t lap = ring.capacity, ahead = (ring.offset - before - ring.pointer()) % lap;
   const std::int64_t base = before + (ahead + lap) % lap;
   return base <= ring.offset ? base : base - lap;
 }
 
-/// Moves rows [first, size) of each layer to the slots head, head + 1, ... around the end, and names them in the map.
+/// Moves rows [first, size) of each layer to the slots head, head + 1, ..., with wrap-around, and writes these slots
+/// into the map.
 Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
                              std::int32_t capacity) {
   const ResidencyView& map = *settling.group.map;

@@ -12,10 +12,10 @@ bool overlap(std::int32_t a, std::int32_t b, std::int32_t countA, std::int32_t c
   return a < b + countB && b < a + countA;
 }
 
-/// An order in which the moves can be made one after another, and the moves whose rows have to step aside first.
+/// An order in which the moves can be made, and the moves whose rows must first be copied to a side buffer.
 struct Order {
   std::vector<RowMove> moves;
-  std::vector<RowMove> aside;  // these rows leave before the others move and arrive last
+  std::vector<RowMove> aside;  // copied to the side buffer first, moved to their slots last
 };
 
 Order orderOf(std::vector<RowMove> left) {
@@ -35,7 +35,7 @@ Order orderOf(std::vector<RowMove> left) {
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (left.size() < before) continue;
-    // The moves form a cycle: the shortest run opens it.
+    // The moves form a cycle, which the shortest run breaks.
     std::size_t shortest = 0;
     for (std::size_t i = 1; i < left.size(); ++i)
       if (left[i].count < left[shortest].count) shortest = i;

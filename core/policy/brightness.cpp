@@ -6,8 +6,8 @@
 namespace kvlab {
 namespace {
 
-/// Attention of the newest query in the last layer per context position, mean over its heads, 0 where a token was not
-/// there to be seen.
+/// Attention of the newest query in the last layer by context position, mean over its heads; 0 for tokens that are not
+/// resident there.
 std::vector<float> newestMass(const CacheState& state) {
   std::vector<float> mass(state.context.size(), 0.0f);
   if (!state.attention || state.attention->mass.empty()) return mass;
@@ -16,7 +16,7 @@ std::vector<float> newestMass(const CacheState& state) {
   for (const CacheLayer layer : layers.of(layers.last())) {
     const std::vector<float>& last = state.attention->mass[at(layer)];
     const Column<LedgerId>& seen = state.attention->maps[at(layer)]->ledger;
-    // Both run in context order, so one walk matches them.
+    // Both are in context order, so one walk matches them.
     std::size_t position = 0;
     for (std::size_t i = 0; i < seen.size() && i < last.size(); ++i) {
       std::size_t p = position;
@@ -44,7 +44,7 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
 int cullCount(std::int32_t length, int target) { return length < target ? 0 : length == target ? 1 : 2; }
 
 std::vector<Position> dimmestPairs(const CacheState& state, int count, const std::function<bool(Position)>& taken) {
-  std::vector<bool> eligible(state.context.size(), false);  // some head of the last layer has the token
+  std::vector<bool> eligible(state.context.size(), false);  // resident in some head of the last layer
   for (const CacheLayer layer : state.cacheLayers().of(state.cacheLayers().last())) {
     const ResidencyView& map = state.map(layer);
     for (std::size_t p = 0, i = 0; p < eligible.size() && i < map.size(); ++p)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brightness: a token that nobody looks at dims, and the dimmest adjacent pairs give way to a single
-// token. semantics.md, section 4. Pure; engine thread.
+// Brightness: tokens that receive no attention dim, and the dimmest adjacent pairs are each replaced by one token.
+// semantics.md, section 4. Pure; engine thread.
 #pragma once
 #include <functional>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace kvlab {
 
-/// b <- clamp(b - decay + gain * a, 0, max) for every context token, with a = the newest query's
-/// attention in the last layer (0 for a token that is not resident there). [length]
+/// b <- clamp(b - decay + gain * a, 0, max) for every context token, where a is the newest query's attention in the
+/// last layer (0 for a token that is not resident there). [length]
 Column<float> observedBrightness(const CacheState& state, const BrightnessSettings& settings);
 
 /// Pairs to replace: 0 below the target length, 1 at it, 2 above.

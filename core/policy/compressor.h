@@ -14,15 +14,15 @@ class NearestCompressor {
  public:
   explicit NearestCompressor(std::shared_ptr<const Model> model);
 
-  /// The entry that is nearest by cosine to the brightness-weighted mean of the pair's embeddings (the plain
-  /// mean if both are 0). Special ids are no candidates; below minCosine there is no replacement.
+  /// The vocabulary entry nearest by cosine to the brightness-weighted mean of the pair's embeddings (the plain mean if
+  /// both are 0). Special ids are excluded. Nothing if the best cosine is below minCosine.
   std::optional<TokenId> replacement(TokenId a, float brightnessA, TokenId b, float brightnessB, double minCosine);
 
  private:
   void prepare();
 
   std::shared_ptr<const Model> m_model;
-  std::vector<float> m_embeddings;  // [vocab, hidden], made on first use
+  std::vector<float> m_embeddings;  // [vocab, hidden], computed on first use
   std::vector<double> m_norms;      // [vocab]
 };
 

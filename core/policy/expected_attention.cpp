@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected Attention (arXiv 2510.00636, section 3; dialects as kvpress has them). The policy takes future queries to be
-// Gaussian with the moments of past queries, turned by the mean rotation R of the next `future` positions. The
-// score per query head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
+// Expected Attention (arXiv 2510.00636, section 3; variants as in kvpress). Future queries are assumed to be Gaussian
+// with the moments of past queries, rotated by the mean rotation R of the next `future` positions. The score per query
+// head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
 #include <algorithm>
 #include <cmath>
 

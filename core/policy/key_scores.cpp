@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that look at keys alone. A key of small norm draws attention (KNorm, arXiv 2406.11430). A key unlike the
-// others draws attention (KeyDiff, arXiv 2504.15364, equation 4: minus the cosine to the mean of the normalised keys).
+// Policies that use keys only. Keys of small norm receive attention (KNorm, arXiv 2406.11430). Keys unlike the other
+// keys receive attention (KeyDiff, arXiv 2504.15364, equation 4: minus the cosine to the mean of the normalised keys).
 #include <cmath>
 
 #include "core/policy/policy.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The upper bound for policies: a row scores by the attention that future queries will pay it. A run over the same
-// tokens that kept every row knows this attention (core/analysis/lifespans.h, or a sweep's reference).
+// An upper bound for policies: a row's score is the attention that future queries pay to it. A recorded run over the
+// same tokens with every row resident provides this attention (core/analysis/lifespans.h, or a sweep's reference).
 #include "core/policy/policy.h"
 
 namespace kvlab {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy gives every row of a layer a score from what was observed; what happens then is the same for all
-// (selection.h): bands are protected after scoring, the lowest scores leave. One file per policy, one line in
-// core/api/policies.inc. Without state; engine thread. semantics.md, section 6.
+// A policy gives every row of a layer a score. The selection is the same for all policies (selection.h): bands are
+// protected after scoring, and the rows with the lowest scores leave. One file per policy, one line in
+// core/api/policies.inc. Stateless; engine thread. semantics.md, section 6.
 #pragma once
 #include <span>
 #include <string_view>
@@ -13,21 +13,21 @@
 
 namespace kvlab {
 
-/// What a policy looks at; the others of LayerRows are empty.
+/// Statistics that a policy needs; other fields of LayerRows stay empty.
 enum Statistic : unsigned {
   kNoStatistic = 0,
   kReceived = 1u << 0,  // attention received so far
   kObserved = 1u << 1,  // attention by the last queries
   kNewest = 1u << 2,    // attention by the newest query
-  kKeys = 1u << 3,      // as attention reads them
+  kKeys = 1u << 3,      // as attention reads them, rotated
   kValues = 1u << 4,
   kBrightness = 1u << 5,
-  kMoments = 1u << 6,  // of the queries
+  kMoments = 1u << 6,  // moments of the queries
   kGates = 1u << 7,    // predicted log4 of the rows' lifespans
-  kFuture = 1u << 8,   // attention to come, from a recorded run
+  kFuture = 1u << 8,   // attention from future queries, from a recorded run
 };
 
-/// One cache layer after a forward pass, with the heads it has; rows in context order.
+/// The rows of one cache layer after a forward pass, in context order. Heads are those of the cache layer.
 struct LayerRows {
   CacheLayer layer;
   int heads = 1, kvHeads = 1, headDim = 1;
@@ -38,24 +38,25 @@ struct LayerRows {
   std::span<const float> keys = {};        // [rows, kvHeads, headDim]
   std::span<const float> values = {};      // [rows, kvHeads, headDim]
   std::span<const float> brightness = {};  // [rows]
-  std::span<const float> gates = {};       // [kvHeads, rows]; not-a-number where a row was not scored
-  std::span<const float> future = {};      // [lists, rows]; not-a-number for rows that the record lacks
+  std::span<const float> gates = {};       // [kvHeads, rows]; NaN for rows that were not scored
+  std::span<const float> future = {};      // [lists, rows]; NaN for rows that the record lacks
   const QueryMoments* queries = nullptr;
   std::span<const double> frequencies = {};  // [headDim/2] radians per phase
-  double nextPhase = 0;                      // of the query that comes next
+  double nextPhase = 0;                      // phase of the next query
 
   std::size_t rows() const { return ledger.size(); }
 };
 
 struct Policy {
   unsigned needs = kNoStatistic;
-  /// [lists, rows], higher stays; lists is kvHeads, or 1 where heads do not differ. Null: keeps every row.
+  /// Scores [lists, rows]; higher scores stay; lists is kvHeads, or 1 if scores do not depend on the head. Null: keeps
+  /// every row.
   std::vector<float> (*scores)(const PolicySpec& spec, const LayerRows& rows) = nullptr;
 };
 
-/// Error (code bad_manifest) for a name that no policy has; the error says which names are near.
+/// Error (code bad_manifest) for an unknown name; the error suggests similar names.
 Result<const Policy*> findPolicy(std::string_view name);
-/// The same error for the first layer whose policy is unknown.
+/// The same error for the first layer with an unknown policy.
 Status knownPolicies(const std::vector<PolicySpec>& specs);
 /// The policy of a name that PolicySpec accepts. Throws ErrorThrown for any other name.
 const Policy& policyOf(std::string_view name);

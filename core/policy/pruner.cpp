@@ -25,7 +25,7 @@ std::vector<float> groupMeans(const std::vector<float>& perHead, std::size_t row
   return out;
 }
 
-/// Those of the query heads of a cache layer.
+/// The moments of the query heads of one cache layer.
 std::shared_ptr<const QueryMoments> momentsOf(const Observation& seen, CacheLayer layer, const CacheHeads& heads) {
   const std::shared_ptr<const QueryMoments>& all = seen.moments[at(heads.layers.layerOf(layer))];
   if (!heads.layers.byHead()) return all;
@@ -104,7 +104,7 @@ class Decision {
   }
   unsigned needs(CacheLayer layer) const { return policyOf(spec(layer).name).needs; }
 
-  /// Adds what the pass that made this state attended to. A query pass, which somebody has looked by, has no such sums.
+  /// Adds the attention of the pass that made this state. Attention from a read-only query pass has no such sums.
   void takeOver(CacheLayer layer) {
     const NewestAttention* seen = m_in.state.attention.get();
     if (!seen || m_in.state.attention == m_next.seen || at(layer) >= seen->receivedPerHead.size() ||
@@ -113,7 +113,7 @@ class Decision {
       return;
     LayerPolicyState& own = m_next.layers[at(layer)];
     if (needs(layer) & kReceived) add(own.received, layer, seen->receivedPerHead[at(layer)], 1, 1);
-    // The papers observe at the end of a prompt; from then on each query takes the place of one of them.
+    // The papers observe at the end of a prompt. Later each query replaces one of the observed queries.
     const float share = 1.0f / static_cast<float>(std::max(1, spec(layer).observe));
     if ((needs(layer) & kObserved) && m_in.pass == PassKind::Decode)
       add(own.observed, layer, seen->receivedPerHead[at(layer)], 1 - share, share);
@@ -160,7 +160,7 @@ class Decision {
     return out;
   }
 
-  /// Rows from before there were gates have no score and are taken for the worst.
+  /// Rows written before the policy had gates have no score and rank lowest.
   static void noteUnscored(const std::vector<float>& scores, LayerAudit& audit) {
     const auto n = std::count_if(scores.begin(), scores.end(), [](float score) { return std::isnan(score); });
     if (n > 0)
@@ -174,7 +174,7 @@ class Decision {
     return out;
   }
 
-  /// Pinned rows between the bands for which the budget has no room.
+  /// Number of pinned rows between the bands that exceed the budget.
   static std::int32_t pinnedBeyond(const std::vector<bool>& pinned, const Bands& bands) {
     const auto rows = static_cast<std::int32_t>(pinned.size());
     std::int32_t held = 0;
@@ -187,7 +187,7 @@ class Decision {
     return {map, std::move(scores)};
   }
 
-  /// What a row that has just left the window met: the rows that leave now.
+  /// Pairs each row that has just left the window with one of the rows that leave now.
   static std::vector<Contest> contestsOf(const ResidencyView& map, const std::vector<float>& scores,
                                          const std::vector<std::int32_t>& out, const Bands& bands) {
     std::vector<Contest> contests;
@@ -229,7 +229,7 @@ class Decision {
     return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
   }
 
-  /// Lists over the map without the rows that left through the window.
+  /// Removes rows that left through the window from lists over the map.
   std::vector<float> residents(const ResidencyView& map, std::vector<float> lists) const {
     if (map.first == 0) return lists;
     std::vector<float> out;
@@ -258,7 +258,7 @@ class Decision {
     return out;
   }
 
-  /// By place in the context, which is the record's while nothing was edited.
+  /// By place in the context, which equals the place in the record as long as nothing was edited.
   std::vector<float> futureOf(CacheLayer layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();

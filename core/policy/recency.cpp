@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that look at the place alone. The newest rows stay, together with sinks (StreamingLLM, arXiv 2309.17453,
-// section 3.2; position mode cache gives the positions of that paper) or without sinks (sliding window).
+// Policies that use only the position. The newest rows stay, with sinks (StreamingLLM, arXiv 2309.17453, section 3.2;
+// position mode cache gives that paper's positions) or without sinks (sliding window).
 #include <numeric>
 
 #include "core/policy/policy.h"

@@ -15,7 +15,7 @@ std::int32_t rounded(double rows) {
   return static_cast<std::int32_t>(std::lround(std::clamp(rows, 0.0, double(kAll))));
 }
 
-/// The total number of rows of one layer, where the manifest gives a total.
+/// Total number of rows of one layer, if the manifest gives a total.
 std::int32_t totalOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t promptRows) {
   const double mean = spec.capacity ? *spec.capacity : *spec.ratio * promptRows;
   if (spec.allocator == Allocator::Uniform) return std::max(1, rounded(mean));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmartKV: the gate of a layer scores a row's key while the key is projected, and the score never changes. A row that
-// leaves the window therefore competes with the rows of the budget once. semantics.md, section 6.
+// SmartKV: the gate of a layer scores a row's key when the key is projected; the score never changes. A row that leaves
+// the window therefore competes once, with the rows inside the budget. semantics.md, section 6.
 #include "core/policy/policy.h"
 
 namespace kvlab {

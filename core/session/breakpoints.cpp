@@ -80,7 +80,7 @@ Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
       R"(\s*(\w+)\s*\(\s*layer\s*(==|!=|>=|<=|>|<)\s*(\d{1,4})\s*(?:,\s*ledger\s*(==|!=|>=|<=|>|<)\s*(\d{1,9})\s*)?\)\s*)");
   static const std::regex kNumber(R"(\s*(\w+)\s*(==|!=|>=|<=|>|<)\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*)");
   static const std::regex kFlag(R"(\s*(\w+)\s*)");
-  if (text.size() > 200) return bad(text, "it is longer than 200 characters");
+  if (text.size() > 200) return bad(text, "the condition is longer than 200 characters");
   std::smatch m;
   if (std::regex_match(text, m, kRow) && among(kRowSubjects, m[1]))
     return Condition{text, m[1], {m[2], std::stod(m[3])}};
@@ -89,7 +89,7 @@ Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
   if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1]))
     return Condition{text, m[1], {m[2], std::stod(m[3])}};
   if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1]};
-  return bad(text, "it is not a known condition");
+  return bad(text, "the condition is unknown");
 }
 
 Status Breakpoints::add(const std::string& text) {

@@ -29,7 +29,7 @@ class Breakpoints {
   Status add(const std::string& text);
   void clear() { m_conditions.clear(); }
   const std::vector<Condition>& conditions() const { return m_conditions; }
-  /// True if some condition needs the KL of a drift pass after each tick.
+  /// True if a condition compares the KL divergence, which a drift pass after each tick measures.
   bool needsKl() const;
   /// The text of the first condition that the tick met; empty = none.
   std::string hit(const TickReport& report, const CacheState& before, const CacheState& after, double kl) const;

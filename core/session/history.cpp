@@ -6,7 +6,8 @@
 namespace kvlab {
 namespace {
 
-/// What keeping the state before a commit costs: the rows that the commit freed, and columns by row and entry.
+/// Bytes that keeping the state before a commit costs: the rows that the commit freed, and the columns by row and by
+/// entry.
 std::int64_t costOf(const Commit& commit, const CacheStore& store) {
   std::int64_t bytes = 12 * std::int64_t{commit.state.length()};
   if (commit.state.wlod) bytes += 32 * std::int64_t{commit.state.wlod->count()};
@@ -17,7 +18,7 @@ std::int64_t costOf(const Commit& commit, const CacheStore& store) {
 
 }  // namespace
 
-/// The one place where a state is replaced by another.
+/// The only function that replaces the present state.
 void History::become(CacheState state) {
   m_state = std::move(state);
   m_measured = {};

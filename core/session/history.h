@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The present state of a session, what was measured of it, and how it came about. A commit is the only way to another
-// state; the way back goes by kept states or by executing commands again (travel.cpp). Owned by a session; engine
-// thread.
+// The present state of a session, its measurements, and the commands that led to it. A commit is the only way to a new
+// state. An older state comes back from the timeline where the timeline kept it, else by executing commands again
+// (travel.cpp). Owned by a session; engine thread.
 #pragma once
 #include <functional>
 
@@ -15,7 +15,7 @@ namespace kvlab {
 
 class Session;
 
-/// A recorded verb, as history and captures execute it again.
+/// A recorded verb with its arguments, which replay and captures execute again.
 struct PastCommand {
   std::string verb;
   nlohmann::json args;
@@ -29,27 +29,29 @@ class History {
 
   const CacheState& state() const { return m_state; }
   const Timeline& timeline() const { return m_timeline; }
-  /// Looking adds to it.
+  /// Const and yet changeable: queries store their measurements here.
   Measured& measured() const { return m_measured; }
 
-  /// An empty cache, which nothing led to.
+  /// Starts an empty timeline with an empty cache.
   void start(CacheState state);
-  /// The state of another session, with the commands that led to it and no older state.
+  /// Starts with the state of another session and the commands that led to it; older states are not copied.
   void startFrom(const History& other, CacheState state);
-  /// Makes the commit's state current and notes the command that it belongs to. Only the first commit of a command
-  /// carries the command; executing it again makes the others too. Where a layout rewrites rows in place, no older
-  /// state stays.
+  /// Makes the commit's state current and records the command that made it. Only the first commit of a command carries
+  /// the command; executing the command again makes its other commits too. A layout that rewrites rows in place keeps
+  /// no older state.
   void commit(Commit commit, SessionParts& parts);
-  /// The present state said otherwise: fresh logits, rows in other slots, what an oracle knows. No step, nothing to
-  /// undo, and what was measured stays true.
+  /// Replaces the present state by an equivalent one: fresh logits, rows in other slots, the record of an oracle. Adds
+  /// no entry, so undo skips it. Measurements stay.
   void refine(CacheState state);
-  /// A kept state of the timeline becomes current.
+  /// Makes a kept state of the timeline current.
   void select(int entry);
-  /// Drops kept states, oldest first, until so many slots are free in every layer; false if they cannot be.
+  /// Drops kept states, oldest first, until `slots` slots are free in every layer. Returns false if dropping all is not
+  /// enough.
   bool makeRoom(SessionParts& parts, std::int32_t slots) {
     return m_timeline.makeRoom(parts.store, slots, parts.manifest.historyBytes);
   }
-  /// Older states are forgotten. freeSlots: what only they named is free again, unless layouts move rows in place.
+  /// Drops all older states. freeSlots: also frees the slots that only older states name, except where layouts move
+  /// rows in place.
   void forgetOlder(SessionParts& parts, bool freeSlots) {
     m_timeline.dropAll(parts.store, freeSlots && !parts.layouts.inPlace());
   }
@@ -59,25 +61,25 @@ class History {
   /// Names the command that the next commits belong to.
   void beginCommand(std::string verb, nlohmann::json args);
   bool inCommand() const { return !m_verb.empty(); }
-  nlohmann::json& args() { return m_args; }  // of the command that is being executed
-  /// The commands on the way from the start to an entry of the timeline.
+  nlohmann::json& args() { return m_args; }  // arguments of the command that is being executed
+  /// Commands on the path from the root to an entry of the timeline.
   std::vector<PastCommand> commands(int entry) const;
-  /// Verbs register themselves here, so that commands can be executed again.
+  /// Sets the function that executes recorded commands again.
   void setExecute(Execute execute) { m_execute = std::move(execute); }
   const Execute& execute() const { return m_execute; }
-  /// Executes a recorded command up to the commits that it made then. Errors: the command's own, and not_replayed
-  /// where it makes fewer.
+  /// Executes a recorded command until it has made as many commits as were recorded. Errors: the command's own, and
+  /// not_replayed if the command ends with fewer commits.
   Result<nlohmann::json> executeAgain(Session& session, const PastCommand& command);
-  bool executingAgain() const { return m_commitsLeft >= 0; }  // a recorded command
-  bool reached() const { return m_commitsLeft == 0; }         // such a command has made all its commits
-  bool replaying() const { return m_replaying; }              // commands lead to an older state
+  bool executingAgain() const { return m_commitsLeft >= 0; }  // a recorded command is being executed
+  bool reached() const { return m_commitsLeft == 0; }         // the recorded command has made all its commits
+  bool replaying() const { return m_replaying; }              // commands are being executed to reach an older state
 
-  /// Starts over from `empty`; what is returned and the present timeline come back with endReplay().
+  /// Restarts from `empty` with an empty timeline. Returns the present timeline, which endReplay() takes back.
   Timeline beginReplay(CacheState empty);
-  /// Entry `id` of `kept` becomes current, with the state that was reached or `back`.
+  /// Restores the timeline `kept` with its entry `id` current. The entry gets the state that was reached, or `back`.
   void endReplay(Timeline kept, int id, std::optional<CacheState> back);
 
-  /// A file that every command is appended to; null = none.
+  /// Every later command is appended to this log; null = no log.
   void setCapture(std::unique_ptr<CaptureLog> log) { m_capture = std::move(log); }
   CaptureLog* capture() const { return m_capture.get(); }
 
@@ -90,7 +92,7 @@ class History {
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;
   bool m_replaying = false;
-  std::int64_t m_commitsLeft = -1;  // that the command may still make; -1 = any number
+  std::int64_t m_commitsLeft = -1;  // commits that the recorded command may still make; -1 = any number
   Execute m_execute;
   std::unique_ptr<CaptureLog> m_capture;
 };

@@ -6,7 +6,7 @@
 namespace kvlab {
 namespace {
 
-/// A session's policies over a context that they have not seen yet.
+/// The session's policies, without any statistics of the context.
 PolicyState begunAnew(const PolicyState& before, std::int32_t length) {
   PolicyState out;
   out.specs = before.specs;
@@ -19,7 +19,7 @@ PolicyState begunAnew(const PolicyState& before, std::int32_t length) {
   return out;
 }
 
-/// The file's memory over what has begun anew.
+/// Overwrites statistics by those of the file, in layers where the file's policy is the session's.
 void remember(PolicyState& to, const CacheMemory& memory) {
   to.promptRows = memory.policy.promptRows;
   to.prefilling = memory.policy.prefilling;

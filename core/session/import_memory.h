@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session goes by besides rows, after a cache came from a file. Pure.
+// Restores logits, attention and policy statistics after a cache was imported from a file. Pure.
 #pragma once
 #include "core/files/cache_import.h"
 #include "core/state/cache_state.h"
 
 namespace kvlab {
 
-/// Sets logits, attention, gate scores and what policies remember. The session keeps its policies: memory of a layer
-/// serves where the file's policy was the same; elsewhere the layer begins anew, as after setPolicy. Without memory
-/// everything does.
+/// Sets logits, attention, gate scores and the statistics of policies. The session keeps its own policies. A layer
+/// takes the file's statistics if the file's policy is the same; otherwise its statistics start empty, as after
+/// setPolicy. Without `rows.memory` all statistics start empty.
 void takeMemory(CacheState& state, const CacheImport& rows);
 
 }  // namespace kvlab

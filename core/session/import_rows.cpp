@@ -17,13 +17,14 @@ namespace {
 
 constexpr std::int64_t kChunk = 256;  // rows converted at a time
 
-/// Rows of a layer that the file brings.
+/// Number of rows that the file holds for a layer.
 std::int32_t rowsOf(const CacheImport& rows, CacheLayer layer) {
   return static_cast<std::int32_t>(
       rows.form == CacheForm::Native ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size() : rows.tokens.size());
 }
 
-/// The state that an import leads to; `slots` = [layers][rows that a layer keeps], the last ones.
+/// Builds the state that an import leads to; `slots` = [layers][rows that a layer keeps]. A layer keeps the file's last
+/// rows.
 class Importer {
  public:
   Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const Manifest& manifest,
@@ -83,7 +84,7 @@ class Importer {
     m_state.birthPhases.append(m_rows.phases);
   }
 
-  /// Layers that hold the same rows in the same slots through the same window share a group.
+  /// Puts a layer into the group of layers that hold the same rows in the same slots with the same window.
   void joinGroup(CacheLayer layer) {
     const auto alike = [&](CacheLayer first) {
       return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
@@ -120,7 +121,8 @@ class Importer {
     m_state.groups.push_back(std::move(group));
   }
 
-  /// Rows count as computed from the file's context, or all but the first as from another one.
+  /// Sets the provenance of rows: computed from the file's context, or, if the file was edited, all rows but the first
+  /// from another context.
   void nameOrigins() {
     refreshProvenance(m_state, m_manifest.position == PositionMode::Cache);
     if (!m_rows.edited) return;
@@ -164,14 +166,14 @@ void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer lay
   }
 }
 
-/// Rows of the file that a layer keeps, the last ones.
+/// Number of rows that a layer keeps; these are the file's last rows.
 std::int32_t keptOf(const CacheImport& rows, const LayoutSet& layouts, CacheLayer layer) {
   const std::int32_t there = rowsOf(rows, layer) - (rows.first.empty() ? 0 : rows.first[at(layer)]);
   const std::int32_t keep = layouts.demand(layer).keep;
   return keep ? std::min(there, keep) : there;
 }
 
-/// [layers] rows to keep, in free slots, or in all slots from the first on.
+/// [layers][rows to keep] free slots. over: all slots from the first one on, live ones included.
 LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   LayerSlots slots;
   for (const CacheLayer layer : parts.store.layers()) {
@@ -183,8 +185,8 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   return slots;
 }
 
-/// Everything was checked: writes the rows. Over the present ones, what older states name is lost, and they come back
-/// by executing their commands again.
+/// Writes the rows, after all checks. Overwriting live rows destroys the rows of older states; undo executes the
+/// commands again.
 Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call) {
   SessionParts& parts = call.parts;
   const auto layers = parts.store.layers();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gates predicted beside what a recording finds, for people. semantics.md, section 6.
+// Compares lifespans predicted by gates with recorded lifespans. semantics.md, section 6.
 #include <limits>
 
 #include "core/session/truth.h"
@@ -7,7 +7,7 @@
 namespace kvlab {
 namespace {
 
-/// What the gate of a head said of each token of the context; not-a-number where it was not asked.
+/// The score that the gate of a head gave each token of the context; NaN where the gate was not evaluated.
 std::vector<float> predictedOf(const CacheState& state, const Column<float>& scores, std::size_t head,
                                std::size_t heads) {
   std::vector<float> out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session knows besides its state: what was measured of it, which another state forgets by one assignment,
-// its health, and what readers wait for. Engine thread.
+// What a session knows besides its state: measurements, which every new state discards together; its health; and
+// requests of readers. Engine thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,11 +16,11 @@ namespace kvlab {
 struct Measured {
   std::optional<Drift> drift;
   std::optional<Quantisation> quantisation;
-  std::shared_ptr<const NewestAttention> attention;  // in every layer; null = nobody asked
+  std::shared_ptr<const NewestAttention> attention;  // every layer's; null = never requested
   std::optional<ExactnessMap> exactness;
 };
 
-/// Whether a session can be used, and what its invariants said last.
+/// State of the session, and the last result of each invariant.
 struct Health {
   SessionState status = SessionState::Empty;
   std::string reason;  // why it is broken
@@ -31,10 +31,10 @@ struct Health {
   std::int64_t checks = 0;                   // ticks that were checked
 };
 
-/// What readers have asked for; the present state does not matter to it.
+/// Requests of readers. A new state does not discard them.
 struct Watching {
-  std::int64_t attentionUntil = -1;  // ticks that bring the newest row's attention in every layer by themselves
-  std::shared_ptr<const LifespanView> lifespans;  // the last measurement, of some earlier state
+  std::int64_t attentionUntil = -1;  // until this tick, passes return the newest row's attention for every layer
+  std::shared_ptr<const LifespanView> lifespans;  // last measurement; its state may be older
 };
 
 }  // namespace kvlab

@@ -41,7 +41,7 @@ class NormTile : public PendingTile {
   }
 
  private:
-  /// Rows that neighbouring layers share.
+  /// The row list that neighbouring layers share.
   struct List {
     std::vector<std::int32_t> slots, places;  // places: columns of the tile
     const std::int32_t* placed = nullptr;
@@ -73,7 +73,7 @@ class NormTile : public PendingTile {
   std::shared_ptr<kernels::Backend> m_backend;
   kernels::Backend& m_beside;
   kernels::Staging m_staging;
-  std::deque<List> m_lists;  // addresses stay
+  std::deque<List> m_lists;  // a deque keeps addresses valid
   std::vector<Rows> m_rows;  // [layers]
 };
 

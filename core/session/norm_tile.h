@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms of rows, read where they lie and beside the ticks: four bytes a row come back. Engine thread.
+// Computes norms of rows on the backend, next to the ticks. Four bytes per row come back to the host. Engine thread.
 #pragma once
 #include <memory>
 
@@ -21,8 +21,8 @@ void forResident(const CacheState& state, const ResidencyView& map, std::int32_t
   }
 }
 
-/// `tile` with the norms of K or V that its request names; its range is clipped, its values are unknown. It reads the
-/// pools as they are now.
+/// Fills a copy of `tile` with the norms of K or V, as its request says. The request's range must be clipped; the
+/// values of `tile` are not read. Reads the pools as they are at the call.
 std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store,
                                       const CacheState& state);
 

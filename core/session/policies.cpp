@@ -6,7 +6,7 @@
 namespace kvlab {
 namespace {
 
-/// Of a session without policies: every layer keeps all.
+/// Policies that keep all rows in every layer.
 PolicyState keepingAll(const CacheState& state) {
   PolicyState out;
   out.specs.resize(state.groupOf.size());

@@ -46,7 +46,7 @@ void Publisher::describe(const SessionParts& parts) {
   m_info = std::move(info);
 }
 
-/// Looked for once, as a vocabulary is long and snapshots are many.
+/// The most likely tokens, cached per logits: a vocabulary is large and snapshots are frequent.
 const std::vector<TokenChance>& Publisher::likeliest(const CacheState& state) {
   if (m_likeliestOf == state.logits) return m_likeliest;
   m_likeliest.clear();
@@ -70,7 +70,7 @@ void Publisher::publish(Session& session) {
   snapshot->context = state.context;
   snapshot->ledger = state.ledger;
   for (const CacheLayer layer : state.layers()) snapshot->layers.push_back(state.group(layer).map);
-  if (m_receive && state.edited && probes) {  // looks at every row of every map: for those who see it
+  if (m_receive && state.edited && probes) {  // visits every row of every map, so only if somebody receives it
     const ExactnessMap& map = exactnessMap(session);
     if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the snapshots of a session and hands them out. Owned by the session; engine thread.
+// Builds snapshots of a session and sends them to its receiver. Owned by the session; engine thread.
 #pragma once
 #include <functional>
 
@@ -14,11 +14,11 @@ class Publisher {
  public:
   SnapshotPtr snapshot() const { return m_snapshot; }
   void setReceiver(std::function<void(SnapshotPtr)> receive) { m_receive = std::move(receive); }
-  /// Takes over what snapshots tell of the session as a whole: after it was opened and whenever its manifest changes.
+  /// Stores the session's description for later snapshots. Call after opening and after each change of the manifest.
   void describe(const SessionParts& parts);
-  /// A snapshot of the present state; none while history is being executed again.
+  /// Sends a snapshot of the present state. Sends nothing while history executes commands again.
   void publish(Session& session);
-  /// Later serials are beyond this one, for readers who come from a session that went further.
+  /// Later serials are greater than `serial`, for readers that have seen snapshots of another session.
   void startAfter(std::uint64_t serial);
 
  private:
@@ -26,7 +26,7 @@ class Publisher {
 
   std::shared_ptr<const SessionInfo> m_info;
   SnapshotPtr m_snapshot;
-  std::shared_ptr<const std::vector<float>> m_likeliestOf;  // logits
+  std::shared_ptr<const std::vector<float>> m_likeliestOf;  // the logits that the cached list belongs to
   std::vector<TokenChance> m_likeliest;
   std::uint64_t m_serial = 0;
   std::function<void(SnapshotPtr)> m_receive;

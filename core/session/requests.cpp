@@ -48,10 +48,10 @@ Status setBrightness(Session& session, LedgerId id, double value) {
     if (found == next.context.end())
       return outOfRange("the brightness was not set",
                         "ledger row " + std::to_string(id.value()) + " is not in the context",
-                        "see pos2ledger() for what is", "ledger", id.value());
+                        "pos2ledger() lists the ledger ids of the context", "ledger", id.value());
     if (!(value >= 0 && value <= most))
-      return outOfRange("the brightness was not set", "it is outside 0 .. " + nlohmann::json(most).dump(),
-                        "give a value in range", "value", value);
+      return outOfRange("the brightness was not set", "the value is outside 0 .. " + nlohmann::json(most).dump(),
+                        "give a value in that range", "value", value);
     std::vector<float> all(next.brightness.begin(), next.brightness.end());
     all[static_cast<std::size_t>(found - next.context.begin())] = static_cast<float>(value);
     next.brightness.assign(all);
@@ -81,7 +81,7 @@ void setOpEvents(Session& session, bool on) {
 
 Status undo(Session& session) {
   if (session.timeline().canUndo()) return session.travel(session.timeline().current().parent);
-  return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session", "redo, or go on"};
+  return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session", "redo, or generate tokens"};
 }
 
 Status redo(Session& session) {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people ask of a session between two ticks: actions that wait, marks on tokens, steps of the history. Engine
-// thread.
+// Requests between two ticks: pending actions, brightness of tokens, steps through the history. Engine thread.
 #pragma once
 #include "core/session/session.h"
 
 namespace kvlab {
 
-/// Checks the pending list with these behind it and queues them; nothing is queued on error.
+/// Appends actions to the pending list after checking the whole list. On error nothing is queued.
 Status inject(Session& session, const std::vector<Action>& actions);
 void clearPending(Session& session);
-/// What the actions would do on top of the pending ones. An error counts its action in the given list.
+/// Plans the actions behind the pending ones. An error names its action by the index in `actions`.
 Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions);
 
-/// Commits. Errors: out_of_range.
+/// Makes a commit. Errors: out_of_range.
 Status setBrightness(Session& session, LedgerId id, double value);
 Status pin(Session& session, LedgerId id, bool on);
-/// Turns op events on or off, as the manifest's op_events does at the start.
+/// Turns recording of op events on or off, like op_events in the manifest.
 void setOpEvents(Session& session, bool on);
 
-/// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and where commands are executed again, theirs.
+/// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and those of commands that are executed again.
 Status undo(Session& session);
 Status redo(Session& session);
 Status goTo(Session& session, Tick tick);

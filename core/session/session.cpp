@@ -47,7 +47,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
     return Error{"lane_differs",
                  "the session was not opened beside another",
                  std::string(key) + " is " + value.dump() + " there and " + own.dump() + " here",
-                 "leave " + std::string(key) + " out, or open a session of its own",
+                 "leave " + std::string(key) + " out, or open a separate session",
                  std::nullopt,
                  key,
                  value};
@@ -115,11 +115,11 @@ Result<RebuildOutcome> Session::rebuild() {
   return std::move(rebuilt->outcome);
 }
 
-/// Every invariant once, and what that says of each.
+/// Runs every invariant once and records its result.
 std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
   std::vector<Violation> violations =
       checkAll({state(), m_parts.store, manifest(), m_parts.capacity, full, part, model().config().vocab});
-  // Rows that could not be read are not rows that hold.
+  // Rows that cannot be read do not satisfy an invariant.
   if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
     violations.push_back({"row_checksums", read.error().text()});
   for (InvariantState& invariant : m_health.invariants) {
@@ -148,7 +148,7 @@ const std::vector<InvariantState>& Session::check(bool full) {
   return m_health.invariants;
 }
 
-/// Empty cache, no history.
+/// Starts with an empty cache and an empty history.
 void Session::startOver() {
   m_history.start(emptyState(m_parts));
   m_pending.clear();
@@ -160,13 +160,13 @@ void Session::startOver() {
 
 Status Session::reset() {
   for (const CacheLayer layer : m_parts.store.layers()) {
-    // Every slot that was ever handed out: rows that history kept count, too.
+    // All slots ever handed out: rows that only history names are checked, too.
     std::vector<std::int32_t> slots(static_cast<std::size_t>(m_parts.store.slots(layer).untouched()));
     std::iota(slots.begin(), slots.end(), 0);
     m_parts.store.pool(layer).zero(slots);
   }
   m_parts.faults.disarm();
-  m_parts.opened = m_parts.manifest;  // what storage was changed to stays, and history starts from it
+  m_parts.opened = m_parts.manifest;  // later changes of storage stay, and the new history starts from them
   startOver();
   check(true);
   return ok();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One session: a model, a cache with its mirror, and the funnel through which both change. Owned by the engine thread,
-// which alone calls it. Two sessions share nothing but files mapped read-only and weights. A call that fails leaves the
-// session as it was unless it says otherwise. What can be done with a session stands beside it: ticks.h, requests.h,
-// truth.h, storage.h, policies.h, tiles.h, import_rows.h.
+// One session: a model, a KV cache with its mirror, and the two functions that change both, tick() and change(). Owned
+// by the engine thread, which alone calls it. Two sessions share only placed weights and files mapped read-only. A call
+// that fails leaves the session unchanged unless its comment says otherwise. Free functions for sessions are in
+// ticks.h, requests.h, truth.h, storage.h, policies.h, tiles.h and import_rows.h.
 #pragma once
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"
@@ -16,11 +16,11 @@ class Session {
   static Result<std::unique_ptr<Session>> open(const Manifest& manifest, const std::string& resources,
                                                const Progress& progress = {});
   ~Session();
-  /// A second session in the present state, for any thread: it shares nothing but the model. Its history holds the
-  /// commands that led here and no older state, so going back executes them again.
+  /// A second session with the same state, to be used by any one thread. Only the model is shared. The fork's history
+  /// holds the commands that led to this state and no older state, so undo executes commands again.
   Result<std::unique_ptr<Session>> fork() const;
-  /// An empty session with another manifest over the same model, weights and back end, for any thread. Errors:
-  /// lane_differs (names the key) where model, back end, weights, numerics or dtype are others; bad_manifest;
+  /// An empty session with another manifest over the same model, weights and backend, to be used by any one thread.
+  /// Errors: lane_differs (names the key) if model, backend, weights, numerics or dtype differ; bad_manifest;
   /// out_of_memory.
   Result<std::unique_ptr<Session>> beside(Manifest manifest) const;
 
@@ -45,37 +45,37 @@ class Session {
   const std::vector<Action>& pending() const { return m_pending; }
 
   // --- the funnel -----------------------------------------------------------------------------------
-  /// Error (code broken) after a failure that lost rows: only a rebuild, saving and closing are left.
+  /// Error (code broken) after a failure that lost rows. A broken session can be rebuilt, saved or closed.
   Status usable() const;
-  /// Generates, applies, verifies, publishes. A report with ok == false tells what failed; then nothing has changed
-  /// and what was pending still is, or only the token was added (report.token set), or the session is broken.
+  /// Generates, applies, verifies, publishes. If the report has ok == false, either nothing has changed and actions are
+  /// still pending, or only the token was added (report.token is set), or the session is broken.
   TickReport tick(TickWish wish);
-  /// True if a tick without a wish would change something.
+  /// True if a tick without tokens and actions would change something.
   bool wantsTick();
   enum class Check : std::uint8_t { None, AsInTicks, Full };
-  /// Takes what `makes` returns as the next state, checks and publishes it.
+  /// Calls `makes` and makes the returned commit the next state; then checks and publishes.
   Status change(const std::function<Result<Commit>(CallContext&)>& makes, Check check = Check::AsInTicks);
-  /// Every row anew; mends a broken session. A cancelled rebuild leaves whole layers.
+  /// Computes every row again, which repairs a broken session. A cancelled rebuild leaves each layer whole.
   Result<RebuildOutcome> rebuild();
-  /// Calls `reads` with what a pass needs; the state stays.
+  /// Calls `reads` with the context that a pass needs; the state does not change.
   template <class F>
   auto look(F&& reads) {
     Trace trace;
     CallContext call = callContext(trace);
     return reads(call);
   }
-  /// The present state said otherwise, see History::refine().
+  /// Replaces the present state by an equivalent one, see History::refine().
   void refine(CacheState state) { m_history.refine(std::move(state)); }
-  /// Goes to an entry of the timeline: a kept state comes back as it was, another by executing its commands again.
+  /// Goes to an entry of the timeline: restores its kept state, or executes its commands again.
   Status travel(int entry);
-  /// Forgets all rows and zeroes what it gives back.
+  /// Removes all rows and zeroes the freed slots.
   Status reset();
   void setPending(std::vector<Action> actions) { m_pending = std::move(actions); }
-  /// Rows are lost until a rebuild.
+  /// Marks rows as lost; only a rebuild restores them.
   void markBroken(const std::string& reason);
-  /// Every invariant once; publishes.
+  /// Runs every invariant once and publishes.
   const std::vector<InvariantState>& check(bool full);
-  /// Chooses tokens and knows what passes are to bring back.
+  /// The object that runs one tick of this session.
   Ticker ticker(CallContext& call) const {
     return {call, m_revisers, state().tick.value() < m_watching.attentionUntil};
   }
@@ -85,10 +85,10 @@ class Session {
   SnapshotPtr snapshot() const { return m_publisher.snapshot(); }
   void publish() { m_publisher.publish(*this); }
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publisher.setReceiver(std::move(publish)); }
-  /// Where long work reports and learns that it should stop.
+  /// Receives the progress of long calls and can cancel them.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
   const Progress& progress() const { return m_progress; }
-  /// Called in the middle of long verbs where the session is whole and others may look at it: between two ticks.
+  /// Called between two ticks of a long verb, when the session is consistent and readers may query it.
   void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
   void betweenTicks() const {
     if (m_betweenTicks && !m_history.replaying()) m_betweenTicks();

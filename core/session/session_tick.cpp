@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session takes a tick: what was pending goes along, a failure is mended, the commit is verified and published.
+// Runs a tick: takes pending actions, recovers from failures, verifies the commit and publishes it.
 #include <algorithm>
 
 #include "core/session/storage.h"
@@ -37,8 +37,8 @@ TickReport Session::refused(Error error) const {
   return report;
 }
 
-/// The pending actions, or the one at `place`, noted in the command that consumes them so that it can be executed
-/// again. `rest` takes those that wait on.
+/// Takes all pending actions, or only the one at `place`, and records them with the command so that it can be executed
+/// again. `rest` receives the actions that stay pending.
 std::vector<Action> Session::takePending(std::optional<std::size_t> place, std::vector<Action>& rest) {
   if (!m_pending.empty() && m_history.inCommand()) {
     nlohmann::json& noted = m_history.args()["pending"] = nlohmann::json::array();
@@ -60,7 +60,7 @@ TickReport Session::tick(TickWish wish) {
   if (m_history.reached())
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
   if (Status room = growPools(*this, rowsAsked(wish, manifest(), state())); !room) return refused(room.error());
-  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // what was asked for between ticks
+  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops op events recorded between ticks
   Trace trace;
   CallContext call = callContext(trace);
   Ticker ticker = this->ticker(call);
@@ -91,23 +91,23 @@ bool Session::wantsTick() {
   });
 }
 
-/// A call failed: what it had taken or moved.
+/// Repairs what a failed call took or moved.
 void Session::undone(const CallContext& call) {
   if (call.poolsTouched) mend();
   else m_parts.layouts.backTo(m_parts.store, state());
 }
 
-/// A change got part of the way: the slots are again those of the present state, their rows anew. What history kept of
-/// earlier rows is free now, too.
+/// A change failed after it had moved rows. Frees all slots that the present state does not name, also those of older
+/// states, and computes the present rows again.
 void Session::mend() {
   m_history.forgetOlder(m_parts, false);
   m_parts.layouts.restart(m_parts.store, state());
-  m_history.beginCommand("rebuild", nlohmann::json::object());  // what history will execute in its place
+  m_history.beginCommand("rebuild", nlohmann::json::object());  // history executes a rebuild instead
   if (Result<RebuildOutcome> mended = rebuild(); !mended) markBroken(mended.error().text());
 }
 
-/// A tick that failed while it was carried out retries its token once, so that generation goes on. The retry is
-/// recorded as the step that it amounts to.
+/// Retries the token of a failed tick once without its actions, so that generation goes on. History records the retry
+/// as a plain step.
 void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& report) {
   const bool planned = report.error->code != "fault" && report.error->code != "out_of_memory";
   const std::optional<TokenId> token = std::exchange(report.token, std::nullopt);
@@ -115,7 +115,7 @@ void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& rep
   if (planned || !token || !ticker.single() || m_health.status == SessionState::Broken) return;
   auto scope = trace.scope("retry_adds");
   CacheState base = ticker.observed();
-  const bool rebuilt = state().tick != base.tick;  // an in-place layout was mended: observe anew
+  const bool rebuilt = state().tick != base.tick;  // an in-place layout was rebuilt: observe again
   Status observed = ok();
   if (rebuilt) {
     base = state();
@@ -125,7 +125,7 @@ void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& rep
   if (forced || rebuilt) args["tokens"] = {token->value()};
   m_history.beginCommand("step", std::move(args));
   Result<Commit> alone = observed ? ticker.addAlone(base, *token) : Result<Commit>(observed.error());
-  if (!alone) return markBroken(report.error->text() + "; adding the token alone failed too: " + alone.error().text());
+  if (!alone) return markBroken(report.error->text() + "; adding only the token failed, too: " + alone.error().text());
   report.left = alone->left;
   commit(alone.take());
   report.token = token;

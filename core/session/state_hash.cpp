@@ -65,7 +65,7 @@ void hashLedger(Hasher& hasher, const Ledger& ledger) {
   }
 }
 
-/// What the policies go by.
+/// Hashes the state of policies.
 void hashPolicies(Hasher& hasher, const CacheState& state) {
   hasher.value(static_cast<std::uint64_t>(state.policy->prefilling));
   hasher.value(static_cast<std::uint64_t>(state.policy->promptRows));
@@ -81,7 +81,7 @@ void hashPolicies(Hasher& hasher, const CacheState& state) {
   }
 }
 
-/// The time line, the tiling over it with the age of its entries, and what the focus goes by.
+/// Hashes the time line, the tiling over it with the age of its entries, and the inputs of the focus allocator.
 void hashWlod(Hasher& hasher, const WlodState& state) {
   hasher.column(state.tree.tokens());
   for (std::int32_t i = 0; i < state.context.cost(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number for everything a session remembers: XXH3-128 of ledger, context, per layer (ledger id,
-// phase, row bytes in logical order), brightness, random state and pending actions; never slots.
-// Equal hashes on one numerics id mean equal states. Engine thread; reads every resident row.
+// One number for everything a session remembers: XXH3-128 of ledger, context, per layer (ledger id, phase, row bytes in
+// logical order), brightness, random state and pending actions. Slots are never hashed. Equal hashes on one numerics id
+// mean equal states. Engine thread; reads every resident row.
 #pragma once
 #include <string>
 #include <vector>

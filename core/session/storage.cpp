@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How rows are stored: what snapshots say of it, and changing it while the session lives.
+// Reports how rows are stored, and changes layouts, formats and capacity of an open session.
 #include <algorithm>
 
 #include "core/edit/departures.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kCarried = 256;  // rows converted at a time
 
-/// Bytes of a record by kind, from its layout.
+/// Bytes of one record by kind, from its layout.
 BytesByKind bytesOf(const kernels::RowFormat& format) {
   const kernels::RowLayout o = kernels::rowLayout(format);
   const std::int64_t values = std::int64_t{format.kvHeads} * format.headDim;
@@ -25,7 +25,7 @@ BytesByKind bytesOf(const kernels::RowFormat& format) {
   return out;
 }
 
-/// Read and written to assemble what one query of the newest row reads.
+/// Bytes read and written to gather the rows that one query of the newest row reads.
 std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format) {
   if (group.read == ReadPath::InPlace) return 0;
   auto rows = static_cast<std::int32_t>(group.map->resident());
@@ -41,7 +41,7 @@ std::int64_t readBytes(const LayerGroup& group, const kernels::RowFormat& format
   return rows * (stride + 2 * values + kernels::rowLayout(plain).stride);
 }
 
-/// Rows of one layer from a pool to another, converted where the formats differ.
+/// Copies rows of one layer to another pool and converts them if the formats differ.
 void carry(const RowPool& from, std::span<const Slot> source, RowPool& to, std::span<const Slot> target,
            const Column<LedgerId>& ids, std::size_t first) {
   const bool same = from.format() == to.format();
@@ -104,7 +104,7 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
 
 namespace {
 
-/// Rows that a cache layer has and must have room for; heads that share a budget, on average.
+/// Rows that a cache layer must have room for; where heads share a budget, the average over heads.
 std::int64_t rowsNeeded(const Session& session, CacheLayer layer) {
   const CacheState& state = session.state();
   const CacheLayers& layers = session.cacheLayers();
@@ -194,7 +194,7 @@ Status resize(Session& session, std::vector<std::int32_t> rows) {
   return ok();
 }
 
-/// The session with another manifest, its content kept.
+/// Reopens the storage with another manifest and keeps the content.
 Status restore(Session& session, Manifest wanted) {
   return session.change(
       [&](CallContext& call) -> Result<Commit> {
@@ -273,7 +273,7 @@ Status setCapacity(Session& session, std::int64_t rows) {
     if (const std::int64_t needed = rowsNeeded(session, layer); needed > rows && !session.state().group(layer).keep)
       return refused("layer " + session.cacheLayers().name(layer) + " needs " + std::to_string(needed) +
                          " rows, more than " + std::to_string(rows),
-                     "give room for them, or evict rows first");
+                     "give a larger capacity, or evict rows first");
   Manifest wanted = session.manifest();
   wanted.capacity = rows;
   return restore(session, std::move(wanted));
@@ -316,7 +316,7 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
   if (Status ready = session.usable(); !ready) return ready.error();
   SessionParts& parts = session.parts();
   CacheState next = session.state();
-  session.history().forgetOlder(parts, true);  // what moves is named by older states, too
+  session.history().forgetOlder(parts, true);  // older states name the slots that are about to move
   LayoutContext context{parts.store, parts.faults};
   Result<Compaction> all = parts.layouts.compact(next, most, context);
   if (!all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session's rows are stored: what snapshots say of it, and changing it while the session lives. Engine thread.
+// Reports and changes how the rows of an open session are stored. Engine thread.
 #pragma once
 #include "core/session/session.h"
 
@@ -12,20 +12,20 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
 /// empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.
 Status setLayout(Session& session, std::optional<Layer> layer, const std::string& layout);
 Status setFormat(Session& session, std::optional<Layer> layer, const std::string& k, const std::string& v);
-/// Pools for so many rows per layer, with the content kept: what a policy has freed goes back to the system. A commit.
-/// Errors: capacity (a layer holds more rows, or the rotary table does not reach), out_of_memory.
+/// Replaces the pools by pools for `rows` rows per layer and keeps the content. Memory of evicted rows returns to the
+/// system. Makes a commit. Errors: capacity (a layer holds more rows, or the rotary table is too short), out_of_memory.
 Status setCapacity(Session& session, std::int64_t rows);
 /// Room for `more` rows in pools that have shrunk, up to what their layers may hold. No commit. Errors: out_of_memory.
 Status growPools(Session& session, std::int32_t more);
 /// Where policies keep less than half of what the pools have slots for, the pools shrink to what they keep. No commit.
 void shrinkPools(Session& session);
-/// Paged layers: fills pages by moving about `most` rows per layer. Older states are forgotten; history executes their
-/// commands again. Slots are no part of what a session remembers: no step, and nothing to undo.
+/// Paged layers: fills pages by moving about `most` rows per layer. Drops kept older states, so undo executes commands
+/// again. Slots are not part of the session's content: compaction adds no entry to the history.
 Result<Compaction> compact(Session& session, std::int64_t most);
 
 /// The records of a layer's resident rows, in logical order: [rows][stride].
 using StoredRows = std::vector<std::uint8_t>;
-/// [layers] of the state, from its slots and back to them.
+/// rowsIn reads the records from the state's slots, [layers]; the inverse writes them back.
 std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& state);
 void writeRows(SessionParts& parts, const CacheState& state, const std::vector<StoredRows>& rows);
 

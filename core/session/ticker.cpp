@@ -19,7 +19,7 @@ Status checkToken(TokenId token, std::int32_t vocab) {
                token.value()};
 }
 
-/// Tokens of the context, each once: what a repetition penalty looks at.
+/// Distinct tokens of the context, for the repetition penalty.
 std::vector<TokenId> tokensIn(const CacheState& state) {
   std::vector<TokenId> out;
   for (LedgerId id : state.context) out.push_back(state.ledger[id].token);
@@ -56,7 +56,7 @@ Result<Commit> Ticker::run(const CacheState& state, TickWish wish, TickReport& r
   }
   for (std::size_t i = 0; i < tokens && done; ++i) {
     TickPart one = part;
-    part.actions.clear();  // they go with the first token
+    part.actions.clear();  // only the first token of a block takes the actions
     one.settles = i + 1 == tokens;
     one.more = static_cast<std::int32_t>(tokens - 1 - i);
     if (m_applied) m_observed = m_applied->state;
@@ -66,7 +66,7 @@ Result<Commit> Ticker::run(const CacheState& state, TickWish wish, TickReport& r
   return Commit(std::move(*m_applied));
 }
 
-/// One token of a tick: generated, observed, and computed with the actions that go with it.
+/// Generates, observes and computes one token of a tick, with its actions.
 Status Ticker::runToken(std::optional<TokenId> forced, TickPart part, TickReport& report) {
   const Result<TokenId> token = observe(forced, m_observed);
   if (!token) return giveUp(token.error());
@@ -78,7 +78,7 @@ Status Ticker::runToken(std::optional<TokenId> forced, TickPart part, TickReport
   return apply(std::move(part), report);
 }
 
-/// Tokens that wait for a commit that will not come: nothing of them is left.
+/// Discards the waiting tokens of a block that will not be committed.
 Error Ticker::giveUp(Error error) {
   if (!m_applied) return error;
   m_call.poolsTouched = m_applied->rewritten;
@@ -92,7 +92,7 @@ bool Ticker::followed(const CacheState& state) const {
 }
 
 Status Ticker::apply(TickPart part, TickReport& report) {
-  CacheState observed = m_observed;  // where revisers note what they thought
+  CacheState observed = m_observed;  // revisers write their statistics here
   part.rules = rules(observed);
   part.earlier = m_applied ? &*m_applied : nullptr;
   for (const auto& reviser : m_revisers)

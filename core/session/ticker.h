@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of one tick through the engine: generate, observe, plan, apply, up to a commit that the session takes or
-// leaves. A ring block is a tick of several tokens, of which all but the last wait unsettled. One per tick; engine
-// thread. core/architecture.md, "The tick".
+// Runs one tick: generate, observe, plan, apply. The result is a commit that the session takes or discards. A ring
+// block is a tick of several tokens; all but the last stay unsettled until the end. One object per tick; engine thread.
+// core/architecture.md, "The tick".
 #pragma once
 #include <optional>
 #include <span>
@@ -10,43 +10,42 @@
 
 namespace kvlab {
 
-/// What a tick is asked to do.
+/// What a tick should do.
 struct TickWish {
-  bool generates = false;  // tokens: `forced`, or as many as a block has
+  bool generates = false;  // adds tokens: `forced`, or as many as a block has
   std::vector<TokenId> forced = {};
   std::vector<Action> actions = {};
-  Source adds = Source::User;  // what rows of `add` actions are called
+  Source adds = Source::User;  // source recorded for rows of `add` actions
   PassKind pass = PassKind::Decode;
-  bool draft = false;                     // what is added may be taken back
-  bool pending = false;                   // takes the pending actions, too
-  std::optional<std::size_t> place = {};  // of these, only the one here
+  bool draft = false;                     // the added rows may be taken back
+  bool pending = false;                   // also takes the pending actions
+  std::optional<std::size_t> place = {};  // only the pending action at this place
 };
 
 using Revisers = std::vector<std::unique_ptr<Reviser>>;
 
 class Ticker {
  public:
-  /// allAttention: somebody looks at every layer's, whatever revisers want.
+  /// allAttention: passes return every layer's attention, even if no reviser needs it.
   Ticker(CallContext& call, const Revisers& revisers, bool allAttention)
       : m_call(call), m_revisers(revisers), m_allAttention(allAttention) {}
 
-  /// Tokens, actions and what else happened go to the report. Nothing has changed where this fails, unless
-  /// call.poolsTouched.
+  /// Writes tokens, actions and events to the report. On error nothing has changed unless call.poolsTouched is set.
   Result<Commit> run(const CacheState& state, TickWish wish, TickReport& report);
-  /// True if the failed run() got so far that it had a token to add, or needed none.
+  /// True if the failed run() had chosen its token, or needed none.
   bool begun() const { return m_begun; }
-  /// True if the last run() was of one token, and not of a block.
+  /// True if the last run() added one token and not a block.
   bool single() const { return m_tokens == 1; }
-  /// What the last token was computed on.
+  /// The state on which the last token was computed.
   const CacheState& observed() const { return m_observed; }
 
-  /// The token alone, on a state that was observed already.
+  /// Adds only the token, to a state that was already observed.
   Result<Commit> addAlone(const CacheState& observed, TokenId token);
-  /// The next token, or `forced` once it is checked; `state` gets fresh logits and the sampler's next state.
+  /// Samples the next token, or checks and returns `forced`. `state` gets fresh logits and the sampler's next state.
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& state);
-  /// The same, and brightness sees the attention that the token was chosen by.
+  /// generate(), and then brightness takes in the attention of the pass that produced the logits.
   Result<TokenId> observe(std::optional<TokenId> forced, CacheState& state);
-  /// What passes over a state are to bring back.
+  /// What passes over a state should return.
   TransactionRules rules(const CacheState& state) const;
 
  private:
@@ -61,7 +60,7 @@ class Ticker {
   bool m_begun = false;
   std::size_t m_tokens = 0;
   CacheState m_observed;
-  std::optional<Applied> m_applied;  // what waits, or at the end what the commit is made of
+  std::optional<Applied> m_applied;  // unsettled rows; in the end the content of the commit
 };
 
 }  // namespace kvlab

@@ -51,7 +51,7 @@ TickReport apply(Session& session) {
 TickReport stepAction(Session& session) {
   if (session.pending().empty()) return step(session);
   if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
-  // From the highest position down, so that what is left keeps its references.
+  // Highest position first, so that the remaining actions keep their references.
   Result<EditPlan> planned = plan(session, {});
   if (!planned) return refusedTick(session, planned.error());
   std::size_t place = session.pending().size() - 1;
@@ -77,7 +77,7 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
   wish.draft = draft;
   TickReport report = session.tick(std::move(wish));
   if (!report.ok || !last || !session.wantsTick()) return report;
-  // A question has come: what it looks at may want detail before it is answered.
+  // The prompt is complete. A focus round may expand what the prompt attends to before the first token is generated.
   TickReport focused = session.tick({});
   if (!focused.ok) return focused;
   focused.actions.insert(focused.actions.begin(), report.actions.begin(), report.actions.end());

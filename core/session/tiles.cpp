@@ -13,7 +13,7 @@ namespace kvlab {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-constexpr std::int64_t kAttentionTicks = 64;  // that go on bringing what was asked for
+constexpr std::int64_t kAttentionTicks = 64;  // passes keep returning a requested layer for so long
 
 class ReadyTile : public PendingTile {
  public:
@@ -40,22 +40,23 @@ Status lookForAttention(Session& session, const Tile& tile) {
   Result<CacheState> fresh = session.look([&](CallContext& call) {
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newest = InLayers::All;
-    FaultDoor closed;  // a drill waits for a step, not for somebody who looks
+    FaultDoor closed;  // an armed fault must not fire in a query
     return Transaction(call.parts.transformer.get(), call.parts.store, call.parts.layouts, closed)
         .query(state, rules, call.trace);
   });
-  if (!fresh && fresh.error().code == "staging") return ok();  // history keeps every slot: the next tick brings it
+  if (!fresh && fresh.error().code == "staging") return ok();  // history holds all slots: the next tick returns it
   if (!fresh) return fresh.error();
   session.measured().attention = fresh->attention;
   return ok();
 }
 
-/// One layer's values for context positions [begin, begin + out.size()); the others stay.
+/// Writes one layer's values for context positions [begin, begin + out.size()). Positions without a value stay as they
+/// are.
 void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_t begin, std::span<float> out) {
   const CacheState& state = session.state();
   const Measured& measured = session.measured();
   const ResidencyView& map = state.map(layer);
-  std::vector<float> perIndex;  // where a quantity is known by index of the map
+  std::vector<float> perIndex;  // for quantities that are indexed by row of the map
   const bool newest = quantity == Quantity::Attention;
   const auto& attention = newest && measured.attention ? measured.attention : state.attention;
   if ((newest || quantity == Quantity::Received) && attention && at(layer) < attention->mass.size()) {

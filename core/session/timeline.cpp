@@ -100,7 +100,7 @@ void Timeline::adopt(int id, const CacheState& state) {
   m_entries[at(id)].state = state;
 }
 
-/// A kept state that no kept state follows: what it added is named by nobody else.
+/// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
 void Timeline::dropLeaf(int id, CacheStore& store) {
   Entry& entry = m_entries[at(id)];
   store.release(entry.added);
@@ -110,7 +110,7 @@ void Timeline::dropLeaf(int id, CacheStore& store) {
   entry.bytes = 0;
 }
 
-/// The oldest kept state with a single kept successor: what the successor freed is named by nobody.
+/// Drops the oldest kept state, which has one kept successor, and frees the slots that the successor freed.
 void Timeline::dropOldest(int id, CacheStore& store) {
   m_entries[at(id)].state.reset();
   for (int child : m_entries[at(id)].children) {
@@ -124,7 +124,7 @@ void Timeline::dropOldest(int id, CacheStore& store) {
 }
 
 bool Timeline::dropOne(CacheStore& store) {
-  // Side branches and the redo future go first: leaves that do not lead to the current state.
+  // Drop side branches and the redo future first: leaves that do not lead to the current state.
   for (int id = 0; id < size(); ++id) {
     if (!m_entries[at(id)].state || onPath(id, m_current)) continue;
     const std::vector<int>& children = m_entries[at(id)].children;

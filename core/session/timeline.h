@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every state a session has been in, as a tree of commands. A state that was kept restores without
-// work, because the rows it names are still in the pools; one that was dropped is reached by
-// executing the commands again. Owns which slots old states still need. Engine thread.
+// Every state a session has been in, as a tree of commands. Restoring a kept state needs no computation, because the
+// rows it names are still in the pools. A dropped state is reached by executing its commands again. Knows which slots
+// older states still need. Engine thread.
 #pragma once
 #include <map>
 #include <optional>
@@ -26,16 +26,16 @@ class Timeline {
     std::vector<int> children = {};
     std::shared_ptr<const TickReport> report = {};
     std::vector<Evict> left = {};          // rows that windows have left behind
-    std::optional<CacheState> state = {};  // kept
-    LayerSlots added = {}, freed = {};     // against the parent, while both are kept
+    std::optional<CacheState> state = {};  // empty = dropped
+    LayerSlots added = {}, freed = {};     // relative to the parent, while both states are kept
     std::int64_t bytes = 0;                // what keeping the parent's state costs
   };
 
   void start(const CacheState& state);
-  /// The way to the current entry as a timeline of its own, with `state` kept at its end.
+  /// The path to the current entry as a new timeline that keeps only `state`, at its end.
   Timeline trunk(const CacheState& state) const;
-  /// A new entry under the current one, which it replaces as current. From an older entry this opens
-  /// a branch; the branch left behind keeps its name.
+  /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
+  /// branch; the older branch keeps its name.
   void push(Entry entry);
 
   void setReport(std::shared_ptr<const TickReport> report) {
@@ -51,20 +51,20 @@ class Timeline {
   int redoTarget() const;  // next entry towards the tip of the branch, -1 = at the tip
   /// Latest entry of the current branch with this tick; -1 = none.
   int find(Tick tick) const;
-  /// The current state said otherwise: the same content, and no step.
+  /// Replaces the current state by an equivalent one; adds no entry.
   void refine(const CacheState& state) { m_entries[static_cast<std::size_t>(m_current)].state = state; }
   /// Makes a kept entry current.
   void select(int id) { m_current = id; }
   /// Entries from the root to `id`.
   std::vector<int> path(int id) const;
 
-  /// Forgets all kept states but the current one (their rows were overwritten). Slots that only they
-  /// named become free, unless the layout counts slots itself.
+  /// Drops all kept states but the current one, because their rows were overwritten. Slots that only those states named
+  /// become free, unless the layout counts slots itself.
   void dropAll(CacheStore& store, bool freeSlots);
-  /// Makes `id` current with a state that was executed anew in empty pools; no other state is kept.
+  /// Makes `id` current with a state that was computed again in empty pools; no other state is kept.
   void adopt(int id, const CacheState& state);
-  /// Drops kept states, oldest first, until `slots` are free in every layer and at most `bytes` are
-  /// spent on history. False if there is nothing left to drop and it is still not enough.
+  /// Drops kept states, oldest first, until `slots` slots are free in every layer and history uses at most `bytes`.
+  /// Returns false if dropping all is not enough.
   bool makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes);
 
   struct Branch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way back: kept states, and commands that are executed again.
+// Moves a session through its history: restores kept states, or executes commands again.
 #include "core/kinds/base/cache_kind.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/session/session.h"
@@ -41,8 +41,8 @@ Status Session::travel(int id) {
   return done;
 }
 
-/// Starts over from what the session was opened with and executes the commands on the path to `id`. The timeline keeps
-/// its entries; only the state reached is kept in it. On an error the session is where it was.
+/// Restarts from the opening state and executes the commands on the path to `id`. The timeline keeps its entries but
+/// only the reached state. On error the session is unchanged.
 Status Session::replay(int id) {
   const std::vector<PastCommand> all = m_history.commands(id);
   const std::vector<Action> pending = m_pending;
@@ -53,7 +53,7 @@ Status Session::replay(int id) {
   Status done = storedAlike(m_parts.opened, now) ? ok() : restock(m_parts, m_parts.opened);
   Timeline kept = m_history.beginReplay(emptyState(m_parts));
   for (std::size_t i = 0; i < all.size() && done; ++i) {
-    m_pending.clear();  // a command carries what was pending when it ran
+    m_pending.clear();  // each command brings its own pending actions
     if (const Result<nlohmann::json> result = m_history.executeAgain(*this, all[i]); !result) done = result.error();
   }
   if (done) {

@@ -111,7 +111,7 @@ Result<nlohmann::json> fault(Session& session, const std::string& kind, const nl
                  "faults",
                  false};
   Commit commit{session.state()};
-  commit.severed = true;  // damage cannot be taken back by naming older rows: undo executes the commands again
+  commit.severed = true;  // the damaged rows stay in their slots: undo executes the commands again
   Result<nlohmann::json> done = injectFault(kind, params, commit.state, parts.store, parts.faults);
   if (!done || parts.faults.armed()) return done;
   const int layer = done->value("layer", 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache's host-side state between two ticks: ledger, context (the mirror), one residency map per
-// cache layer (api/cache_layers.h), and everything that belongs to them. A value: copying one costs a pointer
-// per column, so history keeps whole states. K/V rows live in the pools (cache_store.h) and are named by slot.
-// [layers] are cache layers where nothing else is said. Engine thread; its columns are shared with snapshots.
+// The host-side state of the cache between two ticks: ledger, context (the mirror), one residency map per cache layer
+// (api/cache_layers.h), and their columns. A value: a copy costs one pointer per column, so history keeps whole states.
+// K/V rows lie in the pools (cache_store.h) and are named by slot. [layers] means cache layers unless a comment says
+// otherwise. Engine thread; snapshots share the columns.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,42 +19,41 @@
 
 namespace kvlab {
 
-/// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows it
-/// saw, so that ranges are differences of prefix sums. semantics.md, section 9.
+/// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows that the row attended
+/// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
 struct Provenance {
-  std::uint64_t ids = 0;      // the ledger ids it saw
-  std::uint64_t phased = 0;   // the (ledger id, phase) pairs it saw and its own phase
+  std::uint64_t ids = 0;      // the ledger ids that the row attended to
+  std::uint64_t phased = 0;   // the (ledger id, phase) pairs that the row attended to, and its own phase
   std::uint64_t context = 0;  // the ledger ids before it in the context, resident or not
   bool operator==(const Provenance&) const = default;
 };
 
-/// What re-rotating a stored key has cost it (key_phase at_write).
+/// Accumulated cost of rotating a stored key again (key_phase at_write).
 struct KeyRotations {
   std::int32_t count = 0;
   float phases = 0;  // sum of |shift|
-  float error = 0;   // at most: sum over the shifts of |stored - exact| / |exact|; 0 without probes
+  float error = 0;   // upper bound: sum over the shifts of |stored - exact| / |exact|; 0 without probes
 };
 
-/// What a layer's layout and mask make of its map.
+/// How layout and mask bound the rows of a layer.
 struct GroupRules {
-  int window = 0;                      // phases that the mask lets through; 0 = all
-  std::int32_t keep = 0;               // rows kept, the last ones; 0 = all
-  std::int32_t capacity = 0;           // rows it may hold, if not 0
-  std::optional<RingState> ring = {};  // of a ring layout
+  int window = 0;                      // phases that a query may attend to; 0 = all
+  std::int32_t keep = 0;               // newest rows that the layer keeps; 0 = all
+  std::int32_t capacity = 0;           // most rows that the layer may hold; 0 = the session's capacity
+  std::optional<RingState> ring = {};  // ring layouts only
   ReadPath read = ReadPath::InPlace;
-  bool tailOnly = false;                          // copies that attention reads hold only what the mask lets through
+  bool tailOnly = false;                          // assembled copies hold only rows inside the mask
   std::shared_ptr<const SlotTables> tables = {};  // ReadPath::Table
 };
 
 /// Cache layers whose residency maps are equal share one group; eviction splits groups.
 struct LayerGroup : GroupRules {
   std::shared_ptr<const ResidencyView> map;
-  std::shared_ptr<const ResidencyView> all;  // wLOD: summaries besides, in order of arrival; null = the map
-  std::int32_t absent = 0;                   // context tokens without a row here; counted apart from the map, so
-                                             // that an entry lost from the map is noticed
+  std::shared_ptr<const ResidencyView> all;  // wLOD: entries and summaries by arrival; null = `map` has all rows
+  std::int32_t absent = 0;                   // tokens without a row; counted apart to detect lost map entries
   Column<Provenance> provenance;             // [ledger]
   Column<std::int32_t> writers;              // [ledger] number of the commit that wrote the row last, see row_writers.h
-  Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may lag
+  Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may be shorter
 
   /// Every row that has a slot.
   const ResidencyView& stored() const { return all ? *all : *map; }
@@ -66,20 +65,19 @@ struct CacheState {
   Column<std::int32_t> phases;        // [length] phase index of each context token
   Column<float> brightness;           // [length] 0..max
   Column<std::int32_t> birthPhases;   // [ledger] phase a row was last computed at
-  Column<std::uint64_t> contextSums;  // prefix sums over the context, see provenance.h; may lag
+  Column<std::uint64_t> contextSums;  // prefix sums over the context, see provenance.h; may be shorter
   Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
   std::vector<LayerGroup> groups;
   std::vector<std::int32_t> groupOf;            // [layers]
   int perLayer = 1;                             // cache layers in a layer of the model
-  std::vector<Column<KeyRotations>> rotations;  // [layers][ledger so far], key_phase at_write; or empty
-  std::vector<Column<float>>
-      gateScores;  // [layers of the model][ledger so far, kvHeads] what gates said of each row; or empty
-  std::shared_ptr<const std::vector<float>> logits;  // [vocab] of the next token, null = none
+  std::vector<Column<KeyRotations>> rotations;  // [layers][ledger ids so far], key_phase at_write; or empty
+  std::vector<Column<float>> gateScores;  // [layers of the model][ledger ids so far, kvHeads] gate scores; or empty
+  std::shared_ptr<const std::vector<float>> logits;  // [vocab] for the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const PolicyState> policy;  // null while every policy is full
-  std::shared_ptr<const WlodState> wlod;      // null without; what is above is then written from it
+  std::shared_ptr<const WlodState> wlod;      // null in other sessions; if set, the columns above are derived from it
   bool logitsStale = false;
-  bool edited = false;                    // some row may no longer be what a rebuild would compute
+  bool edited = false;                    // some row may differ from what a rebuild would compute
   std::array<std::uint64_t, 2> random{};  // sampler state
   Tick tick;
 
@@ -88,13 +86,13 @@ struct CacheState {
   auto layers() const { return idRange<CacheLayer>(0, groupOf.size()); }
   const LayerGroup& group(CacheLayer layer) const { return groups[at(groupOf[at(layer)])]; }
   const ResidencyView& map(CacheLayer layer) const { return *group(layer).map; }
-  /// True if nothing was evicted from this map, so that index == position.
+  /// True if no row was evicted from this map, so that index == position.
   bool whole(const ResidencyView& map) const { return map.size() == context.size(); }
-  /// True if every token of the context has its row.
+  /// True if every context token has its row here.
   bool complete(const ResidencyView& map) const { return whole(map) && map.first == 0; }
 };
 
-/// The state in buffers of its own, for a session on another thread. Slots stay.
+/// A copy with its own buffers, for a session on another thread. Slots are the same.
 CacheState ownCopy(const CacheState& state);
 
 }  // namespace kvlab

@@ -51,7 +51,7 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
     m_slots[layer]->take(tail, out[layer], Placing::Tail, behind(layer));
     again = again || std::ranges::any_of(out[layer], [&](Slot slot) { return slot.value() < untouched; });
   }
-  if (again) m_backend->settle();  // an op may still read the row that was there
+  if (again) m_backend->settle();  // a running op may still read the slot's old row
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row pools of all layers and the slots that are free in each. Maps name rows in here by slot;
-// who owns which slot is the business of the session's timeline. Engine thread.
+// The row pools of all layers and the free slots of each. Maps name rows in the pools by slot. The session's timeline
+// decides when slots become free. Engine thread.
 #pragma once
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace kvlab {
 
-/// What a layer's pool is made of.
+/// The pool of one layer and its slot allocator.
 struct LayerPool {
   kernels::RowFormat format;
   std::int32_t slots = 0;
@@ -26,7 +26,7 @@ using LayerSlots = std::vector<std::vector<Slot>>;
 class CacheStore {
  public:
   static Result<CacheStore> create(kernels::Backend& backend, std::vector<LayerPool> layers);
-  /// Layers of one format whose slots are handed out freely.
+  /// Pools of one format with FreeSlots allocators.
   static Result<CacheStore> create(kernels::Backend& backend, int layers, const kernels::RowFormat& format,
                                    std::int32_t slots);
 
@@ -37,15 +37,15 @@ class CacheStore {
   SlotAllocator& slots(CacheLayer layer) { return *m_slots[at(layer)]; }
   const SlotAllocator& slots(CacheLayer layer) const { return *m_slots[at(layer)]; }
 
-  /// The residency map of a layer group as ops read it, until the next call for the group.
+  /// The residency map of a layer group in memory that ops can read; valid until the next call for the group.
   MapMirror::View mirrored(std::size_t group, const ResidencyView& map) {
     return m_mirror.update(*m_backend, group, plain(map.slotOf.span()), map.phases.span(), m_mapRoom);
   }
 
-  /// Free slots of the fullest layer.
+  /// Free slots of the layer that has the fewest.
   std::int32_t available(Placing placing = Placing::Scratch) const;
-  /// `count` free slots in every layer and `tail` more behind the rows `after`, [layers]; or an error
-  /// (code staging) and nothing taken. ahead, [layers]: so many more would have to fit behind these.
+  /// Takes `count` slots in every layer and then `tail` slots behind the rows `after`, [layers]. ahead, [layers]: this
+  /// many more slots must be free for later calls. Error (code staging): nothing is taken.
   Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
                              const std::vector<Slot>& after = {}, const std::vector<std::int32_t>& ahead = {});
   void release(const LayerSlots& slots);
@@ -56,7 +56,7 @@ class CacheStore {
   kernels::Backend* m_backend = nullptr;
   std::vector<RowPool> m_pools;
   std::vector<std::unique_ptr<SlotAllocator>> m_slots;
-  std::int64_t m_mapRoom = 0;  // rows that maps grow to, as a rule
+  std::int64_t m_mapRoom = 0;  // expected size of maps
   MapMirror m_mirror;
 };
 

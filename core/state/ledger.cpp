@@ -13,7 +13,7 @@ LedgerId Ledger::append(LedgerRow row) {
     m_chunks.back()->reserve(kChunk);
   }
   std::shared_ptr<Chunk>& tail = m_chunks.back();
-  // In place only if this copy is the longest one: readers of shorter copies never look further.
+  // Append in place only if this copy is the longest one: readers of shorter copies never read further.
   if (tail->size() != within) {
     auto own = std::make_shared<Chunk>();
     own->reserve(kChunk);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency maps where ops can read them: the host's columns themselves, or copies in a back end's
-// memory at addresses that stay. Only the stretch of a copy that differs from the last one sent is
-// sent again: after an append this is the tail. Engine thread.
+// Residency maps in memory that ops can read: the host's own columns, or copies in a backend's memory at stable
+// addresses. Only the range that differs from the last update is sent again; after an append this is the tail. Engine
+// thread.
 #pragma once
 #include <deque>
 #include <span>
@@ -13,9 +13,9 @@ namespace kvlab {
 
 class MirroredColumn {
  public:
-  /// `now` as ops read it, until the next call. The copy has room for `room` values at least.
+  /// Makes `now` readable for ops until the next call. A copy gets room for at least `room` values.
   const std::int32_t* update(kernels::Backend& backend, std::span<const std::int32_t> now, std::int64_t room);
-  std::int64_t sent() const { return m_sent; }  // bytes, since the start
+  std::int64_t sent() const { return m_sent; }  // bytes since the start
 
  private:
   std::vector<std::int32_t> m_last;
@@ -32,7 +32,7 @@ class MapMirror {
   };
   View update(kernels::Backend& backend, std::size_t group, std::span<const std::int32_t> slots,
               std::span<const std::int32_t> phases, std::int64_t room);
-  std::int64_t sent() const;  // bytes, since the start
+  std::int64_t sent() const;  // bytes since the start
 
  private:
   struct Pair {

@@ -7,7 +7,7 @@ std::vector<float> alignedWith(const ResidencyView& map, const RowValues& from, 
   const std::size_t rows = map.size(), count = static_cast<std::size_t>(lists);
   std::vector<float> out(count * rows, unknown);
   if (!from.map || from.values.size() != count * from.map->size()) return out;
-  // Both run in context order: equal fronts line up, and behind them one walk matches the rest.
+  // Both maps are in context order: equal prefixes line up, and one walk matches the rest.
   const Column<LedgerId>& old = from.map->ledger;
   for (std::size_t i = 0, j = 0; i < rows && j < old.size(); ++i) {
     std::size_t found = j;

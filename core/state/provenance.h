@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row was computed from, as three sums of mixed words: equal sums mean equal sets (up to a
-// 64-bit collision), and the rows of a range are a difference of prefix sums. semantics.md, section 9.
-// Pure; any thread.
+// The rows that a row was computed from, as three sums of mixed words. Equal sums mean equal sets (up to a 64-bit
+// collision), and the sum of a range is a difference of prefix sums. semantics.md, section 9. Pure; any thread.
 #pragma once
 #include <algorithm>
 
@@ -34,8 +33,8 @@ inline void extendContextSums(CacheState& state) {
   extendSums(state.contextSums, state.context.size(), [&](std::size_t i) { return idWord(state.context[i]); });
 }
 
-/// First index of the map that a query at `phase` sees through a sliding window (0 = all). A query
-/// sees `window` phases, its own included, as Mistral's mask does.
+/// First index of the map that a query at `phase` attends to through a sliding window (0 = all). A query attends to
+/// `window` phases, including its own, as in Mistral's mask.
 inline std::int32_t windowBegin(const ResidencyView& map, std::int32_t phase, int window) {
   if (window <= 0) return 0;
   const auto first = std::upper_bound(map.phases.begin(), map.phases.end(), phase - window);

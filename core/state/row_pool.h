@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row pool of one layer: [slots] records of kernels/row_format.h in the memory of a back end. What
-// goes in and comes out here are host values; only data() is an address for ops. Slots are physical row
-// numbers inside the pool. Owned by a session; engine thread only.
+// The row pool of one layer: [slots] records of kernels/row_format.h in a backend's memory. Arguments and results are
+// host values; only data() is an address for ops. A slot is a row number inside the pool. Owned by a session; engine
+// thread only.
 #pragma once
 #include <span>
 #include <vector>
@@ -29,23 +29,23 @@ class RowPool {
   std::int64_t stride() const { return m_stride; }  // bytes
   std::int32_t slots() const { return m_slots; }
   std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
-  /// What writes have seen since the pool was made, where ops add to it; null for types without scales.
+  /// Counters of conversions since the pool was made, which ops update; null for types without scales.
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }
   kernels::WriteRowsStats counts() const;
   kernels::PoolView view() const { return {data(), m_format}; }
 
-  /// K and V of rows as f32, [slots, width] each, as stored; either may be null.
+  /// Copies stored K and V to the host as f32, [slots, width] each; either may be null.
   void gather(std::span<const std::int32_t> slots, float* k, float* v) const;
-  /// The other way, with a tag for each row.
+  /// Writes K and V from the host, [slots, width] each, with tags [slots].
   void write(std::span<const std::int32_t> slots, const float* k, const float* v, const std::uint64_t* tags);
-  /// Tags and checksums as stored, [slots] each; either may be null.
+  /// Copies stored tags and checksums to the host, [slots] each; either may be null.
   void readTags(std::span<const std::int32_t> slots, std::uint64_t* tags, std::uint64_t* checksums) const;
-  /// Whole records, one after another; the other pool may be this one.
+  /// Copies whole records in list order; `from` may be this pool.
   void move(const RowPool& from, std::span<const kernels::RowMove> moves);
   void zero(std::span<const std::int32_t> slots);
   /// Other memory of so many slots, with the first `kept` records. Errors: out_of_memory, and the pool is as it was.
   Status resize(std::int32_t slots, std::int32_t kept);
-  /// Whole records to and from host memory, [slots, stride] bytes.
+  /// Copies whole records between pool and host memory, [slots, stride] bytes.
   void readRecords(std::span<const Slot> slots, std::uint8_t* out) const;
   void writeRecords(std::span<const Slot> slots, const std::uint8_t* in);
 
@@ -60,14 +60,15 @@ class RowPool {
   std::int32_t m_slots = 0;
 };
 
-/// The same slots of several pools, with one wait for the device: RowVerdict bits of the checksums, [pools, slots].
+/// Checks the checksums of the same slots in several pools with one wait for the device. RowVerdict bits, [pools,
+/// slots].
 std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
                                      std::span<const std::int32_t> slots);
-/// K or V as RowPool::gather gives them, [pools, slots, width].
+/// K or V as in RowPool::gather, [pools, slots, width].
 std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
                               std::span<const std::int32_t> slots, bool keys);
 
-/// Rows of each pool that carry another tag than expected, [pools]; the slots are the same in all.
+/// Number of rows per pool whose tag differs from the expected one, [pools]; the slots are the same in all pools.
 std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
                                     const std::vector<std::int32_t>& slots, const std::vector<std::uint64_t>& tags);
 

@@ -15,7 +15,7 @@ void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) 
   touch(m_fresh);
 }
 
-/// In reverse, so that taking again yields the same slots in the same order.
+/// Stored in reverse, so that take() returns the same slots in the same order again.
 void FreeSlots::give(std::span<const Slot> slots) { m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend()); }
 
 void FreeSlots::restart(std::span<const Slot> taken) {
@@ -66,7 +66,7 @@ void RunSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
   m_free -= count;
 }
 
-/// The last ones taken, as nothing else comes back before a commit.
+/// These must be the last slots taken: nothing else is returned before a commit.
 void RunSlots::give(std::span<const Slot> slots) {
   const auto count = static_cast<std::int32_t>(slots.size());
   m_next = (m_next + m_slots - count % m_slots) % m_slots;
@@ -84,7 +84,7 @@ void RunSlots::place(std::int32_t next, std::int32_t free) {
   m_free = free;
 }
 
-/// Of a pool of two laps only what lies ahead in the present one counts: the other is the next edit's.
+/// In a pool of two laps only free slots of the present lap count; the other lap is for the next edit.
 std::vector<bool> RunSlots::free(std::int32_t below) const {
   std::vector<bool> out(at(below));
   for (std::int32_t i = 0; i < m_free; ++i)
@@ -99,7 +99,7 @@ PageSlots::PageSlots(std::int32_t slots, std::int32_t block)
   restart({});
 }
 
-/// Scratch rows begin a page, and so does the tail where the page of the row before is full.
+/// Scratch rows start a new page. The tail starts one if the page of the row before it is full.
 bool PageSlots::fits(std::int32_t count, std::int32_t tail, Slot after) const {
   for (std::int32_t next = after.value() + 1; after.value() >= 0 && tail > 0; ++next, --tail)
     if (next % m_block == 0 || !isFree(Slot(next))) break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands out the slots of one layer's row pool. How depends on the layout: any free slot (FreeSlots),
-// one after another, in rings around the end (RunSlots), whole pages (PageSlots). Layers that evict
-// alike are handed the same slots, so their residency maps stay one object. Engine thread.
+// Hands out the slots of one layer's row pool. The layout chooses the order: any free slot (FreeSlots), consecutive
+// slots, with wrap-around in rings (RunSlots), or whole pages (PageSlots). Layers that evict alike get the same slots,
+// so they share one residency map. Engine thread.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace kvlab {
 
-/// What rows are wanted for.
+/// The purpose of slots.
 enum class Placing : std::uint8_t {
-  Scratch,  // computed or inserted; the layout decides at the commit where they stay
-  Tail,     // appended behind the row `after`
+  Scratch,  // computed or inserted rows; the layout moves them at the commit
+  Tail,     // rows appended behind the row `after`
 };
 
 class SlotAllocator {
  public:
   virtual ~SlotAllocator() = default;
-  /// How many slots take() can give.
+  /// Number of slots that take() can return.
   virtual std::int32_t available(Placing placing = Placing::Scratch) const = 0;
   /// True if take() can give `count` scratch slots and then `tail` slots behind the row `after`.
   virtual bool fits(std::int32_t count, std::int32_t tail, Slot) const {
@@ -32,17 +32,17 @@ class SlotAllocator {
   /// Adds the slots that it takes to `out`. What is taken must fit. after: slot of the row before; -1 = none.
   virtual void take(std::int32_t count, std::vector<Slot>& out, Placing placing = Placing::Scratch,
                     Slot after = Slot(-1)) = 0;
-  /// Takes back slots that nobody names any more.
+  /// Returns slots that no state names.
   virtual void give(std::span<const Slot> slots) = 0;
-  /// Frees every slot except `taken`, which is in logical order.
+  /// Frees every slot except `taken`, given in logical order.
   virtual void restart(std::span<const Slot> taken) = 0;
-  /// Which of the first `below` slots are free.
+  /// For each of the first `below` slots, whether it is free.
   virtual std::vector<bool> free(std::int32_t below) const = 0;
   /// The end of the slots that are taken, where resize() can cut a pool off behind it.
   virtual std::optional<std::int32_t> end() const { return {}; }
   /// The pool has so many slots now, none of them before end() taken away.
   virtual void resize(std::int32_t) {}
-  /// Slots from here on were never handed out.
+  /// Slots from here on were never taken.
   std::int32_t untouched() const { return m_untouched; }
 
  protected:
@@ -53,7 +53,7 @@ class SlotAllocator {
   std::int32_t m_untouched = 0;
 };
 
-/// Any slot: the last returned one first, else the lowest fresh one.
+/// Takes the last returned slot first, else the lowest unused one.
 class FreeSlots : public SlotAllocator {
  public:
   explicit FreeSlots(std::int32_t slots) : m_slots(slots) {}
@@ -75,12 +75,12 @@ class FreeSlots : public SlotAllocator {
   std::vector<Slot> m_returned;
 };
 
-/// One after another from a pointer on. Rows never lie across a multiple of `lap`, unless it is all
-/// of the pool and a ring: then they go on at its start. The layout says after each commit where it stands.
+/// Takes consecutive slots from a pointer on. Rows never cross a multiple of `lap`, except in a ring that fills the
+/// whole pool, where they wrap around. After each commit the layout sets the pointer with place().
 class RunSlots : public SlotAllocator {
  public:
   RunSlots(std::int32_t slots, std::int32_t lap, bool ring) : m_slots(slots), m_lap(lap), m_ring(ring), m_free(lap) {}
-  /// A ring takes any number of rows at its tail: old ones leave while new ones come.
+  /// The tail of a ring takes any number of rows, because old rows leave while new rows come.
   std::int32_t available(Placing placing) const override {
     return m_ring && placing == Placing::Tail ? std::numeric_limits<std::int32_t>::max() : std::max(0, m_free);
   }
@@ -89,7 +89,7 @@ class RunSlots : public SlotAllocator {
   void restart(std::span<const Slot> taken) override;
   std::vector<bool> free(std::int32_t below) const override;
   void place(std::int32_t next, std::int32_t free);
-  /// Rows have left at the other end before the layout says where it stands.
+  /// Adds slots of rows that left at the old end, before the layout calls place().
   void widen(std::int32_t rows) { m_free += rows; }
   std::int32_t lap() const { return m_lap; }
 
@@ -99,11 +99,11 @@ class RunSlots : public SlotAllocator {
   std::int32_t m_next = 0, m_free;
 };
 
-/// Pages of `block` slots. Rows are appended into the page of the row before, else into a fresh page.
+/// Pages of `block` slots. A row is appended to the page of the preceding row, or to a fresh page.
 class PageSlots : public SlotAllocator {
  public:
   PageSlots(std::int32_t slots, std::int32_t block);
-  /// Slots in whole free pages.
+  /// Slots of pages that are entirely free.
   std::int32_t available(Placing) const override { return m_freePages * m_block; }
   bool fits(std::int32_t count, std::int32_t tail, Slot after) const override;
   void take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) override;
@@ -113,9 +113,9 @@ class PageSlots : public SlotAllocator {
   bool isFree(Slot slot) const;
   std::int32_t block() const { return m_block; }
   std::int32_t pages() const { return static_cast<std::int32_t>(m_used.size()); }
-  /// The first slot of a free page, taken; -1 where there is none.
+  /// Takes the first slot of a free page; -1 if there is none.
   Slot takePage();
-  /// The slot, if it is free: taken, true.
+  /// Takes the slot and returns true if it is free.
   bool takeSlot(Slot slot);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forward pass is asked to bring back, and the attention that it brought. Nothing is asked for by default;
-// whoever wants something ors it in. A statistic of attention is a list of its own: a field of
-// kernels::AttentionOut that the kernels fill, a field of Wanted, one of NewestAttention, and a line of
-// kAttentionLists that ties them together. Values; the engine thread makes them, any thread may read them.
+// What a forward pass should return, and the attention that it returned. By default nothing is returned; requests are
+// combined with |. Each statistic of attention has a field of kernels::AttentionOut that kernels fill, a field of
+// Wanted, a field of NewestAttention, and a line of kAttentionLists that ties the three together. Values; made on the
+// engine thread, read on any thread.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -16,43 +16,43 @@ namespace kvlab {
 
 class GateWeights;
 
-/// Cache layers whose attention comes to the host: none, those of the model's last layer, or all.
+/// Cache layers whose attention is copied to the host: none, those of the model's last layer, or all.
 enum class InLayers : std::uint8_t { None, Last, All };
 
 struct Wanted {
-  bool logits = false;                           // of the last row
+  bool logits = false;                           // next-token logits of the last row
   InLayers newest = InLayers::None;              // attention of the last row, mean over query heads
   InLayers newestPerHead = InLayers::None;       // attention of the last row
   InLayers received = InLayers::None;            // attention summed over all rows, mean over query heads
   InLayers receivedPerHead = InLayers::None;     // attention summed over all rows
-  std::optional<std::int32_t> momentsFrom = {};  // query moments, from this position on
-  const GateWeights* gates = nullptr;            // score the keys of all rows; of the transformer's back end
+  std::optional<std::int32_t> momentsFrom = {};  // moments of queries at positions from here on
+  const GateWeights* gates = nullptr;            // scores the keys of all rows; belongs to the transformer's backend
 
   Wanted operator|(const Wanted& other) const;
-  bool attention() const;  // in some layer
+  bool attention() const;  // true if attention of some layer is requested
 };
 
-/// Attention of the last forward pass. [layers] are cache layers; a list that did not come to the host is empty.
+/// Attention of the last forward pass. [layers] are cache layers; lists that were not requested are empty.
 struct NewestAttention {
-  std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] as they were then
+  std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] maps at the time of the pass
   std::vector<std::vector<float>> mass;             // [layers][rows + 1] of the newest query, mean over query heads
   std::vector<std::vector<float>> perHead;          // [layers][heads of the layer, rows + 1] of the newest query
   std::vector<std::vector<float>> received;         // [layers][rows + 1] summed over the pass, mean over query heads
   std::vector<std::vector<float>> receivedPerHead;  // [layers][heads of the layer, rows + 1] summed over the pass
 
-  /// Whether every layer's mass is here.
+  /// True if the mass of every layer is present.
   bool whole() const {
     return std::none_of(mass.begin(), mass.end(), [](const std::vector<float>& layer) { return layer.empty(); });
   }
 };
 
-/// A statistic of attention.
+/// One statistic of attention.
 struct AttentionList {
   InLayers Wanted::*wanted;
   float* kernels::AttentionOut::*out;
   std::vector<std::vector<float>> NewestAttention::*host;
-  bool perHead;  // a list for every query head of the layer, else one list
-  bool summed;   // over all queries of the pass, else of the last one
+  bool perHead;  // one list per query head of the layer, else one list
+  bool summed;   // summed over all queries of the pass, else the last query only
 };
 
 inline constexpr AttentionList kAttentionLists[] = {

@@ -20,23 +20,23 @@ namespace kvlab {
 
 struct CacheState;
 
-/// How a session attends, turns and focuses; all but the costs are fixed while it is open.
+/// Rules for attention, phases and focus. Only the costs change while the session is open.
 struct WlodRules {
   WlodAttention attention = WlodAttention::Flat;
   PyramidRules pyramid = {};
-  double sigma = 1;  // of a gist, in halves of its span; 0 = no damping
+  double sigma = 1;  // blur of a gist, in halves of its span; 0 = no damping
   WorkingRules working = {};
   ColdStart start = {};
   FocusRules focus = {};
-  double selectiveRatio = 0.15;  // of the dirty rows that were there before
+  double selectiveRatio = 0.15;  // share of the old dirty rows that are computed again
   std::int32_t every = 32;       // tokens between rounds of refocusing
   RecomputeCosts costs = {};
 };
 
-/// A speculative span: from here on tokens may be rolled back.
+/// A speculative span: tokens from `begin` on may be rolled back.
 struct WlodDraft {
   std::int32_t begin = 0;                    // moment
-  std::shared_ptr<const CacheState> before;  // the state to return to; its rows lie where they were
+  std::shared_ptr<const CacheState> before;  // the state that a rollback restores; its rows keep their slots
 };
 
 struct WlodState {
@@ -45,20 +45,20 @@ struct WlodState {
   WorkingContext context;
   Column<WlodRow> rows;     // wlodRows() of the context
   Column<LedgerId> ledger;  // [rows]
-  std::vector<bool> stale;  // [rows] that `selective` left as they were; empty = none
+  std::vector<bool> stale;  // [rows] not computed again by `selective`; empty = none
 
-  std::vector<double> mass;     // [entries] attention by entry, a running mean; empty = none yet
-  std::vector<double> scores;   // [entries] as a script gave them; empty = none
-  std::int32_t sinceRound = 0;  // tokens that came since the allocator last looked
+  std::vector<double> mass;                               // [entries] running mean of attention; empty = none yet
+  std::vector<double> scores;                             // [entries] scores from a script; empty = none
+  std::int32_t sinceRound = 0;                            // tokens since the last focus round
   std::vector<std::shared_ptr<const FocusRound>> rounds;  // the last kMostRounds, oldest first
-  std::shared_ptr<const WlodChange> change;               // the last edit that was more than appending; null before
+  std::shared_ptr<const WlodChange> change;               // the last edit that did more than append; null = none
   std::optional<WlodDraft> draft;
 
   static constexpr std::size_t kMostRounds = 512;
   std::int32_t count() const { return static_cast<std::int32_t>(rows.size()); }
-  /// Rows that a budget of entries can come to, summaries included.
+  /// Upper bound of the rows for a budget of entries, including summaries.
   static std::int32_t mostRows(std::int32_t entries) { return entries + entries / (kGistBlock / 2) + 2; }
-  /// The same in columns of its own, for a session on another thread.
+  /// A copy with its own columns, for a session on another thread.
   WlodState ownCopy() const;
 };
 

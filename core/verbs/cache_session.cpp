@@ -16,7 +16,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// One type for the whole file: the rows' own, f32 where they differ or are codes with scales.
+/// The row type for the whole file: the pools' type, or f32 if pools differ or store codes with scales.
 kernels::DType fileType(const CacheStore& store) {
   const kernels::DType one = store.pool(CacheLayer(0)).format().k;
   bool alike = !kernels::dtypeHasScale(one);
@@ -106,7 +106,7 @@ class HfWriter {
 
 Status unrotatedOnly(const char* done) {
   return Error("other_format", std::string("the cache was not ") + done,
-               "native files hold keys without rotation, and this session stores them rotated",
+               "native files hold keys without rotation, and this session stores rotated keys",
                "use form hf_dynamic, or a session with key_phase on_read", "key_phase", "at_write");
 }
 
@@ -123,7 +123,7 @@ Status savable(const Session& session, CacheForm form) {
       return Error("ragged", "the cache was not saved",
                    "layer " + std::to_string(layer.value()) + " holds " + std::to_string(state.map(layer).resident()) +
                        " of " + std::to_string(state.length()) +
-                       " rows, and the Hugging Face forms have every row in every layer",
+                       " rows, and the Hugging Face forms need every row in every layer",
                    "save with form native", "form", name(form));
   return ok();
 }
@@ -165,7 +165,7 @@ CacheTarget cacheTarget(const Session& session) {
 
 Result<json> saveCache(Session& session, const std::string& path, CacheForm form) {
   KV_TRY(savable(session, form));
-  if (form == CacheForm::Native)  // what fails these, nothing would load again
+  if (form == CacheForm::Native)  // a native file that violates an invariant would be refused by every load
     for (const InvariantState& invariant : session.check(true))
       if (!invariant.ok && invariant.id != "next_logits")
         return Error("damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights");
@@ -191,8 +191,8 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
   const std::string hash = contentHash(file->bytes());
   if (!content.empty() && content != hash)
     return Error("file_changed", "cannot load " + path + " again",
-                 "its content hash is " + hash + ", it was " + content + " when the command ran",
-                 "put the file back as it was", "path", path);
+                 "its content hash is " + hash + ", it was " + content + " when the command ran", "restore the file",
+                 "path", path);
   CacheImport rows = KV_TRY(parseCache(file->bytes(), path, cacheTarget(session)));
   if (rows.form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows.storage = std::move(file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cache files of a session: what the verbs saveCache and loadCache do. Engine thread.
+// Saves and loads cache files of a session, for the verbs saveCache and loadCache. Engine thread.
 #pragma once
 #include <string>
 
@@ -8,16 +8,15 @@
 
 namespace kvlab {
 
-/// What a file has to fit to be loaded into this session.
+/// What a file must match to be loaded into this session.
 CacheTarget cacheTarget(const Session& session);
 
-/// {path, form, rows, bytes}. Errors: ragged (Hugging Face forms, a layer that lacks rows), empty
-/// (likewise), not_finite (a rotated key that the row type cannot hold), damaged (native: an invariant that fails),
-/// broken, bad_file.
+/// Returns {path, form, rows, bytes}. Errors: ragged (Hugging Face forms: a layer lacks rows), empty (likewise),
+/// not_finite (the row type cannot hold a rotated key), damaged (native: an invariant is violated), broken, bad_file.
 Result<nlohmann::json> saveCache(Session& session, const std::string& path, CacheForm form);
 
-/// {path, form, rows, content}: replaces the session's content. `content` = hash that the file must
-/// have (code file_changed), empty = any. Errors: see cache_file.h; the session stays as it was.
+/// Replaces the session's content; returns {path, form, rows, content}. `content`: the hash that the file must have
+/// (else file_changed), empty = any. Errors: see cache_file.h. On error the session is unchanged.
 Result<nlohmann::json> loadCache(Session& session, const std::string& path, const std::string& content);
 
 }  // namespace kvlab

@@ -27,7 +27,7 @@ std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
 
 std::string hashOf(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
 
-/// Commands follow from how the session was opened: what setFormat and its like changed is among them.
+/// The manifest at opening: recorded commands include later changes such as setFormat.
 CaptureHeader headerOf(const Session& session) {
   return {session.parts().opened, modelFingerprint(session.model()), session.transformer().ops().numericsId()};
 }
@@ -49,7 +49,7 @@ std::vector<CaptureCommand> commandsOf(const Session& session) {
   return out;
 }
 
-/// A whole capture; `next` receives the number of the record that would follow.
+/// The text of a whole capture. `next` receives the number of the next record.
 std::string captureOf(const Session& session, std::uint64_t& next) {
   std::string out = captureStart(headerOf(session));
   next = 1;
@@ -67,7 +67,7 @@ Status checkOrigin(const Session& session, const Capture& capture, const std::st
     return Error("other_model", "cannot replay " + path,
                  "it was recorded with model " + capture.header.fingerprint + ", " + session.manifest().model + " is " +
                      here.fingerprint,
-                 "put the checkpoint back that it was recorded with", "fingerprint", capture.header.fingerprint);
+                 "use the checkpoint of the recording", "fingerprint", capture.header.fingerprint);
   return ok();
 }
 
@@ -91,15 +91,15 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
 
 ReplayStep replayStep(Session& session, const CaptureCommand& command, bool verify) {
   ReplayStep step{session.state().tick, command.verb, true, command.hash, {}};
-  clearPending(session);  // a command carries what was pending when it ran
+  clearPending(session);  // each command brings its own pending actions
   const Result<json> done = session.history().executeAgain(session, {command.verb, command.args, command.commits});
   step.tick = session.state().tick;
   if (!done) step.error = done.error();
   else if (step.tick != command.tick)
     step.error = Error("not_replayed", command.verb + " could not be done again",
-                       "it ended at tick " + std::to_string(step.tick.value()) + ", then it was " +
+                       "it ended at tick " + std::to_string(step.tick.value()) + ", in the recording at tick " +
                            std::to_string(command.tick.value()),
-                       "report this together with the capture");
+                       "report this error together with the capture");
   if (verify) step.got = hashOf(session.state(), session.store());
   step.ok = !step.error && (!verify || step.expected.empty() || step.expected == step.got);
   return step;
@@ -138,7 +138,7 @@ CaptureMark markCapture(Session& session) {
 
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
   const Timeline& timeline = session.timeline();
-  const bool restarted = timeline.size() < mark.entries;  // a reset
+  const bool restarted = timeline.size() < mark.entries;  // reset starts a new timeline
   const int made = restarted ? 0 : timeline.size() - mark.entries;
   if (!mark.live || !session.history().capture() || (!restarted && made == 0 && timeline.currentId() == mark.current))
     return;

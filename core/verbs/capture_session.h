@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures of a session, written and done again. Engine thread.
+// Writes captures of a session and replays them. Engine thread.
 #pragma once
 #include <optional>
 
@@ -8,27 +8,27 @@
 
 namespace kvlab {
 
-/// Writes the commands of the current branch up to the present state, whole or not at all; {path,
-/// commands, bytes}. Hashes: every command whose state is still kept, where the rows are below 64
-/// MiB; else every 16th and the last.
+/// Writes the commands that lead to the present state. The file is written whole or not at all. Returns {path,
+/// commands, bytes}. State hashes are recorded for commands whose state is kept: for each if the rows are below 64 MiB,
+/// else for every 16th and the last.
 Result<nlohmann::json> saveCapture(const Session& session, const std::string& path);
-/// The same, and every later command is appended as it ends, undo and goto included.
+/// Like saveCapture(), and then appends every later command when it ends, including undo and goto.
 Result<nlohmann::json> startCapture(Session& session, const std::string& path);
-/// {path}, null where none was running.
+/// Returns {path}, or null if no capture was running.
 Result<nlohmann::json> stopCapture(Session& session);
 
-/// Where a session stood before a verb, so that what it did can be appended.
+/// The session's place in its history before a verb, for appendCapture().
 struct CaptureMark {
   int entries = 0, current = 0;
   bool live = false;
 };
 CaptureMark markCapture(Session& session);
-/// Appends the verb if it changed the session and a capture is running. A write that fails is
-/// logged and ends the capture; what the verb did stands.
+/// Appends the verb to a running capture if the verb changed the session. A failed write is logged and ends the
+/// capture; the verb's changes stay.
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args);
 
 struct ReplayOptions {
-  std::optional<Tick> to;  // stop here; later commands are not done
+  std::optional<Tick> to;  // skip commands after this tick
   bool verify = false;     // compare state hashes
 };
 
@@ -36,24 +36,23 @@ struct ReplayStep {
   Tick tick;  // after the command
   std::string verb;
   bool ok = true;
-  std::string expected, got;  // state hashes; empty = not recorded, not asked for
+  std::string expected, got;  // state hashes; empty = not recorded, or not requested
   std::optional<Error> error = {};
 };
-/// {tick, verb, ok, expected, got, error?}
+/// Returns {tick, verb, ok, expected, got, error?}.
 nlohmann::json toJson(const ReplayStep& step);
 
 struct Replay {
   std::unique_ptr<Session> session;
   std::vector<ReplayStep> steps;
-  std::string note;  // what of the file was dropped; empty = nothing
-  /// True if every command was done and every hash that was compared is equal.
+  std::string note;  // dropped parts of the file; empty = none
+  /// True if every command succeeded and every compared hash is equal.
   bool ok() const;
 };
 
-/// Opens the capture's manifest and does its commands again; ends with the first that fails.
-/// Errors: those of openCapture and of opening a session, other_model, other_numerics (the
-/// arithmetic of the capture is not this machine's, so hashes cannot agree), out_of_range (no such
-/// tick), bad_capture (a record that is no command of a session), cancelled.
+/// Opens the capture's manifest and executes its commands; stops at the first failure. Errors: those of openCapture and
+/// of opening a session, other_model, other_numerics (this machine computes with another numerics id, so hashes cannot
+/// be equal), out_of_range (no such tick), bad_capture (a record is no command of a session), cancelled.
 Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options = {},
                              const Progress& progress = {});
 

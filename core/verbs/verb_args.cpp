@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Scripts have one kind of number: 3.0 is an integer too. A double holds every bound exactly.
+/// Scripts have one kind of number, so 3.0 counts as an integer. A double holds every bound exactly.
 std::optional<std::int64_t> whole(const json& value, double low, double high) {
   const double number = value.is_number() ? value.get<double>() : 0.5;
   if (!(number >= low && number <= high)) return std::nullopt;
@@ -49,7 +49,7 @@ bool VerbArgs::has(const char* field) const {
   return m_args.is_object() && m_args.contains(field) && !m_args[field].is_null();
 }
 
-/// As it was given, or as the table has it.
+/// The given value, or the table's default.
 const json& VerbArgs::valueOf(const char* field) const {
   static const json kNone;
   if (has(field)) return m_args[field];
@@ -135,7 +135,7 @@ void VerbArgs::check(const ArgInfo& arg) {
     case ArgType::List: return checkList(arg, value);
     case ArgType::Object:
     case ArgType::Arguments: return value.is_object() ? void() : fail(field, value, "is not an object");
-    case ArgType::Policy: return;  // its own reader says what is wrong with it
+    case ArgType::Policy: return;  // the policy's own reader checks it
   }
 }
 
@@ -149,7 +149,7 @@ void VerbArgs::checkNumber(const ArgInfo& arg, const json& value) {
   }
 }
 
-/// The system ends a file name at its first NUL.
+/// Refuses NUL characters, because the operating system ends a file name at the first one.
 void VerbArgs::checkText(const ArgInfo& arg, const json& value) {
   const char* field = arg.name.c_str();
   if (!value.is_string()) return fail(field, value, "is not a text");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the argument object of a verb, or of another call of the script language, by its table: names, types and
-// bounds are checked at once, before anything runs; what only the session bounds, the verb asks for here. Keeps the
-// first error; completed() adds what was called. One per call; any thread.
+// Reads the argument object of a verb, or of another call of the script language, by its table. The constructor checks
+// names, types and bounds before anything runs. Bounds that only the session knows are checked by within() and
+// tokens(). Keeps the first error; completed() adds the name of the call. One per call; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,19 +14,19 @@
 
 namespace kvlab {
 
-/// Ids are whole numbers of 32 bits.
+/// Ids are whole numbers of at most 31 bits.
 inline constexpr std::int64_t kMostId = (std::int64_t{1} << 31) - 1;
 
 class VerbArgs {
  public:
-  /// Both outlive it. also: a name that is allowed besides and not checked.
+  /// The table and the arguments must outlive this object. also: another allowed name, which is not checked.
   VerbArgs(const std::vector<ArgInfo>& table, const nlohmann::json& args, std::string_view also = {});
 
   bool has(const char* field) const;
   const nlohmann::json& raw(const char* field) const { return m_args[field]; }
   const nlohmann::json& all() const { return m_args; }
 
-  // What was given, else what the table says, else the type's zero. Call these only where there is no error.
+  // The given value, else the table's default, else zero. Call these only if error() is empty.
   std::int64_t integer(const char* field) const;
   std::int64_t integer(const char* field, std::int64_t missing) const { return has(field) ? integer(field) : missing; }
   double number(const char* field) const;
@@ -41,15 +41,15 @@ class VerbArgs {
     return out;
   }
 
-  /// An integer between bounds that the session knows. Missing without a default: an error, and `low`.
+  /// An integer between bounds that the session knows. A missing integer without default is an error; returns `low`.
   std::int64_t within(const char* field, std::int64_t low, std::int64_t high, std::optional<std::int64_t> missing = {});
-  /// Ids of a vocabulary.
+  /// Token ids below `vocab`.
   std::vector<TokenId> tokens(const char* field, std::int64_t vocab);
 
   void fail(const char* field, const nlohmann::json& value, const std::string& why, const char* code = "bad_argument");
   const std::optional<Error>& error() const { return m_error; }
 
-  /// An error of this reader, told which call was refused and what it takes.
+  /// Adds the name of the refused call and its argument list to an error of this reader.
   static Error completed(Error error, const std::string& call, const std::vector<ArgInfo>& table);
 
  private:

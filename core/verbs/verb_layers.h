@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verbs that look at layers share. Engine thread.
+// Arguments of verbs that read layers. Engine thread.
 #pragma once
 #include "core/api/finite.h"
 #include "core/session/session.h"
@@ -7,12 +7,12 @@
 
 namespace kvlab {
 
-/// As tables have them; the session knows how many there are.
+/// Bound in argument tables; layerOf() checks the session's own number of layers.
 inline constexpr std::int64_t kMostLayer = 1 << 20;
 inline ArgInfo layerArg() { return arg::integer("layer", 0, kMostLayer); }
 inline ArgInfo headArg() { return arg::integer("kvHead", 0, kMostLayer).orNone(); }
 
-/// The cache layer of a layer and, where residency is by KV head, a head of it.
+/// Reads a layer, and a KV head if residency is by KV head; returns the cache layer.
 inline CacheLayer layerOf(VerbArgs& in, const Session& session) {
   const CacheLayers& layers = session.cacheLayers();
   const auto own = layers.of(Layer(static_cast<std::int32_t>(in.within("layer", 0, layers.last().value()))));

@@ -9,7 +9,7 @@
 namespace kvlab {
 namespace {
 
-/// The list as it was before actions were queued whose tick then failed.
+/// Restores the pending list after a tick with newly queued actions has failed.
 void takeBack(Session& session, std::vector<Action> before) {
   if (session.pending().size() <= before.size()) return;
   session.setPending(std::move(before));

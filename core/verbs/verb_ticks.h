@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verbs that make ticks or queue actions share. Engine thread.
+// Helpers of verbs that make ticks or queue actions. Engine thread.
 #pragma once
 #include "core/session/session.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
 
-/// A single report; a failed one becomes the error, as a script expects it.
+/// The reply for one report. A failed report becomes an error.
 inline Result<nlohmann::json> single(const TickReport& report) {
   if (!report.ok && report.error) return *report.error;
   return toJson(report);
 }
 
-/// Queues actions, and with `now` applies them with all that is pending: then the report says in `queued` how many they
-/// were. Nothing is queued where that fails. A verb that history executes again finds its actions among the pending
-/// ones.
+/// Queues actions. With `now` also applies all pending actions, and the reply's `queued` counts the new ones; on error
+/// nothing stays queued. If history executes the verb again, its actions are already pending.
 Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in);
 
-/// What the verb step is asked for: `ticks` ticks, with blocks of given tokens or with none.
+/// The request of the verb step: `ticks` ticks, with or without blocks of given tokens.
 struct StepRequest {
   StepRequest(const Session& session, VerbArgs& in);
-  /// Of the i-th tick.
+  /// Tokens of the i-th tick.
   std::vector<TokenId> block(std::int64_t i) const;
 
   std::vector<TokenId> tokens;

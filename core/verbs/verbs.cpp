@@ -12,7 +12,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr const char* kPending = "pending";  // actions that waited when a recorded command ran
+constexpr const char* kPending = "pending";  // pending actions at the time of a recorded command
 
 const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
@@ -32,11 +32,11 @@ const Verb* find(std::string_view name) {
 }
 
 Error needsLanes(const std::string& name) {
-  return {"no_lanes", name + " was refused", "it is a verb of lanes, which one session alone does not have",
-          "open lanes with lab.lanes and call it there"};
+  return {"no_lanes", name + " was refused", "the verb needs lanes, and this session has none",
+          "open lanes with lab.lanes and call the verb there"};
 }
 
-/// Recorded commands carry the actions that were pending when they ran.
+/// Restores the pending actions that a recorded command carries.
 Status restorePending(Session& session, const json& args) {
   if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
   std::vector<Action> actions = KV_TRY(actionsFromJson(args[kPending]));
@@ -44,7 +44,7 @@ Status restorePending(Session& session, const json& args) {
   return inject(session, std::move(actions));
 }
 
-/// Runs a verb that may change the session, and lets a capture know.
+/// Runs a verb that may change the session, and appends the verb to a running capture.
 Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, VerbArgs& in) {
   KV_TRY(restorePending(session, in.all()));
   const CaptureMark mark = markCapture(session);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the verbs of a session from their table: the script language, the console, the window's commands and the
-// capture log all come through here. Engine thread.
+// Runs the verbs of a session from their table. The script language, the console, the window's commands and the capture
+// log all use it. Engine thread.
 #pragma once
 #include <span>
 #include <variant>
@@ -17,25 +17,26 @@ using LooksAtSession = Result<nlohmann::json> (*)(const Session& session, VerbAr
 using RunsOnSession = Result<nlohmann::json> (*)(Session& session, VerbArgs& args);
 using RunsOnLanes = Result<nlohmann::json> (*)(Lanes& lanes, VerbArgs& args);
 
-/// One line of the table. The arguments that `run` gets have passed the table's own checks. Nothing runs the verbs that
-/// open and close lanes but who holds a session or lanes (core/lanes/session_holder).
+/// One line of the table. The table's checks have passed when `run` is called. Verbs that open and close lanes are run
+/// by core/lanes/session_holder only.
 struct Verb {
   VerbInfo info;
   std::variant<std::monostate, LooksAtSession, RunsOnSession, RunsOnLanes> run;
 };
 
-/// All verbs, in the order of help.
+/// All verbs, in the order of the help text.
 const std::vector<VerbInfo>& verbs();
-/// Null where there is none.
+/// Null if there is no such verb.
 const VerbInfo* verbNamed(std::string_view name);
-/// Says which names are near.
+/// An error that suggests similar names.
 Error unknownVerb(const std::string& name);
 
 /// args is an object or null. Errors: unknown_verb, bad_argument (names the verb and the argument), no_lanes (a verb of
-/// lanes), and the verb's own. What was refused has changed nothing; of ticks, those before the failed one stand.
+/// lanes), and the verb's own. A refused verb has changed nothing. If a tick fails, earlier ticks of the same verb
+/// stay.
 Result<nlohmann::json> execute(Session& session, const std::string& verb, const nlohmann::json& args);
 
-/// Opens a session whose history can re-execute its commands.
+/// Opens a session whose history can execute its commands again.
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress = {});
 

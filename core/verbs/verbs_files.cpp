@@ -57,7 +57,8 @@ std::span<const Verb> fileVerbs() {
       {{"recordLifespans",
         {arg::writes("path"), arg::integer("after", 0, 1 << 30).orNone(), arg::number("threshold", 0, 1).orNone(),
          arg::number("cap", 1, 16).orNone(), arg::integer("stretch", 0, 1 << 30).orNone(), arg::flag("keys", true)},
-        "How long keys are looked at when nothing is evicted, as a file for training gates and for the oracle policy.",
+        "Records how long keys receive attention without eviction, as a file for training gates and for the oracle "
+        "policy.",
         Effect::Measures},
        lifespans},
       {{"saveCapture",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that look at what policies did and how long rows are used.
+// Verbs that report what policies evicted and how long rows are used.
 
 #include "core/api/members.h"
 #include "core/session/truth.h"
@@ -10,7 +10,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// Figures of each head, without the points.
+/// Figures of each head, without the points of the plot.
 json lifespanFigures(const LifespanView& view) {
   json out = toJson(view);
   for (json& layer : out["layers"])
@@ -23,7 +23,7 @@ Result<json> measureLifespansVerb(Session& session, VerbArgs& in) {
   return lifespanFigures(*measured);
 }
 
-/// since: a measurement that the caller has already; then only its serial comes back.
+/// since: the serial that the caller knows. If it is current, the reply holds only the serial.
 Result<json> lifespansVerb(const Session& session, VerbArgs& in) {
   const std::shared_ptr<const LifespanView>& view = session.watching().lifespans;
   if (!view) return json();
@@ -77,7 +77,7 @@ std::span<const Verb> policyVerbs() {
   static const Verb kVerbs[] = {
       {{"measureLifespans",
         {arg::integer("points", 0, 1 << 20).orElse(400)},
-        "How long rows are used when nothing is evicted, beside what gates predicted: R2 and calibration per layer and "
+        "Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration per layer and "
         "KV head.",
         Effect::Measures},
        measureLifespansVerb},
@@ -86,7 +86,8 @@ std::span<const Verb> policyVerbs() {
         "The last measurement with the points to draw; null before the first.",
         Effect::Reads},
        lifespansVerb},
-      {{"policies", {}, "What each layer's policy was asked for and what it did.", Effect::Reads}, policiesVerb},
+      {{"policies", {}, "What each layer's policy was asked to keep, and what it evicted.", Effect::Reads},
+       policiesVerb},
   };
   return kVerbs;
 }

@@ -76,7 +76,7 @@ json rotationsOf(const CacheState& state, CacheLayer layer, LedgerId id) {
   return {{"count", r.count}, {"phases", r.phases}, {"error", r.error}};
 }
 
-/// Blur of a context row: of gists alone.
+/// Blur of a context row; only gists have one.
 double sigmaOf(const CacheState& state, std::size_t position) {
   if (!state.wlod) return 0;
   const TreeNode entry = state.wlod->context.entries()[position];
@@ -101,7 +101,7 @@ Result<json> rows(const Session& session, VerbArgs& in) {
     const auto begins = state.context.begin();
     auto place = std::find(begins + position, state.context.end(), map.ledger[at(i)]);
     if (place == state.context.end()) place = std::find(begins, state.context.end(), map.ledger[at(i)]);
-    if (place == state.context.end()) continue;  // a damaged map: the invariants tell more
+    if (place == state.context.end()) continue;  // a damaged map; invariants report it
     position = static_cast<std::size_t>(place - begins);
     if (i < begin || !map.has(at(i))) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
@@ -167,7 +167,7 @@ json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left
   return {{"tick", entry.tick.value()}, {"event", event}, {"layer", left.layer.value()}, {"detail", head}};
 }
 
-/// What a commit did to one row.
+/// Appends what one commit did to a row.
 void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, LedgerId id, json& out) {
   if (entry.report)
     for (const Action& action : entry.report->actions)

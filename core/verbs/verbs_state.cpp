@@ -141,7 +141,8 @@ std::span<const Verb> stateVerbs() {
        setPolicyVerb},
       {{"setCapacity",
         {arg::integer("rows", 1, 1 << 24)},
-        "Pools for so many rows per layer, with the content kept: frees what a policy has emptied.",
+        "Replaces the pools by pools for this many rows per layer and keeps the content: frees the memory of evicted "
+        "rows.",
         Effect::Commits},
        setCapacityVerb},
       {{"compact",
@@ -149,7 +150,7 @@ std::span<const Verb> stateVerbs() {
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",
         Effect::Queues},
        compactVerb},
-      {{"rebuild", {}, "Computes every row anew from the live context.", Effect::Commits}, rebuildVerb},
+      {{"rebuild", {}, "Computes every row again from the live context.", Effect::Commits}, rebuildVerb},
       {{"fault",
         {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
          arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that look at how rows are stored.
+// Verbs that report how rows are stored.
 
 #include "core/api/members.h"
 #include "core/session/storage.h"
@@ -35,14 +35,14 @@ Result<json> ring(const Session& session, VerbArgs& in) {
   return ringOf(*view);
 }
 
-/// What converting one tensor to its storage type has seen since the pool was made.
+/// Counts from converting one tensor to its storage type since the pool was made.
 json countsOf(const kernels::TensorStats& stats) {
   json out = KV_MEMBERS(stats, scales, nonFinite, clipped, atMax, floored);
   out["scale"] = {{"min", stats.scales > 0 ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}};
   return out;
 }
 
-/// Numbers, or their bytes as they lie in memory: millions of JSON numbers take seconds to let go of.
+/// An array of numbers, or if packed their bytes in memory order: freeing millions of JSON numbers takes seconds.
 template <class T>
 json columnOf(const std::vector<T>& values, bool packed) {
   if (!packed) return values;
@@ -54,7 +54,7 @@ json errorOf(const QuantError& error, const std::string& type, const kernels::Te
              bool packed) {
   json out{{"type", type}, {"worst", error.worst}, {"mean", error.mean}, {"counts", countsOf(stats)}};
   if (!rows) return out;
-  out["relative"] = columnOf(error.relative, packed);  // not-a-number becomes null
+  out["relative"] = columnOf(error.relative, packed);  // NaN becomes null
   out["cosine"] = columnOf(error.cosine, packed);
   out["scale"] = columnOf(error.scale, packed);
   out["atMax"] = columnOf(error.atMax, packed);
@@ -78,7 +78,7 @@ Result<json> quantisation(Session& session, VerbArgs& in) {
   return out;
 }
 
-/// Slots that no row and no older state holds, as [begin, count].
+/// Slots that neither a row nor an older state holds, as [begin, count].
 json freeRuns(const std::vector<bool>& free) {
   json out = json::array();
   for (std::size_t begin = 0; begin < free.size();) {
@@ -135,7 +135,7 @@ std::span<const Verb> storageVerbs() {
        storage},
       {{"quantisation",
         {arg::flag("rows", false), arg::flag("packed", false)},
-        "Error of stored rows against what was computed for them, per layer; K and V apart, keys also as logits.",
+        "Error of stored rows by layer, for K and for V; for keys also as attention logits.",
         Effect::Measures},
        quantisation},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit.", Effect::Reads}, bytes},

@@ -18,7 +18,7 @@ json idsOf(std::span<const LedgerId> list) {
   return out;
 }
 
-/// promptIds, prefill.
+/// The verbs promptIds and prefill.
 Result<json> promptIds(Session& session, VerbArgs& in) {
   const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
   const bool last = !in.has("last") || in.flag("last");
@@ -28,7 +28,7 @@ Result<json> promptIds(Session& session, VerbArgs& in) {
 
 Result<json> prompt(Session& session, VerbArgs& in) {
   const std::string text = in.text("text");
-  // A text that opens a context begins as the model expects it to.
+  // A text at the start of a context gets the model's begin-of-text token.
   std::vector<TokenId> ids = KV_TRY(session.model().tokenizer().encode(text, session.state().length() == 0));
   if (ids.empty()) in.fail("text", text, "has no tokens", "empty_tokens");
   if (in.error()) return *in.error();
@@ -84,7 +84,7 @@ Result<json> evict(Session& session, VerbArgs& in) {
 
 Result<json> planVerb(const Session& session, VerbArgs& in) {
   std::vector<Action> actions = KV_TRY(actionsFromJson(in.raw("actions")));
-  const int pending = static_cast<int>(session.pending().size());  // they come first: places count from behind them
+  const int pending = static_cast<int>(session.pending().size());  // pending actions come first in the plan
   EditPlan plan = KV_TRY(kvlab::plan(session, actions));
   json out{{"ok", true},
            {"lengthAfter", plan.lengthAfter},
@@ -95,7 +95,7 @@ Result<json> planVerb(const Session& session, VerbArgs& in) {
   const bool again = after == AfterEdit::Recompute || session.state().wlod;
   out["stale"] = again ? 0 : plan.stale;
   out["recomputed"] = again ? plan.stale : 0;
-  std::int64_t row = 0;  // bytes, in all layers
+  std::int64_t row = 0;  // bytes of one row over all layers
   for (const CacheLayer layer : session.store().layers()) row += session.store().pool(layer).stride();
   out["bytes"] = (static_cast<std::int64_t>(plan.rows.size()) + (session.state().wlod ? plan.stale : 0)) * row;
   for (const PlannedAction& detail : plan.details) {
@@ -152,7 +152,7 @@ std::span<const Verb> tickVerbs() {
        stepVerb},
       {{"stepAction",
         {},
-        "Applies the pending action that stands highest, alone; a tick where none is pending.",
+        "Applies only the pending action with the highest position; without one, runs a tick.",
         Effect::Commits,
         InLanes::Refused},
        stepActionVerb},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs of wLOD sessions: detail by hand, rounds of the focus allocator, speculative spans, and what is seen of it all.
+// Verbs of wLOD sessions: expand and collapse, rounds of the focus allocator, speculative spans, and queries.
 #include "core/api/members.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// expand, collapse: queued like inject, or at once.
+/// The verbs expand and collapse. Actions are queued, or applied at once with `now`.
 template <class Kind>
 Result<json> lod(Session& session, VerbArgs& in) {
   return queued(session, {Kind{NodeId(in.integer("node"))}}, in);
@@ -126,28 +126,28 @@ std::span<const Verb> wlodVerbs() {
   static const Verb kVerbs[] = {
       {{"expand",
         {arg::integer("node", 0, kMostNode), nowArg()},
-        "Queues the swap of a gist for its 32 children; nodes are start * 4 + level.",
+        "Queues the expansion of a gist into its 32 children; nodes are start * 4 + level.",
         Effect::Commits},
        lod<Expand>},
       {{"collapse",
         {arg::integer("node", 0, kMostNode), nowArg()},
-        "Queues the swap of 32 siblings for their gist.",
+        "Queues the collapse of 32 siblings into their gist.",
         Effect::Commits},
        lod<Collapse>},
       {{"refocus",
         {arg::integer("rounds", 1, 1 << 16).orElse(1)},
-        "Rounds of the focus allocator, whatever is due.",
+        "Runs rounds of the focus allocator now.",
         Effect::Commits},
        refocusVerb},
       {{"setLensScores",
         {arg::of("scores", ArgType::Numbers)},
-        "What the lens `script` goes by: one score per entry, above 0 = wants detail.",
+        "Sets the scores of the lens `script`: one per entry, above 0 = more detail.",
         Effect::Commits},
        setLensScoresVerb},
       {{"speculate", {arg::tokens("tokens")}, "Appends tokens that may be taken back.", Effect::Commits},
        speculateVerb},
       {{"accept", {}, "Keeps the speculative span.", Effect::Commits}, accept},
-      {{"rollback", {}, "Takes the speculative span back.", Effect::Commits}, rollback},
+      {{"rollback", {}, "Removes the speculative span and restores the state before it.", Effect::Commits}, rollback},
       {{"tree",
         {arg::flag("entries", true)},
         "The working context, the last edit's invalidation, and the allocator's rounds.",

@@ -10,7 +10,7 @@ Error noLens(const char* what, std::string why, const char* remedy, std::string 
   return Error("no_lens", what, std::move(why), remedy, "lens", std::move(value));
 }
 
-/// The working context keeps what the draft brought.
+/// The working context with the draft's tokens as normal tokens.
 WlodState accepted(const WlodState& state) {
   WlodState next = state;
   next.draft.reset();
@@ -74,8 +74,9 @@ TickReport speculate(Session& session, const std::vector<TokenId>& tokens) {
   constexpr const char* kWhat = "nothing was drafted";
   if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
   if (!session.pending().empty())
-    return refusedTick(
-        session, {"speculating", kWhat, "actions are pending that would have to wait", "apply or clear them first"});
+    return refusedTick(session,
+                       {"speculating", kWhat, "actions are pending, and only tokens may be added to a speculative span",
+                        "apply or clear them first"});
   return append(session, tokens, Source::Model, false, true);
 }
 

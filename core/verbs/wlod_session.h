@@ -7,18 +7,18 @@
 
 namespace kvlab {
 
-/// The kind of a wLOD session; `what` begins the error of others.
+/// The kind of a wLOD session; `what` starts the error for other sessions.
 Result<const WlodKind*> wlodOf(const Session& session, const char* what);
 /// Error speculating, which begins with `what`, where rows before an open draft have to stay where they are.
 Status noDraft(const Session& session, const char* what);
-/// A round of the focus allocator, whatever is due: a commit. Errors: no_lens, speculating.
+/// Runs a round of the focus allocator now. Makes a commit. Errors: no_lens, speculating.
 TickReport refocus(Session& session);
-/// What the lens `script` goes by: one score per entry, -1 .. 1, above 0 = wants detail; a commit. Errors: no_lens,
-/// bad_scores.
+/// Sets the input of the lens `script`: one score per entry, -1 .. 1, above 0 = more detail. Makes a commit. Errors:
+/// no_lens, bad_scores.
 Status setLensScores(Session& session, std::vector<double> scores);
-/// Appends tokens that may be taken back; until then nothing but tokens may be added. Errors: speculating.
+/// Appends tokens that may be taken back. Until endDraft() only tokens may be added. Errors: speculating.
 TickReport speculate(Session& session, const std::vector<TokenId>& tokens);
-/// Keeps the speculative span, or takes it back: then all is as it was before. A commit. Errors: no_draft.
+/// Keeps the speculative span, or removes it and restores the state before it. Makes a commit. Errors: no_draft.
 Status endDraft(Session& session, bool keep);
 
 }  // namespace kvlab

@@ -6,7 +6,8 @@
 namespace kvlab {
 namespace {
 
-/// Where the finer of two levels begins: `wish` moments before the end, rounded down to a border of the coarser level.
+/// First moment of the finer of two levels: `wish` moments before the end, rounded down to a multiple of the coarser
+/// level's span.
 std::int32_t border(std::int32_t length, std::int32_t wish, int coarse) {
   return std::max(0, length - wish) / spanOf(coarse) * spanOf(coarse);
 }
@@ -23,7 +24,7 @@ std::vector<TreeNode> tiling(std::int32_t lod1From, std::int32_t tokensFrom, std
   return out;
 }
 
-/// Where the coarsest tiling has tokens, and LOD1.
+/// First moments of tokens and of LOD1 in the coarsest tiling.
 std::pair<std::int32_t, std::int32_t> coarsest(std::int32_t length, const WorkingRules& rules) {
   const std::int32_t tokensFrom = border(length, rules.protectedTail, 1);
   return {tokensFrom, border(tokensFrom, 0, 2)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates the cost of rows on the running machine from its passes: least squares of time over rows and over the
-// rows that their queries look at, with relative errors; older passes count less. One owner; engine thread.
+// Estimates the cost of rows on this machine from measured passes: least squares of time over rows and over attended
+// rows, with relative errors. Older passes have less weight. One owner; engine thread.
 #pragma once
 #include <cstdint>
 
@@ -10,9 +10,9 @@ namespace kvlab {
 
 class CostMeter {
  public:
-  /// rows and pairs of one pass through all layers, and its microseconds.
+  /// Adds a pass through all layers: rows, pairs and microseconds.
   void add(std::int64_t rows, std::int64_t pairs, double us);
-  /// The measured costs with the threshold of `before`; `before` itself until there was a pass.
+  /// The measured costs with the threshold of `before`; `before` itself until a pass was added.
   RecomputeCosts costs(const RecomputeCosts& before) const;
 
  private:

@@ -46,7 +46,7 @@ void Coverage::addEntries(Moments moments, std::vector<std::int32_t>& out) const
     out.push_back(m_entryRows[at(entry)]);
 }
 
-/// Adds the summaries of a level that cover the given moments; an entry stands in where there is no summary.
+/// Adds the summaries of a level that cover the given moments, or the entry that is at least as coarse.
 void Coverage::addSummaries(Moments moments, int level, std::vector<std::int32_t>& out) const {
   for (std::int32_t t = moments.begin; t < moments.end;) {
     const std::int32_t summary = m_summaryRows[level - 1][at(t / spanOf(level))];
@@ -95,7 +95,7 @@ std::vector<QueryBlock> Coverage::blocks(std::int32_t from, std::int32_t to) con
 std::vector<QueryBlock> Coverage::blocks(std::span<const std::int32_t> queries) const {
   if (queries.empty()) return {};
   if (m_attention == WlodAttention::Flat) return {flat(queries)};
-  std::map<std::int32_t, std::vector<std::int32_t>> byBlock;  // by the beginning of their block
+  std::map<std::int32_t, std::vector<std::int32_t>> byBlock;  // by first moment of their block
   for (const std::int32_t row : queries) byBlock[m_rows[at(row)].node.start / kGistBlock * kGistBlock].push_back(row);
   std::vector<QueryBlock> out;
   for (const auto& [begin, rows] : byBlock) {

@@ -39,7 +39,7 @@ struct FocusCandidate {
   double score = 0;
 };
 
-/// Gists by falling score; among equal scores the earlier gist comes first.
+/// Gists by descending score; among equal scores the earlier gist comes first.
 std::deque<FocusCandidate> expansions(const WorkingContext& context, std::span<const double> scores, double from) {
   std::deque<FocusCandidate> out;
   for (std::size_t i = 0; i < scores.size(); ++i)
@@ -50,7 +50,8 @@ std::deque<FocusCandidate> expansions(const WorkingContext& context, std::span<c
   return out;
 }
 
-/// Blocks of 32 siblings by rising score, which is that of the highest sibling; among equal scores the earlier first.
+/// Blocks of 32 siblings by ascending score, which is the highest score in the block; among equal scores the earlier
+/// first.
 std::deque<FocusCandidate> collapses(const WorkingContext& context, std::span<const double> scores, double upTo) {
   std::deque<FocusCandidate> out;
   for (std::size_t i = 0; i + kGistBlock <= scores.size(); ++i) {
@@ -93,7 +94,7 @@ class Allocation {
   bool fits(std::int32_t more) const { return m_cost + more <= m_working.budget; }
   std::size_t edits() const { return m_out.edits.size(); }
 
-  /// Carries the candidate out unless a rule forbids it, and notes the rule.
+  /// Applies the candidate unless a rule forbids it; records the reason.
   bool take(const FocusCandidate& candidate, const char* code, std::string reason) {
     if (overlaps(candidate.edit.node))
       return note(candidate, false, "overlap", "another edit of this round is in " + candidate.edit.node.text());
@@ -108,7 +109,7 @@ class Allocation {
         {candidate.edit.node, candidate.edit.expand, candidate.score, done, std::move(code), std::move(reason)});
     return done;
   }
-  /// Lists the strongest candidates beyond the limit of edits, and counts the others.
+  /// Records the strongest candidates beyond the limit of edits, and counts the rest.
   Refocus finish(std::deque<FocusCandidate> expand, std::deque<FocusCandidate> collapse, const FocusRules& rules) {
     for (std::size_t i = 0; i < kListed && !(expand.empty() && collapse.empty()); ++i)
       note(strongestOf(expand, collapse), false, "edit_limit",
@@ -130,7 +131,7 @@ class Allocation {
   Refocus m_out;
 };
 
-/// Blocks whose entries changed lately go behind the others.
+/// Moves blocks whose entries changed lately behind the others.
 std::deque<FocusCandidate> rested(const WorkingContext& context, const WorkingRules& working,
                                   std::deque<FocusCandidate> blocks) {
   std::stable_partition(blocks.begin(), blocks.end(), [&](const FocusCandidate& block) {
@@ -140,7 +141,7 @@ std::deque<FocusCandidate> rested(const WorkingContext& context, const WorkingRu
   return blocks;
 }
 
-/// Scores of a context that came of another by collapses: a gist has that of its highest child.
+/// Scores after collapses: a gist gets the highest score of its children.
 std::vector<double> carried(const WorkingContext& from, std::span<const double> scores, const WorkingContext& to) {
   std::vector<double> out;
   std::size_t i = 0;
@@ -152,7 +153,7 @@ std::vector<double> carried(const WorkingContext& from, std::span<const double> 
   return out;
 }
 
-/// Another part of the same round.
+/// Appends another part of the same round.
 void join(Refocus& round, Refocus part) {
   FocusRound& all = round.round;
   const std::int32_t before = round.edits.empty() ? part.round.before : all.before;

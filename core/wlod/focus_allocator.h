@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which gists to expand and which blocks to collapse, from one score per entry. Candidates are entries
-// that score at least `expandAt`, and blocks of 32 siblings whose highest score is at most -`collapseAt`. The
-// strongest candidate goes first. An expansion that does not fit lets the strongest collapse go first, and is refused
-// where no collapse is left. Every candidate gets a reason. Pure; any thread.
+// Chooses gists to expand and blocks to collapse, from one score per entry. Candidates are entries with a score of at
+// least `expandAt`, and blocks of 32 siblings whose highest score is at most -`collapseAt`. The strongest candidate
+// comes first. An expansion that does not fit is preceded by the strongest collapse; without such a collapse it is
+// refused. Every candidate gets a reason. Pure; any thread.
 #pragma once
 #include <span>
 #include <vector>
@@ -19,16 +19,16 @@ struct FocusRules {
 
 struct Refocus {
   FocusRound round;
-  std::vector<LodEdit> edits;  // WorkingContext::edited() takes them
+  std::vector<LodEdit> edits;  // arguments for WorkingContext::edited()
 };
 
-/// scores: [cost] in (-1, 1). Error bad_scores names the first wrong score, or the wrong number of scores.
+/// scores: [cost] in (-1, 1). Error bad_scores names the first wrong score or the wrong length.
 Result<Refocus> refocus(const WorkingContext& context, std::span<const double> scores, const FocusRules& rules,
                         const WorkingRules& working);
 
-/// Collapses the weakest blocks, whatever their scores, until `entries` more entries fit: first those whose cooldown is
-/// over, then the others; gists whose 32 siblings stand side by side by then, too.
-/// Errors: bad_scores; over_budget where no block is left that may collapse.
+/// Collapses the weakest blocks, whatever their scores, until `entries` more entries fit. Blocks in cooldown come last.
+/// Collapsed blocks may be collapsed further, together with their 31 siblings. Errors: bad_scores; over_budget if no
+/// further block may collapse.
 Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
                          const WorkingRules& working);
 

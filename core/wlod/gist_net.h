@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GistNet makes one vector in the space of token embeddings out of 32 embeddings, or out of 32 gists of the level
-// below. All memory is the host's. A gist has the same bits however many are made together. One owner; any thread.
+// A GistNet maps 32 embeddings, or 32 gists of the level below, to one vector in the space of token embeddings. All
+// memory is the host's. A gist has the same bits whether it is made alone or with others. One owner; any thread.
 //
 // `mean` is the reference. A trained network comes from a safetensors file (resources/gists/train.py writes one;
-// semantics.md, section 8). Per level n, with d = hidden and sizes H, m of the level; a file without level 2
+// semantics.md, section 8). Tensors per level n, with d = hidden and sizes H, m of the level; a file without level 2
 // uses level 1 for both:
 //
 //   levels.{n}.norm      [d]       levels.{n}.w1  [m, H*d]   levels.{n}.b1  [m]
 //   levels.{n}.query     [H, d]    levels.{n}.w2  [d, m]     levels.{n}.b2  [d]
 //   levels.{n}.position  [H, 32]
 //
-// For children x_i: u_i = rmsnorm(x_i) * norm; a_hi = softmax over i of (query_h . u_i + position_hi);
-// p_h = sum_i a_hi x_i; z = (p_1 .. p_H) / rms; gist = mean(x) + w2 silu(w1 z + b1) + b2. With w2 = b2 = 0 it is
-// the mean. Metadata: `kind` = "gist_net", `model` (fingerprint of the model it was trained for, text).
+// For children x_i: u_i = rmsnorm(x_i) * norm; a_hi = softmax over i of (query_h . u_i + position_hi); p_h = sum_i a_hi
+// x_i; z = (p_1 .. p_H) / rms; gist = mean(x) + w2 silu(w1 z + b1) + b2. With w2 = b2 = 0 the gist is the mean.
+// Metadata: `kind` = "gist_net", `model` (fingerprint of the model it was trained for, text).
 #pragma once
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ class GistNet {
  public:
   virtual ~GistNet() = default;
   virtual const std::string& name() const = 0;  // "mean", or the file
-  /// Fingerprint of the model that the network was trained for; empty where it fits any model.
+  /// Fingerprint of the model that the network was trained for; empty = any model.
   virtual const std::string& model() const = 0;
   /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
   virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;
@@ -34,8 +34,8 @@ class GistNet {
 
 std::shared_ptr<const GistNet> meanGistNet(int hidden);
 
-/// Errors: bad_file (no safetensors file), bad_gist_net (with the tensor or the key of the metadata as field).
-/// `host` computes; its memory is the host's.
+/// Errors: bad_file (no safetensors file), bad_gist_net (with the tensor or the metadata key as field). `host`: a
+/// backend in host memory that computes the gists.
 Result<std::shared_ptr<const GistNet>> loadGistNet(const std::string& path, int hidden,
                                                    std::shared_ptr<kernels::Backend> host);
 

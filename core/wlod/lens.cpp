@@ -14,7 +14,7 @@ std::vector<double> entryMass(const WorkingContext& context, std::span<const Wlo
   std::vector<double> out(static_cast<std::size_t>(context.cost()));
   double whole = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) whole += weights.empty() ? 1 : weights[layer];
-  std::size_t own = 0;  // entries stand in time order
+  std::size_t own = 0;  // entries are in time order
   for (std::size_t row = 0; row < rows.size(); ++row) {
     double mass = 0;
     for (std::size_t layer = 0; layer < layers.size(); ++layer)
@@ -51,13 +51,14 @@ std::vector<double> attentionScores(std::span<const double> mass, double gain, d
 Result<Lens> loadLens(const std::string& path, int layers) {
   const auto bad = [&](const char* key, const std::string& why) {
     return Error{"bad_lens",        "the lens was refused",
-                 path + ": " + why, "see core/wlod/lens.h for what it holds",
+                 path + ": " + why, "see core/wlod/lens.h for the format",
                  std::nullopt,      key};
   };
   Result<nlohmann::json> file = readJsonFile(path, "bad_file");
   if (!file) return file.error();
   const nlohmann::json& json = *file;
-  if (!json.is_object() || json.value("kind", nlohmann::json()) != "lens") return bad("kind", "it is not of kind lens");
+  if (!json.is_object() || json.value("kind", nlohmann::json()) != "lens")
+    return bad("kind", "the file's kind is not lens");
   Lens lens;
   lens.name = path;
   const nlohmann::json weights = json.value("layers", nlohmann::json());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in lens: an entry that receives more attention than its fair share wants detail, an entry that receives
-// less can do without. Scores lie in (-1, 1); above 0 means detail. Pure; any thread.
+// The built-in lens: an entry with more attention than its fair share should get more detail, an entry with less
+// attention may lose detail. Scores lie in (-1, 1); above 0 means more detail. Pure; any thread.
 #pragma once
 #include <span>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace kvlab {
 
-/// Turns attention by row into attention by entry, mean over layers. An entry gets the attention of its own row, and of
-/// each summary above it the share of its span. layers: [layers][rows]; weights: [layers], empty = all layers alike.
+/// Converts attention by row to attention by entry, mean over layers. An entry gets the attention of its own row, and a
+/// share of each summary above it in proportion to its span. layers: [layers][rows]; weights: [layers], empty = equal.
 std::vector<double> entryMass(const WorkingContext& context, std::span<const WlodRow> rows,
                               std::span<const std::vector<float>> layers, std::span<const double> weights = {});
 
-/// Weights for attention, read from a JSON file {"kind": "lens", "layers": [one weight per layer of the model, none
-/// below 0, not all 0], "gain": g, "bias": b}; gain and bias may be left out.
+/// Weights for attention, from a JSON file {"kind": "lens", "layers": [one weight per layer of the model, none below 0,
+/// not all 0], "gain": g, "bias": b}; gain and bias are optional.
 struct Lens {
   std::string name = "attention";
-  std::vector<double> layers = {};  // empty = alike
+  std::vector<double> layers = {};  // empty = equal
   double gain = 1, bias = 0;
 };
 

@@ -46,7 +46,7 @@ class Loader {
     return ok();
   }
 
-  /// Takes the sizes that only the file knows, then all seven tensors.
+  /// Reads the sizes that only the file knows, then all seven tensors.
   Status readLevel(int level) {
     PoolingLevel net;
     if (Status read = firstSize(nameOf(level, "query"), net.pools); !read) return read;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t kTogether = 32;  // nodes whose gists are made by one call
 
-/// The column with some values changed, in a buffer of its own.
+/// A copy of the column with some values changed.
 template <class T, class Change>
 Column<T> changed(const Column<T>& column, Change change) {
   return Column<T>::make(column.size(), [&](T* values) {
@@ -23,7 +23,7 @@ void MegaContext::append(std::span<const LedgerId> tokens) {
   grow(before);
 }
 
-/// Makes room for the nodes that became complete since the time line had `before` moments.
+/// Makes room for nodes that became complete after the time line had `before` moments.
 void MegaContext::grow(std::int32_t before) {
   for (int n = 1; n <= kTopLevel; ++n) {
     const std::int32_t first = before / spanOf(n), count = nodes(n) - first;
@@ -45,7 +45,7 @@ void MegaContext::replace(Moment t, LedgerId token) {
   for (int n = 1; n <= kTopLevel; ++n)
     if (const TreeNode above = TreeNode{0, t.value()}.at(n); has(above)) {
       markDirty(above);
-      name(above, LedgerId(-1));  // other content needs another ledger row
+      name(above, LedgerId(-1));  // new content gets a new ledger row
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MegaContext stores a time line of tokens and the gists of every complete block of 32 and of 1024 tokens. An
-// incomplete tail has no gists. Only an edit of content makes gists dirty, those above it, until refresh(). A value:
-// copying a MegaContext costs a few pointers. Engine thread.
+// incomplete tail has no gists. Only an edit of content makes the gists above it dirty, until refresh(). A value: a
+// copy costs a few pointers. Engine thread.
 #pragma once
 #include <array>
 #include <functional>
@@ -24,14 +24,14 @@ class MegaContext {
   LedgerId token(Moment t) const { return m_tokens[static_cast<std::size_t>(t.value())]; }
   /// Complete nodes of a level.
   std::int32_t nodes(int level) const { return length() / spanOf(level); }
-  /// The first moment that stands in no gist.
+  /// First moment that no gist covers.
   std::int32_t tailBegin() const { return nodes(1) * kGistBlock; }
   bool has(TreeNode node) const { return node.aligned() && node.end() <= length(); }
 
   void append(std::span<const LedgerId> tokens);
-  /// Puts another token at a moment: an n -> n edit.
+  /// Replaces the token at a moment.
   void replace(Moment t, LedgerId token);
-  /// Puts other tokens in place of everything from `begin` >= tailBegin() on.
+  /// Replaces all tokens from `begin` >= tailBegin() on.
   void setTail(Moment begin, std::span<const LedgerId> tokens);
 
   /// Gists whose content has changed since they were made, by level, then time.
@@ -39,20 +39,20 @@ class MegaContext {
   bool isDirty(TreeNode node) const;
   /// Writes the embeddings of the tokens of some moments, [moments, hidden].
   using Embeddings = std::function<void(Moments moments, float* out)>;
-  /// Makes the dirty gists anew, the lower level first; returns their number.
+  /// Makes the dirty gists, lower level first; returns their number.
   std::int32_t refresh(const GistNet& net, const Embeddings& embeddings);
 
-  /// [hidden] of a gist that has() and that is not dirty.
+  /// The gist of a node, [hidden]; the node must exist and not be dirty.
   std::span<const float> gist(TreeNode node) const;
-  /// The ledger row that stands for a node: the row of a token, or of a gist with a name; -1 = none.
+  /// The ledger row of a node: that of a token, or of a named gist; -1 = none.
   LedgerId row(TreeNode node) const;
   void name(TreeNode gist, LedgerId row);
-  /// A copy in columns of its own, so that another thread may change it.
+  /// A copy with its own columns, to be changed on another thread.
   MegaContext ownCopy() const;
 
  private:
   struct Level {
-    Column<float> gists;    // [nodes, hidden]; new nodes wait for refresh()
+    Column<float> gists;    // [nodes, hidden]; refresh() makes those of new nodes
     Column<LedgerId> rows;  // [nodes] -1 = not named
   };
   Level& level(int n) { return m_levels[static_cast<std::size_t>(n - 1)]; }

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-constexpr float kEps = 1e-12f;  // embeddings are small: their squares must not drown in it
+constexpr float kEps = 1e-12f;  // small, because squares of embeddings are small
 
 kernels::Weight weightOf(const std::vector<float>& values, std::int64_t n, std::int64_t k) {
   return {.data = values.data(), .n = n, .k = k};
@@ -23,7 +23,7 @@ void softmax(float* values, std::int64_t n) {
 
 }  // namespace
 
-/// [n, pools, 32] shares of the children.
+/// [n, pools, 32] weights of the children.
 std::vector<float> PoolingGistNet::poolWeights(const PoolingLevel& net, const float* children, std::int64_t n) const {
   const std::int64_t rows = n * kGistBlock;
   std::vector<float> normed(at(rows * m_hidden)), scores(at(rows * net.pools)), weights(scores.size());

@@ -16,7 +16,7 @@ Error refuse(const char* code, const LodEdit& edit, std::string why, std::string
                edit.node.id().value()};
 }
 
-/// A column with other values in place of [begin, begin + count).
+/// A column with the values [begin, begin + count) replaced.
 template <class T>
 Column<T> swapped(const Column<T>& column, std::int32_t begin, std::int32_t count, std::span<const T> others) {
   return Column<T>::make(column.size() - at(count) + others.size(), [&](T* out) {
@@ -141,7 +141,7 @@ std::optional<Error> WorkingContext::refusal(const LodEdit& edit, const WorkingR
   return edit.expand ? refuseExpand(edit, rules) : refuseCollapse(edit, rules);
 }
 
-/// Carries out an edit that refusal() allows.
+/// Applies an edit that refusal() allows.
 void WorkingContext::apply(const LodEdit& edit) {
   std::vector<TreeNode> fresh;
   for (std::int32_t i = 0; edit.expand && i < kGistBlock; ++i) fresh.push_back(edit.node.child(i));

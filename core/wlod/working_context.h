@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The working context tiles the time line with tokens and gists, without gap or overlap. An entry costs 1 of the
-// budget. Expanding swaps a gist for its 32 children, collapsing swaps 32 aligned siblings for their gist. A list of
-// edits is resolved whole, or refused whole. A value; engine thread.
+// The working context tiles the time line with tokens and gists, without gap or overlap. Each entry costs 1 of the
+// budget. Expanding replaces a gist by its 32 children, collapsing replaces 32 aligned siblings by their gist. A list
+// of edits is applied whole or refused whole. A value; engine thread.
 #pragma once
 #include <optional>
 #include <span>
@@ -24,7 +24,7 @@ struct LodEdit {
   TreeNode node;       // the gist to expand, or the one to collapse to
 };
 
-/// Entries before and the entries that took their place; both cover `moments`.
+/// Old entries and the entries that replace them; both cover `moments`.
 struct Swap {
   Moments moments;
   std::int32_t beginBefore = 0, countBefore = 0, beginAfter = 0, countAfter = 0;
@@ -39,27 +39,28 @@ class WorkingContext {
   std::int32_t entryAt(std::int32_t moment) const;
   bool hasEntry(TreeNode node) const;
   std::int32_t round() const { return m_round; }
-  /// Rounds since an edit made this entry; nothing where no edit did.
+  /// Rounds since an edit made this entry; empty if no edit did.
   std::optional<std::int32_t> age(std::int32_t entry) const;
 
-  /// Error over_budget if so many entries do not fit.
+  /// Error over_budget if `entries` entries do not fit.
   static Status fits(std::int32_t entries, const WorkingRules& rules);
   /// The context with more tokens at its end. Errors: over_budget.
   Result<WorkingContext> appended(std::int32_t tokens, const WorkingRules& rules) const;
-  /// The context with another length of its tail, which consists of tokens from a moment on. Errors: over_budget.
+  /// The context with a tail of another length; the tail consists of tokens from `tailBegin` on. Errors: over_budget.
   Result<WorkingContext> resized(Moment tailBegin, std::int32_t length, const WorkingRules& rules) const;
   /// A context of the given entries, which tile [0, length); cold_start.h makes such entries.
   static WorkingContext of(std::span<const TreeNode> entries);
 
-  /// Why an edit alone is refused, the budget aside; nothing where it is legal.
+  /// Why an edit alone is refused, without regard to the budget; empty if the edit is legal.
   std::optional<Error> refusal(const LodEdit& edit, const WorkingRules& rules) const;
   struct Edited;
-  /// The edits in order; the budget holds for the outcome. Errors name the edit's place in the list (action) and the
-  /// node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail, over_budget.
+  /// Applies the edits in order; the budget is checked for the result. Errors name the edit's index in the list
+  /// (action) and the node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail,
+  /// over_budget.
   Result<Edited> edited(std::span<const LodEdit> edits, const WorkingRules& rules) const;
-  /// The context at the beginning of the next round of refocusing.
+  /// The context at the start of the next focus round.
   WorkingContext nextRound() const;
-  /// A copy in columns of its own, so that another thread may change it.
+  /// A copy with its own columns, to be changed on another thread.
   WorkingContext ownCopy() const;
 
  private:
@@ -77,7 +78,7 @@ class WorkingContext {
 
 struct WorkingContext::Edited {
   WorkingContext context;
-  std::vector<Swap> swaps;  // ascending; neighbouring swaps joined, entries that came back left out
+  std::vector<Swap> swaps;  // ascending; neighbouring swaps are joined, restored entries are omitted
 };
 
 /// The differences between two tilings of the same time line; neighbouring differences are joined.

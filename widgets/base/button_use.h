@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a click on a button does: it runs a command of the registry, or it changes nothing but its view. Every button
-// of a view says which, so that a test can ask all buttons. GUI thread.
+// Records for each button of a view what a click does: run a command of the registry, or change only the view. A test
+// checks all buttons. GUI thread.
 #pragma once
 #include <initializer_list>
 
@@ -11,17 +11,17 @@ class QPushButton;
 
 namespace kvlab {
 
-/// A click runs the command, at once or through the button's menu; the view sees to it.
+/// A click runs the command, at once or through the button's menu; the view connects the click.
 void setCommand(QAbstractButton* button, const char* id);
-/// The same, and a click without a menu needs no more than this.
+/// setCommand(), and connects the click to the command. For buttons without a menu.
 void runsCommand(QAbstractButton* button, InspectorContext& context, const char* id);
-/// A click changes what the view shows, the focus, or a draft; or it copies or saves what the view shows.
+/// A click changes only what the view shows, the focus or a draft, or it copies or saves the view's content.
 void setOwn(std::initializer_list<QAbstractButton*> buttons);
 
-/// A button with a name for screen readers.
+/// A button whose text is its accessible name.
 QPushButton* pushButton(const QString& text, const QString& tip, QWidget* parent);
 
-/// Empty where the button has none.
+/// Command of a button; empty if it has none.
 QString commandOf(const QAbstractButton& button);
 bool isOwn(const QAbstractButton& button);
 

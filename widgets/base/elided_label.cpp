@@ -10,7 +10,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kLeast = 72;  // width below which a text says nothing any more
+constexpr int kLeast = 72;  // least width of a readable text
 }
 
 QSize ElidedLabel::minimumSizeHint() const {

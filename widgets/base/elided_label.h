@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A label of one line that ends in "…" where it has no room and then says the whole text in its tool
-// tip, unless it has one of its own. text() is always the whole text. GUI thread.
+// A label of one line that ends in "…" if it lacks room. The tool tip then shows the whole text, unless the label has
+// its own tool tip. text() always returns the whole text. GUI thread.
 #pragma once
 #include <QLabel>
 
@@ -11,7 +11,7 @@ class ElidedLabel : public QLabel {
  public:
   using QLabel::QLabel;
   QSize minimumSizeHint() const override;
-  /// True while a part of the text is not shown.
+  /// True if a part of the text is hidden.
   bool elided() const;
 
  protected:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a view shows while it has nothing to show: what would be here, and how to get there. Owned by
-// its view. GUI thread.
+// A notice that replaces an empty view: what the view would show, and how to get there. Owned by its view. GUI thread.
 #pragma once
 #include <QWidget>
 

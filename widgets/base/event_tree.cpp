@@ -38,7 +38,7 @@ class Builder {
     return id;
   }
 
-  /// The sibling that gathers per-layer events of this name, made when the first one comes.
+  /// The sibling that groups per-layer events of this name; made for the first event.
   int groupOf(int parent, const EventNode& node) {
     for (const int child : m_tree.nodes[at(parent)].children) {
       const EventNode& other = m_tree.nodes[at(child)];
@@ -78,7 +78,7 @@ class Builder {
 
   const TickReport& m_report;
   EventTree m_tree;
-  std::vector<std::pair<int, int>> m_open;  // depth and node of what later events may nest in, deeper ones behind
+  std::vector<std::pair<int, int>> m_open;  // depth and node of open ancestors, outermost first
 };
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One tick's report as a tree: tick -> step -> action -> operation -> layer. Operations that ran
-// once per layer become one node with a child per layer. Values; any thread.
+// A tick's report as a tree: tick -> step -> action -> operation -> layer. Operations that ran once per layer become
+// one node with a child per layer. Values; any thread.
 #pragma once
 #include <QString>
 #include <optional>
@@ -17,7 +17,7 @@ struct EventNode {
   EventKind kind = EventKind::TickNode;
   QString name, detail;
   std::optional<Layer> layer = {};
-  double startUs = 0, us = 0;  // since the tick began; of a group: its first start, the sum
+  double startUs = 0, us = 0;  // since the start of the tick; for a group its first start and its sum
   qint64 bytes = 0;
   int parent = -1, row = 0;
   std::vector<int> children = {};
@@ -32,9 +32,9 @@ struct EventTree {
   static EventTree of(const TickReport& report);
 };
 
-/// The whole tick in microseconds: latest end of any event.
+/// Duration of the whole tick in microseconds: latest end of any event.
 double tickMicroseconds(const TickReport& report);
-/// Bytes moved by the steps of the tick, or by their actions where steps carry none.
+/// Bytes moved by the steps of the tick; by their actions if steps have none.
 qint64 tickBytes(const TickReport& report);
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures as people read them: three significant digits and a unit. Pure functions; any thread.
+// Formats numbers for people: three significant digits and a unit. Pure functions; any thread.
 #pragma once
 #include <QString>
 #include <string_view>
@@ -10,15 +10,15 @@ namespace kvlab {
 QString formatMicroseconds(double us);
 /// Powers of 1024: "832 B", "12.4 KiB", "1.50 GiB".
 QString formatBytes(qint64 bytes);
-/// Decimal gigabytes per second of `bytes` in `us`; empty where either is zero.
+/// Decimal gigabytes per second of `bytes` in `us`; empty if either is zero.
 QString formatRate(qint64 bytes, double us);
 /// "1 row", "2 rows".
 QString counted(qint64 count, const QString& singular, const QString& plural);
 /// A short decimal: at most four significant digits, without trailing zeros.
 QString formatNumber(double value);
-/// A text of the engine's tables.
+/// A text of the engine's tables as a QString.
 QString wordOf(std::string_view text);
-/// "0.0123", "1.2e-05", "–" where there is none; shares as "91.2 %".
+/// "0.0123", "1.2e-05", "–" for NaN; shares as "91.2 %".
 QString figureText(double value);
 QString shareText(double value);
 

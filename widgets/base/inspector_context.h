@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every view holds instead of an engine: the snapshot shown now, the one focus that all views
-// share, and a way to ask for work. app/live_context implements it over the engine thread; tests
-// implement it over fixture snapshots. GUI thread only.
+// The interface of views to the program: the shown snapshot, the focus that all views share, and requests to the
+// engine. app/live_context implements it with the engine thread; tests implement it with fixed snapshots. GUI thread
+// only.
 #pragma once
 #include <QDateTime>
 #include <QObject>
@@ -17,8 +17,8 @@
 
 namespace kvlab {
 
-/// The one focus. `position` is a context position of the shown tick; `ledger` names the same row
-/// for good (-1 = none) and follows it when edits move it.
+/// The shared focus. `position` is a context position of the shown tick. `ledger` names the same row permanently (-1 =
+/// none); `position` follows it when edits move the row.
 struct Focus {
   Tick tick;
   CacheLayer layer{0};
@@ -28,15 +28,14 @@ struct Focus {
   bool operator==(const Focus&) const = default;
 };
 
-/// What a command of the registry came to.
+/// The outcome of a command of the registry.
 struct CommandReply {
   QString id;
   nlohmann::json args;
   Result<nlohmann::json> reply;
 };
 
-/// Why an edit was not made: the reply is an error, or the report of a tick that failed. Nothing where the edit was
-/// made.
+/// The error of a failed edit: the reply's error, or that of a failed tick. Empty if the edit was made.
 std::optional<Error> refusalOf(const Result<nlohmann::json>& reply);
 
 class InspectorContext : public QObject {
@@ -46,23 +45,22 @@ class InspectorContext : public QObject {
   using TileReply = std::function<void(std::shared_ptr<const Tile>)>;
   using QObject::QObject;
 
-  /// The snapshot of the tick shown now; never null once a session is open, null before.
+  /// The snapshot of the shown tick; null only before a session is open.
   virtual SnapshotPtr snapshot() const = 0;
   /// Snapshots kept for scrubbing, oldest first.
   virtual const std::vector<SnapshotPtr>& history() const = 0;
-  /// Runs an engine verb (interface.md: the methods of a session, with named arguments). Never
-  /// coalesced. The reply comes on the GUI thread unless `receiver` is gone by then.
+  /// Runs an engine verb (interface.md: the methods of a session, with named arguments). Verbs are never coalesced. The
+  /// reply comes on the GUI thread, unless `receiver` was deleted.
   virtual void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) = 0;
-  /// A read-only verb; a newer query with the same tag replaces a queued one (whose reply never
-  /// comes).
+  /// Runs a read-only verb. A newer query with the same tag replaces a queued one, whose reply never comes.
   virtual void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,
                      Reply reply) = 0;
-  /// A dense column block of the newest tick; replaced by a newer request of the same tag.
+  /// Requests a dense column block of the newest tick; a newer request with the same tag replaces it.
   virtual void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) = 0;
-  /// Shows an older (or the newest) snapshot in all views without touching the engine.
+  /// Shows an older (or the newest) snapshot in all views; the engine is not affected.
   virtual void showTick(Tick tick) = 0;
-  /// Runs a command of the registry ("step", "rebuild", ...), as a menu would. Without a receiver failed() tells what
-  /// went wrong; a receiver gets the reply to the command's verb, or why the command did not run.
+  /// Runs a command of the registry ("step", "rebuild", ...). A receiver gets the reply to the command's verb, or the
+  /// reason why the command did not run. Without a receiver, failed() is emitted on errors.
   virtual void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
                           Reply reply = {}) = 0;
   /// Evaluates a line of the script language; the reply is its printed value or its error.
@@ -70,42 +68,41 @@ class InspectorContext : public QObject {
                         std::function<void(const QString& text, bool failed)> reply) = 0;
   virtual bool busy() const = 0;
 
-  /// What time it is for views: midnight while the clock is frozen.
+  /// The time for views; midnight if the clock is frozen.
   QDateTime now() const;
-  /// From now on views show no time that was measured, so that two runs of a script give the same pictures and texts.
+  /// Views show no measured time any more, so that two runs of a script give the same pictures and texts.
   virtual void freezeClock() { m_clockFrozen = true; }
   bool clockFrozen() const { return m_clockFrozen; }
 
-  /// Grows with every session that takes the place of the one before: what was asked of that one is answered no more.
+  /// Grows with every new session; replies of older sessions are dropped.
   quint64 sessionNumber() const { return m_sessionNumber; }
 
   const Focus& focus() const { return m_focus; }
   void setFocus(const Focus& focus);
-  /// Sets the row, keeping layer and head; the ledger id follows from the shown snapshot.
+  /// Moves the focus to a position and keeps layer and head; the ledger id is taken from the shown snapshot.
   void focusPosition(Position position);
   void focusLedger(LedgerId ledger);
   void focusLayer(CacheLayer layer);
   Position hovered() const { return m_hovered; }
   void setHovered(Position position);
-  /// The quantity by which map and token strip colour rows: one choice for all views.
+  /// The quantity that colours map and token strip, shared by all views.
   Quantity quantity() const { return m_quantity; }
   void setQuantity(Quantity quantity);
 
  signals:
-  /// Another session is shown from now on, or none; its first snapshot follows. What is known of the one before is
-  /// to be forgotten.
+  /// Another session is shown, or none; its first snapshot follows. Views must drop data of the old session.
   void sessionChanged();
   void snapshotChanged();
   void focusChanged();
   void hoverChanged();
   void quantityChanged();
   void busyChanged();
-  /// Long work: done of total (total 0 = unknown), and what it is; total < 0 = finished.
+  /// Progress of long work: done of total (0 = unknown) and its name; total < 0 = finished.
   void progressed(const QString& what, qint64 done, qint64 total);
-  /// The script line that does what a click just did.
+  /// The script line that has the effect of a click.
   void scripted(const QString& line);
   void failed(const kvlab::Error& error);
-  /// The engine of the shown session answered the verb of a command, whoever ran the command.
+  /// The engine answered the verb of a command, whoever ran the command.
   void commandReplied(const kvlab::CommandReply& reply);
   void logged(int level, const QString& line);
 

@@ -50,7 +50,7 @@ void InspectorView::takeSnapshot() {
 
 void InspectorView::prepare() {
   m_preparing = true;
-  if (!isVisible() && isWindow()) {  // lives and lays itself out like any window, but nobody sees it
+  if (!isVisible() && isWindow()) {  // off screen: laid out like any window, but not visible
     setAttribute(Qt::WA_DontShowOnScreen);
     show();
   }
@@ -85,7 +85,7 @@ QImage InspectorView::picture(QSize size, qreal dpr) {
   if (isWindow() && size.isValid()) resize(size);
   if (layout()) layout()->activate();
   QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
-  if (size.isValid() && size != this->size()) {  // the parent's layout had its own idea
+  if (size.isValid() && size != this->size()) {  // the parent's layout chose another size
     resize(size);
     if (layout()) layout()->activate();
   }
@@ -116,7 +116,7 @@ QList<QAction*> InspectorView::viewActions() {
       action->setProperty("kvlabBase", true);
       connect(action, &QAction::triggered, this, slot);
     };
-    add(tr("Copy table"), tr("Copy the shown table as tab-separated values"), &InspectorView::copyTable);
+    add(tr("Copy table"), tr("Copy the table as tab-separated values"), &InspectorView::copyTable);
     m_copyTable = m_actions.last();
     add(tr("Copy picture"), tr("Copy the view as a picture"), &InspectorView::copyPicture);
     add(tr("Save picture…"), tr("Save the view as PNG or SVG"), &InspectorView::askSavePicture);
@@ -158,8 +158,7 @@ void InspectorView::askSaveFile(const QString& title, const QString& name, const
 void InspectorView::askSavePicture() {
   askSaveFile(tr("Save picture"), objectName() + ".png", tr("Pictures (*.png *.svg)"), [this](const QString& path) {
     if (savePicture(path)) return;
-    emit m_context.failed(
-        Error("io", "the picture was not saved", path.toStdString(), "choose a folder that can be written"));
+    emit m_context.failed(Error("io", "the picture was not saved", path.toStdString(), "choose a writable folder"));
   });
 }
 
@@ -353,7 +352,7 @@ void InspectorView::setEmpty(const QString& title, const QString& how) {
   m_notice->say(title, how);
   m_content->setHidden(!title.isEmpty());
   m_notice->setHidden(title.isEmpty());
-  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden one would swallow the keyboard
+  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden control would swallow keys
 }
 
 void InspectorView::setMainControl(QWidget* control) {

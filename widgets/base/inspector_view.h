@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Base of all views: shows one aspect of the context's snapshot and focus, and knows how to describe
-// itself as text, as a picture and as a table. A view holds a reference to the InspectorContext,
-// which outlives it; nothing else is shared. A view that nobody sees does no work: snapshots are
-// handed to it when it is visible, or when prepare() asks for it. GUI thread.
+// Base of all views. A view shows one aspect of the context's snapshot and focus, and can describe itself as text, as a
+// picture and as a table. It holds a reference to the InspectorContext, which outlives it, and shares nothing else. A
+// hidden view does no work: it gets snapshots only while it is visible, or in prepare(). GUI thread.
 #pragma once
 #include <QAction>
 #include <QImage>
@@ -29,39 +28,38 @@ class InspectorView : public QWidget {
  public:
   InspectorView(InspectorContext& context, QWidget* parent);
 
-  /// What is shown, as stable text: the same state gives the same text on every machine.
+  /// The view's content as stable text: equal states give equal texts on every machine.
   virtual QString dump() const = 0;
-  /// Shows the context's snapshot with everything it waited for. Screenshots wait for this.
+  /// True if the view shows the context's snapshot and no reply is outstanding. Screenshots wait for this.
   virtual bool ready() const;
-  /// Actions of the view's menu and tool bar; the base gives those for copying and saving.
+  /// Actions of the view's menu and tool bar; the base class adds copying and saving.
   virtual QList<QAction*> viewActions();
   /// The shown table as tab-separated values with a header line; empty if the view has none.
   virtual QString tsv() const { return {}; }
 
-  /// What Ctrl+C does: the selected rows or text, the whole table, or the picture where there is none.
+  /// Effect of Ctrl+C: copies the selected rows or text, else the whole table, else the picture.
   virtual void copySelection();
 
-  /// What the person can choose in this view, by name: for scripts (view.set) and saved layouts.
+  /// The user's choices in this view, by name, for scripts (view.set) and saved layouts.
   nlohmann::json options() const;
-  /// Sets one of them. Unknown names and bad values are errors that name the view and the option.
+  /// Sets one option. Unknown names and bad values are errors that name the view and the option.
   Status setOption(const std::string& name, const nlohmann::json& value);
 
-  /// Brings a view that is hidden up to date (replies of the engine still arrive later: ready()). A
-  /// view without a parent is shown off screen for it. Give it its size first: what it asks for
-  /// depends on what is in sight.
+  /// Brings a hidden view up to date; replies of the engine may still be outstanding, see ready(). A view without a
+  /// parent is shown off screen. Set its size first, because requests depend on the visible range.
   void prepare();
-  /// The view as a picture; a view without a parent takes the size, in device-independent pixels.
+  /// The view as a picture. A view without a parent is resized to `size`, in device-independent pixels.
   QImage picture(QSize size, qreal dpr);
-  /// Writes PNG or SVG, by the name's ending; false if the file cannot be written.
+  /// Writes PNG or SVG, depending on the file name; false if the file cannot be written.
   bool savePicture(const QString& path);
 
  signals:
   void readyChanged();
 
  protected:
-  /// Another session is shown; its snapshot follows. Called even while nobody looks, so that a view forgets.
+  /// Another session is shown; its snapshot follows. Also called for hidden views, so that they drop old data.
   virtual void onSession() {}
-  /// Hooks; the base calls them only while the view is in use. The default does update().
+  /// Hooks, which the base class calls only while the view is in use. The default calls update().
   virtual void onSnapshot();
   virtual void onFocus();
   virtual void onHover();
@@ -76,43 +74,43 @@ class InspectorView : public QWidget {
   bool hasRows() const;
   std::shared_ptr<const Theme> theme() const { return Theme::current(); }
 
-  /// Asks for a file to write without blocking anything; `chosen` runs with its path.
+  /// Asks for a file to write, without blocking; then calls `chosen` with its path.
   void askSaveFile(const QString& title, const QString& name, const QString& filter,
                    std::function<void(const QString& path)> chosen);
-  /// The view's layout: a strip of controls over the content. Made on first use.
+  /// The view's layout: a strip of controls above the content. Made on first use.
   QVBoxLayout* body();
   StripLayout* strip();
-  /// Puts the content below the strip. setEmpty shows a notice in its place: what the view would
-  /// show and how to get there; an empty title brings the content back.
+  /// Puts the content below the strip. setEmpty() shows a notice in its place: what the view would show, and how to get
+  /// there. An empty title shows the content again.
   void setContent(QWidget* content);
   void setEmpty(const QString& title, const QString& how = {});
   bool isEmpty() const;
-  /// The control of the content that has the keyboard when the view is given it.
+  /// The control of the content that takes the keyboard when the view gets it.
   void setMainControl(QWidget* control);
-  /// A muted label for the strip that names the control that follows. With a stretch it takes what is
-  /// left of the line and elides: for texts that change from tick to tick.
+  /// A muted label in the strip, for the control after it. With a stretch the label takes the rest of the line and
+  /// elides, for texts that change with each tick.
   QLabel* stripLabel(const QString& text, int stretch = 0);
-  /// A button and a choice of the strip, named for screen readers.
+  /// A button and a choice in the strip, with accessible names.
   QToolButton* stripButton(const QString& text, const QString& name, const QString& tip);
   QComboBox* stripChoice(const QStringList& items, const QString& name, const QString& tip);
-  /// A flat button, a button with a menu, a box to check and a line to filter by. Clicks on the first and on the box
-  /// change nothing but this view.
+  /// A flat button, a button with a menu, a check box and a filter line. Clicks on the flat button and the check box
+  /// change only this view.
   QToolButton* stripTool(const QString& text, const QString& tip);
   QToolButton* stripMenu(const QString& text, const QString& name, const QString& tip);
   QCheckBox* stripCheck(const QString& text, const QString& name, const QString& tip);
   QLineEdit* stripFilter(const QString& hint, const QString& name, const QString& tip, int stretch = 0);
-  /// A line below the content that reads out what is under the pointer or focused.
+  /// A line below the content for details of the hovered or focused item.
   QLabel* readoutLine();
   /// Adds an action of this view (see viewActions).
   QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
 
-  /// What to say before a session is open.
+  /// Notice for views without a session.
   static QString noSessionHow();
-  /// What to say while the context has no token.
+  /// Notice for views with an empty context.
   static QString promptHow();
 
-  /// A choice of the view. With a control: `words` name its items in their order, `changed` runs after it has a new
-  /// value, whoever chose, and a choice by hand is also said as a script line.
+  /// Adds an option of the view. With a control: `words` name its items in order; `changed` runs after each change. If
+  /// the user changed the control, the script line is shown as well.
   void addOption(
       const std::string& name, const std::vector<std::string>& words, QComboBox* control,
       const Changed& changed = [] {});
@@ -121,10 +119,10 @@ class InspectorView : public QWidget {
   void addOption(
       const std::string& name, QLineEdit* control, const Changed& changed = [] {});
   void addOption(ViewOption option);
-  /// Says the script line that sets an option, after the person did it by hand.
+  /// Emits the script line that sets an option, after the user set it.
   void sayOption(const std::string& name);
 
-  /// What a click does: moves the focus and says the script line that does the same.
+  /// Handles a click on a position: moves the focus and emits the script line with this effect.
   void clickPosition(Position position);
   void clickCell(CacheLayer layer, Position position);
   void clickLedger(LedgerId ledger);
@@ -133,7 +131,7 @@ class InspectorView : public QWidget {
   void clickTick(Tick tick);
 
   bool event(QEvent* event) override;
-  /// The view's actions, by right click or the menu key.
+  /// Shows the view's actions, on right click or the menu key.
   void contextMenuEvent(QContextMenuEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
@@ -153,17 +151,17 @@ class InspectorView : public QWidget {
   QList<QAction*> m_actions;
   std::vector<ViewOption> m_options;
   QAction* m_copyTable = nullptr;
-  bool m_stale = true;       // a snapshot came while nobody looked
-  bool m_preparing = false;  // prepare() was asked for: stay up to date until shown and hidden
+  bool m_stale = true;       // a snapshot came while the view was hidden
+  bool m_preparing = false;  // prepare() was called: stay up to date until shown and hidden
 };
 
-/// Text of a ledger row as people see it: spaces and line ends made visible. A gist is its first token, marked.
+/// Text of a ledger row, with visible spaces and line ends. A gist shows its first token, marked.
 QString tokenText(const Snapshot& snapshot, LedgerId ledger);
-/// What became of a focused row that is no longer in the context, as a line of a readout; else empty.
+/// State of a focused row that has left the context, for a readout; else empty.
 QString ghostText(const Snapshot& snapshot, const Focus& focus);
-/// The same for a vocabulary entry.
+/// Text of a vocabulary entry, as above.
 QString tokenText(const SessionInfo& info, TokenId token);
-/// Lines as TSV: cells never contain tabs or line ends.
+/// One TSV line; tabs and line ends in cells are replaced.
 QString tsvLine(const QStringList& cells);
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How layers are named to people, and asked for: core/api/cache_layers.h. GUI thread.
+// Names of layers for people, and arguments of verbs that name layers: core/api/cache_layers.h. GUI thread.
 #pragma once
 #include <QString>
 
@@ -12,7 +12,7 @@ inline QString layerText(const Snapshot& s, CacheLayer own) {
   return s.info ? QString::fromStdString(s.info->cacheLayers.name(own)) : QString::number(own.value());
 }
 
-/// The arguments by which verbs are told of a cache layer, added to others.
+/// Adds the arguments that name a cache layer to `args`.
 inline nlohmann::json withLayer(const Snapshot& s, CacheLayer own, nlohmann::json args = nlohmann::json::object()) {
   args["layer"] = s.info ? s.info->cacheLayers.layerOf(own).value() : own.value();
   if (const std::optional<Head> head = s.info ? s.info->cacheLayers.headOf(own) : std::nullopt)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Qt shows and hides scroll bars when the event loop comes round again. A view that is rendered
-// without being shown would keep bars that it does not need; settleBars makes them follow at once.
+// Qt updates the visibility of scroll bars in the event loop. A view that is rendered without being shown would keep
+// unneeded bars; settleBars() updates them at once.
 #pragma once
 class QAbstractScrollArea;
 

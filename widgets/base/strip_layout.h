@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Controls in one line that breaks into more where the view is narrow, so that no control is ever cut
-// off. In a line every item has the width it asks for; items with a stretch begin at their least width
-// and share what is left. Owned by the widget it lays out. GUI thread; device-independent pixels.
+// A line of controls that wraps into several lines in narrow views, so that no control is cut off. Each item gets its
+// preferred width. Items with a stretch start at their minimum width and share the rest. Owned by the widget that it
+// lays out. GUI thread; device-independent pixels.
 #pragma once
 #include <QLayout>
 #include <vector>
@@ -11,7 +11,7 @@ namespace kvlab {
 class StripLayout : public QLayout {
   Q_OBJECT
  public:
-  /// Lines are `lineHeight` apart; 0 = as tall as their tallest item, with the spacing between them.
+  /// lineHeight: distance of lines; 0 = height of the tallest item plus the spacing.
   explicit StripLayout(int lineHeight = 0, QWidget* parent = nullptr);
   ~StripLayout() override;
   void addWidget(QWidget* widget, int stretch = 0);

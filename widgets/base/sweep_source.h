@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The sweep that the window shows, a file or one that runs; it belongs to no session. A child of the context, made by
-// whoever asks first. GUI thread.
+// The sweep shown by the window: a file, or a running sweep. Independent of sessions. A child of the context, made on
+// first request. GUI thread.
 #pragma once
 #include <QObject>
 

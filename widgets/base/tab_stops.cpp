@@ -19,7 +19,7 @@ void addLaidOut(QLayout& layout, QList<QWidget*>& out) {
   }
 }
 
-/// The parts of a widget in the order in which people read them.
+/// The parts of a widget in reading order.
 QList<QWidget*> partsOf(QWidget& whole) {
   QList<QWidget*> parts;
   if (auto* splitter = qobject_cast<QSplitter*>(&whole))
@@ -57,8 +57,8 @@ bool moveAlong(const QList<QWidget*>& stops, bool forward) {
   if (stops.isEmpty()) return false;
   const QWidget* now = QApplication::focusWidget();
   const qsizetype count = stops.size();
-  qsizetype at = -1;      // the stop that has the keyboard, or holds what has it
-  qsizetype inside = -1;  // the first stop inside what has it
+  qsizetype at = -1;      // the stop that has the keyboard, or contains the control that has it
+  qsizetype inside = -1;  // the first stop inside the control that has it
   for (qsizetype i = count - 1; now && i >= 0; --i) {
     if (stops[i] == now || stops[i]->isAncestorOf(now)) at = i;
     else if (now->isAncestorOf(stops[i])) inside = i;

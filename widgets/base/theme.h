@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the window looks: semantic colours, fonts and distances in a dark and a light set. A Theme is
-// a value that never changes; the one in use is a property of the application, so that views reach
-// it without any state of their own. GUI thread.
+// Colours, fonts and distances of the window, in a dark and a light set. A Theme is an immutable value. The theme in
+// use is a property of the application, so views need no state for it. GUI thread.
 #pragma once
 #include <QApplication>
 #include <QColor>
@@ -16,18 +15,18 @@ struct Theme {
   QString name = "dark";  // "dark" or "light"
   bool dark = true;
 
-  // Surfaces, from the back to the front.
+  // Surfaces, from back to front.
   QColor window, surface, raised, sunken;
   QColor border, grid;
   // Text tiers; accentText is text on an accent fill.
   QColor text, muted, faint, accentText;
-  // Meaning. None of them is ever the only carrier of its meaning.
+  // Colours with a meaning. Each is always combined with another sign.
   QColor accent, warning, error, ok;
   QColor ghost;      // tokens that are no longer in the context
   QColor missing;    // hatching of cells without a value
   QColor focus;      // the focused row
   QColor hover;      // the row under the pointer
-  QColor selection;  // background of the focused line of a table
+  QColor selection;  // background of the selected line of a table
   QColor stripe;     // every second line of a table
 
   QFont ui, strong, small, smallStrong;  // Inter, 13 and 11 pixels
@@ -38,16 +37,15 @@ struct Theme {
   /// Height of a line of a table and of a strip of controls.
   static constexpr int kRow = 22, kStrip = 34;
 
-  /// The set of that name; an unknown name gives the dark one.
+  /// The theme of that name; the dark one for unknown names.
   static Theme named(const QString& name);
-  /// Loads the fonts, sets style, palette, font and style sheet; every widget gets a change event.
+  /// Loads the fonts and sets style, palette, font and style sheet; every widget gets a change event.
   static void apply(QApplication& app, const QString& name);
-  /// The theme in use (the dark one before the first apply). Copy nothing out of it for later:
-  /// ask again, the theme may have changed.
+  /// The theme in use; the dark one before the first apply(). Do not keep values, because the theme may change.
   static std::shared_ptr<const Theme> current();
 
   QPalette palette() const;
-  /// Style sheet for the seams that a palette does not reach.
+  /// Style sheet for parts that ignore the palette.
   QString styleSheet() const;
   /// `colour` at `alpha` 0..255.
   static QColor faded(QColor colour, int alpha);

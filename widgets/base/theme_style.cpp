@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The style sheet: only the seams where Fusion ignores the palette or wastes space.
+// The style sheet for parts where Fusion ignores the palette or wastes space.
 #include "widgets/base/theme.h"
 
 namespace kvlab {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Widgets below each other without gaps, as the parts of a view stand. GUI thread.
+// A column of widgets without gaps, as in views. GUI thread.
 #pragma once
 #include <QVBoxLayout>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tokens of a snapshot as people read them. Pure functions; any thread.
+// Readable texts of a snapshot's tokens. Pure functions; any thread.
 #pragma once
 #include <QString>
 #include <vector>

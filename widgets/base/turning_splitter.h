@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two panes side by side where the view is wide, one above the other where it is narrow (or high, if it is told).
-// Turning sets their sizes anew; between turns they are the person's. GUI thread.
+// Two panes: side by side in wide views, one above the other in narrow views (or in tall ones, see setTallFrom). A turn
+// sets new sizes; afterwards the user may change them. GUI thread.
 #pragma once
 #include <QSplitter>
 #include <functional>
@@ -10,10 +10,10 @@ namespace kvlab {
 class TurningSplitter : public QSplitter {
   Q_OBJECT
  public:
-  /// Size of the first pane, given the extent of both, in pixels.
+  /// Size of the first pane for a given size of both, in pixels.
   using Cut = std::function<int(int extent)>;
   TurningSplitter(int wideFrom, Cut wide, Cut tall, QWidget* parent);
-  /// From this height on they stand one above the other, however wide the view is.
+  /// Panes are one above the other from this height on, whatever the width.
   void setTallFrom(int height) { m_tallFrom = height; }
 
  protected:

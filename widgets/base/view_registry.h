@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of views. Docks, menus, shortcuts, script names and the pictures that tests compare are
-// loops over it. A new view is a folder in widgets/views/ and one line in views.inc.
+// The list of views. Docks, menus, shortcuts, script names and golden pictures are made from it. A new view is a folder
+// in widgets/views/ and one line in views.inc.
 #pragma once
 #include <QString>
 #include <span>
@@ -16,22 +16,22 @@ enum class DockTab { Front, Behind };
 struct ViewInfo {
   const char* id;     // "map": script name, dock name, name of its picture
   const char* title;  // "Map"
-  DockArea area;      // where it docks first
-  DockTab tab;        // in front of the others there, or behind
-  const char* key;    // "Alt+1": shows it and gives it the keyboard; may be empty
-  const char* help;   // one sentence: what it shows
+  DockArea area;      // initial dock
+  DockTab tab;        // in front of or behind the other tabs
+  const char* key;    // "Alt+1": shows the view and gives it the keyboard; may be empty
+  const char* help;   // one sentence about what the view shows
   InspectorView* (*make)(InspectorContext& context, QWidget* parent);
 };
 
 std::span<const ViewInfo> views();
-/// Null if there is no view of that id.
+/// Null if no view has that id.
 const ViewInfo* findView(const QString& id);
-/// The view, with its id as object name and its title as accessible name.
+/// Makes the view, with its id as object name and its title as accessible name.
 InspectorView* makeView(const ViewInfo& info, InspectorContext& context, QWidget* parent);
 
 }  // namespace kvlab
 
-/// At the end of a view's .cpp, outside of any namespace: makes the class known to views.inc.
+/// Place at the end of a view's .cpp, outside any namespace: makes the class available to views.inc.
 #define KVLAB_DEFINE_VIEW(Class)                                                                                \
   namespace kvlab {                                                                                             \
   InspectorView* make##Class(InspectorContext& context, QWidget* parent);                                       \

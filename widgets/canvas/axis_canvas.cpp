@@ -12,7 +12,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kPullFrom = 4;  // pixels; a press that moves less is a click
+constexpr int kPullFrom = 4;  // pixels; a shorter drag counts as a click
 constexpr double kZoomStep = 1.5;
 
 std::optional<CellStep> cellStep(const QKeyEvent& event, int page, int all) {
@@ -30,7 +30,7 @@ std::optional<CellStep> cellStep(const QKeyEvent& event, int page, int all) {
   }
 }
 
-/// Plus and minus zoom by a factor; 0 stands for all.
+/// Zoom factor of plus and minus; 0 shows the whole axis.
 std::optional<double> zoomStep(const QKeyEvent& event) {
   switch (event.key()) {
     case Qt::Key_Plus:
@@ -168,7 +168,7 @@ void AxisCanvas::mouseMoveEvent(QMouseEvent* event) {
   hover(cellAt(at));
 }
 
-/// A click above the lines is about the focused line.
+/// A click above the lines refers to the focused line.
 void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
   const bool click = std::exchange(m_held, Held::Nothing) == Held::Pressed && event->button() == Qt::LeftButton;
@@ -181,7 +181,7 @@ void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
 void AxisCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || activate(cellAt(event->position().toPoint()))) return;
   if (hasAxis()) fit();
-  else mousePressEvent(event);  // two clicks in haste
+  else mousePressEvent(event);  // the second of two quick clicks
 }
 
 void AxisCanvas::keyPressEvent(QKeyEvent* event) {

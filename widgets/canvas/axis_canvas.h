@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The base of the painted parts of views. A canvas has cells: lines above each other, items from left to right, most
-// often over an axis with zoom and pan. The base answers the pointer, the wheel and the keyboard in one way for all
-// canvases: a click chooses a cell, a double click or 0 shows the whole axis, the wheel zooms about the pointer and
-// pans with Shift, dragging pans, plus and minus zoom about the focus, arrows move the focus. A canvas says by hooks
-// where its cells are and what they mean. Owned by a view. GUI thread. Device-independent pixels.
+// Base class of the painted parts of views. A canvas has cells: lines from top to bottom, items from left to right,
+// usually along an axis with zoom and pan. The base class handles pointer, wheel and keyboard for all canvases: a click
+// chooses a cell, a double click or 0 shows the whole axis, the wheel zooms at the pointer and with Shift pans,
+// dragging pans, plus and minus zoom at the focus, arrow keys move the focus. Subclasses implement hooks for the place
+// and the meaning of cells. Owned by a view. GUI thread. Device-independent pixels.
 #pragma once
 #include <QWidget>
 
@@ -13,14 +13,14 @@
 
 namespace kvlab {
 
-/// A place on a canvas; -1 where it has no line or no item, as the ruler above the lines.
+/// A cell of a canvas; -1 if it has no line or no item, such as the ruler above the lines.
 struct CanvasCell {
   int line = -1, item = -1;
   bool there() const { return line >= 0 || item >= 0; }
   bool operator==(const CanvasCell&) const = default;
 };
 
-/// Where a key moves the focus; `far` for pages and ends.
+/// Direction in which a key moves the focus; `far` for page and end keys.
 struct CellStep {
   int lines = 0, items = 0;
   bool far = false;
@@ -33,55 +33,55 @@ class AxisCanvas : public QWidget {
 
   const AxisMap& axis() const { return m_axis; }
   void fit();
-  /// About the focused cell if it is in sight, else about the middle.
+  /// Zooms at the focused cell if it is visible, else at the middle.
   void zoomBy(double factor);
   void showRange(double begin, double end);
-  /// Pans so that the focused cell is in sight.
+  /// Pans until the focused cell is visible.
   void revealFocus();
-  /// What the canvas says of the cell under the pointer, else of the focused one.
+  /// Description of the cell under the pointer, else of the focused cell.
   virtual QString readout() const = 0;
 
  signals:
   void readoutChanged();
 
  protected:
-  /// On a surface that is filled already.
+  /// Paints onto a filled surface.
   virtual void paintContent(QPainter& painter, const Theme& theme) = 0;
   virtual CanvasCell cellAt(QPoint point) const = 0;
   virtual CanvasCell focusCell() const = 0;
-  /// The person chose a cell, by a click or a key.
+  /// The user chose a cell, by click or key.
   virtual void choose(CanvasCell cell) = 0;
   /// The row that all views mark while the pointer is on a cell.
   virtual Position positionOf(CanvasCell cell) const { return Position(cell.line < 0 ? -1 : cell.item); }
   virtual int lines() const { return 1; }
   virtual int items() const = 0;
-  /// Where the axis lies; empty if the canvas has none, so that nothing zooms.
+  /// Area of the axis; empty if the canvas has none, which disables zoom.
   virtual QRect axisArea() const { return {}; }
-  /// Where a bar shows the whole axis; a press there moves what is in sight.
+  /// Area of the overview bar; a press there moves the visible range.
   virtual QRect overviewArea() const { return {}; }
-  /// Another part of the axis is in sight.
+  /// The visible range of the axis changed.
   virtual void axisMoved() {}
-  /// The middle of the focused cell on the axis, -1 if there is none.
+  /// Middle of the focused cell on the axis, -1 if there is none.
   virtual double focusMiddle() const;
   virtual int page() const;
   virtual CanvasCell stepped(const CellStep& by) const;
-  /// A double click or Return; false if that means nothing here.
+  /// Handles a double click or Return; false if it has no effect.
   virtual bool activate(CanvasCell) { return false; }
-  /// The menu opens over a cell.
+  /// The menu is about to open over a cell.
   virtual void menuAbout(CanvasCell) {}
-  /// Scrolls the lines by so many pixels; false if they do not scroll.
+  /// Scrolls the lines by a number of pixels; false if lines do not scroll.
   virtual bool scrollLines(int) { return false; }
-  /// A tool tip of its own for a cell; empty for the canvas's.
+  /// Tool tip of a cell; empty = the canvas's tool tip.
   virtual QString tipOf(CanvasCell) const { return {}; }
 
   InspectorContext& context() const { return m_context; }
   CanvasCell hovered() const { return m_hovered; }
-  /// The cells under the pointer have changed.
+  /// Call when the cells under the pointer have changed.
   void forgetHover() { m_hovered = {}; }
-  /// Shows the axis from this item on, as far as it goes.
+  /// Pans to this first item, as far as possible.
   void panTo(double first);
   void setMaxScale(double pixelsPerItem) { m_axis.maxScale = pixelsPerItem; }
-  /// Takes over new numbers of items and pixels.
+  /// Updates the axis for new numbers of items and pixels.
   void place();
 
   void paintEvent(QPaintEvent* event) final;
@@ -107,9 +107,9 @@ class AxisCanvas : public QWidget {
   AxisMap m_axis;
   CanvasCell m_hovered;
   Held m_held = Held::Nothing;
-  QPoint m_from;       // where the pointer was pressed
-  double m_first = 0;  // of the axis then
-  int m_scrolled = 0;  // pixels that the lines have scrolled since
+  QPoint m_from;       // pointer position of the press
+  double m_first = 0;  // first visible item at the press
+  int m_scrolled = 0;  // pixels scrolled since the press
 };
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maps positions of a long axis to pixels, with zoom and pan. A plain value; any thread.
-// Item i covers pixels [pixel(i), pixel(i + 1)). Units: device-independent pixels.
+// Maps positions on a long axis to pixels, with zoom and pan. Item i covers pixels [pixel(i), pixel(i + 1)). A plain
+// value; any thread. Units: device-independent pixels.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,11 +10,11 @@ namespace kvlab {
 
 struct AxisMap {
   double count = 0;       // items on the axis
-  double extent = 1;      // pixels to show them in
+  double extent = 1;      // pixels of the whole visible axis
   double first = 0;       // item at pixel 0, fractional
   double scale = 1;       // pixels per item
   double maxScale = 160;  // closest zoom
-  bool fitted = true;     // follow count and extent so that all items are in sight
+  bool fitted = true;     // all items stay visible when count or extent change
 
   double pixel(double item) const { return (item - first) * scale; }
   double item(double pixel) const { return first + pixel / scale; }
@@ -24,7 +24,7 @@ struct AxisMap {
     return i >= 0 && i < count && pixel < extent ? static_cast<int>(i) : -1;
   }
   double visible() const { return extent / scale; }
-  /// The items in sight, whole or in part: [begin, end).
+  /// The visible items, whole or in part: [begin, end).
   std::pair<int, int> inSight() const {
     const auto within = [this](double i) { return static_cast<int>(std::clamp(i, 0.0, count)); };
     return {within(std::floor(first)), within(std::ceil(first + visible()))};
@@ -36,16 +36,16 @@ struct AxisMap {
     scale = fitScale();
     fitted = true;
   }
-  /// New figures; a fitted axis stays fitted, any other keeps its zoom and place.
+  /// Sets count and extent. A fitted axis stays fitted; another one keeps zoom and place.
   void resize(double newCount, double newExtent) {
     const bool atEnd = !fitted && first + visible() >= count - 0.5 && newCount > count;
     count = newCount;
     extent = std::max(1.0, newExtent);
     if (fitted) return fit();
-    if (atEnd) first = count - visible();  // keep the newest item in sight
+    if (atEnd) first = count - visible();  // keep the newest item visible
     clamp();
   }
-  /// Zooms by `factor` around a pixel, which keeps showing the same item.
+  /// Zooms by `factor`; the item at the pixel stays there.
   void zoom(double aroundPixel, double factor) {
     const double keep = item(aroundPixel);
     scale = std::clamp(scale * factor, fitScale(), maxScale);
@@ -57,7 +57,7 @@ struct AxisMap {
     first -= pixels / scale;
     clamp();
   }
-  /// Moves as little as possible so that the item is fully in sight.
+  /// Pans as little as possible until the item is fully visible.
   void reveal(double wanted) {
     if (wanted < first) first = wanted;
     if (wanted + 1 > first + visible()) first = wanted + 1 - visible();

@@ -12,7 +12,7 @@
 namespace kvlab {
 namespace {
 
-/// Distance between labels of the ruler: 1, 2 or 5 times a power of ten.
+/// Distance between ruler labels: 1, 2 or 5 times a power of ten.
 int rulerStep(double pixelsPerItem, double pixelsPerLabel) {
   double step = 1;
   while (step * pixelsPerItem < pixelsPerLabel) {

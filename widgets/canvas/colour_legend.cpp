@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The legend of a colour map, and what goes with it.
+// Paints the legend of a colour map.
 #include <cmath>
 
 #include "widgets/canvas/colour_map.h"
@@ -26,7 +26,7 @@ struct Pen {
     x += width + Theme::kSmall + 1;
     return r;
   }
-  /// False, and nothing drawn, if there is no room.
+  /// Draws a swatch; false, and nothing drawn, if there is no room.
   bool swatch(const QBrush& fill, const QString& words) {
     const int wide = kBarHeight + Theme::kSmall + QFontMetrics(theme.small).horizontalAdvance(words);
     if (x + wide > area.right()) return false;

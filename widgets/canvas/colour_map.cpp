@@ -20,7 +20,7 @@ constexpr QRgb kInferno[] = {0xff000004, 0xff1b0c41, 0xff4a0c6b, 0xff781c6d, 0xf
                              0xffcf4446, 0xffed6925, 0xfffb9b06, 0xfff7d13d, 0xfffcffa4};
 constexpr QRgb kPuOr[] = {0xff542788, 0xff8073ac, 0xffb2abd2, 0xffd8daeb, 0xfff7f7f7,
                           0xfffee0b6, 0xfffdb863, 0xffe08214, 0xffb35806};
-// Exact, context evicted, context edited, phase shifted, inherited; the first follows the theme.
+// Exact, context evicted, context edited, phase shifted, inherited; the theme replaces the first.
 constexpr QRgb kStaleness[] = {0xff3f5870, 0xff56b4e9, 0xffe69f00, 0xffcc79a7, 0xfff0e442};
 constexpr QRgb kStalenessLight[] = {0xffd3dde8, 0xff3a96cc, 0xffdd8f00, 0xffb85c93, 0xffc9b800};
 
@@ -104,7 +104,7 @@ ColourTable colourTable(Quantity quantity, const Theme& theme) { return colourTa
 float ColourScale::unit(float value) const {
   if (std::isnan(value)) return value;
   float from = low, to = high;
-  if (bend == Bend::Log) {  // the bits of a positive float grow like its logarithm
+  if (bend == Bend::Log) {  // the bits of a positive float grow approximately like its logarithm
     from = bitsOf(low), to = bitsOf(high);
     value = bitsOf(std::max(value, low));
   }
@@ -135,11 +135,11 @@ void ColourScale::quantise(std::span<const float> values, std::span<std::uint8_t
 
 namespace {
 struct Extent {
-  float low = INFINITY, high = -INFINITY;  // of the finite values; low > high = there are none
+  float low = INFINITY, high = -INFINITY;  // range of finite values; low > high = there are none
 };
 
-/// Lane by lane, so that the compiler can compare many values at once. What is not a number loses
-/// every comparison; infinite values do not count.
+/// Uses several running ranges so that the compiler can vectorise. NaN fails every comparison; infinite values are
+/// ignored.
 Extent extentOf(const std::vector<float>& values) {
   constexpr std::size_t kLanes = 16;
   constexpr float kMost = std::numeric_limits<float>::max();
@@ -160,8 +160,8 @@ Extent extentOf(const std::vector<float>& values) {
   return out;
 }
 
-/// Up to the brightest there can be, down to a round number below the dimmest row: rows lose a few
-/// units a tick, and that must be seen from the first tick on.
+/// From a round number below the dimmest row up to the maximum. Rows lose only a few units per tick, and this must be
+/// visible from the first tick on.
 ColourScale brightnessScale(ColourScale scale, const Extent& extent) {
   constexpr float kStep = 8;
   scale.high = std::max(255.0f, extent.high);

@@ -7,8 +7,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kShort = 256;         // entries that are read one by one
-constexpr std::size_t kStride = 4;  // levels climbed at once
+constexpr int kShort = 256;         // entries read one by one
+constexpr std::size_t kStride = 4;  // levels climbed per step
 constexpr int kGroup = 1 << kStride;
 
 std::uint8_t maxIn(const std::uint8_t* values, int begin, int end) {
@@ -17,7 +17,7 @@ std::uint8_t maxIn(const std::uint8_t* values, int begin, int end) {
   return best;
 }
 
-/// One line of pixels, copied to all rows of the layer; the hatching is drawn row by row over it.
+/// Fills all pixel rows of a layer with one line of pixels; hatching is drawn row by row.
 void fillLayer(QImage& image, int top, int bottom, std::span<const std::uint8_t> indices,
                const MaxPyramid::Look& look) {
   auto* line = reinterpret_cast<QRgb*>(image.scanLine(top));
@@ -66,7 +66,7 @@ void MaxPyramid::resize(int layers, int positions) {
     resizeLevel(level, width);
     width = (width + 1) / 2;
   }
-  // Growing: entries above new positions. Shrinking: the last entry may have lost members.
+  // When growing: entries above new positions. When shrinking: the last entry may have lost members.
   refreshAbove(positions > kept ? kept : positions - 1, positions);
 }
 
@@ -122,8 +122,8 @@ std::uint8_t MaxPyramid::maxOf(int layer, int begin, int end) const {
   begin = std::max(begin, 0);
   end = std::min(end, m_positions);
   std::uint8_t best = kNone;
-  // Short stretches are read straight, which the compiler turns into wide loads; of long ones only
-  // the ragged ends, and the middle four levels up.
+  // Short ranges are read directly, which compiles to wide loads. Of long ranges only the unaligned ends are read, and
+  // the middle four levels up.
   for (std::size_t k = 0; begin < end; k += kStride) {
     const Level& level = m_levels[k];
     const std::uint8_t* in = level.values.data() + static_cast<std::size_t>(layer) * level.stride;

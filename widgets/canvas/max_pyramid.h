@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A picture of [layers][positions] colour indices with a max-pyramid over positions: when many
-// positions share a pixel, the pixel shows the largest index, so one bad row is never averaged away.
-// Index 0 means "no value" and loses against every other. Values; no thread of its own.
+// A picture of [layers][positions] colour indices with a max-pyramid over positions. If several positions share a
+// pixel, it shows the largest index, so a single bad row stays visible. Index 0 means "no value" and is lower than any
+// other. Values; any one thread.
 #pragma once
 #include <QImage>
 #include <QRgb>
@@ -19,10 +19,10 @@ class MaxPyramid {
   int layers() const { return m_layers; }
   int positions() const { return m_positions; }
 
-  /// Sets the size; positions that stay keep their indices, new ones are kNone. Changing the number
-  /// of layers clears everything.
+  /// Sets the size. Old positions keep their indices, new ones are kNone. Changing the number of layers clears
+  /// everything.
   void resize(int layers, int positions);
-  /// Replaces everything; indices: [layers][positions]. One pass, and no copy of the indices.
+  /// Replaces everything; indices: [layers][positions]. One pass; the indices are moved, not copied.
   void assign(int layers, int positions, std::vector<std::uint8_t> indices);
   /// Replaces positions [begin, begin + count) of all layers; indices: [layers][count].
   /// Costs O(layers * count), so appending a column to a long context is cheap.
@@ -31,14 +31,13 @@ class MaxPyramid {
   /// Largest index of positions [begin, end) of a layer.
   std::uint8_t maxOf(int layer, int begin, int end) const;
 
-  /// Writes one line of `width` pixels for a layer: pixel x shows positions
-  /// [first + x / scale, first + (x + 1) / scale), scale in pixels per position. Pixels beyond the
-  /// last position stay kNone.
+  /// Writes one line of `width` pixels for a layer: pixel x shows positions [first + x / scale, first + (x + 1) /
+  /// scale), with scale in pixels per position. Pixels behind the last position stay kNone.
   void line(int layer, double first, double scale, std::span<std::uint8_t> out) const;
 
   struct Look {
-    std::array<QRgb, 256> colours{};  // of the indices; entry 0 draws the hatching of kNone
-    QRgb ground = 0;                  // behind the hatching, and outside of all positions
+    std::array<QRgb, 256> colours{};  // colour of each index; entry 0 is the hatching of kNone
+    QRgb ground = 0;                  // background of the hatching, and colour outside all positions
     int hatch = 6;                    // distance of the hatching's lines in pixels
   };
   /// Fills an RGB32 image: layer l covers pixel rows [tops[l], tops[l + 1]); tops has layers + 1

@@ -7,21 +7,23 @@ namespace kvlab {
 namespace {
 const char* helpOf(Quantity quantity) {
   switch (quantity) {
-    case Quantity::Brightness: return "How much the row is worth keeping, 0 to 255";
-    case Quantity::Age: return "Ticks since the row was born";
+    case Quantity::Brightness: return "Brightness of the row, 0 to 255; culling replaces dim rows";
+    case Quantity::Age: return "Ticks since the row was added";
     case Quantity::Residency: return "Whether the row's K and V are present in the layer";
-    case Quantity::Attention: return "Attention mass that the newest query put on the row";
-    case Quantity::Received: return "Attention mass received from all queries of the last prefill";
-    case Quantity::PhaseLag: return "Distance between the phase the row is read at and the one it was computed at";
+    case Quantity::Attention: return "Attention that the newest query pays to the row";
+    case Quantity::Received: return "Attention that the row received from all queries of the last prefill";
+    case Quantity::PhaseLag:
+      return "Difference between the phase at which the row is read and the phase at which it was computed";
     case Quantity::Staleness: return "Why the row may differ from a rebuild";
-    case Quantity::DriftK: return "Relative distance of K from a rebuild; needs a drift pass";
-    case Quantity::DriftV: return "Relative distance of V from a rebuild; needs a drift pass";
-    case Quantity::KNorm: return "Length of the row's K over all heads";
-    case Quantity::VNorm: return "Length of the row's V over all heads";
-    case Quantity::QuantK: return "Relative distance of the stored K from the computed one; needs a quantisation pass";
-    case Quantity::QuantV: return "Relative distance of the stored V from the computed one; needs a quantisation pass";
-    case Quantity::QuantLogit: return "What storing K changes in the newest query's logits; needs a quantisation pass";
-    case Quantity::Score: return "What the layer's eviction policy last thought of the row; the lowest leave";
+    case Quantity::DriftK: return "Relative difference of K from a rebuild; needs a drift pass";
+    case Quantity::DriftV: return "Relative difference of V from a rebuild; needs a drift pass";
+    case Quantity::KNorm: return "L2 norm of the row's K over all heads";
+    case Quantity::VNorm: return "L2 norm of the row's V over all heads";
+    case Quantity::QuantK: return "Relative error of the stored K; needs a quantisation pass";
+    case Quantity::QuantV: return "Relative error of the stored V; needs a quantisation pass";
+    case Quantity::QuantLogit:
+      return "Error of the newest query's attention logits because of the stored K; needs a quantisation pass";
+    case Quantity::Score: return "Last score from the layer's eviction policy; rows with the lowest scores are evicted";
   }
   return "";
 }
@@ -30,13 +32,13 @@ QString titleOf(Quantity quantity) { return wordOf(title(quantity)); }
 
 QuantityBox::QuantityBox(InspectorContext& context, QWidget* parent) : QComboBox(parent) {
   setAccessibleName(tr("Quantity"));
-  setToolTip(tr("The quantity that colours the rows, here and in all other views"));
+  setToolTip(tr("Quantity that colours the rows, in all views"));
   for (int i = 0; i < kQuantities; ++i) {
     addItem(titleOf(static_cast<Quantity>(i)));
     setItemData(i, tr(helpOf(static_cast<Quantity>(i))), Qt::ToolTipRole);
   }
   setMaxVisibleItems(kQuantities);
-  setMinimumWidth(90);  // gives way in narrow docks
+  setMinimumWidth(90);  // may shrink in narrow docks
   setCurrentIndex(static_cast<int>(context.quantity()));
   connect(this, &QComboBox::activated, this, [this, &context](int i) {
     context.setQuantity(static_cast<Quantity>(i));
@@ -61,7 +63,7 @@ ViewOption quantityOption(InspectorContext& context) {
 LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   setAccessibleName(tr("Legend"));
-  setToolTip(tr("What the colours mean"));
+  setToolTip(tr("Legend of the colours"));
 }
 
 void LegendBar::setScale(const ColourScale& scale, const std::vector<float>& values) {
@@ -78,7 +80,7 @@ void LegendBar::setScale(const ColourScale& scale, const std::vector<float>& val
     text = titleOf(scale.quantity) + ", " + onlyValueText(scale.quantity, *m_only);
   }
   setAccessibleDescription(text);
-  setToolTip(tr("What the colours mean. %1").arg(text));
+  setToolTip(tr("Legend of the colours. %1").arg(text));
   update();
 }
 

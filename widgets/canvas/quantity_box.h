@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Controls for the shared quantity: a combo box bound to InspectorContext::quantity(), and a bar that
-// paints its legend. Owned by the strip of a view. GUI thread.
+// Controls for the shared quantity: a combo box bound to InspectorContext::quantity(), and a bar with its legend. Owned
+// by the strip of a view. GUI thread.
 #pragma once
 #include <QComboBox>
 
@@ -15,7 +15,7 @@ class QuantityBox : public QComboBox {
  public:
   QuantityBox(InspectorContext& context, QWidget* parent);
  signals:
-  /// The person chose; the context has it already.
+  /// The user chose a quantity; the context has it already.
   void chosen(kvlab::Quantity quantity);
 };
 
@@ -26,9 +26,9 @@ class LegendBar : public QWidget {
   Q_OBJECT
  public:
   explicit LegendBar(QWidget* parent);
-  /// `values` are those that the scale is used for.
+  /// values: the values that the scale is for.
   void setScale(const ColourScale& scale, const std::vector<float>& values = {});
-  /// Those values are all the same.
+  /// True if all values are equal.
   bool plain() const { return m_only.has_value(); }
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {190, Theme::kStrip - 2}; }

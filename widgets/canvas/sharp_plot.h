@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// QCustomPlot as the views use it. Include it in .cpp files only. GUI thread.
+// QCustomPlot for views. Include it in .cpp files only. GUI thread.
 #pragma once
 #include <qcustomplot.h>
 
@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-/// A plot that stays sharp when it is rendered at another scale or into a vector picture.
+/// A plot that stays sharp when rendered at another scale or into a vector picture.
 class SharpPlot : public QCustomPlot {
  public:
   using QCustomPlot::QCustomPlot;
@@ -31,7 +31,7 @@ class SharpPlot : public QCustomPlot {
   }
 };
 
-/// Colours and fonts of an axis from the theme in use.
+/// Sets colours and fonts of an axis from the theme in use.
 inline void followTheme(QCPAxis* axis) {
   const auto theme = Theme::current();
   axis->setTickLabelFont(theme->small);
@@ -47,7 +47,7 @@ inline void followTheme(QCPAxis* axis) {
   axis->grid()->setZeroLinePen(QPen(theme->border));
 }
 
-/// Background and all axes of a plot.
+/// Sets background and all axes of a plot.
 inline void followTheme(QCustomPlot& plot) {
   const auto theme = Theme::current();
   QPalette colours = plot.palette();
@@ -58,7 +58,7 @@ inline void followTheme(QCustomPlot& plot) {
     for (QCPAxis* axis : rect->axes()) followTheme(axis);
 }
 
-/// Paints over a plot what moves with the pointer, so that the plot itself is not drawn again.
+/// Paints what follows the pointer over a plot, so that the plot is not drawn again.
 class PlotOverlay : public QWidget {
  public:
   explicit PlotOverlay(QWidget* parent) : QWidget(parent) {

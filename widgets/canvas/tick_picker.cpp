@@ -83,7 +83,7 @@ int ScrolledTicks::placeAt(const QPointF& point) const {
 
 void ScrolledTicks::resizeEvent(QResizeEvent*) { reveal(); }
 
-/// Wide columns scroll by fewer.
+/// Scrolls by fewer columns if columns are wide.
 void ScrolledTicks::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   scrollTo(m_first - (turn.y() ? turn.y() : turn.x()) / (columnWidth() < 20 ? 30 : 60));

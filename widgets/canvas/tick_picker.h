@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip with a column per tick of the history, to go to a tick by click, drag or keys; what a column looks like
-// and where it is, the strips that derive from it say. GUI thread.
+// A strip with one column per tick of the history. A click, drag or key goes to a tick. Subclasses define place and
+// look of the columns. GUI thread.
 #pragma once
 #include <QWidget>
 #include <optional>
@@ -14,7 +14,7 @@ class TickPicker : public QWidget {
   Q_OBJECT
  public:
   explicit TickPicker(QWidget* parent);
-  /// The tick under a point; nothing outside of the columns.
+  /// The tick under a point; empty outside the columns.
   std::optional<Tick> tickAt(const QPointF& point) const;
 
  signals:
@@ -24,12 +24,12 @@ class TickPicker : public QWidget {
   virtual int count() const = 0;
   virtual Tick tickOf(int place) const = 0;
   virtual QString describe(int place) const = 0;
-  /// The place of the column under a point, -1 outside of them.
+  /// Index of the column under a point, -1 outside the columns.
   virtual int placeAt(const QPointF& point) const = 0;
 
-  /// Place of the tick that the window shows; -1 = none of these.
+  /// Index of the tick that the window shows; -1 = not in this strip.
   int shown() const { return m_shown; }
-  /// To be called whenever the columns have changed.
+  /// Must be called after every change of the columns.
   void setShown(Tick tick);
   void step(int by);
   void mousePressEvent(QMouseEvent* event) override;
@@ -43,7 +43,7 @@ class TickPicker : public QWidget {
   int m_shown = -1;
 };
 
-/// A strip that shows a part of its columns, the shown one among them; the wheel scrolls.
+/// A strip that shows a range of its columns, including the shown tick; the wheel scrolls.
 class ScrolledTicks : public TickPicker {
   Q_OBJECT
  public:
@@ -53,11 +53,11 @@ class ScrolledTicks : public TickPicker {
   static constexpr int kSide = Theme::kMedium;  // room left and right of the columns
   virtual double columnWidth() const = 0;
   int placeAt(const QPointF& point) const override;
-  /// The leftmost column in sight, and the one behind the last.
+  /// First visible column, and the one after the last visible column.
   int first() const { return m_first; }
   int end() const { return std::min(count(), m_first + capacity()); }
   double leftOf(int place) const { return kSide + (place - m_first) * columnWidth(); }
-  /// Scrolls to the shown column, or where none is shown, to the last one.
+  /// Scrolls to the shown tick, or to the last column if it is not in this strip.
   void reveal();
   void resizeEvent(QResizeEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;

@@ -24,7 +24,7 @@ bool TileCache::atNewest() const {
 
 void TileCache::request(Quantity quantity) {
   if (!m_context.snapshot() || !atNewest()) return;
-  // A newer request replaces an unanswered one, whose reply then never comes.
+  // A newer request replaces an open one, whose reply then never comes.
   quint64& asked = m_asked[static_cast<std::size_t>(quantity)];
   if (asked++ % 2 == 0) ++m_waiting;
   else ++asked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tiles a view has asked for: one per quantity for the newest tick, and those of earlier ticks
-// as long as they fit. Owned by a view, which calls request() whenever a snapshot comes. GUI thread.
+// The tiles that a view has requested: one per quantity for the newest tick, and tiles of earlier ticks within a byte
+// budget. Owned by a view, which calls request() for every snapshot. GUI thread.
 #pragma once
 #include <QObject>
 #include <deque>
@@ -13,16 +13,16 @@ namespace kvlab {
 class TileCache : public QObject {
   Q_OBJECT
  public:
-  /// `tag` tells this cache's requests from those of other views. Another session's tiles are forgotten.
+  /// `tag` separates this cache's requests from those of other views. Tiles of an old session are dropped.
   TileCache(InspectorContext& context, std::string tag, QObject* parent);
 
-  /// Asks for the whole of a quantity at the newest tick, unless an older tick is shown.
+  /// Requests all values of a quantity at the newest tick. Does nothing while an older tick is shown.
   void request(Quantity quantity);
-  /// The tile that belongs to the shown tick; null if it has not arrived or is no longer kept.
+  /// The tile of the shown tick; null if it has not arrived or was dropped.
   std::shared_ptr<const Tile> shown(Quantity quantity) const;
-  /// The newest tile of that quantity, whatever its tick; null before the first.
+  /// The newest tile of that quantity, of any tick; null before the first.
   std::shared_ptr<const Tile> latest(Quantity quantity) const;
-  /// Requests whose reply is still to come.
+  /// True while replies are outstanding.
   bool waiting() const { return m_waiting > 0; }
   /// True if the newest tick is the one shown.
   bool atNewest() const;

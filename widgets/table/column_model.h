@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tables whose columns are said once. A ColumnSpec holds everything about one column: its id, its title, its
-// width, when it gives way, and how a line's text, tone and tip follow. ColumnModel serves such columns as an
-// item model, LineModel keeps the lines as well. Owned by a view. GUI thread.
+// Item models whose columns are defined in one place. A ColumnSpec holds everything about a column: id, title, width,
+// order of hiding, and functions for text, tone and tool tip of a line. ColumnModel serves such columns as an item
+// model; LineModel also stores the lines. Owned by a view. GUI thread.
 #pragma once
 #include <QAbstractTableModel>
 #include <functional>
@@ -16,20 +16,20 @@ namespace kvlab {
 struct ColumnRoom {
   ColumnRoom(const char* text, int place = 0) : width(QString::fromUtf8(text)), gives(place) {}
   ColumnRoom(QString text = {}, int place = 0) : width(std::move(text)), gives(place) {}
-  QString width;  // a text as wide as those that the column will hold
-  int gives;      // 1 = the first column that gives way where the table is narrow, 0 = the column stays
+  QString width;  // a sample text that sets the width
+  int gives;      // 1 = first column to hide if the table is narrow, 0 = never hidden
 };
 
-/// What is known of a column apart from its cells.
+/// Properties of a column that do not depend on its cells.
 struct ColumnHead {
-  QString id;          // as options and tests name it
-  QString title, tip;  // of the header
+  QString id;          // name in options and tests
+  QString title, tip;  // title and tool tip of the header
   ColumnRoom room;
   int align = Qt::AlignLeft | Qt::AlignVCenter;
   bool mono = true;
 };
 
-/// `Arg` is how the functions take a line: by const reference, or a small value.
+/// `Arg` is the parameter type for a line: a const reference, or a small value.
 template <class Arg>
 struct ColumnSpec : ColumnHead {
   using Text = std::function<QString(Arg)>;
@@ -38,7 +38,7 @@ struct ColumnSpec : ColumnHead {
   ColumnSpec(ColumnHead head, Text cell) : ColumnHead(std::move(head)), text(std::move(cell)) {}
   ColumnSpec& left() { return align = Qt::AlignLeft | Qt::AlignVCenter, *this; }
   ColumnSpec& right() { return align = Qt::AlignRight | Qt::AlignVCenter, *this; }
-  ColumnSpec& words() { return mono = false, *this; }  // in the font of the window
+  ColumnSpec& words() { return mono = false, *this; }  // uses the window's font
   ColumnSpec& with(int role, Cell cell) { return cells[role] = std::move(cell), *this; }
   ColumnSpec& in(Tone tone) {
     return with(kToneRole, [tone](Arg) { return static_cast<int>(tone); });
@@ -46,32 +46,32 @@ struct ColumnSpec : ColumnHead {
   ColumnSpec& toned(std::function<Tone(Arg)> tone) {
     return with(kToneRole, [tone = std::move(tone)](Arg line) { return static_cast<int>(tone(line)); });
   }
-  /// Of a cell; empty = none.
+  /// Sets the tool tip of cells; empty = none.
   ColumnSpec& tips(Text said) {
     return with(Qt::ToolTipRole, [said = std::move(said)](Arg line) {
       const QString words = said(line);
       return words.isEmpty() ? QVariant() : QVariant(words);
     });
   }
-  /// What the column is ordered by; lines without a key come first.
+  /// Sets the sort key; lines without a key come first.
   ColumnSpec& key(Cell cell) { return with(kKeyRole, std::move(cell)); }
 
   Text text;
   std::map<int, Cell> cells;  // by role
 };
 
-/// What does not depend on the kind of line.
+/// The part of the model that does not depend on the line type.
 class HeadedModel : public QAbstractTableModel {
   Q_OBJECT
  public:
   using QAbstractTableModel::QAbstractTableModel;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-  /// -1 = there is none of this id.
+  /// -1 = no column has this id.
   int columnOf(const QString& id) const;
 
  protected:
   virtual const ColumnHead& head(int column) const = 0;
-  /// All cells say that they changed; the lines are the same.
+  /// Emits that all cells changed; the set of lines is the same.
   void changed();
 };
 
@@ -104,7 +104,7 @@ class ColumnModel : public HeadedModel {
   virtual int count() const = 0;
   virtual Arg line(int row) const = 0;
   const ColumnHead& head(int column) const override { return m_columns[static_cast<std::size_t>(column)]; }
-  /// One column more; for constructors.
+  /// Adds a column; for constructors.
   Column& add(const char* id, const QString& title, const QString& tip, ColumnRoom room, typename Column::Text text) {
     return m_columns.emplace_back(ColumnHead{QLatin1String(id), title, tip, std::move(room)}, std::move(text));
   }
@@ -112,9 +112,9 @@ class ColumnModel : public HeadedModel {
                     typename Column::Text text) {
     return add(id, title, tip, std::move(room), std::move(text)).right();
   }
-  /// A role that all columns have.
+  /// Adds a role that all columns have.
   void withLines(int role, Cell cell) { m_lineCells[role] = std::move(cell); }
-  /// Of columns that say nothing else.
+  /// Sets the tone of columns that define none.
   void withTone(std::function<Tone(Arg)> tone) {
     withLines(kToneRole, [tone = std::move(tone)](Arg line) { return static_cast<int>(tone(line)); });
   }
@@ -135,14 +135,14 @@ class LineModel : public ColumnModel<const Line&> {
  protected:
   int count() const override { return static_cast<int>(m_lines.size()); }
   const Line& line(int row) const override { return m_lines[static_cast<std::size_t>(row)]; }
-  /// Other lines. The same ones with other figures keep the selection.
+  /// Replaces the lines. same: only figures changed, which keeps the selection.
   void replace(std::vector<Line> lines, bool same = false) {
     if (!same) this->beginResetModel();
     m_lines = std::move(lines);
     if (same) this->changed();
     else this->endResetModel();
   }
-  /// The row of the first line that `fits`, -1 = none.
+  /// Row of the first line for which `fits` holds, -1 = none.
   template <class Fits>
   int find(Fits fits) const {
     for (int row = 0; row < count(); ++row)

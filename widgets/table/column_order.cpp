@@ -12,7 +12,7 @@ ColumnOrder::ColumnOrder(DataTable* table) : QObject(table), m_table(*table) {
   QHeaderView* header = table->horizontalHeader();
   header->setSortIndicator(0, Qt::AscendingOrder);
   table->setSortingEnabled(true);
-  header->setSortIndicatorShown(false);  // it would cover the title: the model marks it
+  header->setSortIndicatorShown(false);  // Qt's indicator would cover the title; the model adds an arrow
   connect(header, &QHeaderView::sectionClicked, this, [this] {
     emit changed();
     emit chosen();
@@ -36,7 +36,7 @@ std::string ColumnOrder::option() const {
       .toStdString();
 }
 
-/// False if it names no column.
+/// False if the option names no column.
 bool ColumnOrder::set(const nlohmann::json& option) {
   const QString given = option.is_string() ? QString::fromStdString(option.get<std::string>()) : QString();
   const bool down = given.startsWith('-');
@@ -47,7 +47,7 @@ bool ColumnOrder::set(const nlohmann::json& option) {
 
 std::string ColumnOrder::remedy() const {
   const QString others = m_names.mid(0, m_names.size() - 1).join(QStringLiteral(", "));
-  return QStringLiteral("use %1 or %2; -%2 turns the order round").arg(others, m_names.last()).toStdString();
+  return QStringLiteral("use %1 or %2; -%2 reverses the order").arg(others, m_names.last()).toStdString();
 }
 
 void ColumnOrder::next() {

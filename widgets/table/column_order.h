@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a person orders a table by a column: clicks on titles, a step to the next column, or the text of an
-// option, "rows" or "-rows". The model marks the column's title. Owned by its view. GUI thread.
+// Lets the user sort a table by a column: by clicks on titles, a step to the next column, or an option text such as
+// "rows" or "-rows". The model marks the column's title. Owned by its view. GUI thread.
 #pragma once
 #include <QObject>
 #include <QStringList>
@@ -13,16 +13,16 @@ namespace kvlab {
 class ColumnOrder : public QObject {
   Q_OBJECT
  public:
-  /// The table has its model, whose columns have ids; it is ordered by the first one.
+  /// The table must have its model, whose columns have ids; it is sorted by the first column.
   explicit ColumnOrder(DataTable* table);
-  /// "sort", for the view.
+  /// The view's option "sort".
   ViewOption viewOption();
-  /// By the next column that is in sight, ascending.
+  /// Sorts by the next visible column, ascending.
   void next();
 
  signals:
-  void changed();  // however it came about
-  void chosen();   // by hand
+  void changed();  // for any reason
+  void chosen();   // by the user
 
  private:
   void apply(int column, Qt::SortOrder order);
@@ -31,7 +31,7 @@ class ColumnOrder : public QObject {
   std::string remedy() const;
 
   DataTable& m_table;
-  QStringList m_names;  // by column, as the option has them
+  QStringList m_names;  // option name by column
 };
 
 }  // namespace kvlab

@@ -18,7 +18,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kMoreWidth = 22;  // of the mark that counts shed columns
+constexpr int kMoreWidth = 22;  // width of the mark that counts hidden columns
 
 QColor toneColour(Tone tone, const Theme& theme) {
   switch (tone) {
@@ -33,13 +33,13 @@ QColor toneColour(Tone tone, const Theme& theme) {
   }
 }
 
-/// Faint text would be lost on the background of a selected line: there it is one step stronger.
+/// On the background of a selected line faint text is shown one step stronger.
 Tone shownTone(const QModelIndex& index, bool selected) {
   const auto tone = static_cast<Tone>(index.data(kToneRole).toInt());
   return selected && (tone == Tone::Faint || tone == Tone::Ghost) ? Tone::Muted : tone;
 }
 
-/// Text of any font stands on the baseline that text of the window's font has in this line.
+/// Draws text of any font on the baseline of the window's font in this line.
 void drawCell(QPainter& painter, const QRect& area, int align, const QString& text, const Theme& theme) {
   const QFontMetrics line(theme.ui), metrics = painter.fontMetrics();
   const QString shown = metrics.elidedText(text, Qt::ElideRight, area.width());
@@ -63,7 +63,7 @@ void paintBack(QPainter& painter, const QStyleOptionViewItem& option, const QMod
     painter.fillRect(QRect(option.rect.left(), option.rect.top(), 1, option.rect.height()), theme.border);
 }
 
-/// Leaves room for the mark where a title would stand below it.
+/// A header that leaves room for the mark of hidden columns.
 class ShedHeader : public QHeaderView {
  public:
   explicit ShedHeader(DataTable* table) : QHeaderView(Qt::Horizontal, table), m_table(*table) {
@@ -209,7 +209,7 @@ QStringList DataTable::shedTexts(int row) const {
 
 int DataTable::reservedOf(int column) const { return column == m_reserved ? kMoreWidth : 0; }
 
-/// The last column that stays, where its title ends at the right.
+/// The last visible column, whose title ends next to the mark.
 int DataTable::reservedFor(const QList<int>& shed) const {
   int last = static_cast<int>(m_widths.size()) - 1;
   while (last >= 0 && (shed.contains(last) || (isColumnHidden(last) && !m_shed.contains(last)))) --last;
@@ -232,17 +232,18 @@ void DataTable::fitColumns() {
   }
   const int reserved = m_reserved;
   m_reserved = reservedFor(shed);
-  bool changed = shed != m_shed || reserved != m_reserved;  // or the model was reset, and its columns with it
+  bool changed = shed != m_shed || reserved != m_reserved;  // or the model's reset has reset the columns
   for (int column : m_order) changed = changed || isColumnHidden(column) != shed.contains(column);
   if (changed) {
     for (int column : m_order) setColumnHidden(column, shed.contains(column));
     m_shed = shed;
-    for (int column = 0; column < m_widths.size(); ++column)  // the one that was last may still be stretched
+    for (int column = 0; column < m_widths.size(); ++column)  // the formerly last column may still be stretched
       if (!isColumnHidden(column)) setColumnWidth(column, m_widths[column] + reservedOf(column));
     QStringList titles;
     for (int column : m_shed) titles << titleOf(column);
     m_more->setText(QString("+%1").arg(m_shed.size()));
-    m_more->setToolTip(tr("No room for: %1. They stand in the tool tip of each line.").arg(titles.join(", ")));
+    m_more->setToolTip(
+        tr("No room for these columns: %1. The tool tip of each line shows them.").arg(titles.join(", ")));
     m_more->setFont(Theme::current()->small);
   }
   m_more->setVisible(!m_shed.isEmpty() && horizontalHeader()->isVisibleTo(this));
@@ -266,7 +267,7 @@ QString DataTable::tsv(int limit) const {
   }
   const auto line = [this](auto cell) {
     QStringList cells;
-    for (int c = 0; c < model()->columnCount(); ++c) cells.append(cell(c).toString());  // hidden ones too
+    for (int c = 0; c < model()->columnCount(); ++c) cells.append(cell(c).toString());  // also hidden columns
     return tsvLine(cells);
   };
   QString text = line([this](int c) { return model()->headerData(c, Qt::Horizontal); });
@@ -280,7 +281,7 @@ void DataTable::showRow(int row) {
   if (!model() || row >= model()->rowCount()) return;
   if (row < 0) clearSelection();
   else if (currentIndex().row() != row || !selectionModel()->isRowSelected(row)) {
-    const QRect line = visualRect(model()->index(row, 0));  // before selectRow, which scrolls by itself
+    const QRect line = visualRect(model()->index(row, 0));  // before selectRow, which scrolls
     selectRow(row);
     if (line.top() < 0 || line.bottom() > viewport()->height()) scrollTo(model()->index(row, 0), PositionAtCenter);
   }

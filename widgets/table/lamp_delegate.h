@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A lamp and its word: a filled disc with a tick mark for "holds", a square on its corner with a
-// cross for "broken". Shape, sign, word and colour all say the same. GUI thread.
+// A lamp with a word: a disc with a tick mark for "holds", a square on its corner with a cross for "broken". Shape,
+// sign, word and colour have the same meaning. GUI thread.
 #pragma once
 #include "widgets/base/theme.h"
 #include "widgets/table/data_table.h"
@@ -9,7 +9,7 @@ namespace kvlab {
 
 void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme);
 
-/// A DataTable delegate whose column 0 shows a lamp; the model's kBadRole says which.
+/// A DataTable delegate whose column 0 shows a lamp, chosen by the model's kBadRole.
 class LampDelegate : public DataDelegate {
   Q_OBJECT
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A model's lines in the order of a column's kKeyRole; an arrow beside the column's title says so. Lines without a
-// key come first, equal ones keep their order. GUI thread.
+// Sorts a model's lines by a column's kKeyRole; the column's title gets an arrow. Lines without a key come first; equal
+// lines keep their order. GUI thread.
 #pragma once
 #include <QSortFilterProxyModel>
 

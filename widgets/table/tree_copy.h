@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trees as text, and their common looks; tables have data_table. GUI thread.
+// Copies trees as text, and sets their common look; for tables see data_table. GUI thread.
 #pragma once
 #include <QAbstractItemView>
 #include <QString>
@@ -8,9 +8,9 @@ class QTreeView;
 
 namespace kvlab {
 
-/// Header line and rows, children indented by two blanks.
+/// Header line and rows; children are indented by two spaces.
 QString modelTsv(const QAbstractItemModel& model);
-/// The selected rows of the view, or all rows where none is selected, with a header line.
+/// The selected rows of the view, or all rows if none is selected, with a header line.
 QString selectionTsv(const QAbstractItemView& view);
 /// Ctrl+C copies the selection as TSV.
 void addCopy(QAbstractItemView* view);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call takes along on its way through the engine, and the part of a tick that it carries out. Engine thread.
+// What a call passes through the engine, and the part of a tick that it applies. Engine thread.
 #pragma once
 #include <functional>
 #include <vector>
@@ -15,9 +15,9 @@ struct CallContext {
   SessionParts& parts;
   Trace& trace;
   const Progress& progress;
-  /// History gives up older states, oldest first, until so many slots are free in every layer.
+  /// Drops older states of the history, oldest first, until `slots` slots are free in every layer.
   std::function<void(std::int32_t slots)> makeRoom;
-  bool poolsTouched = false;  // what failed had begun to move, turn or overwrite rows that the state names
+  bool poolsTouched = false;  // a failed call had begun to move, rotate or overwrite rows of the state
 
   Transaction transaction() { return {parts.transformer.get(), parts.store, parts.layouts, parts.faults}; }
 };
@@ -26,17 +26,17 @@ struct TickPart {
   std::vector<Action> actions;
   Source adds = Source::Model;
   PassKind pass = PassKind::Decode;
-  bool generates = false;            // the last action adds a token that was generated, or given in its place
-  bool draft = false;                // what it adds may be taken back
-  bool settles = true;               // false: more of the same tick follow, rows wait where they were computed
-  std::int32_t more = 0;             // tokens of the block that follow
-  const Applied* earlier = nullptr;  // parts of the same tick that wait
+  bool generates = false;            // the last action adds the generated or the given token
+  bool draft = false;                // the added rows may be taken back
+  bool settles = true;               // false: parts of the same tick follow; rows stay where they were computed
+  std::int32_t more = 0;             // tokens of the block that follow this part
+  const Applied* earlier = nullptr;  // unsettled parts of the same tick
   TransactionRules rules;
 };
 
-/// Plans go by these; adds: what a row of `add` is to be called.
+/// Rules for plans. adds: source recorded for rows of `add` actions.
 PlanRules planRules(const SessionParts& parts, Source adds);
-/// Of the session, with no statistic wanted.
+/// Rules for the session's passes; no statistic is requested.
 TransactionRules transactionRules(const SessionParts& parts);
 
 }  // namespace kvlab

@@ -28,10 +28,10 @@ Status possible(const SessionParts& parts, const std::vector<PolicySpec>& specs)
   if (Status known = knownPolicies(specs); !known) return known;
   const bool byHead = std::any_of(specs.begin(), specs.end(), [](const PolicySpec& spec) { return spec.byHead(); });
   if (byHead && !parts.cacheLayers.byHead() && parts.model->config().kvHeads > 1)
-    return badPolicy("head_budget adaptive needs rows of each KV head's own, and residency is by layer",
-                     "open the session with residency kv_head, or with this policy", "head_budget", "adaptive");
+    return badPolicy("head_budget adaptive needs residency by KV head, and the session's residency is by layer",
+                     "open the session with residency kv_head", "head_budget", "adaptive");
   if (parts.manifest.probes || !(statisticsOf(specs) & (kReceived | kObserved | kNewest | kBrightness))) return ok();
-  return badPolicy("it looks at attention, and probes are off", "set probes to true", "probes", false);
+  return badPolicy("the policy uses attention, and probes are off", "set probes to true", "probes", false);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ Status PolicyFiles::loadGates(const SessionParts& parts, const std::vector<Polic
   for (const PolicySpec& spec : specs) {
     if (!asksGates(spec)) continue;
     if (file && *file != spec.gates)
-      return badPolicy("layers ask different gates, " + *file + " and " + spec.gates, "use one file for all layers",
+      return badPolicy("layers name different gates, " + *file + " and " + spec.gates, "use one file for all layers",
                        "gates", spec.gates);
     file = spec.gates;
   }
@@ -65,7 +65,7 @@ Status PolicyFiles::loadRecords(const SessionParts& parts, const std::vector<Pol
   for (const PolicySpec& spec : specs) {
     if (spec.record.empty()) continue;
     if (!file.empty() && file != spec.record)
-      return badPolicy("layers know different records, " + file + " and " + spec.record, "use one file for all layers",
+      return badPolicy("layers name different records, " + file + " and " + spec.record, "use one file for all layers",
                        "record", spec.record);
     file = spec.record;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that eviction policies name: gates and recorded runs. Each is read once and shared by forks and lanes.
+// Files that eviction policies name: gates and recorded runs. Each file is read once and shared by forks and lanes.
 // Owned by SessionParts; engine thread. semantics.md, section 6.
 #pragma once
 #include <map>
@@ -17,10 +17,10 @@ struct SessionParts;
 
 class PolicyFiles {
  public:
-  /// Reads what the specs name and has not been read. Errors: bad_manifest where these policies do not go together or
-  /// with the session, and those of the files.
+  /// Reads the files that the specs name, unless they were read before. Errors: bad_manifest if the policies are
+  /// incompatible with each other or with the session, and the errors of the files.
   Status load(const SessionParts& parts, const std::vector<PolicySpec>& specs);
-  /// Of files that load() has read; null where no policy asks for one.
+  /// Content of files that load() has read; null if no policy needs such a file.
   std::shared_ptr<const GateWeights> gates(const SessionParts& parts, const std::vector<PolicySpec>& specs) const;
   std::shared_ptr<const FutureMass> future(const std::vector<PolicySpec>& specs) const;
 
@@ -29,12 +29,12 @@ class PolicyFiles {
   Status loadRecords(const SessionParts& parts, const std::vector<PolicySpec>& specs);
 
   std::vector<std::shared_ptr<const GateWeights>> m_gates;
-  std::map<std::string, std::shared_ptr<const FutureMass>> m_records;  // by file
+  std::map<std::string, std::shared_ptr<const FutureMass>> m_records;  // by file name
 };
 
-/// [cache layers] as the manifest names them.
+/// [cache layers] policies of the manifest.
 std::vector<PolicySpec> policiesWanted(const SessionParts& parts);
-/// Before anything was seen, with files that load() has read; null where all policies keep everything.
+/// State of the policies before the first token, with files that load() has read; null if all policies keep everything.
 std::shared_ptr<const PolicyState> startPolicies(const SessionParts& parts);
 bool keepAll(const std::vector<PolicySpec>& specs);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sees a tick before and after its pass and may add to it: brightness culling, eviction policies, the focus allocator.
-// Revisers of a session stand in one list and are asked in its order. No state of their own; engine thread.
+// Called before and after the pass of a tick; may add actions or evict rows. Revisers: brightness culling, eviction
+// policies, the focus allocator. A session calls its revisers in list order. No state of their own; engine thread.
 #pragma once
 #include "core/kinds/base/call_context.h"
 
@@ -9,19 +9,19 @@ namespace kvlab {
 class Reviser {
  public:
   virtual ~Reviser() = default;
-  /// What passes over this state are to bring back for it.
+  /// What passes over this state should return for this reviser.
   virtual Wanted wants(const CacheState&) const { return {}; }
-  /// May add actions to the part, and note in `observed` what it thought.
+  /// May add actions to the part, and may store statistics in `observed`.
   virtual Status before(CacheState& /*observed*/, TickPart&, CallContext&) const { return ok(); }
-  /// True if it looks at what a tick's last pass has left before rows settle.
+  /// True if after() should be called when the last pass of a tick ends, before rows settle.
   virtual bool follows(const CacheState&) const { return false; }
-  /// Changes what waits for its commit. `actions` takes what it did. Where this fails, the slots that `applied` gained
-  /// are given back unless call.poolsTouched.
+  /// Changes the uncommitted state. Appends its actions to `actions`. On error the slots that `applied` gained are
+  /// freed unless call.poolsTouched is set.
   virtual Result<Applied> after(Applied applied, const TickPart&, CallContext&,
                                 std::vector<Action>& /*actions*/) const {
     return applied;
   }
-  /// True if a tick of its own would change something: asked when a prompt has ended.
+  /// True if a tick without tokens would change something. Asked when a prompt has ended.
   virtual bool wantsTick(const CacheState&, CallContext&) const { return false; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session is made of besides its state: opened once from a manifest, moved into the session, never copied.
-// Engine thread of the session.
+// What a session consists of besides its state. Opened once from a manifest and moved into the session. Engine thread
+// of the session.
 #pragma once
 #include <memory>
 
@@ -25,10 +25,10 @@ struct SessionParts {
   ~SessionParts();
 
   Manifest manifest;
-  Manifest opened;        // as the session was opened: what its history starts from
+  Manifest opened;        // the manifest at opening, from which the history starts
   std::string resources;  // folder
   std::shared_ptr<const Model> model;
-  std::shared_ptr<kernels::Backend> backend;  // outlives what follows
+  std::shared_ptr<kernels::Backend> backend;  // outlives the members below
   std::shared_ptr<const PlacedWeights> weights;
   PolicyFiles policyFiles;
   std::unique_ptr<CacheKind> kind;
@@ -40,10 +40,10 @@ struct SessionParts {
   std::unique_ptr<NearestCompressor> compressor;
   CacheLayers cacheLayers;
   std::int64_t capacity = 0;   // resident rows per layer
-  std::int32_t maxPhases = 0;  // phases run below this
+  std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
 };
 
-/// An empty cache as the manifest wants it; all slots are free. The fault door stays as it is.
+/// An empty cache as the manifest describes it; frees all slots. Does not change the fault drill.
 CacheState emptyState(SessionParts& parts);
 
 }  // namespace kvlab

@@ -17,7 +17,7 @@ std::optional<kernels::DType> dtypeOf(const std::string& name) {
   return std::nullopt;
 }
 
-/// kv.k and kv.v of the layer, else dtype, else the weights' type.
+/// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights.
 kernels::RowFormat rowFormat(const SessionParts& parts, Layer layer) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
@@ -26,7 +26,7 @@ kernels::RowFormat rowFormat(const SessionParts& parts, Layer layer) {
           dtypeOf(m.vOf(layer)).value_or(base)};
 }
 
-/// Rows per layer that historyBytes pays for.
+/// Rows per layer that fit into historyBytes.
 std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::RowFormat>& formats) {
   std::int64_t bytes = 0;
   for (const kernels::RowFormat& format : formats) bytes += kernels::rowLayout(format).stride;
@@ -47,7 +47,7 @@ LayerWindow windowOf(const SessionParts& parts, Layer layer) {
   const Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m.layoutOf(layer));
   if (!layout || !(*layout)->dropsMasked()) return {mask, 0};
   if (kept == 0) return {mask, mask < parts.maxPhases ? mask : 0};
-  return {mask ? std::min(mask, kept) : kept, kept};  // nobody sees what is gone
+  return {mask ? std::min(mask, kept) : kept, kept};  // rows outside the ring are gone for every query
 }
 
 Status checkOverrides(const SessionParts& parts) {
@@ -59,7 +59,7 @@ Status checkOverrides(const SessionParts& parts) {
   return ok();
 }
 
-/// What every pool is for, before a layer's own budget or mask.
+/// The demand of every layer before its own budget or mask.
 LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::RowFormat>& formats) {
   const Manifest& m = parts.manifest;
   const KindSizes sizes = parts.kind->sizes(m, parts.model->config());
@@ -68,7 +68,7 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
   return {sizes.pool, 0, sizes.room, m.prefillChunk, m.ring.blockTokens, history, m.ring.tailOnly};
 }
 
-/// What a cache layer keeps of an adaptive budget, or holds until its policy decides again.
+/// Rows that a cache layer keeps of an adaptive budget, or holds until its policy decides again.
 std::int32_t rowsDecided(const CacheState* content, CacheLayer layer) {
   if (!content || !content->policy || !content->policy->layers[at(layer)].budget) return 0;
   return std::max(content->policy->audit.layers[at(layer)].bands.capacity(),
@@ -125,7 +125,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
       demand.capacity = std::max(demand.capacity, decided + m.ring.blockTokens);
     const std::unique_ptr<StorageLayout> layout = KV_TRY(makeLayout(specs[at(own)]));
     demand.keep = keepsMasked ? 0 : windowOf(parts, parts.cacheLayers.layerOf(own)).keep;
-    demand.capacity = std::max(demand.capacity, demand.keep);  // a window holds whatever capacity says
+    demand.capacity = std::max(demand.capacity, demand.keep);  // a window needs its rows even if capacity is smaller
     if (!rows.empty() && rows[at(own)] && !layout->dropsMasked())
       demand.rows = std::clamp(rows[at(own)], demand.keep, demand.capacity);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layouts, row formats and pools a manifest asks for, and whether they fit. Engine thread.
+// Chooses layouts, row formats and pools for a manifest and checks that they fit into memory. Engine thread.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace kvlab {
 
-/// About a key of the manifest: code bad_manifest.
+/// An error about a key of the manifest: code bad_manifest.
 Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy);
 
-/// Phases that each cache layer's mask lets through, [cache layers]; 0 = all.
+/// Phases that a query of each cache layer may attend to, [cache layers]; 0 = all.
 std::vector<std::int32_t> windowsOf(const SessionParts& parts);
 
 struct StoragePlan {
@@ -24,9 +24,9 @@ std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState
 /// what policies leave of the content. Errors: bad_manifest.
 Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content = nullptr,
                                 std::vector<std::int32_t> rows = {});
-/// Empty pools for a plan; nothing is allocated before it is known to fit. Errors: out_of_memory.
+/// Makes empty pools. Checks the total size before the first allocation. Errors: out_of_memory.
 Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan);
-/// Layouts and empty pools as parts.manifest wants them, in place of those there are.
+/// Replaces layouts and pools by empty ones for parts.manifest.
 Status freshStorage(SessionParts& parts);
 
 }  // namespace kvlab

@@ -8,13 +8,13 @@
 namespace kvlab {
 namespace {
 
-/// [length] positions that the user's actions are about.
+/// [length] marks positions that the user's actions refer to.
 std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, std::vector<Action> users) {
   std::vector<bool> taken(state.context.size(), false);
   const Result<EditPlan> plan = planEdit(state, planRules(parts, Source::User), std::move(users));
   if (!plan) return taken;
   for (Position p : plan->removed) taken[at(p.value())] = true;
-  // An insert must not end up inside a removed run.
+  // An insert must not land inside a removed run.
   for (const PlannedAction& detail : plan->details)
     for (std::int32_t p = detail.anchor.value() - 1; p <= detail.anchor.value(); ++p)
       if (p >= 0 && p < state.length()) taken[at(p)] = true;
@@ -43,7 +43,7 @@ Status Culling::before(CacheState& observed, TickPart& part, CallContext& call) 
         call.parts.compressor->replacement(a, observed.brightness[i], c, observed.brightness[i + 1], b.minCosine);
     if (replacement) culls.push_back(ReplacePair{p, Position(p.value() + 1), {*replacement}});
   }
-  part.actions.insert(part.actions.end() - 1, culls.begin(), culls.end());  // the new token comes last
+  part.actions.insert(part.actions.end() - 1, culls.begin(), culls.end());  // before the action that adds the new token
   return ok();
 }
 

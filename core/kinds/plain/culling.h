@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brightness culling: a tick that generates replaces the dimmest pairs of tokens, as many as the target asks for; the
-// user's own actions win over them. Engine thread. semantics.md, section 4.
+// Brightness culling: a tick that generates replaces the dimmest pairs of tokens until the target is met. It skips
+// tokens that the user's own actions refer to. Engine thread. semantics.md, section 4.
 #pragma once
 #include "core/kinds/base/reviser.h"
 

@@ -12,7 +12,7 @@ namespace {
 
 bool cachePhases(const SessionParts& parts) { return parts.manifest.position == PositionMode::Cache; }
 
-/// What waits for a commit that will not come is given back, or left to whoever mends the pools.
+/// Frees the slots of unsettled parts, or sets poolsTouched so that the session rebuilds the pools.
 Error giveBack(const TickPart& part, CallContext& call, Error error) {
   call.poolsTouched = part.earlier && part.earlier->rewritten;
   if (part.earlier && !call.poolsTouched) call.parts.store.release(part.earlier->added);
@@ -41,7 +41,7 @@ KindSizes PlainKind::sizes(const Manifest& manifest, const ModelConfig& config) 
 Status PlainKind::open(const SessionParts& parts) {
   if (parts.manifest.afterEdit != AfterEdit::Selective || !parts.cacheLayers.byHead()) return ok();
   return badKey("after_edit", "selective",
-                "selective judges rows by all KV heads together, and with residency kv_head each head has its own",
+                "selective compares rows over all KV heads, and with residency kv_head each head has its own rows",
                 "use after_edit keep or recompute, or residency layer");
 }
 
@@ -52,7 +52,7 @@ Status PlainKind::allows(const SessionParts& parts, Capability capability, const
   if (!whole || !parts.cacheLayers.byHead()) return ok();
   return Error{"unsupported",
                what,
-               "it takes rows with all KV heads together, and here residency is by KV head",
+               "this needs rows that all KV heads share, and the session's residency is by KV head",
                "use a session with residency layer",
                std::nullopt,
                "residency",
@@ -118,7 +118,7 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
     next.edited = false;
     next.rotations.clear();
     next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
-    // The attention of the newest query belongs to the old rows; the next tick reads it anew.
+    // The known attention belongs to the old rows; the next tick computes it again.
     next.logitsStale = next.length() > 0;
   }
   return Rebuilt{outcome.take(), std::move(commit)};
@@ -132,7 +132,7 @@ Result<Drift> PlainKind::drift(const CacheState& state, CallContext& call) {
 }
 
 ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& state) const {
-  CacheState summed = state;  // whose prefix sums are extended
+  CacheState summed = state;  // a copy, because exactness() extends prefix sums
   return kvlab::exactness(summed, cachePhases(parts));
 }
 

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// Rows that the moments of queries leave out: the sinks of the layers that want them.
+/// Number of leading rows (sinks) that moments of queries skip.
 std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
   std::int32_t from = 0;
   for (const PolicySpec& spec : specs)
@@ -16,7 +16,7 @@ std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
   return from;
 }
 
-/// What the last queries of a prompt looked at, for policies that ask.
+/// Computes what the last queries of a prompt attended to, if a policy needs it.
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
   const std::vector<PolicySpec>& specs = state.policy->specs;
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
@@ -30,7 +30,7 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
   return ok();
 }
 
-/// Attention and logits over the rows that are there, whether somebody has looked at them or not.
+/// Computes attention and logits over the resident rows if they are stale. A tick must not depend on earlier queries.
 Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
   if (!state.logitsStale || state.length() == 0) return ok();
   state = KV_TRY(call.transaction().query(state, rules, call.trace));
@@ -69,7 +69,7 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   if (!pruned) return fail(pruned.error());
   std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
   rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();
-  if (!evictions.empty())  // what rows say of the next token stays true when they leave
+  if (!evictions.empty())  // computed before the rows leave, so that the next token still depends on them
     if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
   applied.state.policy = std::move(pruned->state);
   actions.insert(actions.end(), evictions.begin(), evictions.end());

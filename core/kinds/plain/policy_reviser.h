@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eviction policies: they look at the pass that a tick has made and evict rows in the same commit. Engine thread.
+// Eviction policies: they use the statistics of a tick's pass and evict rows in the same commit. Engine thread.
 // semantics.md, section 6.
 #pragma once
 #include "core/kinds/base/reviser.h"

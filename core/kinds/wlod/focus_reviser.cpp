@@ -21,13 +21,13 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
   auto scope = call.trace.scope("refocus");
   auto next = std::make_shared<WlodState>(state);
   std::vector<double> scores = m_parts.scores(state);
-  scores.resize(static_cast<std::size_t>(state.context.cost()));  // nothing to go by: all alike
+  scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
   if (!room) next->context = state.context.nextRound();
   Result<Refocus> round = room ? makeRoom(next->context, scores, adds, state.rules.working)
                                : refocus(next->context, scores, state.rules.focus, state.rules.working);
-  if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold, or refuses
+  if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold or refuses the tick
   if (!round) return round.error();
-  if (!room) next->sinceRound = -adds;  // which are counted when they come
+  if (!room) next->sinceRound = -adds;  // the tokens are counted when they are added
   round->round.tick = Tick(observed.tick.value() + 1);
   scope.detail(std::to_string(round->edits.size()) + " of " + std::to_string(round->round.decisions.size()) +
                " candidates");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD session reads before it starts, and what it does not go together with.
+// Reads the files of a wLOD session, and refuses manifest keys that do not combine with wLOD.
 #include <filesystem>
 
 #include "core/files/fingerprint.h"
@@ -40,25 +40,26 @@ Status wlodPossible(const SessionParts& parts) {
     return Error{"bad_manifest",
                  "wLOD was refused",
                  std::string(key) + " " + why,
-                 "leave it out, or open the session without wlod",
+                 "omit the key, or open the session without wlod",
                  std::nullopt,
                  key,
                  value};
   };
-  if (m.capacity) return refuse("capacity", m.capacity, "is decided by wlod.budget");
-  if (m.position != PositionMode::Context) return refuse("position", nullptr, "is the place on the time line");
-  if (m.keyPhase != "on_read")
-    return refuse("key_phase", m.keyPhase, "at_write would turn keys that gists were made from");
+  if (m.capacity) return refuse("capacity", m.capacity, "is set by wlod.budget in a wLOD session");
+  if (m.position != PositionMode::Context)
+    return refuse("position", nullptr, "must be context: the phase of a row is its place on the time line");
+  if (m.keyPhase != "on_read") return refuse("key_phase", m.keyPhase, "at_write is not supported in a wLOD session");
   if (m.brightness.compressor != "off")
     return refuse("brightness.compressor", m.brightness.compressor,
-                  "would replace two tokens by one, and moments may not move");
+                  "would replace two tokens by one, and moments must not move");
   if (m.newRows != NewRows::Forward)
-    return refuse("new_rows", "embedding_only", "is not there: rows are always computed");
+    return refuse("new_rows", "embedding_only", "embedding_only is not supported: rows are always computed");
   if (m.ring.window || m.ring.blockTokens > 1)
-    return refuse("ring", nullptr, "does not go together with it: detail gives way, not age");
+    return refuse("ring", nullptr, "is not supported: a working context gives up detail, not its oldest rows");
   for (const Layer layer : parts.cacheLayers.ofModel())
     if (!m.policyOf(layer).keepsAll())
-      return refuse("policy", m.policyOf(layer).name, "would evict: a working context collapses instead");
+      return refuse("policy", m.policyOf(layer).name,
+                    "would evict rows, and a working context collapses blocks instead");
   return ok();
 }
 
@@ -70,7 +71,7 @@ Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted
     out.lens = KV_TRY(loadLens(wanted.lens, parts.model->config().layers));
   }
   if (wanted.lens != "script" && wanted.allocates() && !parts.manifest.probes)
-    return refused("bad_manifest", "its lens looks at attention, and probes are off",
+    return refused("bad_manifest", "the lens uses attention, and probes are off",
                    "set probes to true, or wlod.lens to script or off", "probes", false);
   return out;
 }

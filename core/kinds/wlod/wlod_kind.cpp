@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 
-/// The ratios of a change, as its event carries them.
+/// The ratios of a change, as text for its event.
 std::string ratiosText(const WlodRatios& r) {
   char out[200];
   std::snprintf(out, sizeof out, "spatial %.3f, temporal %.3f, hits %.3f, swaps %.3f, residency %.3f %.3f %.3f",
@@ -18,7 +18,7 @@ std::string ratiosText(const WlodRatios& r) {
   return out;
 }
 
-/// What readers are told of an edit that was more than appending; null where it was not.
+/// Describes an edit to readers; null for an edit that only appends.
 std::shared_ptr<const WlodChange> changeOf(const WlodState& before, const WlodPlan& plan, const WlodApplied& applied,
                                            Tick tick) {
   if (plan.earliest >= before.tree.length()) return before.change;
@@ -80,7 +80,7 @@ void WlodKind::share(const Manifest& wanted, const CacheKind& other) {
 Status WlodKind::open(const SessionParts& parts) {
   if (Status possible = wlodPossible(parts); !possible) return possible;
   m_settings = *parts.manifest.wlod;
-  if (m_parts) return ok();  // another session's
+  if (m_parts) return ok();  // shared from another session
   m_parts = KV_TRY(openWlod(parts, m_settings));
   return ok();
 }
@@ -178,22 +178,22 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   return commitOf(from, applied.take(), call, decodes ? 0.875 : 0);
 }
 
-/// Every row computed anew, in slots of its own.
+/// Computes every row again, in new slots.
 Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call) {
   call.makeRoom(state.wlod->count());
   return transaction(call).rebuild(state, call.trace, call.progress);
 }
 
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
-  if (state.wlod->draft)  // what comes back with a rollback lies in the slots that a rebuild would free
-    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and what is before it must stay",
+  if (state.wlod->draft)  // a rollback restores rows in slots that a rebuild would free
+    return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
                  "accept it or roll it back first"};
   Result<WlodApplied> made = rebuilt(state, call);
   if (!made && made.error().code == "fault") made = rebuilt(state, call);
   Rebuilt out;
   if (!made) {
     out.outcome.cancelled = made.error().code == "cancelled";
-    if (!out.outcome.cancelled) return made.error();  // the rows before are still there
+    if (!out.outcome.cancelled) return made.error();  // the previous rows are intact
     return out;
   }
   out.outcome.logits = made->result.logits;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wLOD kind: a tree over a time line and a working context of tokens and gists. `CacheState::wlod` is the truth;
-// context, phases and maps are written from it (edit/wlod_mirror). Engine thread. semantics.md, section 8.
+// The wLOD kind: a tree over a time line, and a working context of tokens and gists. The state of the session is
+// `CacheState::wlod`; context, phases and maps are derived from it (edit/wlod_mirror). Engine thread. semantics.md,
+// section 8.
 #pragma once
 #include "core/kinds/base/cache_kind.h"
 #include "core/kinds/wlod/wlod_parts.h"
@@ -28,7 +29,7 @@ class WlodKind : public CacheKind {
   void describe(const CacheState& state, Snapshot& snapshot) const override;
 
   const Lens& lens() const { return m_parts->lens; }
-  /// What recomputing costs on this machine, as passes have shown.
+  /// Estimated recomputing costs, from passes measured on this machine.
   RecomputeCosts costs(const CacheState& state) const { return m_parts->costs.costs(state.wlod->rules.costs); }
 
  private:
@@ -38,12 +39,12 @@ class WlodKind : public CacheKind {
   Result<Applied> commitOf(const CacheState& before, WlodApplied applied, CallContext& call, double memory) const;
 
   WlodSettings m_settings;
-  std::optional<WlodParts> m_parts;  // from open() on
+  std::optional<WlodParts> m_parts;  // set by open()
 };
 
-/// Error (bad_manifest) that names what a working context does not go together with.
+/// Error (bad_manifest) that names a manifest key which does not combine with a working context.
 Status wlodPossible(const SessionParts& parts);
-/// Gists and lens as the settings name them. Errors: bad_manifest, bad_gist_net, those of the files.
+/// Loads the gist network and the lens. Errors: bad_manifest, bad_gist_net, those of the files.
 Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& settings);
 
 }  // namespace kvlab

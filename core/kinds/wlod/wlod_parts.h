@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD session has besides its state: the gist network, the lens, and what passes cost on this machine.
+// What a wLOD session has besides its state: the gist network, the lens, and measured costs of passes.
 #pragma once
 #include "core/edit/wlod_mirror.h"
 #include "core/wlod/cost_meter.h"
@@ -12,13 +12,13 @@ struct WlodParts {
   Lens lens;
   CostMeter costs;
 
-  /// By entry; empty where the lens has nothing to go by yet.
+  /// One score per entry; empty while the lens has no input.
   std::vector<double> scores(const WlodState& state) const;
 };
 
-/// Shares of the last change, and of levels now.
+/// Ratios of the last change, and of the present levels.
 WlodRatios ratiosOf(const WlodState& state, int layers);
-/// What readers see.
+/// The report that snapshots carry.
 WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts);
 
 }  // namespace kvlab

@@ -12,7 +12,7 @@ namespace kvlab {
 namespace {
 constexpr int kLampRoom = 20;
 
-/// Shapes differ as well: a tick mark, a cross, a ring (nothing to do), a ring with a point (waits), a dash.
+/// Each state has its own shape: a tick mark, a cross, a ring (nothing to do), a ring with a point (waiting), a dash.
 void paintState(QPainter& painter, QPointF centre, AuditState state, const Theme& theme) {
   if (state >= AuditState::Holds) return paintLamp(painter, centre, 6, state == AuditState::Holds, theme);
   painter.setRenderHint(QPainter::Antialiasing);
@@ -64,7 +64,7 @@ void paintBar(QPainter& painter, const QRectF& room, const AuditLine& line, cons
   painter.drawLine(QPointF(room.left() - 0.5, bottom), QPointF(right, bottom));
   painter.drawLine(QPointF(room.left() - 0.5, top), QPointF(room.left() - 0.5, bottom));
   if (line.allowed() <= line.length)
-    painter.drawLine(QPointF(right - 0.5, top), QPointF(right - 0.5, bottom));  // open where there is room beyond
+    painter.drawLine(QPointF(right - 0.5, top), QPointF(right - 0.5, bottom));  // open at the right: there was room
 }
 }  // namespace
 

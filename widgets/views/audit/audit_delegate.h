@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints the state of an audit line as a lamp with its words, and its rows as a bar over the length of the
-// context: a frame for what was requested, a fill for what is there, red and hatched beyond. GUI thread.
+// Paints the state of an audit line as a lamp with words, and its rows as a bar over the length of the context: a frame
+// for the requested rows, a fill for the resident rows, red and hatched beyond the frame. GUI thread.
 #pragma once
 #include "widgets/table/data_table.h"
 

@@ -12,7 +12,7 @@ constexpr std::size_t kLookBack = 256;  // snapshots
 
 QString tr(const char* text) { return QCoreApplication::translate("kvlab::AuditLine", text); }
 
-/// The most rows that a layer had at the end of a tick under the same demand.
+/// Largest number of rows that a layer had at the end of a tick with the same request.
 std::int32_t mostRows(const AuditLine& line, Tick shown, const std::vector<SnapshotPtr>& history) {
   std::int32_t most = line.rows;
   std::size_t looked = 0;

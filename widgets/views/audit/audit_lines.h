@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each layer's policy was asked for and what is there, with a judgement. Pure functions of
+// Compares, for each layer, the rows that its policy was asked to keep with the resident rows. Pure functions of
 // snapshots; any thread.
 #pragma once
 #include <QString>
@@ -11,23 +11,23 @@ namespace kvlab {
 
 enum class AuditState : std::uint8_t {
   KeepsAll,  // policy full
-  Waits,     // asked for, not decided yet: a prompt is coming in, or the next tick is the first
-  Room,      // never evicted a row, and never had to
-  Holds,     // evicted, and keeps to what was asked for
-  Over,      // evicted once, but has more rows than asked for
-  NoOp,      // never evicted a row although there were more than asked for
+  Waits,     // requested, but not decided yet: during a prompt, or before the first tick
+  Room,      // has never evicted a row, and never had to
+  Holds,     // has evicted rows and keeps its budget
+  Over,      // has evicted rows, but has more rows than requested
+  NoOp,      // has never evicted a row, although the layer had more rows than requested
 };
 
 struct AuditLine {
   CacheLayer layer;
-  QString name;  // of it
+  QString name;  // layer name
   LayerAudit audit;
   AuditState state = AuditState::KeepsAll;
   bool prefilling = false;
-  std::int32_t rows = 0;      // resident now
+  std::int32_t rows = 0;      // resident rows
   std::int32_t length = 0;    // of the context
   std::int64_t rowBytes = 0;  // of one row, all KV heads
-  std::int32_t most = 0;      // rows, where a no-op had most
+  std::int32_t most = 0;      // no-op: the largest number of rows
 
   bool bad() const { return state == AuditState::Over || state == AuditState::NoOp; }
   std::int32_t allowed() const { return audit.requested() + audit.protectedRows; }
@@ -38,8 +38,8 @@ struct AuditLine {
   QString said() const;
 };
 
-/// [layers]; empty where every policy is full. `history` (oldest first) tells whether a policy that never
-/// fired should have; only ticks up to the shown one count.
+/// [layers]; empty if every policy is full. `history` (oldest first) shows whether a policy that never evicted should
+/// have; only ticks up to the shown one count.
 std::vector<AuditLine> auditLines(const Snapshot& shown, const std::vector<SnapshotPtr>& history);
 
 struct AuditTotal {

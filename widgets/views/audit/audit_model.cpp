@@ -40,17 +40,18 @@ QString stateTip(Line line) {
   switch (line.state) {
     case AuditState::KeepsAll: return tr("This layer evicts nothing");
     case AuditState::Waits:
-      return line.prefilling ? tr("Nothing leaves before the prompt has ended")
-                             : tr("The policy has not decided yet: it does at the end of the next tick");
-    case AuditState::Room: return tr("Fewer rows than requested: nothing had to leave so far");
+      return line.prefilling ? tr("Policies evict no row before the prompt ends")
+                             : tr("The policy decides at the end of the next tick");
+    case AuditState::Room: return tr("The layer has fewer rows than requested, so no row was evicted");
     case AuditState::Holds:
-      return tr("Rows left in tick %1, and what is there is what was requested").arg(line.audit.fired->value());
+      return tr("The policy evicted rows in tick %1, and the layer has the requested rows")
+          .arg(line.audit.fired->value());
     case AuditState::Over:
-      return tr("%1 rows where %2 were requested: the policy does not do what it says")
+      return tr("The layer has %1 rows, but %2 were requested: the policy does not keep its budget")
           .arg(line.rows)
           .arg(line.allowed());
     case AuditState::NoOp:
-      return tr("There were %1 rows where %2 were requested, and the policy has never evicted one")
+      return tr("The layer had %1 rows, but %2 were requested, and the policy has never evicted a row")
           .arg(std::max(line.rows, line.most))
           .arg(line.allowed());
   }
@@ -61,7 +62,7 @@ Tone stateTone(Line line) {
   return line.bad() ? Tone::Error : line.state == AuditState::Holds ? Tone::Normal : Tone::Muted;
 }
 
-/// Figures of a layer that keeps all its rows are faint.
+/// Figures of a layer without eviction are faint.
 auto tone(Tone bounded) {
   return [bounded](Line line) { return line.audit.policy == "full" ? Tone::Faint : bounded; };
 }
@@ -77,20 +78,20 @@ AuditModel::AuditModel(QObject* parent) : LineModel(parent) {
       .in(Tone::Normal)
       .key([](Line line) { return line.layer.value(); });
   const auto policy = [](Line line) { return QString::fromStdString(line.audit.policy); };
-  add("policy", tr("Policy"), tr("The policy that was asked for"), {"expected_attention", 8}, policy)
+  add("policy", tr("Policy"), tr("Requested policy"), {"expected_attention", 8}, policy)
       .toned(tone(Tone::Normal))
       .key(policy);
-  add("state", tr("State"), tr("Whether the layer has what was requested"), QString(18, 'x'), &AuditLine::said)
+  add("state", tr("State"), tr("Whether the layer has the requested rows"), QString(18, 'x'), &AuditLine::said)
       .words()
       .toned(stateTone)
       .tips(stateTip)
-      .key([](Line line) { return -static_cast<int>(line.state); });  // the worst first
+      .key([](Line line) { return -static_cast<int>(line.state); });  // worst state first
   add("requested", tr("Requested rows"), tr("Sinks + budget by score + window"), {"9999 = 999+9999+99", 7},
       requestedText)
       .toned(tone(Tone::Normal))
       .tips(requestedTip)
       .key([](Line line) { return line.audit.bounded ? line.audit.requested() : line.length; });
-  addNumber("rows", tr("Rows"), tr("Resident rows now"), {"99999", 9},
+  addNumber("rows", tr("Rows"), tr("Present resident rows"), {"99999", 9},
             [](Line line) { return QString::number(line.rows); })
       .toned([](Line line) {
         const bool over = line.audit.policy != "full" && line.over() > 0;
@@ -99,7 +100,7 @@ AuditModel::AuditModel(QObject* parent) : LineModel(parent) {
       .tips(rowsTip)
       .key([](Line line) { return line.rows; });
   add("share", tr("Of the context"),
-      tr("Rows as a part of the context; the frame is what was requested, what is beyond it is red and hatched"),
+      tr("Resident share of the context; the frame shows the requested rows, rows beyond it are red and hatched"),
       QString(14, 'x'),
       [](Line line) {
         return line.length ? QString::number(100.0 * line.rows / line.length, 'f', 0) + QStringLiteral(" %") : kNone;
@@ -121,7 +122,7 @@ AuditModel::AuditModel(QObject* parent) : LineModel(parent) {
   addNumber("ever", tr("Ever"), tr("Rows evicted since the policy was set"), {"99999", 2}, [](Line line) {
     return QString::number(line.audit.evictedEver);
   }).key([](Line line) { return static_cast<double>(line.audit.evictedEver); });
-  addNumber("fired", tr("Fired"), tr("Last tick in which it evicted a row"), {"99999", 5}, firedText)
+  addNumber("fired", tr("Fired"), tr("Last tick in which the policy evicted a row"), {"99999", 5}, firedText)
       .key([](Line line) { return line.audit.fired ? static_cast<double>(line.audit.fired->value()) : -1; });
   const auto fallback = [](Line line) { return QString::fromStdString(line.audit.fallback); };
   add("fallback", tr("Fallback"), tr("What was done instead of what was asked for, and why"), {QString(19, 'x'), 3},

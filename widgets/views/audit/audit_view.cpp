@@ -35,10 +35,10 @@ void AuditView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Set"));
   m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to set"),
-                        tr("Whether a new policy is for the focused layer or for all of them"));
+                        tr("Set new policies for the focused layer or for all layers"));
   m_scope->setCurrentIndex(1);
   addOption("change", {"layer", "all"}, m_scope);
-  m_policy = stripMenu(tr("Policy"), tr("Set policy"), tr("Evict by another policy from the next tick on"));
+  m_policy = stripMenu(tr("Policy"), tr("Set policy"), tr("Choose another eviction policy, from the next tick on"));
   setCommand(m_policy, "policy_set");
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { setPolicy(policy); });
 }
@@ -54,13 +54,13 @@ void AuditView::makeTable() {
   m_banner->hide();
   m_table = new DataTable(
       content, m_sorted, tr("Policies by layer"),
-      tr("Click focuses the layer; a click on a column's title orders by it, again turns the order round"));
+      tr("Click a line to focus the layer, a column title to sort by it; click again to reverse the order"));
   const int share = m_table->columnOf("share"), state = m_table->columnOf("state");
   m_table->setItemDelegateForColumn(share, new AuditDelegate(AuditDelegate::Share, m_table));
   m_table->setItemDelegateForColumn(state, new AuditDelegate(AuditDelegate::State, m_table));
   m_table->stretch({"share"});
   m_order = new ColumnOrder(m_table);
-  m_table->takeColumns();  // with room for the arrow
+  m_table->takeColumns();  // titles need room for the arrow
   connect(m_order, &ColumnOrder::changed, this, &AuditView::onFocus);
   connect(m_order, &ColumnOrder::chosen, this, [this] { sayOption("sort"); });
   addOption(m_order->viewOption());
@@ -71,7 +71,7 @@ void AuditView::makeTable() {
   m_total = readoutLine();
   connect(m_table, &DataTable::chosen, this,
           [this](const QModelIndex& index) { clickLayer(m_model->at(m_sorted->mapToSource(index)).layer); });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
+  QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }

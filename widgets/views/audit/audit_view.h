@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Audit: did my policy run, where, and what did it cost? One line per layer: what was requested, what is there,
-// what left and when, what was done instead; red where a policy does not do what it says. And the way to set
-// one. GUI thread.
+// Audit: the effect of each layer's policy. One line per layer shows requested and resident rows, evicted rows with
+// their tick, and fallbacks; red if a policy does not keep its budget. Also sets policies. GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"

@@ -18,12 +18,12 @@ struct EditText {
   bool words;  // needs replacement words
 };
 constexpr EditText kTexts[kEditVerbs] = {
-    {"Replace &pair", "Replace two rows (the picked two, or the focused one and the next) by the words", true},
-    {"Rep&lace", "Replace the rows by the words; they land at the first of them", true},
+    {"Replace &pair", "Replace two rows (the two picked rows, or the focused row and the next) by the words", true},
+    {"Rep&lace", "Replace the rows by the words, at the position of the first row", true},
     {"&Insert before", "Insert the words before the first of the rows", true},
     {"Add at e&nd", "Append the words to the context, one add per token", true},
     {"&Delete", "Delete the rows from the context", false},
-    {"Evic&t", "Drop the rows from the focused layer only; the context keeps them", false}};
+    {"Evic&t", "Evict the rows from the focused layer; their tokens stay in the context", false}};
 
 bool needsWords(EditVerb verb) { return kTexts[static_cast<std::size_t>(verb)].words; }
 
@@ -45,10 +45,10 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
       m_tokens(new ElidedLabel(this)),
       m_words(new QLineEdit(this)),
       m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
-      m_unpick(button(tr("&Unpick"), tr("Forget the picked rows; the focus counts again"))) {
+      m_unpick(button(tr("&Unpick"), tr("Clear the picked rows; actions then use the focused row"))) {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
-  m_words->setToolTip(tr("Words to write; the model's tokeniser cuts them into tokens"));
+  m_words->setToolTip(tr("Words to insert; the model's tokeniser splits them into tokens"));
   m_rows->setAccessibleName(tr("Rows"));
   for (QLabel* one : {m_rows, m_tokens}) one->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   setFocusProxy(m_words);
@@ -76,7 +76,7 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
 
 QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
   QPushButton* made = pushButton(text, tip, this);
-  setOwn({made});  // it adds to the draft
+  setOwn({made});  // only changes the draft
   return made;
 }
 
@@ -87,7 +87,7 @@ void ComposeBar::makeButtons() {
     m_verbs[i] = button(tr(kTexts[i].text), tr(kTexts[i].tip));
     connect(m_verbs[i], &QPushButton::clicked, this, [this, i] { build(static_cast<EditVerb>(i)); });
     m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) +
-                                18);  // six in a line of a dock
+                                18);  // six per line of a dock
     line->addWidget(m_verbs[i]);
   }
   static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);
@@ -181,10 +181,10 @@ void ComposeBar::withTokens(std::function<void()> then) {
 
 QString ComposeBar::problem(EditVerb verb, const std::vector<Position>& list) const {
   if (needsWords(verb) && m_words->text().trimmed().isEmpty()) return tr("Type the words to write first");
-  if (needsWords(verb) && m_ids.empty()) return tr("The words give no token; type others");
+  if (needsWords(verb) && m_ids.empty()) return tr("The words have no tokens; type other words");
   if (verb != EditVerb::Append && list.empty()) return tr("Click a row in the map, the text or the mirror first");
   if (verb == EditVerb::ReplacePair && list.size() != 2)
-    return tr("A pair needs two rows: pick two, or focus a row that has another behind it");
+    return tr("A pair needs two rows: pick two rows, or focus a row that another row follows");
   return {};
 }
 

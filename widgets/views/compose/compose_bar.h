@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Builds one action from rows and words: the rows are those picked, or the focused one; the words
-// are tokenised by the engine. GUI thread.
+// Builds one action from rows and words. The rows are the picked rows, or the focused row; the engine tokenises the
+// words. GUI thread.
 #pragma once
 #include <QLabel>
 #include <QLineEdit>
@@ -21,7 +21,7 @@ class ComposeBar : public QWidget {
   Q_OBJECT
  public:
   ComposeBar(InspectorContext& context, QWidget* parent);
-  /// Rows an action would use now: picked, or the focused one.
+  /// Rows that an action would use now: the picked rows, or the focused row.
   std::vector<Position> rows() const;
   void pick();
   void unpick();
@@ -31,7 +31,7 @@ class ComposeBar : public QWidget {
 
  signals:
   void composed(const std::vector<kvlab::Action>& actions);
-  /// Why nothing was built, and what to do.
+  /// Why no action was built, and what to do.
   void refused(const QString& why);
   void settled();
 
@@ -49,7 +49,7 @@ class ComposeBar : public QWidget {
   QLineEdit* m_words;
   QPushButton *m_pick, *m_unpick;
   QPushButton* m_verbs[kEditVerbs] = {};
-  std::vector<LedgerId> m_picked;  // by identity: edits may move them
+  std::vector<LedgerId> m_picked;  // ledger ids, because edits may move rows
   std::vector<TokenId> m_ids;
   QString m_idsOf;  // the words that m_ids belong to
   std::function<void()> m_then;

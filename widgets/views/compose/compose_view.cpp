@@ -13,8 +13,8 @@
 namespace kvlab {
 namespace {
 using nlohmann::json;
-constexpr int kPlanDelay = 120;  // milliseconds after the last key
-constexpr int kWide = 820;       // from this width on, text and plan stand side by side
+constexpr int kPlanDelay = 120;  // milliseconds after the last key press
+constexpr int kWide = 820;       // text and plan are side by side from this width on
 constexpr const char* kExample =
     "[\n  {\"action\":\"replace_pair\",\"original_pos1\":8,\n   \"original_pos2\":9,\"new_token_ids\":[319]},\n"
     "  {\"action\":\"add\",\"token_id\":13}\n]";
@@ -73,14 +73,14 @@ QWidget* ComposeView::makeEditor() {
   m_editor = new JsonEditor(m_split);
   m_editor->setPlaceholderText(QString::fromLatin1(kExample));
   m_editor->setAccessibleName(tr("Actions as JSON"));
-  m_editor->setToolTip(tr("The action list; the bar above adds to it"));
+  m_editor->setToolTip(tr("The action list; the bar above appends to this list"));
   m_editor->setMinimumHeight(60);
   connect(m_editor, &QPlainTextEdit::textChanged, this, &ComposeView::draftChanged);
   return titled(tr("Actions"), m_editor, m_split);
 }
 
 QWidget* ComposeView::makePlan() {
-  m_table = new DataTable(m_split, m_plan, tr("Plan"), tr("What each action would do; Del removes the selected one"));
+  m_table = new DataTable(m_split, m_plan, tr("Plan"), tr("Effect of each action; Del removes the selected action"));
   m_table->stretch({"removes", "writes"});
   m_table->setMinimumHeight(60);
   auto* remove = new QAction(tr("Remove action"), m_table);
@@ -121,10 +121,10 @@ QWidget* ComposeView::makeFooter() {
   auto* line = new StripLayout;
   line->setSpacing(Theme::kSmall);
   m_apply =
-      pushButton(tr("&Apply now"), tr("Commit the list and what is pending, without generating (Ctrl+Return)"), this);
-  m_queue = pushButton(tr("&Queue"), tr("Leave the list to the next tick"), this);
-  m_clear = pushButton(tr("&Clear list"), tr("Empty the list; Ctrl+Z in it brings it back"), this);
-  m_clearPending = pushButton(tr("Forget pendin&g"), tr("Drop the actions that wait for the next tick"), this);
+      pushButton(tr("&Apply now"), tr("Apply the list and all pending actions without generating (Ctrl+Return)"), this);
+  m_queue = pushButton(tr("&Queue"), tr("Queue the list for the next tick"), this);
+  m_clear = pushButton(tr("&Clear list"), tr("Clear the list; Ctrl+Z in the editor restores it"), this);
+  m_clearPending = pushButton(tr("Forget pendin&g"), tr("Remove the pending actions"), this);
   m_apply->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
   for (QPushButton* one : {m_apply, m_queue, m_clear}) line->addWidget(one);
   line->addStretch(1);
@@ -198,7 +198,7 @@ void ComposeView::askPlan() {
 
 void ComposeView::planned(const Result<json>& reply) {
   if (!reply) return showError(reply.error());
-  if (!reply->is_object()) return say(tr("The engine gave no plan"), Tone::Warning);
+  if (!reply->is_object()) return say(tr("No plan was returned; see the log for the error"), Tone::Warning);
   m_wrong.reset();
   m_plan->setPlan(*reply);
   mark();
@@ -241,7 +241,7 @@ void ComposeView::say(const QString& text, Tone tone) {
   m_message->setText(sign + text);
 }
 
-/// A list that the engine took leaves the draft, even where the tick that was to apply it failed: it is pending then.
+/// Clears the draft if the engine accepted the list, even if the tick failed: the actions are pending then.
 void ComposeView::run(const char* command, const json& args) {
   m_edit.run(QLatin1String(command), args, [this, args](const Result<json>& reply) {
     if (reply && args.contains("actions")) m_editor->replaceText({});
@@ -285,7 +285,7 @@ void ComposeView::onSnapshot() {
   const int tall = Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2;
   m_pendingTable->setFixedHeight(tall);
   m_pending->setFixedHeight(tall + m_pendingTitle->sizeHint().height());
-  if (m_check.ok()) draftChanged();  // the plan was made for another context
+  if (m_check.ok()) draftChanged();  // the plan belongs to another context
   buttons();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compose: write an action list by picking rows or as JSON, see what it would do before it is done,
-// then queue it or apply it at once. The JSON text is the one truth; the bar above only adds to it.
-// GUI thread.
+// Compose: write an action list by picking rows or as JSON, see its plan, then queue or apply it. The JSON text is the
+// draft; the bar above only appends to it. GUI thread.
 #pragma once
 #include <QSplitter>
 #include <QTimer>
@@ -36,7 +35,7 @@ class ComposeView : public InspectorView {
   QWidget* makePending();
   QWidget* makeFooter();
   QWidget* titled(const QString& title, QWidget* content, QWidget* parent);
-  /// The action list as an option, as text or as a list; what to give instead, or nothing.
+  /// Sets the draft from the option's text or list. Returns what is allowed, or nothing.
   std::string takeDraft(const nlohmann::json& value);
   void compose(const std::vector<Action>& actions);
   void draftChanged();
@@ -59,7 +58,7 @@ class ComposeView : public InspectorView {
   QPushButton *m_apply = nullptr, *m_queue = nullptr, *m_clear = nullptr, *m_clearPending = nullptr;
   QTimer m_planSoon;
   DraftCheck m_check;
-  std::optional<int> m_wrong;  // action that the engine refused
+  std::optional<int> m_wrong;  // index of the action that the engine refused
   Tone m_tone = Tone::Muted;
   EngineAsk m_askPlan, m_edit;
 };

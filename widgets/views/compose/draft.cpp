@@ -8,7 +8,7 @@ namespace kvlab {
 namespace {
 using nlohmann::json;
 
-/// Elements of the outermost list of well-formed JSON, found by counting brackets outside strings.
+/// Elements of the outermost list of valid JSON, found by counting brackets outside strings.
 std::vector<TextSpan> elementSpans(const QString& text) {
   std::vector<TextSpan> spans;
   int depth = 0, begin = -1, last = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A small JSON editor: colours by kind of word, the stretch that is wrong underlined and tinted, the
-// stretch that is selected elsewhere tinted. GUI thread.
+// A small JSON editor with syntax colours. A wrong range is underlined and tinted; a range that is selected elsewhere
+// is tinted. GUI thread.
 #pragma once
 #include <QPlainTextEdit>
 #include <QSyntaxHighlighter>
@@ -23,10 +23,10 @@ class JsonEditor : public QPlainTextEdit {
   Q_OBJECT
  public:
   explicit JsonEditor(QWidget* parent);
-  /// Replaces the text in one step that Ctrl+Z takes back.
+  /// Replaces the text in one step for Ctrl+Z.
   void replaceText(const QString& text);
   void mark(std::optional<TextSpan> wrong, std::optional<TextSpan> chosen);
-  void follow();  // colours of the theme in use
+  void follow();  // takes the colours of the theme in use
 
  private:
   JsonHighlighter* m_highlighter;

@@ -96,23 +96,23 @@ QString PlanFigures::text() const {
 PlanModel::PlanModel(Of of, QObject* parent) : LineModel(parent) {
   using Line = const PlanLine&;
   const bool planned = of == Of::Draft;
-  add("place", tr("#"), tr("Place in the list"), {"10", planned ? 2 : 0}, [](Line line) {
+  add("place", tr("#"), tr("Index in the list"), {"10", planned ? 2 : 0}, [](Line line) {
     return (line.error.isEmpty() ? QString() : QStringLiteral("✗ ")) + QString::number(line.place);
   }).in(Tone::Faint);
   add("action", tr("Action"), tr("What it does"), "replace pair", [](Line line) { return line.action; }).words();
-  add("where", tr("Where"), tr("Positions now, before anything moved"), "before 10", [](Line line) {
+  add("where", tr("Where"), tr("Positions before the edit"), "before 10", [](Line line) {
     return line.where;
   }).in(Tone::Muted);
-  add("removes", tr("Removes"), tr("Tokens that become ghosts"), "xxxx", [](Line line) {
+  add("removes", tr("Removes"), tr("Tokens that leave the context"), "xxxx", [](Line line) {
     return line.before;
   }).in(Tone::Ghost);
-  add("writes", tr("Writes"), tr("Tokens that come in"), "xxxx", [](Line line) { return line.after; }).in(Tone::Accent);
+  add("writes", tr("Writes"), tr("New tokens"), "xxxx", [](Line line) { return line.after; }).in(Tone::Accent);
   withLines(kBadRole, [](Line line) { return !line.error.isEmpty(); });
   withLines(Qt::ToolTipRole, [](Line line) { return line.error.isEmpty() ? QVariant() : QVariant(line.error); });
   if (!planned) return;
-  add("lands_at", tr("Lands at"), tr("Position after the whole list"), {"1000", 3},
+  add("lands_at", tr("Lands at"), tr("Position after the edit"), {"1000", 3},
       [](Line line) { return line.finalPosition; });
-  add("new_ledger", tr("New ledger"), tr("Ledger ids of the tokens that come in"), {"100", 1},
+  add("new_ledger", tr("New ledger"), tr("Ledger ids of the new tokens"), {"100", 1},
       [](Line line) { return line.newLedger; });
 }
 
@@ -147,7 +147,7 @@ void PlanModel::setPlan(const json& answer) {
   figures.bytes = answer.value("bytes", std::int64_t{0});
   const json planned = answer.value("actions", json::array());
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    if (!planned[i].contains("finalPosition")) continue;  // an eviction moves nothing
+    if (!planned[i].contains("finalPosition")) continue;  // an eviction has no final position
     const auto place = static_cast<std::size_t>(planned[i].value("place", static_cast<int>(i)));
     if (place >= m_lines.size()) continue;
     m_lines[place].finalPosition = rangesOf(planned[i].value("finalPosition", json()));

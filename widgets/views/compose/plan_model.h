@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What an action list would do, one line per action: from the draft at once, with final positions
-// and ledger ids as soon as the verb `plan` has answered. Also shows the pending list. GUI thread.
+// The effect of an action list, one line per action. Taken from the draft at first; final positions and ledger ids
+// follow with the reply to the verb `plan`. Also shows the pending list. GUI thread.
 #pragma once
 #include "core/api/action.h"
 #include "core/api/error.h"
@@ -15,10 +15,10 @@ struct PlanLine {
   QString before, after;  // token texts
   QString finalPosition, newLedger;
   QString error;
-  int place = 0;  // in the list
+  int place = 0;  // index in the list
 };
 
-/// The figures of a plan's answer.
+/// The numbers of a plan.
 struct PlanFigures {
   int lengthBefore = 0, lengthAfter = 0, stale = 0, phaseShifted = 0, newRows = 0;
   qint64 bytes = 0;
@@ -28,15 +28,15 @@ struct PlanFigures {
 class PlanModel : public LineModel<PlanLine> {
   Q_OBJECT
  public:
-  /// Pending actions have not been planned: where they land is not known.
+  /// Pending: final positions are unknown, because no plan is requested.
   enum class Of { Draft, Pending };
   explicit PlanModel(Of of = Of::Draft, QObject* parent = nullptr);
   void setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot);
-  /// The same from JSON; elements that are no actions become lines that say why.
+  /// Sets the list from JSON; elements that are no actions become lines with an error.
   void setList(const nlohmann::json& list, const SnapshotPtr& snapshot);
-  /// The answer of the verb `plan` for the list set last.
+  /// Takes the reply to `plan` for the last list.
   void setPlan(const nlohmann::json& answer);
-  /// An error is shown at its action, or at none.
+  /// Shows an error at its action, if it names one.
   void setError(const Error& error);
   const std::optional<PlanFigures>& figures() const { return m_figures; }
 
@@ -47,7 +47,7 @@ class PlanModel : public LineModel<PlanLine> {
   int m_length = 0;
 };
 
-/// A line for one action against a snapshot, without a plan.
+/// The line of one action, without a plan.
 PlanLine describe(const Action& action, const Snapshot& snapshot);
 
 }  // namespace kvlab

@@ -13,7 +13,7 @@
 
 namespace kvlab {
 namespace {
-/// What a script may begin with; the window adds the names it has registered.
+/// Names that scripts may start with; the window adds its registered names.
 const char* const kNames =
     "s.step( s.stepAction( s.break( s.clearBreaks( s.run( s.inject( s.apply( s.plan( s.evict( s.setBrightness( "
     "s.pin( s.rebuild( s.fault( s.undo( s.redo( s.goto( s.branches( s.fork( s.close( s.tick s.length s.text( "
@@ -40,7 +40,7 @@ QColor colour(ConsoleView::Kind kind, const Theme& theme) {
   }
 }
 
-/// Every line of the text behind the sign of its kind.
+/// Puts the sign of its kind before every line of the text.
 QString signedText(ConsoleView::Kind kind, const QString& text) {
   QString shown = text;
   return sign(kind) + shown.replace(QLatin1Char('\n'), QStringLiteral("\n  "));
@@ -53,8 +53,7 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
   setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
   setFocusProxy(m_input);
   connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
-  QAction* erase =
-      addViewAction(tr("Clear"), tr("Forget the lines of the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
+  QAction* erase = addViewAction(tr("Clear"), tr("Clear the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
   connect(erase, &QAction::triggered, this, &ConsoleView::clear);
   onTheme();
   refresh();
@@ -62,11 +61,11 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
 
 void ConsoleView::makeStrip() {
   m_count = stripLabel({}, 1);
-  m_clicks = stripTool(tr("Show clicks"), tr("Show the script line that does what a click just did"));
+  m_clicks = stripTool(tr("Show clicks"), tr("Show the script line of each click"));
   m_clicks->setCheckable(true);
   m_clicks->setChecked(true);
   m_copy = stripTool(tr("Copy"), tr("Copy everything as text"));
-  m_clear = stripTool(tr("Clear"), tr("Forget the lines of the console (Ctrl+L)"));
+  m_clear = stripTool(tr("Clear"), tr("Clear the console (Ctrl+L)"));
   connect(m_clicks, &QToolButton::toggled, this, &ConsoleView::reprint);
   connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(all()); });
   connect(m_clear, &QToolButton::clicked, this, &ConsoleView::clear);
@@ -83,7 +82,7 @@ void ConsoleView::makeBody() {
   m_output->setMaximumBlockCount(kLimit);
   m_output->setUndoRedoEnabled(false);
   m_output->setAccessibleName(tr("Console output"));
-  m_output->setToolTip(tr("Entered lines ›, errors ✗, and what clicks did ·"));
+  m_output->setToolTip(tr("Entered lines ›, errors ✗, script lines of clicks ·"));
   m_output->document()->setDocumentMargin(Theme::kMedium);
   m_input = new ScriptInput(this);
   m_prompt = new QLabel(QStringLiteral("›"), m_input);

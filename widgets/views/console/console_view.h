@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Console: the script language, line by line, and beside it what clicks in the window just did in the
-// same language. GUI thread.
+// Console: evaluates lines of the script language, and shows the script lines of clicks in the window. GUI thread.
 #pragma once
 #include <QPlainTextEdit>
 #include <deque>
@@ -12,7 +11,7 @@ namespace kvlab {
 
 class ConsoleView : public InspectorView {
   Q_OBJECT
-  /// What was typed, oldest first; the window keeps it between runs.
+  /// Entered lines, oldest first; the window saves them between runs.
   Q_PROPERTY(QStringList history READ history WRITE setHistory)
   /// Names that Tab completes.
   Q_PROPERTY(QStringList completions READ completions WRITE setCompletions)

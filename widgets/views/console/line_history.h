@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What was typed into a line editor: older and newer, like a shell. A plain value.
+// The entered lines of an editor, browsed as in a shell. A plain value.
 #pragma once
 #include <QStringList>
 
@@ -9,8 +9,8 @@ class LineHistory {
  public:
   static constexpr int kLimit = 500;
 
-  void add(const QString& line);  // repeats of the newest line are kept once
-  /// The next older line that starts with what was being typed; `typed` unchanged where none is.
+  void add(const QString& line);  // equal consecutive lines are kept once
+  /// The next older line that starts with the typed text; `typed` itself if there is none.
   QString older(const QString& typed);
   QString newer(const QString& typed);
   const QStringList& lines() const { return m_lines; }  // oldest first
@@ -19,7 +19,7 @@ class LineHistory {
  private:
   QString step(int by, const QString& typed);
   QStringList m_lines;
-  QString m_draft;  // what was typed before browsing began
+  QString m_draft;  // text before browsing began
   qsizetype m_at = 0;
 };
 

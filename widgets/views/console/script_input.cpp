@@ -11,8 +11,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kPromptRoom = 26;  // for the prompt sign on the left
-constexpr int kMostLines = 8;    // before the entry scrolls
+constexpr int kPromptRoom = 26;  // room for the prompt sign at the left
+constexpr int kMostLines = 8;    // height at which the entry starts to scroll
 }  // namespace
 
 ScriptInput::ScriptInput(QWidget* parent)

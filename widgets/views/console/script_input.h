@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The entry of the console: grows with its lines, browses what was typed before, completes names.
-// Return runs, Shift+Return begins a new line, Up and Down browse at the first and the last line,
-// Tab completes. GUI thread.
+// The console's entry: grows with its lines, browses earlier lines, completes names. Return runs, Shift+Return starts a
+// new line, Up and Down browse from the first and the last line, Tab completes. GUI thread.
 #pragma once
 #include <QCompleter>
 #include <QPlainTextEdit>
@@ -19,7 +18,7 @@ class ScriptInput : public QPlainTextEdit {
   QStringList completions() const { return m_names->stringList(); }
   LineHistory& past() { return m_past; }
   QCompleter* completer() const { return m_completer; }
-  /// Runs what is typed, as Return does.
+  /// Runs the typed text, like Return.
   void run();
 
  signals:
@@ -35,7 +34,7 @@ class ScriptInput : public QPlainTextEdit {
   void complete(const QString& name);
   void suggest(bool asked);
   void grow();
-  /// The dotted name that ends at the cursor.
+  /// The dotted name before the cursor.
   QString word() const;
   void replaceAll(const QString& text);
 

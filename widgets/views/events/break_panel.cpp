@@ -15,7 +15,7 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
     : QWidget(parent),
       m_context(context),
       m_edit(new QComboBox(this)),
-      m_add(pushButton(tr("Add"), tr("Stop every run when this becomes true (Return)"), this)),
+      m_add(pushButton(tr("Add"), tr("Stop runs when this condition becomes true (Return)"), this)),
       m_remove(pushButton(tr("Remove"), tr("Remove the selected condition (Del)"), this)),
       m_clear(pushButton(tr("Clear"), tr("Remove every condition"), this)),
       m_list(new QListWidget(this)) {
@@ -26,11 +26,12 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   m_edit->lineEdit()->setPlaceholderText(tr("Break when…"));
   m_edit->setInsertPolicy(QComboBox::NoInsert);
   m_edit->setAccessibleName(tr("Break condition"));
-  m_edit->setToolTip(tr("A condition that stops a run: invariant, evicted(ledger==12), kl > 0.05, wrap(layer==3)"));
+  m_edit->setToolTip(
+      tr("Condition that stops a run, such as invariant, evicted(ledger==12), kl > 0.05, wrap(layer==3)"));
   m_edit->setMinimumContentsLength(12);
   m_edit->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   m_list->setAccessibleName(tr("Break conditions"));
-  m_list->setToolTip(tr("Conditions that stop a run; Del removes the selected one"));
+  m_list->setToolTip(tr("Conditions that stop a run; Del removes the selected condition"));
   m_list->setFont(Theme::current()->mono);
   m_list->setFrameShape(QFrame::NoFrame);
   m_hint = new QLabel(tr("None: a run goes on until Stop.\nTry kl > 0.05 or invariant."), m_list->viewport());
@@ -103,7 +104,7 @@ void BreakPanel::removeSelected() {
   m_context.runCommand(QStringLiteral("break_set"), {{"conditions", kept}});
 }
 
-/// Conditions that the engine took, whoever set them.
+/// Takes conditions that the engine accepted, whoever set them.
 void BreakPanel::take(const CommandReply& command) {
   if (!command.reply || !command.id.startsWith(QLatin1String("break_"))) return;
   const auto text = [](const nlohmann::json& one) { return QString::fromStdString(one.get<std::string>()); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The conditions that stop a run: typed or chosen from examples, listed, removed. The engine only
-// knows "add one" and "forget all", so removing one sets the others again. GUI thread.
+// The conditions that stop a run: typed or chosen from examples, listed, removed. The engine can only add one or remove
+// all, so removing one sets the others again. GUI thread.
 #pragma once
 #include <QComboBox>
 #include <QLabel>

@@ -78,8 +78,8 @@ QVariant EventModel::headerData(int section, Qt::Orientation orientation, int ro
   if (role == Qt::DisplayRole) return kTitles.value(section);
   if (role == Qt::ToolTipRole && section < Timeline)
     return QStringList{tr("Steps of the tick, their actions, operations and layers"),
-                       tr("Wall time, children included"),
-                       tr("Bytes of rows that were moved or written, children included"), tr("Bytes over time")}
+                       tr("Wall time, including children"),
+                       tr("Bytes of rows that were moved or written, including children"), tr("Bytes over time")}
         .value(section);
   if (role == Qt::TextAlignmentRole)
     return section == Name ? int(Qt::AlignLeft | Qt::AlignVCenter) : int(Qt::AlignRight | Qt::AlignVCenter);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The event tree as an item model. Columns: event, time, bytes, rate, timeline (painted by
-// views/timeline_delegate from the roles below). GUI thread.
+// The event tree as an item model. Columns: event, time, bytes, rate, timeline (TimelineDelegate paints it from the
+// roles below). GUI thread.
 #pragma once
 #include <QAbstractItemModel>
 

@@ -17,7 +17,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 640;  // from this width on the breakpoints stand beside the events
+constexpr int kWide = 640;  // breakpoints are beside the events from this width on
 constexpr int kBreaksWide = 230, kBreaksTall = 150;
 }  // namespace
 
@@ -39,8 +39,8 @@ void EventsView::command(const QString& text, const char* id, const QString& tip
 void EventsView::makeStrip() {
   command(tr("Into"), "step_into", tr("Apply the next pending action, alone (F11)"));
   command(tr("Over"), "step", tr("Run one whole tick (F10)"));
-  command(tr("Out"), "step_out", tr("Apply the pending actions that are left, without generating (Shift+F11)"));
-  command(tr("Back"), "step_back", tr("Go to the tick before (Shift+F10)"));
+  command(tr("Out"), "step_out", tr("Apply all pending actions without generating (Shift+F11)"));
+  command(tr("Back"), "step_back", tr("Go to the previous tick (Shift+F10)"));
   command(tr("Run"), "run", tr("Run until a breakpoint or Stop (F5)"));
   m_summary = stripLabel({}, 1);
   QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
@@ -65,7 +65,7 @@ void EventsView::makeBody() {
   m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
   styleTree(m_tree);
   settleBars(m_tree);
-  m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // the time axis keeps its width from tick to tick
+  m_tree->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // keeps the width of the time axis constant
   setColumns();
   m_breaks = new BreakPanel(context(), m_content);
   m_content->addWidget(m_tree);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Events: what the shown tick did and how long it took, as a tree with bars on one time axis; the
-// ticks of the history above it, breakpoints beside it. GUI thread.
+// Events: the steps of the shown tick with their durations, as a tree with bars on a common time axis; above it the
+// ticks of the history, beside it breakpoints. GUI thread.
 #pragma once
 #include <QSplitter>
 
@@ -19,7 +19,7 @@ class EventsView : public InspectorView {
   QString dump() const override;
   void copySelection() override;
   QString tsv() const override;
-  /// Writes the history as a Chrome trace; an error says why not.
+  /// Writes the history as a Chrome trace. Errors: the file cannot be written.
   Status exportTrace(const QString& path) const;
 
  protected:

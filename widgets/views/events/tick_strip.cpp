@@ -46,7 +46,7 @@ void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
   m_bars.clear();
   m_most = 1e-3;
   for (const SnapshotPtr& snapshot : history) {
-    if (!m_bars.empty() && m_bars.back().tick >= snapshot->tick) m_bars.pop_back();  // published again
+    if (!m_bars.empty() && m_bars.back().tick >= snapshot->tick) m_bars.pop_back();  // the tick was published again
     m_bars.push_back(barOf(*snapshot));
     m_most = std::max(m_most, m_bars.back().us);
   }

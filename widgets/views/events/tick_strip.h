@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One bar per tick of the history, as tall as the tick was long: the place to spot a slow or a
-// broken tick and to go there. Marks: a diamond under ticks that edited, a triangle over ticks that
-// broke an invariant or failed. GUI thread.
+// One bar per tick of the history; its height is the tick's duration. A click goes to the tick. Marks: a diamond below
+// ticks with an edit, a triangle above ticks that violated an invariant or failed. GUI thread.
 #pragma once
 #include "core/api/snapshot.h"
 #include "widgets/canvas/tick_picker.h"

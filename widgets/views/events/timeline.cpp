@@ -13,7 +13,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kInset = Theme::kMedium;            // of the axis inside its column
+constexpr int kInset = Theme::kMedium;            // margin of the axis in its column
 constexpr int kRateFrom = 560, kBytesFrom = 460;  // widths of the tree
 constexpr int kLeastName = 120, kMostName = 320, kLeastTimeline = 100;
 constexpr double kMarkPixels = 90;
@@ -23,7 +23,7 @@ QColor colourOf(EventKind kind, const Theme& theme) {
   return seriesColour(static_cast<int>(kind) - 1, theme.dark);
 }
 
-/// The part of [from, from + us) that is in sight, at least two pixels wide.
+/// The visible part of [from, from + us), at least two pixels wide.
 QRectF bar(const TimeAxis& axis, const QRectF& area, double from, double us) {
   const double left = area.left() + axis.toX(from, area.width());
   const double right = area.left() + axis.toX(from + us, area.width());
@@ -56,7 +56,7 @@ void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, 
   for (const int child : node.children) {
     const EventNode& part = tree.nodes[at(child)];
     QRectF piece = bar(axis, area, part.startUs, part.us);
-    if (piece.width() > 4) piece.setWidth(piece.width() - 1);  // a seam between layers
+    if (piece.width() > 4) piece.setWidth(piece.width() - 1);  // gap between layers
     painter.fillRect(piece, colour);
   }
 }
@@ -65,8 +65,8 @@ void paintBars(QPainter& painter, const EventNode& node, const EventTree& tree, 
 TimelineHeader::TimelineHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {
   setSectionsClickable(false);
   setToolTip(
-      tr("Time since the tick began. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected "
-         "event, a double click here or 0 shows the whole tick"));
+      tr("Time since the start of the tick. Ctrl+wheel zooms, Shift+wheel pans, Z shows the selected event; a double "
+         "click here or 0 shows the whole tick"));
 }
 
 void TimelineHeader::paintSection(QPainter* painter, const QRect& rect, int section) const {
@@ -205,7 +205,7 @@ void TimelineTree::keyPressEvent(QKeyEvent* event) {
   else QTreeView::keyPressEvent(event);
 }
 
-/// Rates and bytes give way to names, times and the timeline.
+/// Hides rates and bytes if the view is narrow.
 void TimelineTree::fitColumns() {
   const int wide = viewport()->width();
   setColumnHidden(EventModel::Rate, wide < kRateFrom);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The column of bars of the event tree: a header with time marks, a delegate that paints each event
-// on the common axis, and the tree that zooms it. GUI thread.
+// The timeline column of the event tree: a header with time marks, a delegate that paints each event on the common
+// axis, and the tree that zooms the axis. GUI thread.
 #pragma once
 #include <QHeaderView>
 #include <QStyledItemDelegate>
@@ -36,7 +36,7 @@ class TimelineDelegate : public QStyledItemDelegate {
   const TimelineHeader& m_header;
 };
 
-/// The name of an event and, muted, its detail; lines as tall as those of tables.
+/// Paints an event's name and, muted, its detail; lines have the height of table lines.
 class EventNameDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
@@ -45,8 +45,7 @@ class EventNameDelegate : public QStyledItemDelegate {
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
-/// Ctrl+wheel zooms about the pointer, Shift+wheel and dragging pan, Z shows the selected event,
-/// 0 the whole tick.
+/// Ctrl+wheel zooms at the pointer, Shift+wheel and dragging pan, Z shows the selected event, 0 the whole tick.
 class TimelineTree : public QTreeView {
   Q_OBJECT
  public:
@@ -65,7 +64,7 @@ class TimelineTree : public QTreeView {
   void fitColumns();
 
  private:
-  /// Pixels from the left of the timeline column, or nothing outside it.
+  /// Pixels from the left of the timeline column; empty outside it.
   std::optional<double> inTimeline(const QPointF& point) const;
   double timelineWidth() const;
   void refresh();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tick reports as a Chrome trace, which chrome://tracing and ui.perfetto.dev open. Any thread.
-// Format: "Trace Event Format", JSON object form; times in microseconds.
+// Exports tick reports as a Chrome trace for chrome://tracing and ui.perfetto.dev. Any thread. Format: "Trace Event
+// Format", JSON object form; times in microseconds.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace kvlab {
 
-/// Complete ("X") events of every report, tick after tick on one track, with a counter track for
-/// the context's length. Snapshots without a report are skipped.
+/// Complete ("X") events of every report, tick after tick on one track, and a counter track for the length of the
+/// context. Snapshots without a report are skipped.
 nlohmann::json chromeTrace(const std::vector<SnapshotPtr>& history);
 
 }  // namespace kvlab

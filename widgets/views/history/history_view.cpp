@@ -26,16 +26,19 @@ QString layerText(const nlohmann::json& row) {
 HistoryModel::HistoryModel(QObject* parent) : LineModel(parent) {
   using Past = const HistoryEvent&;
   const auto tone = [this](Tone past) { return [=, this](Past e) { return e.tick > m_shown ? Tone::Ghost : past; }; };
-  addNumber("tick", tr("tick"), tr("When it happened"), "       131",
+  addNumber("tick", tr("tick"), tr("Tick of the event"), "       131",
             [](Past e) { return QString::number(e.tick.value()); })
       .with(kFirstOfTick, [](Past e) { return e.first; })
       .with(kShownTick, [this](Past e) { return e.tick == m_shown; })
       .with(kEventTone, [](Past e) { return static_cast<int>(toneOf(e.event)); });
-  add("event", tr("event"), tr("What happened to the token"), "context edited", [](Past e) { return e.event; })
+  add("event", tr("event"), tr("Event"), "context edited", [](Past e) { return e.event; })
       .words()
       .toned(tone(Tone::Normal));
-  addNumber("layer", tr("layer"), tr("In which layer; empty = in all"), {"layer", 1}, [](Past e) { return e.layer; });
-  add("detail", tr("detail"), tr("By what, or with what"), QString(10, 'x'), [](Past e) { return e.detail; }).words();
+  addNumber("layer", tr("layer"), tr("Layer of the event; empty = all layers"), {"layer", 1},
+            [](Past e) { return e.layer; });
+  add("detail", tr("detail"), tr("Cause or details of the event"), QString(10, 'x'), [](Past e) {
+    return e.detail;
+  }).words();
   withTone(tone(Tone::Muted));
 }
 
@@ -90,7 +93,7 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   m_table->setModel(m_model);
   m_table->setItemDelegateForColumn(m_table->columnOf("tick"), new RailDelegate(m_table));
   m_table->setAccessibleName(tr("History of the focused row"));
-  m_table->setToolTip(tr("Click shows all views as they were at that tick"));
+  m_table->setToolTip(tr("Click a line to show all views at that tick"));
   connect(m_card, &RowCard::chosen, this, qOverload<LedgerId>(&HistoryView::clickLedger));
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) { clickTick(m_model->at(index).tick); });
 }

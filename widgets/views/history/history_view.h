@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row history: all that ever happened to the focused ledger row, as a timeline; a click goes to the
-// tick. Asks the engine (verb `history`) whenever the focus or the snapshot changes. GUI thread.
+// Row history: the events of the focused ledger row as a timeline; a click goes to the tick. Queries the verb `history`
+// after each change of focus or snapshot. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -12,7 +12,7 @@ namespace kvlab {
 struct HistoryEvent {
   Tick tick;
   QString event, layer, detail;
-  bool first = true;  // of its tick
+  bool first = true;  // first event of its tick
 };
 
 class HistoryModel : public LineModel<HistoryEvent> {
@@ -28,7 +28,7 @@ class HistoryModel : public LineModel<HistoryEvent> {
   Tick m_shown;
 };
 
-/// Draws the rail and the dots of the timeline beside the tick.
+/// Paints the rail and the dots of the timeline next to the tick.
 class RailDelegate : public DataDelegate {
   Q_OBJECT
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who a ledger row is, in two lines: its text, state, source and place, and its family as buttons.
-// Owned by HistoryView. GUI thread.
+// A ledger row in two lines: text, state, source and position; parents and children as buttons. Owned by HistoryView.
+// GUI thread.
 #pragma once
 #include <QHBoxLayout>
 #include <QLabel>
@@ -15,7 +15,7 @@ class RowCard : public QWidget {
  public:
   explicit RowCard(QWidget* parent);
   void showRow(const Snapshot& snapshot, LedgerId id);
-  /// The card as text: the lines people read.
+  /// The card's lines as text.
   QString text() const;
 
  signals:

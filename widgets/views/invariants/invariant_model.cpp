@@ -33,15 +33,15 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   add("invariant", tr("Invariant"), tr("What must always hold"), QString(20, 'x'), [](Line line) {
     return QString::fromStdString(line.state.title);
   }).words();
-  add("last_pass", tr("Last pass"), tr("Last tick after which it held"), {"tick 100", 1},
+  add("last_pass", tr("Last pass"), tr("Last tick after which the invariant held"), {"tick 100", 1},
       [](Line line) { return tickText(line.state.lastPass); })
       .words()
       .in(Tone::Muted);
-  add("first_failure", tr("First failure"), tr("First tick after which it did not hold"), "tick 100",
+  add("first_failure", tr("First failure"), tr("First tick after which the invariant was violated"), "tick 100",
       [](Line line) { return line.state.firstFailure ? tickText(*line.state.firstFailure) : QString(); })
       .words()
       .toned(tone(Tone::Muted, Tone::Error));
-  add("detail", tr("Detail"), tr("What is wrong, and where"), "x", detailText)
+  add("detail", tr("Detail"), tr("Details of the violation"), "x", detailText)
       .words()
       .toned(tone(Tone::Faint, Tone::Normal));
   withLines(kBadRole, [](Line line) { return !line.state.ok; });
@@ -52,7 +52,7 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   });
 }
 
-/// Broken ones first; the same ones in the same order keep the selection.
+/// Broken invariants first. If the order does not change, the selection is kept.
 void InvariantModel::order(std::vector<InvariantLine> given) {
   std::stable_sort(given.begin(), given.end(),
                    [](const InvariantLine& a, const InvariantLine& b) { return a.state.ok < b.state.ok; });
@@ -66,7 +66,7 @@ void InvariantModel::show(const Snapshot& snapshot) {
   for (const InvariantState& state : snapshot.invariants) {
     InvariantLine line{state};
     const InvariantLine* before = m_tick == snapshot.tick ? lineOf(m_lines, state.id) : nullptr;
-    if (before && before->full) line = *before;  // a full check of this tick says more
+    if (before && before->full) line = *before;  // a full check of this tick has more details
     if (snapshot.report)
       for (const Violation& violation : snapshot.report->violations)
         if (violation.invariant == state.id && !line.violation) line.violation = violation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Invariants, one line each, failures first. Fed by snapshots (the cheap set) and by the verb
-// `invariants` (the full set). GUI thread.
+// Invariants, one line each, broken ones first. Cheap checks come with snapshots, full checks with the verb
+// `invariants`. GUI thread.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -11,11 +11,11 @@ namespace kvlab {
 
 struct InvariantLine {
   InvariantState state;
-  std::optional<Violation> violation = {};  // the first one the shown tick reports
-  bool full = false;                        // the detail comes from a full check
+  std::optional<Violation> violation = {};  // the shown tick's first violation
+  bool full = false;                        // the detail is from a full check
 };
 
-/// What a failed check says of the line.
+/// Text about a failed check.
 QString detailText(const InvariantLine& line);
 
 class InvariantModel : public LineModel<InvariantLine> {
@@ -23,15 +23,15 @@ class InvariantModel : public LineModel<InvariantLine> {
  public:
   explicit InvariantModel(QObject* parent = nullptr);
   void show(const Snapshot& snapshot);
-  /// Another session comes: no full check is known of it.
+  /// Drops the full check of an old session.
   void forget() {
     m_fullAt.reset();
     show(Snapshot());
   }
-  /// The answer of the verb `invariants`, checked at `tick`.
+  /// Takes the reply to the verb `invariants`, checked at `tick`.
   void showFull(const nlohmann::json& answer, Tick tick);
   int failures() const;
-  /// Whether any has ever been broken.
+  /// True if any invariant was ever broken.
   bool anyFailed() const;
   /// "2 of 17 invariants are broken, first at tick 12" or "17 invariants hold".
   QString summary() const;

@@ -30,7 +30,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   m_table->setItemDelegate(new LampDelegate(m_table));
   settleBars(m_table);
   m_table->setAccessibleName(tr("Invariants"));
-  m_table->setToolTip(tr("Return or a double click on a broken one goes to the row that breaks it"));
+  m_table->setToolTip(tr("Return or a double click on a broken invariant focuses the row that violates it"));
   m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
   auto* content = new QWidget(this);
   auto* column = tightColumn(content);
@@ -50,7 +50,7 @@ InvariantsView::InvariantsView(InspectorContext& context, QWidget* parent)
   m_table->setModel(m_model);
   connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) { jump(index.row()); });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &InvariantsView::showDetail);
-  m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table says it in full
+  m_table->setColumnHidden(m_table->columnOf("detail"), true);  // the line below the table shows it
   m_table->stretch({"invariant"});
   m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
@@ -88,7 +88,7 @@ void InvariantsView::checkAll() {
   refresh();
 }
 
-/// Whoever had everything checked.
+/// Takes the reply to a full check, whoever ran it.
 void InvariantsView::take(const CommandReply& command) {
   if (command.id != QLatin1String("check_invariants") || !command.reply) return;
   m_model->showFull(*command.reply, shown() ? shown()->tick : Tick(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Invariants: one line each, broken ones first, with the way to the row that breaks them. GUI thread.
+// Invariants: one line each, broken ones first, with a jump to the row that violates them. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -17,10 +17,10 @@ class InvariantsView : public InspectorView {
   QString dump() const override;
   QString tsv() const override;
   bool ready() const override;
-  /// Asks the engine for the full check.
+  /// Runs the full check.
   void checkAll();
   void take(const CommandReply& command);
-  /// Goes to the first failure: its tick, and the row its report names.
+  /// Goes to the first violation: its tick, and the row that it names.
   void jump(int row);
 
  protected:

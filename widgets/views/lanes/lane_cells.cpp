@@ -6,7 +6,7 @@
 namespace kvlab {
 namespace {
 
-/// [ledger] place of each id among the taken tokens, -1 = none.
+/// [ledger ids] index among the taken tokens, -1 = none.
 std::vector<std::int32_t> placesOf(const LaneView& lane) {
   std::vector<std::int32_t> out(lane.snapshot->ledger.size(), -1);
   for (std::size_t i = 0; i < lane.taken.size(); ++i)
@@ -59,7 +59,7 @@ std::vector<LaneCells> laneCells(const LanesView& view, std::optional<int> only)
   const std::vector<std::int32_t> base = placesOf(first);
   for (const LaneView& lane : view.lanes) {
     const std::vector<std::int32_t> places = placesOf(lane);
-    const std::size_t tokens = std::min(lane.taken.size(), first.taken.size());  // a lane that left has fewer
+    const std::size_t tokens = std::min(lane.taken.size(), first.taken.size());  // a lane that left has fewer tokens
     LaneCells cells;
     for (std::size_t line = 0; line < lines && !lane.snapshot->layers.empty(); ++line) {
       if (only && at(*only) != line / per) {

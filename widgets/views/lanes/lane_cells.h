@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which tokens each lane has in a layer, against the reference. Pure functions of a view of lanes; any
-// thread. Tokens are places among those that all lanes took.
+// Compares the resident tokens of each lane in a layer with the reference. Tokens are indices among those that all
+// lanes took. Pure functions of a LanesView; any thread.
 #pragma once
 #include <memory>
 #include <vector>
@@ -9,29 +9,28 @@
 
 namespace kvlab {
 
-/// Ascending by how much it matters: where several tokens share a pixel the greatest is shown.
+/// Ascending importance: if several tokens share a pixel, the highest is shown.
 enum class LaneCell : std::uint8_t {
   Gone,   // neither this lane nor the reference has it
   Same,   // both have it
-  Extra,  // the reference has lost it
-  Lost    // the reference has it
+  Extra,  // only this lane has it
+  Lost    // only the reference has it
 };
 
-/// [tokens]; layers that are alike share one, and layers that were not asked for have none.
+/// [tokens]; equal layers share one column; null for layers that were not requested.
 using LaneColumn = std::shared_ptr<const std::vector<LaneCell>>;
 struct LaneCells {
   std::vector<LaneColumn> layers;
-  /// Tokens of a layer in that state; the layer was asked for.
+  /// Number of tokens of a layer in that state; the layer must have been requested.
   int count(int layer, LaneCell cell) const;
 };
 
-/// Lines that a layer of the reference has: more than one where a lane keeps rows by KV head and the reference does
-/// not.
+/// Lines per layer of the reference: more than one if a lane keeps rows by KV head and the reference does not.
 int linesPerLayer(const LanesView& view);
-/// [lanes], of one layer of the reference, or of all. LaneCells::layers counts lines.
+/// [lanes] cells of one layer of the reference, or of all. LaneCells::layers counts lines.
 std::vector<LaneCells> laneCells(const LanesView& view, std::optional<int> only = {});
 
-/// The place of a ledger id of that lane among the taken tokens, -1 = none.
+/// Index of a lane's ledger id among the taken tokens, -1 = none.
 int placeOf(const LaneView& lane, LedgerId id);
 
 }  // namespace kvlab

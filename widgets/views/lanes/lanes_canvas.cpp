@@ -17,7 +17,7 @@ constexpr int kTallTokens = 70, kFlatTokens = 24, kLowBand = 8, kHighBand = 56, 
 LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 80);
   setAccessibleName(tr("Maps of the lanes"));
-  setToolTip(tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows all"));
+  setToolTip(tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows the whole axis"));
 }
 
 void LanesCanvas::show(LanesViewPtr view) {
@@ -34,7 +34,7 @@ void LanesCanvas::setLayer(std::optional<int> layer) {
   update();
 }
 
-/// Only what is shown: a layer of a long context is cheap, all of them are not.
+/// Compares only what is shown: all layers of a long context take too long.
 void LanesCanvas::compare() {
   m_per = m_view ? linesPerLayer(*m_view) : 1;
   m_cells = m_view ? laneCells(*m_view, m_layer) : std::vector<LaneCells>();
@@ -50,7 +50,7 @@ int LanesCanvas::shownLayers() const {
   return m_layer ? m_per : static_cast<int>(m_cells.front().layers.size());
 }
 
-/// Where lanes have no room below their names, these stand at the left.
+/// Names move to the left if the rows are too low for a caption.
 bool LanesCanvas::low() const {
   const int foot = legendHeight(legend(*Theme::current()), std::max(1, width() - kNarrowGutter - kRight));
   return lanes() * (kCaption + kGap + kLowBand) > height() - kRuler - foot;
@@ -95,7 +95,7 @@ int LanesCanvas::layerAt(int lane, int y) const {
   return lineIn(std::clamp(line, 0, std::max(0, shownLayers() - 1))) / m_per;
 }
 
-/// The part of a band that is a layer's; whole pixels.
+/// The part of a band that shows one layer, in whole pixels.
 QRectF LanesCanvas::lineOf(const QRect& band, int line) const {
   const auto y = [&](int i) {
     return std::round(band.top() + static_cast<double>(band.height()) * i / std::max(1, shownLayers()));
@@ -159,7 +159,7 @@ void LanesCanvas::choose(CanvasCell cell) {
   if (layers() > 0) emit clicked(cell.line / layers(), CacheLayer(cell.line % layers()), cell.item);
 }
 
-/// The token under the pointer, where the reference still has it in its context.
+/// The token under the pointer, if it is still in the reference's context.
 Position LanesCanvas::positionOf(CanvasCell cell) const {
   if (cell.line < 0 || cell.item < 0 || !context().snapshot()) return Position(-1);
   const LedgerId id = m_view->lanes.front().taken[at(cell.item)];
@@ -168,7 +168,7 @@ Position LanesCanvas::positionOf(CanvasCell cell) const {
   return Position(found == live.end() ? -1 : static_cast<std::int32_t>(found - live.begin()));
 }
 
-/// Keys change the layer and the token, never the lane.
+/// Keys change the layer and the token, not the lane.
 CanvasCell LanesCanvas::stepped(const CellStep& by) const {
   if (tokens() == 0 || layers() == 0) return {};
   const int layer = std::clamp(context().focus().layer.value() + by.lines, 0, layers() - 1);

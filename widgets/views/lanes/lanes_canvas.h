@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The maps of the lanes above each other over one axis of tokens: a ruler, token texts, one band per lane
-// with its caption, and a legend. Owned by LanesTableView. GUI thread. Device-independent pixels.
+// The maps of the lanes, one above the other, along one axis of tokens: ruler, token texts, one band per lane with its
+// caption, and a legend. Owned by LanesTableView. GUI thread. Device-independent pixels.
 #pragma once
 #include <optional>
 
@@ -16,18 +16,18 @@ class LanesCanvas : public AxisCanvas {
   LanesCanvas(InspectorContext& context, QWidget* parent);
 
   void show(LanesViewPtr view);
-  /// One layer, or nothing for all of them, each a line of the band.
+  /// Shows one layer, or all layers as lines of the bands.
   void setLayer(std::optional<int> layer);
   void setLane(int lane);
   int lane() const { return m_lane; }
-  /// The token under the pointer, else the focused one, in every lane.
+  /// The token under the pointer, else the focused token, in every lane.
   QString readout() const override;
   const std::vector<LaneCells>& cells() const { return m_cells; }
-  /// Where the band of a lane is; for tests.
+  /// Area of a lane's band; for tests.
   QRect band(int lane) const;
 
  signals:
-  /// token: place among the taken ones.
+  /// token: index among the taken tokens.
   void clicked(int lane, kvlab::CacheLayer layer, int token);
 
  protected:
@@ -44,7 +44,7 @@ class LanesCanvas : public AxisCanvas {
   static constexpr int kCaption = 18;
   struct Parts {
     QRect ruler, tokens, lanes, legend;
-    int bandHeight = 0, caption = 0, each = 1;  // a lane is `each` tall
+    int bandHeight = 0, caption = 0, each = 1;  // each: height of a lane
   };
   Parts parts() const;
   int lanes() const { return m_view ? static_cast<int>(m_view->lanes.size()) : 0; }
@@ -77,7 +77,7 @@ class LanesCanvas : public AxisCanvas {
   int m_lane = 0, m_per = 1;  // lines per layer
 };
 
-/// How a cell looks: patterns where it is large, one colour where it is not.
+/// Paints one cell: with a pattern if it is large, else in one colour.
 void paintLaneCell(QPainter& painter, const QRectF& box, LaneCell cell, const Theme& theme);
 QColor laneColour(LaneCell cell, const Theme& theme);
 

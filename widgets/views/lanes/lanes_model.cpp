@@ -55,41 +55,41 @@ QString exitText(const LaneView& lane) {
 }
 
 LanesModel::LanesModel(QObject* parent) : ColumnModel(parent) {
-  add("lane", tr("Lane"), tr("What the lane differs in from the reference"), QString(19, 'x'),
+  add("lane", tr("Lane"), tr("Manifest keys in which the lane differs from the reference"), QString(19, 'x'),
       [](LaneLine line) { return QStringLiteral("%1  %2").arg(line.place).arg(QString::fromStdString(line->label)); })
       .words()
       .tips(laneTip)
       .toned([](LaneLine line) { return line->exit ? Tone::Ghost : Tone::Normal; });
   addFigure(
-      "kl", tr("KL"), tr("KL of the next token, reference against lane, mean over ticks, nats"), "0.0e-00", 11,
-      [](LaneLine line) { return figureText(valueOf(line->kl, &Summary::mean)); }, klTip);
-  addFigure("kl_p99", tr("p99"), tr("99th percentile of the KL"), "0.0e-00", 2,
+      "kl", tr("KL"), tr("KL divergence of the next token, reference against lane, mean over ticks, in nats"),
+      "0.0e-00", 11, [](LaneLine line) { return figureText(valueOf(line->kl, &Summary::mean)); }, klTip);
+  addFigure("kl_p99", tr("p99"), tr("99th percentile of the KL divergence"), "0.0e-00", 2,
             [](LaneLine line) { return figureText(valueOf(line->kl, &Summary::p99)); });
-  addFigure("dnll", tr("ΔNLL"), tr("What the taken tokens cost beyond the reference, mean, nats"), "-0.0e-00", 9,
-            [](LaneLine line) { return figureText(valueOf(line->dnll, &Summary::mean)); });
-  addFigure("top1", tr("Top-1"), tr("Ticks whose likeliest next token is the reference's"), "100.0 %", 6,
+  addFigure("dnll", tr("ΔNLL"), tr("Negative log-likelihood of the taken tokens above the reference, mean, in nats"),
+            "-0.0e-00", 9, [](LaneLine line) { return figureText(valueOf(line->dnll, &Summary::mean)); });
+  addFigure("top1", tr("Top-1"), tr("Share of ticks whose most likely next token equals the reference's"), "100.0 %", 6,
             [](LaneLine line) { return shareText(valueOf(line->top1, &Summary::mean)); });
-  addFigure("mass_kept", tr("Mass kept"),
-            tr("Share of the reference's attention mass of the newest query on rows that the lane has, mean over "
-               "layers and ticks"),
-            "Mass kept", 10, [](LaneLine line) { return shareText(valueOf(line->massKept, &Summary::mean)); });
+  addFigure(
+      "mass_kept", tr("Mass kept"),
+      tr("Attention of the reference's newest query on rows that are resident in the lane, mean over layers and ticks"),
+      "Mass kept", 10, [](LaneLine line) { return shareText(valueOf(line->massKept, &Summary::mean)); });
   addFigure("overlap", tr("Overlap"),
-            tr("Jaccard overlap of the resident tokens with the reference's, mean over layers, now"), "100.0 %", 7,
+            tr("Present Jaccard overlap of resident tokens with the reference, mean over layers"), "100.0 %", 7,
             [](LaneLine line) { return shareText(line->now.meanOverlap()); });
-  addFigure("needles", tr("Needles"), tr("Given tokens that are resident, mean over layers"), "Needles", 3,
+  addFigure("needles", tr("Needles"), tr("Share of the needles that are resident, mean over layers"), "Needles", 3,
             [](LaneLine line) { return shareText(meanOf(line->now.needles)); });
   addFigure("rows", tr("Rows"), tr("Resident rows, all layers"), "99999", 4, rowsText);
   addFigure(
       "bytes", tr("Bytes"), tr("Bytes of resident rows"), "99.9 KiB", 8,
       [](LaneLine line) { return formatBytes(line->snapshot->bytes.live); }, bytesTip);
   addFigure(
-      "time", tr("Time"), tr("Of a tick: own work and its rows' share of a pass made together, mean"), "99.9 ms", 5,
+      "time", tr("Time"), tr("Mean time of a tick: the lane's own work, and its rows' share of a common pass"),
+      "99.9 ms", 5,
       [](LaneLine line) { return line->us.count ? formatMicroseconds(line->us.mean) : QStringLiteral("–"); }, timeTip);
-  addFigure("weights", tr("Weights"),
-            tr("Bytes of weights read for the last commit; those of a pass made together count for the reference"),
-            "99.9 MiB", 1, [](LaneLine line) {
-              return line->now.weightBytes ? formatBytes(line->now.weightBytes) : QStringLiteral("0");
-            });
+  addFigure(
+      "weights", tr("Weights"), tr("Bytes of weights read for the last commit; a common pass counts for the reference"),
+      "99.9 MiB", 1,
+      [](LaneLine line) { return line->now.weightBytes ? formatBytes(line->now.weightBytes) : QStringLiteral("0"); });
   withLines(kBadRole, [](LaneLine line) { return line->exit.has_value(); });
 }
 

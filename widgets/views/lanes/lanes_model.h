@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The figures of the lanes, one line each, the reference first. Owned by its view. GUI thread.
+// The figures of the lanes, one line per lane, the reference first. Owned by its view. GUI thread.
 #pragma once
 #include "core/api/lanes_view.h"
 #include "widgets/table/column_model.h"
 
 namespace kvlab {
 
-/// A lane and its place among them.
+/// A lane and its index.
 struct LaneLine {
   const LaneView& lane;
   int place = 0;

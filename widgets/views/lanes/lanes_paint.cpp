@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of the lanes. Cells that are large enough have patterns; where tokens share a pixel the greatest
-// difference is shown.
+// Painting of the lanes. Large cells have patterns. If tokens share a pixel, the largest difference is shown.
 #include <QFontMetrics>
 #include <QPainter>
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace kvlab {
 namespace {
 
-constexpr double kNeedle = 5;  // height of the arrow below a band that points at its token
+constexpr double kNeedle = 5;  // height of the arrow that points at a needle from below the band
 
 }  // namespace
 
@@ -73,7 +72,7 @@ void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
   paintLegend(painter, p.legend, legend(theme), theme);
 }
 
-/// The lane's name at the left, at the right how many rows it has lost, or why it left.
+/// Paints the lane's name at the left; at the right the number of lost rows, or why the lane left.
 void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const LaneView& view = m_view->lanes[at(lane)];
   const LaneCells& cells = m_cells[at(lane)];
@@ -106,7 +105,7 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
   painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, right);
 }
 
-/// A lane's number and name in one line, where there is none above its band.
+/// Paints number and name of a lane in one line, for lanes without a caption.
 void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const LaneView& view = m_view->lanes[at(lane)];
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
@@ -119,7 +118,7 @@ void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const
                    metrics.elidedText(text, Qt::ElideRight, box.width() - Theme::kMedium));
 }
 
-/// Numbers of the layers beside their lines; where lines are too low for that, of the focused one.
+/// Paints layer numbers next to their lines; if lines are too low, only that of the focused layer.
 void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const {
   if (shownLayers() < 2) return;
   painter.setFont(theme.monoSmall);
@@ -144,7 +143,7 @@ void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const
     const auto layer = at(lineIn(line));
     if (layer >= cells.layers.size() || !cells.layers[layer]) continue;
     const QRectF place = lineOf(box, line);
-    if (place.height() < 1) continue;  // more layers than pixels: some have no line
+    if (place.height() < 1) continue;  // more layers than pixels: skip layers without a pixel
     paintLine(painter, *cells.layers[layer], place.adjusted(0, 0, 0, -gap), theme);
   }
 }
@@ -163,7 +162,7 @@ void LanesCanvas::paintLine(QPainter& painter, const std::vector<LaneCell>& cell
   }
 }
 
-/// Column by column of pixels, runs of one kind at once.
+/// Paints pixel column by pixel column, with runs of one kind at once.
 void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line,
                             const Theme& theme) const {
   const auto worst = [&](int x) -> std::optional<LaneCell> {
@@ -185,7 +184,7 @@ void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cell
   }
 }
 
-/// Needles, the focused token and the one under the pointer, through all lanes.
+/// Marks needles, the focused token and the token under the pointer in all lanes.
 void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const double wide = std::max(2.0, std::round(axis().scale));
   const auto column = [&](int token) { return QRectF(p.lanes.left() + std::round(axis().pixel(token)), 0, wide, 0); };

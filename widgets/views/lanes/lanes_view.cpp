@@ -17,8 +17,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 900;     // from this width on the figures stand beside the maps
-constexpr int kMostLines = 6;  // of figures below the maps, before they scroll
+constexpr int kWide = 900;     // figures are beside the maps from this width on
+constexpr int kMostLines = 6;  // most lines of figures below the maps before they scroll
 }  // namespace
 
 LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
@@ -29,25 +29,26 @@ LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
 
 void LanesTableView::makeStrip() {
   m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"),
-                         tr("Whether the maps show the focused layer or all layers, each as a line"));
+                         tr("Show the focused layer, or one line for each layer"));
   addOption("layers", {"focused", "all"}, m_layers, [this] { showLayer(); });
   m_state = stripLabel({}, 1);
   m_changes = new QLineEdit(this);
   m_changes->setText(QStringLiteral(R"([{"policy":"streaming_llm:ratio=0.5"},{"policy":"h2o:ratio=0.5"}])"));
   m_changes->setAccessibleName(tr("Changes of the lanes"));
-  m_changes->setToolTip(tr("A list with an object of manifest keys for each lane beside the reference"));
+  m_changes->setToolTip(tr("A list of objects with manifest keys, one for each lane besides the reference"));
   m_changes->setFont(theme()->monoSmall);
   m_changes->setMinimumWidth(200);
   strip()->addWidget(m_changes, 3);
-  m_policy =
-      stripMenu(tr("Add policy"), tr("Add a lane with a policy"), tr("Add a lane that evicts by a policy to the list"));
+  m_policy = stripMenu(tr("Add policy"), tr("Add a lane with a policy"),
+                       tr("Add a lane with another eviction policy to the list"));
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { addPolicy(policy); });
   m_open = stripButton(tr("Open lanes"), tr("Open lanes"),
-                       tr("Run the session beside others that differ from it by these keys"));
-  m_close = stripButton(tr("Close lanes"), tr("Close lanes"), tr("Go on with the reference alone"));
+                       tr("Run the session in lockstep with lanes that differ from it by these keys"));
+  m_close =
+      stripButton(tr("Close lanes"), tr("Close lanes"), tr("Close the lanes and keep the reference as the session"));
   connect(m_changes, &QLineEdit::returnPressed, this, &LanesTableView::open);
   connect(m_open, &QToolButton::clicked, this, &LanesTableView::open);
-  setOwn({m_policy});  // it adds to the list of changes
+  setOwn({m_policy});  // only adds to the list of changes
   setCommand(m_open, "lanes_open");
   runsCommand(m_close, context(), "lanes_close");
 }
@@ -58,15 +59,15 @@ void LanesTableView::makeBody() {
       kWide, [](int width) { return width / 2; }, below, this);
   m_canvas = new LanesCanvas(context(), both);
   m_table = new DataTable(both, m_model, tr("Figures of the lanes"),
-                          tr("Each lane against the reference, over the ticks that they took together"));
+                          tr("Each lane compared with the reference, over the ticks of both"));
   m_table->stretch({"lane"});
   both->addWidget(m_canvas);
   both->addWidget(m_table);
   setContent(both);
   setMainControl(m_canvas);
   m_readout = readoutLine();
-  m_keep = addViewAction(tr("Go on with the chosen lane"),
-                         tr("Close the lanes; the chosen one is the session from then on"));
+  m_keep =
+      addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes and keep the chosen lane as the session"));
   connect(m_keep, &QAction::triggered, this, [this] {
     context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
   });
@@ -82,7 +83,7 @@ void LanesTableView::makeBody() {
   });
 }
 
-/// The list as written; nothing, and the remedy said, where it is none.
+/// The typed list; empty if it is invalid, after showing the remedy.
 std::optional<nlohmann::json> LanesTableView::changes() {
   const std::string text = m_changes->text().trimmed().toStdString();
   nlohmann::json changes = text.empty() ? nlohmann::json::array() : nlohmann::json::parse(text, nullptr, false);
@@ -98,8 +99,7 @@ std::optional<nlohmann::json> LanesTableView::changes() {
 void LanesTableView::open() {
   const auto list = changes();
   if (list && list->empty())
-    return emit context().failed({"bad_argument", "the lanes were not opened",
-                                  "the list is empty, so that nothing would run beside the session",
+    return emit context().failed({"bad_argument", "the lanes were not opened", "the list of changes is empty",
                                   "add a lane: “Add policy” does, or an object of manifest keys"});
   if (list) context().runCommand(QStringLiteral("lanes_open"), {{"changes", *list}});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lanes: sessions in lockstep, their maps above each other and their figures against the first; and the way
-// to open and close them. (LanesView is the snapshot's own name for what is shown.) GUI thread.
+// Lanes: sessions in lockstep, with their maps and their figures against the reference; opens and closes lanes.
+// (LanesView is the snapshot's report.) GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/table/data_table.h"

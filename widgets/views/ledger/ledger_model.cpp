@@ -38,14 +38,13 @@ Tone lineTone(LedgerLine line) { return line.position < 0 ? Tone::Ghost : Tone::
 
 LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
   const auto number = [](std::int64_t value) { return QString::number(value); };
-  addNumber("ledger", tr("ledger"), tr("Row of the ledger"), {},
-            [=](LedgerLine line) { return number(line.id.value()); });
-  addNumber("position", tr("position"), tr("Place in the context; empty for ghosts"), {{}, 7},
+  addNumber("ledger", tr("ledger"), tr("Ledger id"), {}, [=](LedgerLine line) { return number(line.id.value()); });
+  addNumber("position", tr("position"), tr("Position in the context; empty for tokens that have left it"), {{}, 7},
             [=](LedgerLine line) { return line.position >= 0 ? number(line.position) : QString(); });
   add("token", tr("token"), tr("Text of the token"), "boathouse.", [this](LedgerLine line) {
     return line.row.kind == RowKind::Gist ? tr("gist") : tokenText(*m_snapshot->info, line.row.token);
   }).toned([](LedgerLine line) { return line.position < 0 ? Tone::Ghost : Tone::Normal; });
-  add("state", tr("state"), tr("What became of it"), "collapsed.",
+  add("state", tr("state"), tr("State of the row"), "collapsed.",
       [](LedgerLine line) {
         return signOf(line.row.state) + QStringLiteral(" ") + wordOf(name(line.row.state)) +
             (line.row.pinned ? tr(", pinned") : QString());
@@ -53,22 +52,22 @@ LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
       .words()
       .toned(
           [](LedgerLine line) { return line.row.state == RowState::Live ? lineTone(line) : toneOf(line.row.state); });
-  addNumber("bright", tr("bright"), tr("Brightness: how much it is worth keeping, 0 to 255; of a ghost, when it left"),
+  addNumber("bright", tr("bright"), tr("Brightness, 0 to 255; for tokens that have left the context, their last one"),
             {"255", 6}, [this](LedgerLine line) {
               const std::optional<float> value = brightnessOf(line.id);
               return value ? valueText(Quantity::Brightness, std::round(*value)) : QString();
             });
-  add("source", tr("source"), tr("Where it came from"), {"replacement", 1}, [](LedgerLine line) {
+  add("source", tr("source"), tr("Source of the token"), {"replacement", 1}, [](LedgerLine line) {
     return wordOf(name(line.row.source));
   }).words();
-  addNumber("born", tr("born"), tr("Tick of its birth"), {"9999", 2},
+  addNumber("born", tr("born"), tr("Tick in which the row was added"), {"9999", 2},
             [=](LedgerLine line) { return number(line.row.born.value()); });
-  addNumber("changed", tr("changed"), tr("Tick of its last change of state"), {"9999", 3}, [=](LedgerLine line) {
+  addNumber("changed", tr("changed"), tr("Tick of the last change of state"), {"9999", 3}, [=](LedgerLine line) {
     return line.row.changed == line.row.born ? QString() : number(line.row.changed.value());
   });
-  add("parents", tr("parents"), tr("Ledger rows it replaced"), {{}, 5},
+  add("parents", tr("parents"), tr("Ledger rows that this row replaced"), {{}, 5},
       [](LedgerLine line) { return idList(line.row.parents); });
-  add("children", tr("children"), tr("Ledger rows that replaced it"), {{}, 4},
+  add("children", tr("children"), tr("Ledger rows that replaced this row"), {{}, 4},
       [](LedgerLine line) { return idList(line.row.children); });
   withTone(lineTone);
   fitNumbers();
@@ -101,7 +100,7 @@ void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
     m_count = static_cast<int>(m_filter.everything() ? now : m_rows.size());
     return endResetModel();
   }
-  // Text never changes and rows are only added: new ones go below, the others say they changed.
+  // Rows are only added and their text never changes: append new rows, and emit a change for the old ones.
   const std::vector<std::int32_t> fresh = m_filter.everything() ? std::vector<std::int32_t>() : passing(before);
   const int added = static_cast<int>(m_filter.everything() ? now - before : fresh.size());
   if (added > 0) beginInsertRows({}, m_count, m_count + added - 1);

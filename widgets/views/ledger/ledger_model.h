@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ledger as an item model, with a filter by text and by state. Holds no copy of a row: only the
-// ids that pass the filter, and nothing at all while no filter is set. A million rows. Owned by
-// LedgerTableView. GUI thread.
+// The ledger as an item model, with a filter by text and state. Stores no rows, only the ids that pass the filter, and
+// without a filter nothing. Handles a million rows. Owned by LedgerTableView. GUI thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,13 +14,13 @@ namespace kvlab {
 
 struct LedgerFilter {
   enum class States { All, InContext, Ghosts, Replaced, Deleted, Evicted, Collapsed, Aborted, Pinned, Edited };
-  QString text;  // in the token's text or, if it is a number, the ledger id; letter case is ignored
+  QString text;  // part of the token's text, or a ledger id; ignores case
   States states = States::All;
   bool operator==(const LedgerFilter&) const = default;
   bool everything() const { return text.isEmpty() && states == States::All; }
 };
 
-/// A row of the ledger and where it stands.
+/// A row of the ledger and its position.
 struct LedgerLine {
   const LedgerRow& row;
   LedgerId id;
@@ -35,10 +34,10 @@ class LedgerModel : public ColumnModel<LedgerLine> {
 
   void setSnapshot(SnapshotPtr snapshot);
   void setFilter(const LedgerFilter& filter);
-  /// Brightness tile of the shown tick, [layers][positions]; null = not known.
+  /// Sets the brightness tile of the shown tick, [layers][positions]; null = unknown.
   void setBrightness(std::shared_ptr<const Tile> tile);
 
-  /// Makes the columns of numbers wide enough for the largest; true if they were not.
+  /// Widens number columns to fit the largest number; true if any was too narrow.
   bool fitNumbers();
 
   LedgerId idOf(int row) const;
@@ -57,10 +56,10 @@ class LedgerModel : public ColumnModel<LedgerLine> {
   SnapshotPtr m_snapshot;
   LedgerFilter m_filter;
   std::vector<std::int32_t> m_position;  // by ledger id; -1 = not in the context
-  std::vector<bool> m_tokenMatches;      // by token id, for the text of the filter
-  std::vector<std::int32_t> m_rows;      // ids that pass; unused while everything passes
+  std::vector<bool> m_tokenMatches;      // [token ids] token text contains the filter text
+  std::vector<std::int32_t> m_rows;      // ids that pass the filter; unused without a filter
   int m_count = 0;                       // rows shown
-  QString m_widest;                      // a number as wide as any that the columns have room for
+  QString m_widest;                      // a number as wide as the widest that fits
   std::shared_ptr<const Tile> m_brightness;
 };
 

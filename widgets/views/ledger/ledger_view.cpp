@@ -8,7 +8,7 @@
 
 namespace kvlab {
 namespace {
-/// Names of LedgerFilter::States in scripts and in the combo box.
+/// Names of LedgerFilter::States, for scripts and the combo box.
 struct StateName {
   const char* id;
   const char* title;
@@ -49,7 +49,7 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
 
 void LedgerTableView::makeStrip() {
   m_text = stripFilter(tr("Filter by text or ledger id"), tr("Filter by text"),
-                       tr("Show only rows whose token contains this text, or the row of this number (Ctrl+F)"), 1);
+                       tr("Show only rows whose token contains this text, or the row with this ledger id (Ctrl+F)"), 1);
   m_text->setMinimumWidth(110);
   addOption("text", m_text, [this] { filter(); });
   m_states = stripChoice({}, tr("Filter by state"), tr("Show only rows in this state"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ledger: every token ever, ghosts included, filtered by text and state. GUI thread.
+// Ledger: every token the session has seen, filtered by text and state. GUI thread.
 #pragma once
 #include <QComboBox>
 #include <QLineEdit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The newest lines of the log, bounded. Levels are spdlog's: 0 trace, 1 debug, 2 info, 3 warning,
-// 4 error, 5 critical. GUI thread.
+// The newest lines of the log, up to a limit. Levels are spdlog's: 0 trace, 1 debug, 2 info, 3 warning, 4 error, 5
+// critical. GUI thread.
 #pragma once
 #include <QDateTime>
 #include <QSortFilterProxyModel>
@@ -21,7 +21,7 @@ QString logLevelName(int level);
 class LogModel : public ColumnModel<const LogLine&> {
   Q_OBJECT
  public:
-  static constexpr int kLimit = 10000;  // lines kept; the oldest tenth goes when it is reached
+  static constexpr int kLimit = 10000;  // lines kept; at the limit the oldest tenth is dropped
 
   explicit LogModel(QObject* parent = nullptr);
   void append(LogLine line);
@@ -36,7 +36,7 @@ class LogModel : public ColumnModel<const LogLine&> {
   qint64 m_dropped = 0;
 };
 
-/// Lines at or above a level that contain a text, letter case ignored.
+/// Lines from a level on that contain a text, ignoring case.
 class LogFilter : public QSortFilterProxyModel {
   Q_OBJECT
  public:

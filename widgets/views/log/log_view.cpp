@@ -39,10 +39,10 @@ void LogView::makeStrip() {
   m_search->setMaximumWidth(260);
   m_count = stripLabel({});
   strip()->addStretch(1);
-  m_follow = stripTool(tr("Follow"), tr("Keep the newest line in sight; scrolling up stops it"));
+  m_follow = stripTool(tr("Follow"), tr("Keep the newest line visible; scrolling up turns this off"));
   m_follow->setCheckable(true);
   m_follow->setChecked(true);
-  m_clear = stripTool(tr("Clear"), tr("Forget the lines shown here; the log file keeps them"));
+  m_clear = stripTool(tr("Clear"), tr("Clear the lines in this view; the log file is not changed"));
   connect(m_level, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
   connect(m_search, &QLineEdit::textChanged, this,
           [this](const QString& text) { m_filter->setNeedle(text), refresh(); });

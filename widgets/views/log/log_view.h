@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log: the newest lines of the program's log, filtered by level and text. Lines arrive while the view
-// is hidden, too. GUI thread.
+// Log: the newest lines of the program's log, filtered by level and text. Also collects lines while it is hidden. GUI
+// thread.
 #pragma once
 #include <functional>
 
@@ -16,7 +16,7 @@ class LogView : public InspectorView {
   LogView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  /// Where the times of new lines come from; tests set a clock of their own.
+  /// Sets the clock for times of new lines, for tests.
   void setClock(std::function<QDateTime()> clock) { m_clock = std::move(clock); }
   void append(int level, const QString& text);
 

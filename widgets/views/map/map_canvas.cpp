@@ -14,7 +14,7 @@ constexpr int kTallLayer = 64, kTallTokens = 78, kFlatTokens = 26;
 MapCanvas::MapCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 90);
   setAccessibleName(tr("Map of the cache"));
-  setToolTip(tr("Click focuses a cell, the wheel zooms, dragging pans, a double click shows all"));
+  setToolTip(tr("Click focuses a cell, the wheel zooms, dragging pans, a double click shows the whole context"));
 }
 
 void MapCanvas::setPicture(std::shared_ptr<const MapPicture> picture) {
@@ -68,7 +68,7 @@ QRectF MapCanvas::cell(const Parts& p, int layer, int position) const {
           static_cast<double>(layerTop(p, layer + 1) - top)};
 }
 
-/// Above the cells are the ruler and the token texts: positions without a layer.
+/// Ruler and token texts above the cells are positions without a layer.
 CanvasCell MapCanvas::cellAt(QPoint point) const {
   const QRect cells = parts().cells;
   const int position = point.x() < kGutter || point.y() > cells.bottom() ? -1 : axis().at(point.x() - kGutter);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The painted part of the map: a ruler of positions, token texts, the cells as one blit of an index
-// image, marks of edits, the focused and the hovered cell, an overview of the whole context and a
-// line that reads out the cell under the pointer. Owned by MapView. GUI thread. Distances in
-// device-independent pixels unless they are said to be device pixels.
+// The painted part of the map: a ruler of positions, token texts, the cells as one blit of an index image, marks of
+// edits, the focused and the hovered cell, an overview of the whole context, and a readout of the cell under the
+// pointer. Owned by MapView. GUI thread. Distances are in device-independent pixels unless marked as device pixels.
 #pragma once
 #include <QImage>
 #include <memory>
@@ -21,7 +20,7 @@ class MapCanvas : public AxisCanvas {
 
   void setPicture(std::shared_ptr<const MapPicture> picture);
   const MapPicture* picture() const { return m_picture.get(); }
-  /// A remark at the right of the readout line, e.g. that values are from another tick.
+  /// Sets a note at the right of the readout, e.g. that values are from another tick.
   void setNote(const QString& note);
   QString readout() const override;
 
@@ -62,7 +61,7 @@ class MapCanvas : public AxisCanvas {
 
   std::shared_ptr<const MapPicture> m_picture;
   QString m_note;
-  QImage m_cells, m_overview;  // blits in device pixels; null = must be made again
+  QImage m_cells, m_overview;  // blits in device pixels; null = outdated
   QSize m_cellsFor;
   bool m_cellsDark = true;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of the map. The cells are one image; everything else is drawn for what is in sight only.
+// Painting of the map. The cells are one image; everything else is drawn for the visible range only.
 #include <QFontMetrics>
 #include <QPainter>
 #include <cmath>
@@ -106,7 +106,7 @@ void MapCanvas::paintCellTexts(QPainter& painter, const Parts& p, const Theme& t
     }
 }
 
-/// A rail below the cells, whatever the quantity: these rows are not what a rebuild would give.
+/// Paints a rail below the cells, for all quantities: rows that differ from a rebuild.
 void MapCanvas::paintStale(QPainter& painter, const Parts& p, const Theme& theme) const {
   const ColourTable colours = colourTable(Quantity::Staleness, theme);
   const ColourScale scale = scaleFor(Quantity::Staleness, {});
@@ -142,7 +142,7 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
     last = -1e9;
     for (auto it = std::lower_bound(list.begin(), list.end(), begin); it != list.end() && *it < end; ++it) {
       const double x = axis().pixel(*it);
-      if (x - last < 2) continue;  // marks that would cover each other are drawn once
+      if (x - last < 2) continue;  // overlapping marks are drawn once
       last = x;
       mark(*it, filled);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the map paints from: the colour indices of one tile, and the marks of edited positions. Made
-// on any thread from immutable values, read on the GUI thread. Shapes: [layers][positions].
+// The data that the map paints: colour indices of one tile, and marks of edited positions. Made on any thread from
+// immutable values, read on the GUI thread. Shapes: [layers][positions].
 #pragma once
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace kvlab {
 
-/// Positions [begin, end) whose rows differ from a rebuild for one reason.
+/// Positions [begin, end) whose rows differ from a rebuild for the same reason.
 struct StaleRun {
   std::int32_t begin = 0, end = 0;
   Exactness why = Exactness::Exact;
@@ -28,21 +28,21 @@ struct MapPicture {
   std::shared_ptr<const Tile> tile;
   ColourScale scale;
   MaxPyramid cells;
-  std::vector<std::int32_t> edited;   // positions born by a replacement or an insertion, ascending
+  std::vector<std::int32_t> edited;   // positions of replaced or inserted tokens, ascending
   std::vector<std::int32_t> pending;  // positions that pending actions will change, ascending
-  std::vector<StaleRun> stale;        // ascending, exact rows left out
+  std::vector<StaleRun> stale;        // ascending, without exact rows
   std::vector<WrongCell> wrong;       // known findings that name a layer
   SnapshotPtr snapshot;
 };
 
-/// Cost: one pass over the tile and one over the context.
+/// Makes the picture with one pass over the tile and one over the context.
 std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile);
-/// A tile computed from the snapshot alone, for ticks whose tiles are gone: residency, age and
-/// staleness; null for other quantities.
+/// A tile computed from the snapshot alone, for ticks whose tiles were dropped: residency, age and staleness; null for
+/// other quantities.
 std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& snapshot, Quantity quantity);
-/// Runs of rows that are not exact.
+/// Runs of rows that differ from a rebuild.
 std::vector<StaleRun> staleRuns(const Snapshot& snapshot);
-/// Positions a list of actions removes or replaces, ascending.
+/// Positions that a list of actions removes or replaces, ascending.
 std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions);
 
 }  // namespace kvlab

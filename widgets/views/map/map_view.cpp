@@ -16,7 +16,7 @@
 
 namespace kvlab {
 namespace {
-constexpr std::size_t kBigTile = 1u << 18;  // values from which the pool makes the picture
+constexpr std::size_t kBigTile = 1u << 18;  // values from which a pool thread makes the picture
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void MapView::makeStrip() {
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
   m_received = stripButton(tr("Show received"), tr("Show received attention"),
-                           tr("Colour the rows by the attention that they received from the prompt"));
+                           tr("Colour the rows by the attention that they received from the prompt's queries"));
   m_received->setObjectName("received");
   m_received->hide();
   setOwn({m_received});
@@ -70,7 +70,7 @@ void MapView::makeActions() {
   add(tr("Show all"), tr("Show the whole context (0, or double click)"), "Fit", [this] { m_canvas->fit(); });
 }
 
-/// The part of the axis that is in sight.
+/// Makes the option for the visible range of the axis.
 void MapView::makeRange() {
   const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_canvas->axis().first)); };
   const auto to = [this] {
@@ -132,7 +132,7 @@ void MapView::take() {
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   m_legend->setScale(picture->scale, picture->tile->values);
   m_received->setVisible(picture->scale.quantity == Quantity::Brightness &&
-                         m_legend->plain());  // before the first generated token brightness is the same everywhere
+                         m_legend->plain());  // before the first generated token all rows are equally bright
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
   emit readyChanged();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Map: layers by positions, coloured by the shared quantity. Fetches the quantity's tile, turns big
-// tiles into colour indices on a pool thread (late results are dropped), and lets MapCanvas paint.
+// Map: layers by positions, coloured by the shared quantity. Requests the quantity's tile and converts large tiles to
+// colour indices on a pool thread (late results are dropped). MapCanvas paints. GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/quantity_box.h"
@@ -34,7 +34,7 @@ class MapView : public InspectorView {
   MapCanvas* m_canvas;
   LegendBar* m_legend = nullptr;
   QToolButton* m_received = nullptr;
-  quint64 m_job = 0, m_done = 0;  // number of the newest picture asked for and shown
+  quint64 m_job = 0, m_done = 0;  // number of the newest requested and shown picture
 };
 
 }  // namespace kvlab

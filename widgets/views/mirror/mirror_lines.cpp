@@ -18,12 +18,12 @@ std::vector<std::int32_t> positionsOf(const Snapshot& s) {
   return position;
 }
 
-/// True for the values that must move so that the rest ascends, as few as possible (the complement
-/// of a longest increasing subsequence; negative values do not count).
+/// True for the smallest set of values whose removal leaves the rest ascending (the complement of a longest increasing
+/// subsequence; negative values do not count).
 std::vector<bool> outOfOrder(const std::vector<std::int32_t>& values) {
   std::vector<bool> out(values.size(), false);
   if (std::is_sorted(values.begin(), values.end())) return out;
-  std::vector<std::size_t> tails;  // place of the smallest end of a run of each length
+  std::vector<std::size_t> tails;  // index of the smallest end of a run of each length
   std::vector<std::size_t> before(values.size(), SIZE_MAX);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] < 0) continue;

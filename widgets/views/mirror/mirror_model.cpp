@@ -18,16 +18,16 @@ MirrorModel::MirrorModel(QObject* parent) : ColumnModel(parent) {
 void MirrorModel::makeColumns() {
   const QString wide = QString::number(std::max<std::size_t>(999, m_snapshot ? m_snapshot->ledger.size() : 0));
   columns().clear();
-  addNumber("position", tr("context\nposition"), tr("Place in the text"), wide, [](Line line) {
+  addNumber("position", tr("context\nposition"), tr("Position in the context"), wide, [](Line line) {
     return line.position >= 0 ? QString::number(line.position) : tr("none");
   }).in(Tone::Faint);
-  addNumber("ledger", tr("\nledger"), tr("Row of the ledger that stands at this position (pos2ledger)"), wide,
-            [this](Line line) { return QString::number(idOf(line).value()); })
-      .in(Tone::Muted);
+  addNumber("ledger", tr("\nledger"), tr("Ledger id at this position (pos2ledger)"), wide, [this](Line line) {
+    return QString::number(idOf(line).value());
+  }).in(Tone::Muted);
   add("token", tr("\ntoken"), tr("Text of the token; · is a space"), "boathouse.",
       [this](Line line) { return tokenText(*m_snapshot, idOf(line)); });
   for (std::size_t layer = 0; layer < m_layers.size(); ++layer) addLayer(layer);
-  add("finding", tr("\nfinding"), tr("Why the line does not belong together"), "finding",
+  add("finding", tr("\nfinding"), tr("Why cache and context do not match"), "finding",
       [this](Line line) { return findings(line).join("; "); })
       .words()
       .in(Tone::Error)
@@ -35,25 +35,25 @@ void MirrorModel::makeColumns() {
   for (Column& column : columns()) column.align = (column.align & Qt::AlignHorizontal_Mask) | Qt::AlignBottom;
 }
 
-/// Slots and indices give way first: tags and ledger ids show a misalignment, phases its effect.
+/// Slots and indices are hidden first: tags and ledger ids show a misalignment, phases its effect.
 void MirrorModel::addLayer(std::size_t layer) {
   addOfLayer(
       "index", tr("layer %1\nindex").arg(layerText(*m_snapshot, m_layers[layer])),
-      tr("Logical place of the row in the layer's cache; – = not resident"), 2, layer,
+      tr("Index of the row in the layer's residency map; – = not resident"), 2, layer,
       [](std::size_t i, const ResidencyView&) { return QString::number(i); }, QStringLiteral("–"))
       .with(kRuleRole, [](Line) { return true; });
-  addOfLayer("slot", tr("\nslot"), tr("Place of the row in memory; left = the layer's window has left it behind"), 1,
+  addOfLayer("slot", tr("\nslot"), tr("Slot of the row in the pool; left = the row has left the layer's window"), 1,
              layer, [](std::size_t i, const ResidencyView& map) {
                return map.has(i) ? QString::number(map.slotOf[i].value()) : tr("left");
              });
   addOfLayer("tag", tr("\ntag"),
-             tr("Ledger id that the kernel wrote beside K and V; asked for the lines in sight, · = not asked yet"), 0,
-             layer, [this, layer](std::size_t i, const ResidencyView& map) {
+             tr("Ledger id that the kernel wrote next to K and V; read for visible lines, · = not read yet"), 0, layer,
+             [this, layer](std::size_t i, const ResidencyView& map) {
                if (!map.has(i)) return QString();
                const auto tag = m_tags[layer].find(static_cast<std::int32_t>(i));
                return tag == m_tags[layer].end() ? QStringLiteral("·") : QString::number(tag->second);
              });
-  addOfLayer("phase", tr("\nphase"), tr("Position the row's key is rotated for when it is read"), 3, layer,
+  addOfLayer("phase", tr("\nphase"), tr("Phase to which the row's key is rotated when attention reads it"), 3, layer,
              [](std::size_t i, const ResidencyView& map) { return QString::number(map.phase(i).value()); });
 }
 

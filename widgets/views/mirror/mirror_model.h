@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The lines of the mirror as an item model: position, ledger row, token; then index, slot, tag and
-// phase for each chosen layer; then what is wrong. One line per position, and one for every cache
-// row that belongs to no position. Owned by MirrorView. GUI thread.
+// The lines of the mirror as an item model: position, ledger row, token; then index, slot, tag and phase for each
+// chosen layer; then errors. One line per position, and one per cache row outside the context. Owned by MirrorView. GUI
+// thread.
 #pragma once
 #include <QHash>
 #include <QStringList>
@@ -12,32 +12,32 @@
 
 namespace kvlab {
 
-/// One line: a context position, or a cache row that belongs to none, an orphan.
+/// One line: a context position, or a cache row outside the context (orphan).
 struct MirrorLine {
   std::int32_t position = -1;  // -1: orphan
-  std::int32_t layer = -1;     // of an orphan: place in the model's layers
-  std::int32_t index = -1;     // of an orphan
-  int number = -1;             // without the filter
+  std::int32_t layer = -1;     // orphan: index into the model's layers
+  std::int32_t index = -1;     // orphan: index in the map
+  int number = -1;             // line number without the filter
 };
 
 class MirrorModel : public ColumnModel<MirrorLine> {
   Q_OBJECT
  public:
   explicit MirrorModel(QObject* parent = nullptr);
-  /// Shows these layers of a snapshot; with `onlyBad`, only the lines with findings.
+  /// Shows these layers of a snapshot; with `onlyBad` only the lines with findings.
   void set(SnapshotPtr snapshot, std::vector<CacheLayer> layers, bool onlyBad);
-  /// Tags of a layer's rows as the engine read them: index in the map -> ledger id.
+  /// Sets the tags that the engine read from a layer's rows: index in the map -> ledger id.
   void setTags(CacheLayer layer, const std::map<std::int32_t, std::int64_t>& tags);
 
-  /// Context position of a line; -1 for a cache row that belongs to none.
+  /// Context position of a line; -1 for an orphan.
   std::int32_t positionOf(int row) const;
-  int rowOf(std::int32_t position) const;  // -1 if the line is filtered out
-  /// Number of lines with findings, and the one after `row` (wrapping; -1 = none).
+  int rowOf(std::int32_t position) const;  // -1 = filtered out
+  /// Number of lines with findings, and the next one after `row` (with wrap-around; -1 = none).
   int badCount() const { return static_cast<int>(m_bad.size()); }
   int nextBad(int row) const;
   QString findingsOf(int row) const;
   const std::vector<CacheLayer>& layers() const { return m_layers; }
-  /// Indices of a layer that lines [first, last] show: {begin, end}; {0, 0} if none.
+  /// Map indices of a layer that lines [first, last] show: {begin, end}; {0, 0} if none.
   std::pair<std::int32_t, std::int32_t> indices(std::size_t layer, int first, int last) const;
 
  private:
@@ -49,7 +49,7 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   Column& addOfLayer(const char* id, const QString& title, const QString& tip, int gives, std::size_t layer,
                      std::function<QString(std::size_t index, const ResidencyView&)> text, const QString& none = {});
   std::int32_t indexAt(const Line& line, std::size_t layer) const;
-  /// False where the layer has no row, or only counts one that left through its window.
+  /// False if the layer has no row, or counts a row that left through its window.
   bool hasRow(const Line& line, std::size_t layer) const;
   LedgerId idOf(const Line& line) const;
   QStringList findings(const Line& line) const { return m_found.value(line.number); }
@@ -58,12 +58,12 @@ class MirrorModel : public ColumnModel<MirrorLine> {
 
   SnapshotPtr m_snapshot;
   std::vector<CacheLayer> m_layers;
-  std::vector<MirrorLayer> m_mirrors;                        // beside m_layers
-  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;  // beside m_layers: index -> tag
+  std::vector<MirrorLayer> m_mirrors;                        // parallel to m_layers
+  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;  // parallel to m_layers: index -> tag
   std::vector<Line> m_orphans;                               // lines after the positions
-  QHash<int, QStringList> m_found;                           // by unfiltered line
-  QHash<int, quint64> m_badLayers;                           // by unfiltered line: bit of each layer
-  std::vector<int> m_bad;                                    // its keys, ascending
+  QHash<int, QStringList> m_found;                           // by line without the filter
+  QHash<int, quint64> m_badLayers;                           // by line without the filter: one bit per layer
+  std::vector<int> m_bad;                                    // keys of m_found, ascending
   bool m_onlyBad = false;
 };
 

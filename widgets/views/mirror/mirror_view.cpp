@@ -25,7 +25,7 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
   m_state->setAccessibleName(tr("State of the mirror"));
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Cache and mirror, line by line"));
-  m_table->setToolTip(tr("Click focuses the row; red lines do not belong together"));
+  m_table->setToolTip(tr("Click focuses the row; in red lines cache and context do not match"));
   m_askTags.setSingleShot(true);
   connect(&m_askTags, &QTimer::timeout, this, &MirrorView::askTags);
   connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { m_askTags.start(30); });
@@ -42,9 +42,9 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
 void MirrorView::makeStrip() {
   stripLabel(tr("Cache of"));
   m_which = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers"),
-                        tr("Which layers' residency maps stand beside the context"));
+                        tr("Layers whose residency maps are shown next to the context"));
   addOption("layers", {"focus", "all"}, m_which, [this] { fill(); });
-  m_onlyBad = stripCheck(tr("Only wrong lines"), tr("Only wrong lines"), tr("Hide the lines that are in order"));
+  m_onlyBad = stripCheck(tr("Only wrong lines"), tr("Only wrong lines"), tr("Hide the lines without an error"));
   addOption("wrong", m_onlyBad, [this] { fill(); });
   strip()->addStretch(1);
   m_next =
@@ -91,7 +91,7 @@ void MirrorView::askTags() {
   const SnapshotPtr snapshot = shown();
   m_ask.forget();
   if (!snapshot || isEmpty()) return emit readyChanged();
-  // The engine answers for its newest tick: for an older one there are no tags.
+  // The engine reads tags of its newest tick only: an older tick has none.
   const auto& history = context().history();
   if (!history.empty() && snapshot->serial < history.back()->serial) return emit readyChanged();
   const int first = std::max(0, m_table->rowAt(0));

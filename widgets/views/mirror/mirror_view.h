@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mirror: cache and pos2ledger side by side, one line per position. Lines that do not belong
-// together are red, with what is wrong and since when. Tags come from the engine for the lines in
-// sight; everything else is the snapshot's. GUI thread.
+// Mirror: cache and pos2ledger side by side, one line per position. Lines that do not match are red and show the error
+// and its first tick. Tags are queried for visible lines; everything else is in the snapshot. GUI thread.
 #pragma once
 #include <QCheckBox>
 #include <QComboBox>
@@ -38,17 +37,17 @@ class MirrorView : public InspectorView {
   const Finding* known(bool here) const;
   void sayState();
   std::vector<CacheLayer> chosenLayers() const;
-  static constexpr int kMostLayers = 8;  // columns beyond these help nobody
+  static constexpr int kMostLayers = 8;  // more columns are unreadable
 
   MirrorModel* m_model;
   DataTable* m_table;
   QComboBox* m_which = nullptr;
   QCheckBox* m_onlyBad = nullptr;
-  QLabel* m_state = nullptr;  // below: the state of the whole, or the finding of the focused line
+  QLabel* m_state = nullptr;  // below: the state of the mirror, or the finding of the focused line
   QToolButton* m_next = nullptr;
   QTimer m_askTags;
-  CacheLayer m_layer{-1};  // the focused layer when the lines were made
-  EngineAsk m_ask;         // for the tags of every layer
+  CacheLayer m_layer{-1};  // focused layer when the lines were made
+  EngineAsk m_ask;         // queries tags of every layer
 };
 
 }  // namespace kvlab

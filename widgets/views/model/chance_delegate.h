@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The probability column of the next tokens: a bar as long as the probability, its figure beside it
-// and a mark where it was before. GUI thread.
+// The probability column of the next tokens: a bar of the probability, its number, and a mark at the previous tick's
+// probability. GUI thread.
 #pragma once
 #include "widgets/table/data_table.h"
 

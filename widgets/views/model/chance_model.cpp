@@ -25,18 +25,19 @@ ChanceModel::ChanceModel(QObject* parent) : LineModel(parent) {
   add("token", tr("Token"), tr("Text of the token; · is a space"), "xxxxxxxxxxxx", [](Line line) {
     return visibleText(QString::fromStdString(line.chance.text));
   }).in(Tone::Normal);
-  add("probability", tr("Probability"), tr("Of the whole vocabulary, before sampling; the mark is the tick before"),
+  add("probability", tr("Probability"),
+      tr("Probability over the whole vocabulary, before sampling; the mark shows the previous tick"),
       "100.00 % xxxxxxxx", [](Line line) { return percent(static_cast<double>(line.chance.p)); })
       .with(ShareRole, [](Line line) { return static_cast<double>(line.chance.p); })
       .with(BeforeRole,
             [](Line line) { return line.before ? QVariant(static_cast<double>(*line.before)) : QVariant(); });
-  addNumber("change", tr("Change"), tr("Against the tick before, in points of a hundred"), {"▲ 100.00", 2},
+  addNumber("change", tr("Change"), tr("Change since the previous tick, in percentage points"), {"▲ 100.00", 2},
             [](Line line) {
               if (!line.compared) return QString();
               return line.before ? change(static_cast<double>(line.chance.p - *line.before)) : tr("new");
             })
       .in(Tone::Muted);
-  addNumber("id", tr("Id"), tr("Number of the token in the vocabulary"), {"100000", 1},
+  addNumber("id", tr("Id"), tr("Token id"), {"100000", 1},
             [](Line line) { return QString::number(line.chance.id.value()); });
   withLines(Qt::ToolTipRole, [](Line line) {
     return tr("token %1 %2: p = %3")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The likeliest next tokens, best first, with the change since an earlier tick. GUI thread.
+// The most likely next tokens, best first, with the change since an earlier tick. GUI thread.
 #pragma once
 #include <optional>
 
@@ -12,7 +12,7 @@ struct ChanceLine {
   TokenChance chance;
   int rank = 1;
   std::optional<float> before = {};
-  bool compared = false;  // there was something to compare with
+  bool compared = false;  // an earlier tick was compared
 };
 
 class ChanceModel : public LineModel<ChanceLine> {
@@ -22,7 +22,7 @@ class ChanceModel : public LineModel<ChanceLine> {
 
   explicit ChanceModel(QObject* parent = nullptr);
   void show(const std::vector<TokenChance>& now, const std::vector<TokenChance>& before);
-  /// Probability that the shown tokens cover together.
+  /// Sum of the probabilities of the shown tokens.
   double covered() const;
 };
 

@@ -35,7 +35,7 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_split->setChildrenCollapsible(false);
   m_split->installEventFilter(this);
   m_table = new DataTable(m_split, m_model, tr("Next tokens"),
-                          tr("The likeliest next tokens; the mark in a bar is the probability one tick earlier"));
+                          tr("The most likely next tokens; the mark in a bar shows the probability one tick earlier"));
   m_table->setItemDelegateForColumn(m_table->columnOf("probability"), new ChanceDelegate(m_table));
   m_table->stretch({"probability"});
   m_table->setMinimumHeight(3 * Theme::kRow);
@@ -51,13 +51,13 @@ void ModelView::makeStrip() {
   m_stale->setObjectName("warning");
   m_stale->setFont(theme()->smallStrong);
   m_stale->setToolTip(
-      tr("An edit changed the cache after these logits were computed; the next step computes them again"));
+      tr("An edit changed the cache after these logits were computed; the next step computes new logits"));
   stripLabel(tr("Tokens"));
   m_count = new QSpinBox(this);
   m_count->setRange(1, 200);
   m_count->setValue(10);
   m_count->setAccessibleName(tr("Number of tokens"));
-  m_count->setToolTip(tr("How many of the likeliest next tokens to list"));
+  m_count->setToolTip(tr("Number of most likely next tokens to list"));
   strip()->addWidget(m_count);
   connect(m_count, &QSpinBox::valueChanged, this, &ModelView::onSnapshot);
 }
@@ -183,11 +183,11 @@ void ModelView::makeFactRows() {
     label->setFont(theme()->ui);
     text->setObjectName(QStringLiteral("fact"));
     m_form->addRow(label, text);
-    for (QLabel* one : {label, text}) one->show();  // else it has no height until the next turn of the event loop
+    for (QLabel* one : {label, text}) one->show();  // else the height is set by the next event loop turn
   }
 }
 
-/// The tokens have the first claim to the height; the facts scroll in what is left.
+/// Divides the height: tokens first; the facts scroll in the rest.
 void ModelView::layOut() {
   if (!m_form) return;
   const int header = m_table->horizontalHeader()->sizeHint().height();

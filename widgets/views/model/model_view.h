@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Model: what would come next and how sure the model is, compared with the tick before; and what
-// model this is. GUI thread.
+// Model: the most likely next tokens compared with the previous tick, and the facts of the model. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -35,7 +34,7 @@ class ModelView : public InspectorView {
   void makeFactRows();
   void layOut();
   void showChances(std::vector<TokenChance> now);
-  /// Chances of the tick before the shown one.
+  /// Probabilities of the tick before the shown one.
   std::vector<TokenChance> before() const;
   QList<std::pair<QString, QString>> facts() const;
 
@@ -48,7 +47,7 @@ class ModelView : public InspectorView {
   QSplitter* m_split = nullptr;
   QFormLayout* m_form = nullptr;
   QList<std::pair<QString, QString>> m_shownFacts;
-  EngineAsk m_ask;  // for more chances than the snapshot has
+  EngineAsk m_ask;  // queries more tokens than the snapshot has
 };
 
 }  // namespace kvlab

@@ -10,9 +10,9 @@
 namespace kvlab {
 namespace {
 constexpr int kPanelGap = 6;
-constexpr int kDotsUpTo = 60;  // points in sight that are drawn as dots, too
+constexpr int kDotsUpTo = 60;  // up to so many visible points are also drawn as dots
 
-/// Labels in the unit of the panel.
+/// Axis labels in the unit of the panel.
 class PanelTicker : public QCPAxisTicker {
  public:
   explicit PanelTicker(Panel panel) : m_panel(panel) { setTickCount(4); }
@@ -35,7 +35,7 @@ struct NumberPlot::Parts {
   std::vector<double> ticks;
   struct Curve {
     Series series;
-    QVector<double> drawn;  // values as drawn: piled up where stacked
+    QVector<double> drawn;  // drawn values: sums if stacked
     int pen = 0;
     QCPGraph* graph = nullptr;
   };
@@ -47,7 +47,7 @@ struct NumberPlot::Parts {
     bool stacked = false;
   };
   std::vector<PanelPart> panels;
-  QPointer<QCPMarginGroup> margins;  // makes the left edges agree
+  QPointer<QCPMarginGroup> margins;  // aligns the left edges
   double shown = -1;
   int cursor = -1;
   bool zoomed = false, syncing = false, moved = false;
@@ -283,8 +283,8 @@ NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_uni
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Plots over ticks"));
   setToolTip(
-      tr("Wheel zooms, dragging pans, a double click or 0 shows all; arrow keys move the cursor, "
-         "Return or a click goes to the tick"));
+      tr("Wheel zooms, dragging pans, a double click or 0 shows all ticks; arrow keys move the cursor, Return or a "
+         "click goes to the tick"));
   m_parts->plot = new SharpPlot(this);
   m_parts->plot->setFocusPolicy(Qt::NoFocus);
   m_parts->plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);

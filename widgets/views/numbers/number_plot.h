@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Series over ticks: one plot per unit above each other on a common axis of ticks, with a cursor that
-// the pointer or the arrow keys move. Hides QCustomPlot from everything else. GUI thread.
+// Series over ticks: one plot per unit, one above the other along a common axis of ticks, with a cursor that follows
+// the pointer or arrow keys. Hides QCustomPlot from other code. GUI thread.
 #pragma once
 #include <QWidget>
 #include <memory>
@@ -15,17 +15,17 @@ class NumberPlot : public QWidget {
   explicit NumberPlot(QWidget* parent);
   ~NumberPlot() override;
 
-  /// The series to show; `stacked` piles the steps of the latency panel up.
+  /// Shows these series; `stacked` stacks the steps of the latency panel.
   void show(const TickSeries& series, const std::vector<QString>& ids, bool stacked);
-  /// The tick that the window shows: a line through all plots.
+  /// The tick that the window shows, drawn as a line through all plots.
   void setShown(double tick);
-  /// Place of the cursor in ticks(); -1 = none.
+  /// Index of the cursor in ticks(); -1 = none.
   int cursor() const;
   void setCursorAt(int place);
   void zoom(double factor);
   void resetZoom();
   bool zoomed() const;
-  void follow();  // colours and fonts of the theme in use
+  void follow();  // takes colours and fonts of the theme in use
   int panels() const;
   /// Pixel of a tick, for tests.
   QPointF pointOf(double tick) const;

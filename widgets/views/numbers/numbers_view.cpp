@@ -14,8 +14,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 560, kListWide = 290;  // from this width on the list stands beside the plots
-constexpr int kPaceMs = 100;                 // plots are drawn anew this seldom while ticks come in
+constexpr int kWide = 560, kListWide = 290;  // the list is beside the plots from this width on
+constexpr int kPaceMs = 100;                 // least time between two redraws while ticks arrive
 }  // namespace
 
 NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
@@ -37,12 +37,12 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
 
 void NumbersView::makeStrip() {
   m_at = stripLabel({}, 1);
-  m_stacked = stripTool(tr("Stack steps"), tr("Pile the steps of the tick up, so that their sum is its latency"));
+  m_stacked = stripTool(tr("Stack steps"), tr("Stack the steps of a tick; their sum is the tick's latency"));
   m_stacked->setCheckable(true);
   m_stacked->setChecked(true);
   m_reset = stripTool(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"));
   m_reset->setEnabled(false);
-  m_copy = stripTool(tr("Copy CSV"), tr("Copy the chosen series as comma-separated values"));
+  m_copy = stripTool(tr("Copy CSV"), tr("Copy the shown series as comma-separated values"));
   connect(m_stacked, &QToolButton::toggled, this, &NumbersView::refresh);
   connect(m_reset, &QToolButton::clicked, this, [this] { m_plot->resetZoom(); });
   connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(csv()); });
@@ -52,7 +52,7 @@ void NumbersView::makeBody() {
   m_content = new TurningSplitter(
       kWide, [](int) { return kListWide; }, [](int height) { return height * 2 / 5; }, this);
   m_list = new DataTable(m_content, m_model, tr("Series"),
-                         tr("Click or Space shows or hides a series; the figure is its value at the cursor"));
+                         tr("Click or Space shows or hides a series; the number is its value at the cursor"));
   m_list->setItemDelegate(new SeriesDelegate(m_list));
   m_list->horizontalHeader()->hide();
   m_list->stretch({"series"});
@@ -99,7 +99,7 @@ void NumbersView::askBrightness() {
   });
 }
 
-/// At once, or when the pace allows: data may come faster than plots can be drawn.
+/// Redraws now, or later if the last redraw was too recent.
 void NumbersView::refreshSoon() {
   if (m_pace.isActive()) {
     m_late = true;

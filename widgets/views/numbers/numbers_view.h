@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers: figures over the ticks of the history, plotted; the list beside the plots chooses series
-// and reads their values at the cursor. GUI thread.
+// Numbers: figures over the ticks of the history as plots. The list beside the plots chooses series and shows their
+// values at the cursor. GUI thread.
 #pragma once
 #include <QSplitter>
 #include <QTimer>
@@ -18,7 +18,7 @@ class NumbersView : public InspectorView {
  public:
   NumbersView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
-  /// The chosen series as CSV.
+  /// The shown series as CSV.
   QString csv() const;
   QString tsv() const override;
   bool ready() const override;
@@ -47,8 +47,8 @@ class NumbersView : public InspectorView {
   QToolButton *m_stacked = nullptr, *m_reset = nullptr, *m_copy = nullptr;
   QLabel* m_at = nullptr;
   bool m_late = false;
-  EngineAsk m_ask;  // for brightness
-  QTimer m_pace;    // runs for a moment after a refresh that new data caused
+  EngineAsk m_ask;  // queries brightness
+  QTimer m_pace;    // limits redraws while new data arrives
 };
 
 }  // namespace kvlab

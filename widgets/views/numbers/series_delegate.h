@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line of the list of series: headings of panels, and series with a box to check, a sample of their
-// line and the value at the cursor. GUI thread.
+// A line of the list of series: a panel heading, or a series with a check box, a sample of its line and its value at
+// the cursor. GUI thread.
 #pragma once
 #include "widgets/table/data_table.h"
 

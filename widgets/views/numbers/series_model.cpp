@@ -6,7 +6,7 @@
 
 namespace kvlab {
 namespace {
-const QString kSteps = QStringLiteral("us.*");  // stands for every step, whatever a tick is made of
+const QString kSteps = QStringLiteral("us.*");  // stands for every step of a tick
 
 bool isStep(const QString& id) { return id.startsWith(QLatin1String("us.")) && id != QLatin1String("us.total"); }
 
@@ -65,7 +65,7 @@ std::vector<QString> SeriesModel::chosen() const {
 }
 
 void SeriesModel::setOn(const QString& id, bool wanted) {
-  if (isStep(id) && m_on.erase(kSteps))  // from now on steps count one by one
+  if (isStep(id) && m_on.erase(kSteps))  // from now on steps are chosen one by one
     for (const SeriesLine& line : lines())
       if (isStep(line.id)) m_on.insert(line.id);
   wanted ? static_cast<void>(m_on.insert(id)) : static_cast<void>(m_on.erase(id));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The series one can plot: a heading per panel, below it the series with a check mark and its value
-// at the cursor. GUI thread.
+// The list of series: a heading per panel, below it the series with a check mark and their value at the cursor. GUI
+// thread.
 #pragma once
 #include <set>
 
@@ -10,8 +10,8 @@
 namespace kvlab {
 
 struct SeriesLine {
-  QString id, title, value;  // id empty: a heading
-  int pen = 0;               // place in its panel
+  QString id, title, value;  // empty id: a heading
+  int pen = 0;               // index in its panel
 };
 
 class SeriesModel : public LineModel<SeriesLine> {
@@ -20,7 +20,7 @@ class SeriesModel : public LineModel<SeriesLine> {
   enum Role { IdRole = Qt::UserRole + 50, HeadingRole, OnRole, PenRole };
 
   explicit SeriesModel(QObject* parent);
-  /// Takes the list of series and the values at `cursor` (a place in ticks(); -1 = none).
+  /// Takes the series and their values at `cursor` (an index into ticks(); -1 = none).
   void show(const TickSeries& series, int cursor);
   /// Ids of the checked series in the order of the list.
   std::vector<QString> chosen() const;

@@ -85,7 +85,7 @@ void TickSeries::dropFrom(double tick) {
 
 void TickSeries::append(const Snapshot& snapshot) {
   const auto tick = static_cast<double>(snapshot.tick.value());
-  std::map<QString, double> sampled;  // a new publication of the same tick keeps its samples
+  std::map<QString, double> sampled;  // samples of a tick survive when it is published again
   if (!m_ticks.empty() && m_ticks.back() == tick)
     for (const Series& series : m_series)
       if (series.panel == Panel::Brightness && !series.values.empty()) sampled[series.id] = series.values.back();
@@ -108,7 +108,7 @@ void TickSeries::takeReport(const TickReport& report) {
   for (const Event& event : report.events) (event.depth == 0 ? steps : operations)[event.name] += event.us;
   for (const Event& event : report.events)
     if (event.depth == 1) operations.erase(event.name);  // actions are not operations
-  for (const Event& event : report.events) {             // in the order they ran
+  for (const Event& event : report.events) {             // in order of execution
     const QString shown = QString::fromStdString(event.name);
     const auto step = event.depth == 0 ? steps.find(event.name) : steps.end();
     if (step != steps.end()) set(QStringLiteral("us.") + shown, shown, Panel::Latency, step->second);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures over ticks, gathered from the history of snapshots. Each snapshot is read once; a rewind
-// (undo, goto) drops what came after it. GUI thread.
+// Figures over ticks, collected from the history of snapshots. Each snapshot is read once; after undo or goto, later
+// ticks are dropped. GUI thread.
 #pragma once
 #include <QString>
 #include <map>
@@ -15,21 +15,21 @@ enum class Panel { Latency, Operations, Bytes, Rows, Brightness, Model, Counts }
 inline constexpr int kPanels = 7;
 QString title(Panel panel);
 QString unit(Panel panel);
-/// A value with the panel's unit, for people.
+/// A readable value with the panel's unit.
 QString formatIn(Panel panel, double value);
 
 struct Series {
   QString id, title;
   Panel panel = Panel::Latency;
-  std::vector<double> values = {};  // [ticks]; not-a-number = unknown
+  std::vector<double> values = {};  // [ticks]; NaN = unknown
 };
 
 class TickSeries {
  public:
   TickSeries();
-  /// True if anything changed: other snapshots, or others of the same ticks.
+  /// True if snapshots changed, also if a tick was published again.
   bool update(const std::vector<SnapshotPtr>& history);
-  /// A figure that does not come with snapshots; kept only for ticks that are in the history.
+  /// Adds a figure that snapshots do not have; kept only for ticks of the history.
   void sample(const QString& id, Tick tick, double value);
 
   void clear();
@@ -37,9 +37,9 @@ class TickSeries {
   const std::vector<double>& ticks() const { return m_ticks; }
   const std::vector<Series>& series() const { return m_series; }
   const Series* find(const QString& id) const;
-  /// Place of the tick nearest to `tick`; -1 where there are none.
+  /// Index of the tick nearest to `tick`; -1 if there are no ticks.
   int nearest(double tick) const;
-  /// "tick,<id>,<id>" and a line per tick.
+  /// CSV: a header "tick,<id>,<id>" and a line per tick.
   QString csv(const std::vector<QString>& ids) const;
 
  private:
@@ -52,8 +52,8 @@ class TickSeries {
   std::vector<double> m_ticks;
   std::vector<Series> m_series;
   std::map<QString, std::size_t> m_places;
-  std::size_t m_read = 0;  // snapshots so far
-  SnapshotPtr m_newest;    // of those
+  std::size_t m_read = 0;  // number of snapshots read
+  SnapshotPtr m_newest;    // the newest snapshot read
 };
 
 }  // namespace kvlab

@@ -10,7 +10,7 @@ namespace {
 constexpr int kGutter = 58, kRight = 10, kRuler = 22, kCaption = 19, kStrip = 9, kGap = 6;
 constexpr int kTallTokens = 64, kLowBars = 24;
 
-/// Where a row stands in a context, -1 = nowhere; at once if it is at `guess`.
+/// Position of a row in a context, -1 = none; tries `guess` first.
 int placeIn(const Snapshot& s, LedgerId id, int guess) {
   if (id.value() < 0) return -1;
   if (guess >= 0 && guess < s.length() && s.context[at(guess)] == id) return guess;
@@ -88,7 +88,7 @@ CanvasCell QuantCanvas::cellAt(QPoint point) const {
   return {row < 0 || point.y() < kRuler ? -1 : m_layer.value(), row};
 }
 
-/// All views follow the row under the pointer, where the shown context still has it.
+/// All views mark the row under the pointer, if it is in the shown context.
 Position QuantCanvas::positionOf(CanvasCell cell) const {
   const SnapshotPtr shown = context().snapshot();
   const bool known = cell.line >= 0 && cell.item >= 0 && shown && m_measure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// K and V of a layer as two lanes over one axis of positions: a bar per row, on a labelled axis, and under it a
-// strip of colours. Where rows share a pixel the largest is shown. Owned by QuantView. GUI thread.
-// Device-independent pixels.
+// K and V of a layer as two bands over one axis of positions: a bar per row with a labelled axis, and below it a strip
+// of colours. If rows share a pixel, the largest value is shown. Owned by QuantView. GUI thread. Device-independent
+// pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
@@ -16,15 +16,15 @@ class QuantCanvas : public AxisCanvas {
  public:
   QuantCanvas(InspectorContext& context, QWidget* parent);
 
-  /// Null for nothing.
+  /// Null shows nothing.
   void show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure figure);
   const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
-  /// Where the bars of a lane are; for tests.
+  /// Area of a band's bars; for tests.
   QRect bars(int lane) const { return parts().lanes[at(lane)].bars; }
-  /// Rows of the measured context, -1 = none: the focused one, and the one under the pointer.
+  /// Focused row of the measured context and row under the pointer; -1 = none.
   int focusRow() const;
   int hoveredRow() const;
-  /// A card of the view says what is under the pointer.
+  /// The view's card shows the details instead.
   QString readout() const override { return {}; }
 
  signals:
@@ -50,7 +50,7 @@ class QuantCanvas : public AxisCanvas {
   };
   Parts parts() const;
   int length() const { return m_measure ? m_measure->of->length() : 0; }
-  /// Pixels of the axis that have rows.
+  /// Width in pixels of the part of the axis that has rows.
   int drawnWidth() const { return static_cast<int>(std::ceil(std::min(axis().extent, axis().pixel(axis().count)))); }
 
   void paintLane(QPainter& painter, std::size_t lane, const LaneParts& parts, const Theme& theme) const;
@@ -59,7 +59,7 @@ class QuantCanvas : public AxisCanvas {
   void paintBars(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
   void paintStrip(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  /// The entry of a strip says its ends; the others explain marks.
+  /// The legend: the ends of the strip, and the marks.
   std::vector<LegendEntry> legend(const Theme& theme) const;
 
   QuantMeasurePtr m_measure;

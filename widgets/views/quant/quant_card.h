@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads out a row: which it is, and what its keys and values have lost, one line each. Owned by QuantView. GUI thread.
+// Details of a row: its token, and the errors of its key and value, one line each. Owned by QuantView. GUI thread.
 #pragma once
 #include <QWidget>
 
@@ -13,7 +13,7 @@ class QuantCard : public QWidget {
   Q_OBJECT
  public:
   explicit QuantCard(QWidget* parent);
-  /// row: of the measured context, -1 = none.
+  /// row: index in the measured context, -1 = none.
   void say(const QuantMeasure& measure, CacheLayer layer, int row, bool hovered);
   QString text() const;
 

@@ -10,7 +10,7 @@ namespace {
 constexpr double kSteps[] = {1, 2, 5};
 constexpr double kDecades = 1e4;
 
-/// 1, 2 or 5 times a power of ten that is at least, or with `down` at most, the value.
+/// The nearest 1, 2 or 5 times a power of ten that is at least `value`, or with `down` at most.
 double round125(double value, bool down) {
   const double power = std::pow(10, std::floor(std::log10(value) + 1e-9)), lead = value / power;
   if (down) return power * (lead >= 5 - 1e-6 ? 5 : lead >= 2 - 1e-6 ? 2 : 1);

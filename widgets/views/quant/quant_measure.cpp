@@ -16,7 +16,7 @@ using nlohmann::json;
 
 QString tr(const char* text) { return QCoreApplication::translate("kvlab::QuantMeasure", text); }
 
-/// Numbers, not-a-number being null, or the bytes of as many T.
+/// Reads numbers (null = NaN), or the bytes of an array of T.
 template <class T>
 std::vector<float> column(const json& list) {
   std::vector<float> out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What storing rows in fewer bits has cost, as the engine measured it: per layer, K and V apart, row by row.
-// Values and pure functions; any thread. semantics.md, section 7.
+// A measurement of quantisation errors from the engine: per layer, K and V, by row. Values and pure functions; any
+// thread. semantics.md, section 7.
 #pragma once
 #include <QString>
 #include <vector>
@@ -10,16 +10,16 @@
 
 namespace kvlab {
 
-/// One tensor of one layer. Rows that are not resident are not-a-number.
+/// One tensor of one layer. Rows that are not resident have NaN.
 struct QuantTensor {
   QString type;                     // "int8"
-  bool scaled = false;              // codes times a scale; other types hold values as they are
+  bool scaled = false;              // codes times a scale; other types store values directly
   std::vector<float> relative;      // [length] |stored - computed| / |computed|, over all heads
   std::vector<float> cosine;        // [length]
-  std::vector<float> scale, atMax;  // [length] largest over the heads; codes of the largest magnitude
-  std::vector<float> logit;         // [length] error of the newest query's logits; keys only
+  std::vector<float> scale, atMax;  // largest over the heads; number of codes at the largest magnitude
+  std::vector<float> logit;         // [length] error of the newest query's attention logits; keys only
   double worst = 0, mean = 0;       // of relative
-  double lowestCosine = 0, shareAtMax = 0, worstLogit = 0;  // not-a-number where there is none; share of all values
+  double lowestCosine = 0, shareAtMax = 0, worstLogit = 0;  // NaN if unknown; share of all values
   // Since the pool was made.
   std::int64_t clipped = 0, nonFinite = 0, floored = 0;
   double scaleMin = 0, scaleMean = 0, scaleMax = 0;
@@ -28,36 +28,36 @@ struct QuantTensor {
 struct QuantLayer {
   QuantTensor k, v;
   const QuantTensor& of(bool keys) const { return keys ? k : v; }
-  /// Values were clipped or not finite since the pool was made.
+  /// True if values were clipped or not finite since the pool was made.
   bool spoilt() const { return k.clipped + k.nonFinite + v.clipped + v.nonFinite > 0; }
 };
 
 struct QuantMeasure {
-  SnapshotPtr of;  // the state that was measured
-  int values = 0;  // of a row, in each tensor
+  SnapshotPtr of;  // the measured state
+  int values = 0;  // values per row, in each tensor
   std::vector<QuantLayer> layers;
 };
 
-/// The reply to `quantisation {rows: true}`, packed or not; the tick that it names is looked up in the history.
-/// Errors: bad_reply, not_found where that tick is no longer kept.
+/// Reads the reply to `quantisation {rows: true}`, packed or not, and finds the tick that it names in the history.
+/// Errors: bad_reply, not_found if that tick was dropped.
 Result<QuantMeasure> quantMeasure(const nlohmann::json& reply, const std::vector<SnapshotPtr>& history);
-/// True if both have the same rows, stored in the same types.
+/// True if both have the same rows in the same types.
 bool sameRows(const Snapshot& a, const Snapshot& b);
 
-/// What a lane draws of each row.
+/// The figure that bars show.
 enum class QuantFigure : std::uint8_t { Relative, Cosine, Scale, AtMax, Logit };
 inline constexpr int kQuantFigures = 5;
-const char* name(QuantFigure figure);  // "at_max": of the option
+const char* name(QuantFigure figure);  // option name, e.g. "at_max"
 QString title(QuantFigure figure);     // "relative error"
-/// Values have no logits: their error stands in its place.
+/// Values have no attention logits: they show the relative error instead.
 QuantFigure figureOf(bool keys, QuantFigure chosen);
-/// [length], larger is worse: 1 - cosine for Cosine. Empty where the type has no codes.
+/// [length], larger is worse: 1 - cosine for Cosine. Empty if the type has no codes.
 std::vector<float> rowValues(const QuantTensor& tensor, QuantFigure figure);
-/// The row with the largest value, the first of equals; -1 = none above zero.
+/// The first row with the largest value; -1 if no value is above zero.
 int worstRow(const std::vector<float>& values);
-double meanOf(const std::vector<float>& values);  // of those that are numbers; not-a-number if none is
+double meanOf(const std::vector<float>& values);  // mean of the values that are not NaN; NaN if there is none
 
-/// All figures of a row in one line, in columns that stand below each other for K and V.
+/// All figures of a row in one line, in columns that align for K and V.
 QString rowText(const QuantMeasure& measure, CacheLayer layer, bool keys, int row);
 
 }  // namespace kvlab

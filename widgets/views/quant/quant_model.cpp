@@ -20,7 +20,7 @@ qlonglong lost(Tensor t) { return static_cast<qlonglong>(t.clipped + t.nonFinite
 
 QString worstAt(QuantLine line, bool keys, QuantFigure figure) {
   const int worst = worstRow(rowValues(line.of(keys), figure));
-  if (worst < 0) return QuantModel::tr("No row differs from what was computed for it");
+  if (worst < 0) return QuantModel::tr("All stored rows equal the computed rows");
   const Snapshot& of = *line.measure->of;
   return QuantModel::tr("Worst at position %1, %2").arg(worst).arg(tokenText(of, of.context[at(worst)]));
 }
@@ -28,27 +28,27 @@ QString worstAt(QuantLine line, bool keys, QuantFigure figure) {
 QString worstCosine(QuantLine line, bool keys) { return worstAt(line, keys, QuantFigure::Cosine); }
 
 QString clippedTip(QuantLine line, bool keys) {
-  return QuantModel::tr("Since the pool was made: %1 finite values clipped, %2 values not finite")
+  return QuantModel::tr("Since the pool was made, %1 finite values were clipped and %2 values were not finite")
       .arg(line.of(keys).clipped)
       .arg(line.of(keys).nonFinite);
 }
 
 QString scaleTip(QuantLine line, bool keys) {
   const QuantTensor& t = line.of(keys);
-  if (!t.scaled) return QuantModel::tr("%1 holds values as they are, without a scale").arg(t.type);
-  return QuantModel::tr("Since the pool was made: %1 to %2, mean %3; %4 at the smallest there is")
+  if (!t.scaled) return QuantModel::tr("%1 stores values without a scale").arg(t.type);
+  return QuantModel::tr("Scales since the pool was made: %1 to %2, mean %3; %4 at the smallest possible scale")
       .arg(figureText(t.scaleMin), figureText(t.scaleMax), figureText(t.scaleMean))
       .arg(t.floored);
 }
 
-/// A column about the keys and the same one about the values; "%1" in its texts stands for either.
+/// A column for keys and the same column for values; "%1" in its texts is replaced by the name.
 struct Pair {
   const char* id;
   QString title, tip, width;
-  int gives;  // the values' column; the keys' one follows
+  int gives;  // of the values' column; the keys' column comes next
   QString (*text)(Tensor);
   QVariant (*key)(Tensor);
-  Tone tone = Tone::Muted;  // of a cell with a key; the others are faint
+  Tone tone = Tone::Muted;  // of a cell with a sort key; other cells are faint
   QString (*said)(QuantLine, bool keys) = [](QuantLine, bool) { return QString(); };
 
   Column of(bool keys) const {
@@ -71,15 +71,17 @@ const std::vector<Pair>& pairs() {
   static const std::vector<Pair> kPairs{
       {"_mean", tr("%1 mean"), tr("Mean relative error of %1"), "0.0e-00", 7,
        [](Tensor t) { return figureText(t.mean); }, [](Tensor t) { return QVariant(t.mean); }},
-      {"_cosine", tr("%1 cosine"), tr("Lowest cosine between stored and computed %1"), "0.00000", 9,
+      {"_cosine", tr("%1 cosine"), tr("Lowest cosine between the stored and the computed %1 of a row"), "0.00000", 9,
        [](Tensor t) { return std::isnan(t.lowestCosine) ? kNone : QString::number(t.lowestCosine, 'f', 5); },
        [](Tensor t) { return known(t.lowestCosine); }, Tone::Muted, worstCosine},
-      {"_at_max", tr("%1 at max"), tr("Share of the %1' codes that are the largest there is"), "100.0 %", 5,
+      {"_at_max", tr("%1 at max"), tr("Share of the codes of the %1 that are at the largest magnitude"), "100.0 %", 5,
        [](Tensor t) { return shareText(t.shareAtMax); }, [](Tensor t) { return known(t.shareAtMax); }},
-      {"_clipped", tr("%1 clipped"), tr("Numbers of %1 that were clipped or not finite, since the pool was made"),
-       "99999999", 3, [](Tensor t) { return QString::number(lost(t)); },
+      {"_clipped", tr("%1 clipped"),
+       tr("Number of values of the %1 that were clipped or not finite since the pool was made"), "99999999", 3,
+       [](Tensor t) { return QString::number(lost(t)); },
        [](Tensor t) { return lost(t) ? QVariant(lost(t)) : QVariant(); }, Tone::Error, clippedTip},
-      {"_scale", tr("%1 scale"), tr("Smallest and largest scale of %1, since the pool was made"), "0.0e-00 – 0.0000", 1,
+      {"_scale", tr("%1 scale"), tr("Smallest and largest scale of the %1 since the pool was made"), "0.0e-00 – 0.0000",
+       1,
        [](Tensor t) {
          return t.scaled ? QStringLiteral("%1 – %2").arg(figureText(t.scaleMin), figureText(t.scaleMax)) : kNone;
        },
@@ -106,7 +108,7 @@ QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
   withLines(kBadRole, [](QuantLine line) { return line.measure->layers[at(line.layer)].spoilt(); });
 }
 
-/// A figure and behind it a bar, as long as its share of the largest figure; the largest one stands out.
+/// Adds a figure with a bar behind it, relative to the largest figure, which is emphasised.
 void QuantModel::addBar(const char* id, const QString& title, const QString& tip, bool keys, Figure figure) {
   const QuantFigure shown = figure == &QuantTensor::worstLogit ? QuantFigure::Logit : QuantFigure::Relative;
   const auto value = [keys, figure](QuantLine line) { return line.of(keys).*figure; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A measurement of quantisation, one line per layer. Owned by its view. GUI thread.
+// A measurement of quantisation errors, one line per layer. Owned by its view. GUI thread.
 #pragma once
 #include <map>
 #include <memory>
@@ -11,7 +11,7 @@ namespace kvlab {
 
 using QuantMeasurePtr = std::shared_ptr<const QuantMeasure>;
 
-/// A layer of a measurement.
+/// One layer of a measurement.
 struct QuantLine {
   const QuantMeasure* measure = nullptr;
   CacheLayer layer;
@@ -22,9 +22,9 @@ class QuantModel : public ColumnModel<QuantLine> {
   Q_OBJECT
  public:
   explicit QuantModel(QObject* parent);
-  /// Null for none.
+  /// Null shows nothing.
   void show(QuantMeasurePtr measure);
-  /// The layer with the largest number in a column with bars; -1 where none stands out.
+  /// The layer with the largest number in a column with bars; -1 if no number is above the others.
   int worstIn(const QString& column) const;
 
  private:
@@ -34,7 +34,7 @@ class QuantModel : public ColumnModel<QuantLine> {
   QuantLine line(int row) const override { return {m_measure.get(), CacheLayer(row)}; }
 
   QuantMeasurePtr m_measure;
-  std::map<QString, int> m_worst;  // by the id of a column with bars
+  std::map<QString, int> m_worst;  // by column id
 };
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of the quantisation picture.
+// Painting of the quantisation canvas.
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -17,12 +17,12 @@ QColor barColour(bool keys, const Theme& theme) { return seriesColour(keys ? 0 :
 MapKind stripMap(QuantFigure figure) { return figure == QuantFigure::Scale ? MapKind::Viridis : MapKind::Inferno; }
 QString letter(bool keys) { return keys ? QStringLiteral("K") : QStringLiteral("V"); }
 
-/// A number of the axis, in as few letters as say it: "0.02", "5e-05".
+/// The shortest text of an axis number: "0.02", "5e-05".
 QString label(double value) {
   return value != 0 && value < 9.9e-4 ? QString::number(value, 'e', 0) : QString::number(value, 'g', 3);
 }
 
-/// Why a lane shows no bars.
+/// Why a band shows no bars.
 QString noBars(const QuantTensor& tensor, const QuantSeries& series) {
   if (series.values.empty())
     return QuantCanvas::tr("%1 holds values as they are: no scale and no codes").arg(tensor.type);
@@ -69,12 +69,12 @@ void QuantCanvas::paintLane(QPainter& painter, std::size_t lane, const LaneParts
   painter.drawText(p.bars, Qt::AlignCenter, painter.fontMetrics().elidedText(why, Qt::ElideRight, p.bars.width() - 8));
 }
 
-/// Tensor, type and what the bars are at the left; the mean and the worst row at the right.
+/// Paints tensor, type and figure at the left; the mean and the worst row at the right.
 void QuantCanvas::paintCaption(QPainter& painter, const QuantLane& lane, const QRect& box, const Theme& theme) const {
   const QuantSeries& bars = lane.bars;
   painter.setFont(theme.smallStrong);
   painter.setPen(barColour(lane.keys, theme));
-  const QRect inner = box.adjusted(Theme::kMedium, -1, 0, -4);  // below it stand the tips of arrows
+  const QRect inner = box.adjusted(Theme::kMedium, -1, 0, -4);  // arrow tips lie below it
   const QString head = letter(lane.keys) + QStringLiteral("  ") + m_measure->layers[at(m_layer)].of(lane.keys).type;
   painter.drawText(inner, Qt::AlignLeft | Qt::AlignVCenter, head);
   const QRect rest = inner.adjusted(painter.fontMetrics().horizontalAdvance(head) + Theme::kLarge, 0, 0, 0);
@@ -111,7 +111,7 @@ void QuantCanvas::paintAxis(QPainter& painter, const QuantSeries& series, const 
   }
 }
 
-/// A bar per row, or per pixel the largest of its rows; rows that are not there are hatched.
+/// Paints a bar per row, or per pixel the largest of its rows; absent rows are hatched.
 void QuantCanvas::paintBars(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const {
   const QColor colour = barColour(m_lanes[lane].keys, theme);
   const QBrush missing = missingBrush(theme);
@@ -152,13 +152,13 @@ void QuantCanvas::paintStrip(QPainter& painter, std::size_t lane, const QRect& b
   if (wide <= 0) return;
   QImage image(wide, box.height(), QImage::Format_RGB32);
   const std::array<int, 5> lines = lane == 0 ? std::array{0, 0, 0, box.height(), box.height()}
-                                             : std::array{0, 0, 0, 0, box.height()};  // only this one is high
+                                             : std::array{0, 0, 0, 0, box.height()};  // only this band is high
   m_rows.blit(image, axis().first, axis().scale, lines,
               {colourTable(stripMap(strip.figure), theme), theme.surface.rgb()});
   painter.drawImage(box.topLeft(), image);
 }
 
-/// The worst rows, the focused one and the one under the pointer, in both lanes.
+/// Marks the worst rows, the focused row and the row under the pointer in both bands.
 void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const double wide = std::max(2.0, std::round(axis().scale));
   const auto left = [&](int row) { return p.ruler.left() + std::round(axis().pixel(row)); };
@@ -168,7 +168,7 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
     if (const int worst = m_lanes[lane].bars.worst; seen(worst))
       paintArrow(painter, QPointF(left(worst) + wide / 2, parts.bars.top() + 1), -6, theme.warning);
     const auto frame = [&](int row, const QColor& colour, int thick) {
-      const double out = axis().scale < 12 ? thick : 0;  // a thin bar stays in sight within its frame
+      const double out = axis().scale < 12 ? thick : 0;  // keeps a thin bar visible within its frame
       if (seen(row))
         paintOutline(painter,
                      QRectF(left(row) - 0.5 - out, parts.bars.top() + 0.5, wide + 2 * out,

@@ -17,8 +17,8 @@
 namespace kvlab {
 namespace {
 constexpr int kWide = 600,
-              kTall = 440;     // from this width on the rows stand beside the table, from this height on below it
-constexpr int kMostLines = 9;  // of the table above them, before it scrolls
+              kTall = 440;     // rows are beside the table from this width on, below it from this height on
+constexpr int kMostLines = 9;  // most lines of the table above them before it scrolls
 }  // namespace
 
 QuantView::QuantView(InspectorContext& context, QWidget* parent)
@@ -55,10 +55,11 @@ void QuantView::makeStrip() {
     words.emplace_back(name(static_cast<QuantFigure>(i)));
   }
   m_figure = stripChoice(figures, tr("Figure of the bars"),
-                         tr("What the bars show of each row; the strip below them shows its scale"));
+                         tr("Figure shown by the bars; the strip below shows the scale of each row"));
   addOption("figure", words, m_figure, [this] { showRows(); });
-  m_follow = stripCheck(tr("Follow"), tr("Measure every tick"),
-                        tr("Measure again whenever the rows have changed; a pass over the whole context each time"));
+  m_follow =
+      stripCheck(tr("Follow"), tr("Measure every tick"),
+                 tr("Measure again after every change of the rows; each measurement is a pass over the whole context"));
   addOption("follow", m_follow, [this] { measureIfWanted(); });
   m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
   setCommand(m_measure, "quantisation_measure");
@@ -76,7 +77,7 @@ void QuantView::makeBody() {
   split->setTallFrom(kTall);
   m_table = new DataTable(
       split, m_sorted, tr("Quantisation by layers"),
-      tr("Click shows the rows of the layer; a click on a column's title orders by it, again turns the order round"));
+      tr("Click a line to show the rows of the layer, a column title to sort by it; click again to reverse the order"));
   m_table->stretch({"k_worst", "v_worst", "logit"});
   m_order = new ColumnOrder(m_table);
   connect(m_order, &ColumnOrder::changed, this, &QuantView::onFocus);
@@ -97,7 +98,7 @@ void QuantView::makeBody() {
 void QuantView::makeActions() {
   QAction* worst =
       addViewAction(tr("Go to the worst row"),
-                    tr("Focus the row of the layer that has the largest bar; again, the one of the other lane"),
+                    tr("Focus the row with the largest bar of the layer; press again for the other tensor"),
                     QKeySequence(QStringLiteral("W")));
   connect(worst, &QAction::triggered, this, [this] {
     if (!m_measured) return;
@@ -105,7 +106,7 @@ void QuantView::makeActions() {
     const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
     if (row >= 0) focusRow(layer(), row);
   });
-  QAction* next = addViewAction(tr("Order by the next column"), tr("Order the layers by the next column of the table"),
+  QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }
@@ -117,7 +118,7 @@ CacheLayer QuantView::layer() const {
 }
 QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
 
-/// Of the newest state, whichever is shown; as a command, so that it waits for its turn and can be cancelled.
+/// Measures the newest state, whichever is shown. A command, so that it runs in order and can be cancelled.
 void QuantView::measure(bool byHand) {
   if (!hasRows() || m_ask.waiting()) return;
   m_refused.reset();
@@ -143,7 +144,7 @@ void QuantView::take(const Result<nlohmann::json>& reply) {
   else m_refused = measured.error();
 }
 
-/// What was refused once is not asked for again by itself.
+/// Does not repeat a refused measurement automatically.
 void QuantView::measureIfWanted() {
   if (!m_follow->isChecked() || m_refused || context().history().empty()) return;
   if (!m_measured || !sameRows(*m_measured->of, *context().history().back())) measure(false);
@@ -197,14 +198,13 @@ void QuantView::showState() {
            why());
   m_measure->setEnabled(hasRows() && !m_ask.waiting());
   m_measure->setToolTip(m_ask.waiting() ? tr("A measurement is under way; Cancel (Esc) stops it")
-                            : hasRows() ? tr("Compute every row of the newest tick anew and compare it with what is "
-                                             "stored; the session stays as it is")
+                            : hasRows() ? tr("Compute every row of the newest tick again and compare it with the "
+                                             "stored row; the session does not change")
                                         : tr("There is no row to measure"));
   m_figure->setEnabled(m_measured != nullptr);
   m_stale->setText(staleText());
   m_stale->setVisible(!m_stale->text().isEmpty());
-  m_stale->setToolTip(
-      tr("These are not the rows that are shown in other views; “Measure” measures those of the newest tick"));
+  m_stale->setToolTip(tr("Other views show other rows; “Measure” measures the rows of the newest tick"));
   QStringList state;
   if (m_measured && m_ask.waiting()) state << tr("measuring") + m_progress;
   if (m_measured && m_refused) state << QString::fromStdString(m_refused->text());
@@ -228,8 +228,8 @@ void QuantView::showState() {
 void QuantView::showRows() {
   m_canvas->show(m_measured, layer(), figure());
   m_figure->setToolTip(figure() == QuantFigure::Scale
-                           ? tr("What the bars show of each row; the strip below them shows its relative error")
-                           : tr("What the bars show of each row; the strip below them shows its scale"));
+                           ? tr("Figure shown by the bars; the strip below shows the relative error of each row")
+                           : tr("Figure shown by the bars; the strip below shows the scale of each row"));
   showRow();
 }
 

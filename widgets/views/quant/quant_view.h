@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Quantisation: what storing rows in fewer bits has cost, by layers in a table and by rows of the focused layer in
-// a picture. Measured when it is asked for, by a pass over the whole context. GUI thread.
+// Quantisation: errors of quantised rows, by layer in a table and by row of the focused layer in a canvas. Measured on
+// request, with a pass over the whole context. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -57,7 +57,7 @@ class QuantView : public InspectorView {
   QCheckBox* m_follow = nullptr;
   QToolButton* m_measure = nullptr;
   QuantMeasurePtr m_measured;
-  std::optional<Error> m_refused;  // the last measurement
+  std::optional<Error> m_refused;  // error of the last measurement
   QString m_progress;
   EngineAsk m_ask;
 };

@@ -9,7 +9,7 @@
 namespace kvlab {
 namespace {
 constexpr int kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
-constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings are only named
+constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings show only their names
 constexpr int kBeside = 62;                               // room for labels left and right of the large ring
 }  // namespace
 
@@ -47,7 +47,7 @@ RingCanvas::Parts RingCanvas::parts() const {
   p.readout = QRect(0, height() - kReadout, width(), kReadout);
   QRect rest = rect().adjusted(Theme::kMedium, Theme::kMedium, -Theme::kMedium, -kReadout - Theme::kSmall);
   const bool wide = rest.width() > rest.height() * 3 / 2;
-  // In a low dock the small rings would take the width that the large one needs: then names above it do.
+  // In a low dock small rings would take the width of the large ring, so only their names are shown above it.
   const bool squeezed = wide && rest.width() < kSmall + kFiguresWide + kLeastRing + 2 * kBeside;
   if (groups > 1 && wide && !squeezed) {
     p.rings = QRect(rest.left(), rest.top(), kSmall, rest.height());
@@ -131,7 +131,7 @@ void RingCanvas::choose(CanvasCell cell) {
     emit clicked(group.has(focus) ? focus : first, position);
 }
 
-/// Items follow the logical order of the rows.
+/// Items are rows in logical order.
 CanvasCell RingCanvas::stepped(const CellStep& by) const {
   if (by.lines) return {std::clamp(selected() + by.lines, 0, lines() - 1), -1};
   if (items() == 0) return {};

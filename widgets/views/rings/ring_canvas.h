@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The painted part of the rings view: the ring of the focused layer large, those of all other groups of
-// layers small beside it, its figures with the legend, and a line that reads out the slot under the
-// pointer. Owned by RingsView. GUI thread. Device-independent pixels.
+// The painted part of the rings view: a large ring for the focused layer, small rings for all other groups of layers,
+// the large ring's figures with the legend, and a readout of the slot under the pointer. Owned by RingsView. GUI
+// thread. Device-independent pixels.
 #pragma once
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace kvlab {
 class RingCanvas : public AxisCanvas {
   Q_OBJECT
  public:
-  /// One group of layers: its ring, or how else it is stored.
+  /// One group of layers with its ring, or its other layout.
   struct Entry {
     StorageGroup group;
     std::optional<RingPicture> ring;
@@ -25,13 +25,13 @@ class RingCanvas : public AxisCanvas {
   const std::vector<Entry>& entries() const { return m_entries; }
   /// The group of the focused layer; -1 if there is none.
   int selected() const;
-  /// Its ring; null where it has none.
+  /// The ring of the focused layer; null if it has none.
   const RingPicture* ring() const;
   /// Circle of the large ring.
   RingShape shape() const;
   /// Text of the readout line.
   QString readout() const override;
-  /// The middle of a small ring.
+  /// Centre of a small ring.
   QPointF smallRing(int entry) const;
 
  signals:
@@ -40,7 +40,7 @@ class RingCanvas : public AxisCanvas {
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;
-  /// The line is the group of layers, the item a slot of its large ring.
+  /// The line is the group of layers, the item a slot of its ring.
   CanvasCell cellAt(QPoint point) const override;
   CanvasCell focusCell() const override;
   void choose(CanvasCell cell) override;
@@ -52,10 +52,10 @@ class RingCanvas : public AxisCanvas {
  private:
   struct Parts {
     QRect rings, large, figures, readout;
-    int across = 1, columns = 1;  // small rings and figures in a line
-    int first = 0, count = 0;     // small rings that have room
-    int figureCount = 1000;       // figures that have room
-    bool named = false;           // small rings are only named
+    int across = 1, columns = 1;  // small rings and figures per line
+    int first = 0, count = 0;     // small rings that fit
+    int figureCount = 1000;       // figures that fit
+    bool named = false;           // small rings show only their names
   };
   Parts parts() const;
   RingShape shapeIn(const QRect& area) const;

@@ -67,7 +67,7 @@ void RingCanvas::paintLarge(QPainter& painter, const Parts& p, const Theme& them
   round.labels();
 }
 
-/// Other layers have rings, but not this one.
+/// Paints a notice if the focused layer has no ring but others do.
 void RingCanvas::paintAbsent(QPainter& painter, const Parts& p, const Theme& theme) const {
   const StorageGroup& group = m_entries[at(selected())].group;
   painter.setFont(theme.ui);

@@ -8,8 +8,8 @@
 
 namespace kvlab {
 namespace {
-constexpr double kRim = 3, kRimGap = 2, kTick = 4;  // what the last commit wrote; ticks of the ruler
-constexpr int kAgeSteps = 240;                      // arcs that a long logical order is drawn in
+constexpr double kRim = 3, kRimGap = 2, kTick = 4;  // rim: rows written by the last commit; ticks of the ruler
+constexpr int kAgeSteps = 240;                      // arcs that a long logical order is divided into
 QString say(const char* text) { return QCoreApplication::translate("kvlab::RingPainter", text); }
 
 QColor fillOf(SlotUse use, const Theme& t) {
@@ -22,7 +22,7 @@ QColor fillOf(SlotUse use, const Theme& t) {
   }
 }
 
-/// The colours of the logical order where they stand out from the ground.
+/// The range of the colour map that contrasts with the background.
 double ageShare(double share, bool dark) { return dark ? 0.22 + 0.78 * share : 0.88 * share; }
 
 /// Distance between labels of `pixels` each: 1, 2 or 5 times a power of ten.
@@ -50,7 +50,7 @@ void RingPainter::bands() {
   rim();
 }
 
-/// Slanted lines across the band: what a colour says is said by a pattern, too.
+/// Paints slanted lines across the band, as a second sign besides colour.
 void RingPainter::slants(double begin, double end, const QColor& colour, bool both) {
   const double step = m_shape.cells()
       ? m_shape.turn(1)
@@ -103,7 +103,7 @@ void RingPainter::orderBand() {
     while (end < m_ring.rows() && end - row < stride && follows(end)) ++end;
     const int slot = m_ring.slotOf[at(row)];
     m_painter.setBrush(ageColour(end - 1));
-    const bool goesOn = !m_shape.cells() && end < m_ring.rows() && follows(end);  // the next step covers the seam
+    const bool goesOn = !m_shape.cells() && end < m_ring.rows() && follows(end);  // the next arc covers the seam
     m_painter.drawPath(
         m_shape.sector(inner(RingShape::kOrderInner), inner(RingShape::kOrderOuter), m_shape.turn(slot),
                        m_shape.turn(slot + end - row) + (goesOn ? 2 / (2 * std::numbers::pi * m_shape.radius) : 0),
@@ -147,7 +147,7 @@ bool RingPainter::label(const QString& text, double turns, double distance, int 
   return false;
 }
 
-/// A triangle that points at the boundary before a slot; the head's is hollow.
+/// Paints a triangle that points at the boundary before a slot; the head's triangle is hollow.
 void RingPainter::marker(int slot, bool filled) {
   const double turns = m_shape.turn(slot), low = m_shape.radius + 1, half = 5 / (2 * std::numbers::pi * m_shape.radius);
   const QColor colour = filled ? m_theme.text : m_theme.muted;

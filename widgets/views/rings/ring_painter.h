@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Draws one ring: slots in the outer band, logical order in the inner one, what the last commit wrote on
-// the rim; and the labels around it. Used for the large ring and, without labels, for the small ones.
-// Lives for one paint event. GUI thread.
+// Paints one ring: slots in the outer band, the logical order in the inner band, slots written by the last commit on
+// the rim, and labels around it. Used for the large ring and, without labels, for small rings. Lives for one paint
+// event. GUI thread.
 #pragma once
 #include <QPainter>
 #include <vector>
@@ -17,11 +17,11 @@ class RingPainter {
   RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room,
               const Theme& theme);
   void bands();
-  /// Both bands of a row's slot outlined, and its token beside it.
+  /// Outlines both bands of a row's slot and writes its token next to it.
   void row(int row, const QColor& colour, int width);
   void labels();
   void centre();
-  /// A swatch of the legend.
+  /// Paints a swatch of the legend.
   static void swatch(QPainter& painter, const QRectF& box, RingMark mark, const Theme& theme);
 
  private:
@@ -33,8 +33,8 @@ class RingPainter {
   QColor ageColour(int row) const;
   void ruler();
   void marker(int slot, bool filled);
-  /// Puts a text outside (or inside) of the circle at `turns`, or a little further in a direction where
-  /// another label is in its way; false if it has no room there.
+  /// Writes a text outside (or inside) the circle at `turns`, moved a little in `direction` if another label is in its
+  /// way; false if there is no room.
   bool label(const QString& text, double turns, double distance, int direction, const QColor& colour);
   double inner(double share) const { return m_shape.radius * share; }
 
@@ -44,7 +44,7 @@ class RingPainter {
   const QRectF m_room;
   const Theme& m_theme;
   const ColourTable m_ages;
-  std::vector<QRectF> m_taken;  // by labels
+  std::vector<QRectF> m_taken;  // areas of labels
 };
 
 }  // namespace kvlab

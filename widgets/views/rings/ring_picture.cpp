@@ -8,7 +8,7 @@ namespace kvlab {
 namespace {
 QString pictureText(const char* text) { return QCoreApplication::translate("kvlab::RingPicture", text); }
 
-/// Slot that the ring's figures give to a row in logical order.
+/// The slot that head and capacity require for a row in logical order.
 int expectedSlot(const RingState& ring, int row) { return ring.rolled ? row : (ring.head + row) % ring.capacity; }
 
 void placeRows(RingPicture& out) {
@@ -27,7 +27,7 @@ void placeRows(RingPicture& out) {
         : !out.ring.rolled && slot < out.ring.head ? SlotUse::Wrapped
                                                    : SlotUse::Row;
   }
-  for (std::int32_t row = 0; row < out.ring.filled; ++row) {  // slots that should hold a row and do not
+  for (std::int32_t row = 0; row < out.ring.filled; ++row) {  // slots that should hold a row but do not
     auto& use = out.use[at(expectedSlot(out.ring, row))];
     if (use == SlotUse::Free) use = SlotUse::Wrong;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A ring as it is drawn: what is in each slot, by the map, and what the ring's own figures say should be
-// there. Where the two disagree the slot is wrong, and nothing hides it. A pure function of a snapshot;
-// any thread.
+// The content of a ring for painting: the row in each slot from the map, compared with the slots that the ring's state
+// requires. A slot is wrong if both disagree; wrong slots are always visible. A pure function of a snapshot; any
+// thread.
 #pragma once
 #include <QStringList>
 #include <utility>
@@ -11,10 +11,10 @@
 
 namespace kvlab {
 
-/// What a slot holds; the later ones win where slots share a pixel.
+/// What a slot holds; later values win if slots share a pixel.
 enum class SlotUse : std::uint8_t {
   Free,
-  Room,     // of the pending block, ahead of the pointer
+  Room,     // reserved for the pending block, ahead of the pointer
   Row,      // from the head to the end of the ring (len1)
   Wrapped,  // from slot 0 to the pointer (len2)
   Wrong,    // map and ring disagree
@@ -32,33 +32,33 @@ struct RingPicture {
 
   int slotCount() const { return ring.capacity; }
   int rows() const { return static_cast<int>(slotOf.size()); }
-  /// Where the oldest row lies and where the next one goes: slots, also of a rolled ring.
+  /// Slots of the oldest row and of the next row, also for a rolled ring.
   int head() const { return ring.rolled ? 0 : ring.head; }
   int pointer() const { return ring.rolled ? ring.filled % std::max(1, ring.capacity) : ring.pointer(); }
   bool written(int slot) const;
-  /// Row in logical order that stands at a context position, -1 = none.
+  /// Row in logical order at a context position, -1 = none.
   int rowOf(Position position) const;
   /// Index in the residency map of a row in logical order.
   int indexOf(int row) const { return group.map->first + row; }
-  /// What a slot holds, in words.
+  /// Text about the content of a slot.
   QString describe(int slot) const;
 };
 
-/// The ring of a group; nothing where it has none.
+/// The ring of a group; empty if it has none.
 std::optional<RingPicture> ringPicture(SnapshotPtr snapshot, const StorageGroup& group);
 
-/// Slots [begin, end) that hold the same, merged.
+/// Slots [begin, end) with the same use, merged.
 struct SlotRun {
   int begin = 0, end = 0;
   SlotUse use = SlotUse::Free;
 };
 std::vector<SlotRun> slotRuns(const RingPicture& ring);
 
-/// Figures of a ring as names and values, in the order in which they are read.
+/// Names and values of a ring's figures, in reading order.
 enum class RingMark : std::uint8_t { None, Row, Wrapped, Room, Written, Wrong };
 struct RingFigure {
   QString name, value;
-  RingMark mark = RingMark::None;  // the swatch that makes it the legend's entry
+  RingMark mark = RingMark::None;  // the mark if the figure is also a legend entry
 };
 std::vector<RingFigure> ringFigures(const RingPicture& ring);
 

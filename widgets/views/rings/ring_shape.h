@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The circle that a ring of slots is drawn on: slot 0 begins at the top and slots follow one another
-// clockwise. Angles are in turns, distances in device-independent pixels. A plain value; any thread.
+// The circle of a ring: slot 0 starts at the top, and slots follow clockwise. Angles are in turns, distances in
+// device-independent pixels. A plain value; any thread.
 #pragma once
 #include <QPainterPath>
 #include <QPointF>
@@ -15,7 +15,7 @@ struct RingShape {
   double radius = 0;  // outer edge of the slots
   int count = 1;      // slots
 
-  // Edges as shares of the radius: slots lie in the outer band, the logical order in the inner one.
+  // Edges as shares of the radius: the outer band has slots, the inner band the logical order.
   static constexpr double kSlotEdge = 0.83, kOrderOuter = 0.80, kOrderInner = 0.70;
 
   double turn(double slot) const { return slot / count; }
@@ -23,7 +23,7 @@ struct RingShape {
     const double angle = turns * 2 * std::numbers::pi;
     return centre + QPointF(std::sin(angle), -std::cos(angle)) * distance;
   }
-  /// The slot under a point, -1 outside of both bands.
+  /// The slot under a point, -1 outside both bands.
   int slotAt(QPointF point) const {
     const QPointF from = point - centre;
     const double distance = std::hypot(from.x(), from.y());
@@ -36,8 +36,8 @@ struct RingShape {
   double slotLength() const { return 2 * std::numbers::pi * radius / count; }
   bool cells() const { return slotLength() >= 5; }
 
-  /// The part of a band from `begin` to `end` turns, narrowed by half of `gap` pixels on both sides and
-  /// at least one and a half pixels long.
+  /// The part of a band from `begin` to `end` turns, reduced by half of `gap` pixels on both sides and at least 1.5
+  /// pixels long.
   QPainterPath sector(double inner, double outer, double begin, double end, double gap = 0) const {
     const double pixel = 1 / (2 * std::numbers::pi * std::max(1.0, outer));
     begin += gap / 2 * pixel, end -= gap / 2 * pixel;

@@ -10,7 +10,7 @@
 
 namespace kvlab {
 namespace {
-constexpr auto kLayout = "ring_fused";  // what the button sets
+constexpr auto kLayout = "ring_fused";  // the layout that the button sets
 }
 
 RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
@@ -30,12 +30,11 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView
 
 void RingsView::makeStrip() {
   m_state = stripLabel({}, 1);
-  m_before = stripButton(tr("◀ Wrap"), tr("Previous wrap"),
-                         tr("Show the tick before this one in which the pointer passed slot 0"));
-  m_after =
-      stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Show the tick after this one in which the pointer passed slot 0"));
+  m_before =
+      stripButton(tr("◀ Wrap"), tr("Previous wrap"), tr("Go to the previous tick in which the pointer passed slot 0"));
+  m_after = stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Go to the next tick in which the pointer passed slot 0"));
   m_use = stripButton(tr("Use %1").arg(kLayout), tr("Use %1 in all layers").arg(kLayout),
-                      tr("Store the rows of every layer in a ring that attention reads in place; the content stays"));
+                      tr("Store the rows of every layer in a ring that attention reads in place; the content is kept"));
   for (QToolButton* one : {m_before, m_after, m_use}) one->setAutoRaise(true);
   setOwn({m_before, m_after});
   setCommand(m_use, "storage_layout");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rings: slots around a circle for each group of layers that keeps its rows in a ring: where the oldest
-// row lies, where the next one goes, what wrapped; and the same over the ticks of the session. GUI thread.
+// Rings: the slots of each ring layout as a circle, with the oldest row, the write pointer and the wrap; below it the
+// same over the ticks of the session. GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/rings/ring_canvas.h"

@@ -16,8 +16,8 @@ constexpr double kWidest = 14;
 WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
   setAccessibleName(tr("Filled slots over ticks"));
   setToolTip(
-      tr("Slots upwards, ticks to the right; click or use the arrow keys to go to a tick, page up and down to go to "
-         "the wrap before and after"));
+      tr("Slots upwards, ticks to the right; click or arrow keys go to a tick, Page Up and Page Down to the previous "
+         "and next wrap"));
 }
 
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
@@ -26,7 +26,7 @@ void WrapStrip::show(const std::vector<SnapshotPtr>& history, CacheLayer layer, 
   m_points.clear();
   const auto l = at(std::max(0, layer.value()));
   for (const SnapshotPtr& s : history) {
-    if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // published again
+    if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // the tick was published again
     Point point{s->tick, {}, false};
     if (l < s->storage.size() && s->storage[l]) point.ring = s->storage[l]->ring;
     const RingState* before = m_points.empty() || !m_points.back().ring ? nullptr : &*m_points.back().ring;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which slots of a ring were filled, tick by tick: slots upwards, ticks to the right, so that a wrap is
-// where the band leaves at the top and comes in again at the bottom. The place to go to the ticks before,
-// during and after one. Columns that share a pixel cover one another; nothing is left out. GUI thread.
+// The filled slots of a ring, tick by tick: slots upwards, ticks to the right. At a wrap the band leaves at the top and
+// enters again at the bottom. A click goes to a tick. Columns that share a pixel are painted over each other; none is
+// skipped. GUI thread.
 #pragma once
 #include "core/api/snapshot.h"
 #include "widgets/canvas/tick_picker.h"
@@ -12,7 +12,7 @@ class WrapStrip : public TickPicker {
   Q_OBJECT
  public:
   explicit WrapStrip(QWidget* parent);
-  /// The ring of `layer` in each of the snapshots.
+  /// Shows the ring of `layer` in each snapshot.
   void show(const std::vector<SnapshotPtr>& history, CacheLayer layer, Tick shown);
   /// The nearest tick before (or after) the shown one whose commit passed slot 0.
   std::optional<Tick> wrapBeside(bool after) const;

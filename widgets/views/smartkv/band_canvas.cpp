@@ -20,8 +20,8 @@ BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent)
   setMinimumSize(160, 96);
   setAccessibleName(tr("Rows of each layer by band and score"));
   setToolTip(
-      tr("Colours are scores, each layer's own range from low to high. Click focuses a row; arrow keys move by tokens "
-         "and layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows all"));
+      tr("Colours show scores, scaled to each layer's range. Click focuses a row; arrow keys move by tokens and "
+         "layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows the whole context"));
   setToolTipDuration(5000);
   setMaxScale(24);
   m_bar->hide();
@@ -77,7 +77,7 @@ QPointF BandCanvas::middleOf(int layer, int position) const {
   return {area().left() + axis().pixel(position + 0.5), lineRect(layer).center().y()};
 }
 
-/// What the tokens that share a pixel come to.
+/// Summaries of the tokens that share a pixel.
 const std::vector<BandCanvas::Column>& BandCanvas::columnsOf(std::size_t layer) {
   std::vector<Column>& out = m_columns[layer];
   if (!out.empty() || axis().count <= 0) return out;
@@ -99,7 +99,7 @@ const std::vector<BandCanvas::Column>& BandCanvas::columnsOf(std::size_t layer) 
       if (!rows.score.empty() && !(rows.score[at(p)] <= column.score)) column.score = rows.score[at(p)];
     }
     column.there = end > begin ? static_cast<float>(there) / static_cast<float>(end - begin) : 0;
-    if (begin >= static_cast<std::int64_t>(rows.band.size())) column.there = -1;  // beyond the last token
+    if (begin >= static_cast<std::int64_t>(rows.band.size())) column.there = -1;  // behind the last token
     out[x] = column;
   }
   return out;

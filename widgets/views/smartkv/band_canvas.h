@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers above each other, tokens of the context to the right: rows coloured by their policy's score, gaps where
-// rows have left, and under each layer its bands. Where tokens share a pixel, the highest score colours it and
-// the fill is as tall as their resident part. Owned by the SmartKV view. GUI thread. Device-independent pixels.
+// Layers from top to bottom, tokens of the context to the right: rows coloured by their policy's score, gaps for
+// evicted rows, and below each layer its bands. If tokens share a pixel, the highest score gives the colour and the
+// resident share gives the height. Owned by the SmartKV view. GUI thread. Device-independent pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
@@ -18,9 +18,9 @@ class BandCanvas : public AxisCanvas {
   void show(SnapshotPtr snapshot, std::vector<BandRows> layers);
   const std::vector<BandRows>& layers() const { return m_layers; }
   QString readout() const override;
-  /// The middle of a cell.
+  /// Centre of a cell.
   QPointF middleOf(int layer, int position) const;
-  /// Scrolls so that the focused layer and position are in sight.
+  /// Scrolls until the focused layer and position are visible.
   void reveal();
 
  signals:
@@ -40,14 +40,14 @@ class BandCanvas : public AxisCanvas {
 
  private:
   struct Column {
-    float score = 0;  // not-a-number: none is known
-    float there = 0;  // resident part, 0..1
+    float score = 0;  // NaN = unknown
+    float there = 0;  // resident share, 0..1
     Band band = Band::Gone;
   };
   void arrange();
   int lineHeight() const;
-  int wide() const;    // without the scroll bar
-  QRect area() const;  // of all strips, without gutters
+  int wide() const;    // width without the scroll bar
+  QRect area() const;  // area of all strips, without margins
   QRectF lineRect(int layer) const;
   int layerAt(double y) const;
   QRect legendRect() const;

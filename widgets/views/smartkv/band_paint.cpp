@@ -75,7 +75,7 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
                    Qt::AlignLeft | Qt::AlignVCenter, figure);
 }
 
-/// One stroke from the first to the last row of each band: thick for the budget, with feet for sinks and window.
+/// Paints one line from the first to the last row of each band: thick for the budget, with feet for sinks and window.
 void BandCanvas::paintBands(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const {
   for (const Band band : {Band::Kept, Band::Sink, Band::Budget, Band::Window}) {
     const auto [first, end] = rows.extent[at(static_cast<int>(band))];

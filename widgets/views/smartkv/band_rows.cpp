@@ -32,7 +32,7 @@ void fillBands(const Snapshot& s, const ResidencyView& map, BandRows& out) {
   }
 }
 
-/// Where the rows of all contests stand, in one walk over the context.
+/// Finds the positions of the rows of all contests, in one walk over the context.
 void placeContests(const Snapshot& s, std::vector<BandRows>& layers) {
   std::map<LedgerId, std::int32_t> wanted;
   for (const BandRows& layer : layers)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which band of a layer each token of the context is in: the first rows, those kept by score, the last
-// ones, or none because its row has left. Pure functions of a snapshot; any thread.
+// The band of each context token in a layer: sinks, rows kept by score, window, or none if the row was evicted. Pure
+// functions of a snapshot; any thread.
 #pragma once
 #include <QString>
 #include <array>
@@ -18,16 +18,16 @@ struct BandRows {
   CacheLayer layer;
   std::string policy;
   bool bounded = false;
-  Bands requested;           // of no meaning where not bounded
-  Bands there;               // rows in each band now
+  Bands requested;           // undefined if the policy is not bounded
+  Bands there;               // resident rows in each band
   std::vector<Band> band;    // [length]
-  std::vector<float> score;  // [length] not-a-number where it is not known; empty where nothing is
+  std::vector<float> score;  // [length] NaN = unknown; empty if all are unknown
   std::vector<Contest> contests;
   std::vector<std::pair<std::int32_t, std::int32_t>>
       places;  // positions of challenger and loser, -1 = not in the context
   std::array<std::pair<std::int32_t, std::int32_t>, 5>
-      extent{};      // of each band: first position and the one behind the last
-  float lowest = 0;  // of the budget's scores; not-a-number where there is none
+      extent{};      // first position of each band, and the one after its last
+  float lowest = 0;  // lowest score of the budget; NaN = none
 
   std::int32_t rows() const { return there.capacity(); }
 };

@@ -23,20 +23,19 @@ ContestModel::ContestModel(QObject* parent) : LineModel(parent) {
       [this](Line line) { return tokenText(*m_snapshot, line.contest.challenger); })
       .in(Tone::Normal)
       .tips([ledger](Line line) { return ledger(line.contest.challenger); });
-  addNumber("score", tr("Score"), tr("The challenger's score"), {"99.99", 2},
+  addNumber("score", tr("Score"), tr("Score of the row that left the window"), {"99.99", 2},
             [](Line line) { return figure(line.contest.challengerScore); });
   add("outcome", tr("Outcome"), tr("Whether the challenger took a place in the budget"), QString(13, 'x'),
       [](Line line) { return line.won() ? tr("stays, out goes") : tr("lost, leaves"); })
       .words()
       .toned([](Line line) { return line.won() ? Tone::Ok : Tone::Warning; });
-  add("out", tr("Out"), tr("The row that left the layer for it"), QString(10, 'x'),
+  add("out", tr("Out"), tr("The row that was evicted instead"), QString(10, 'x'),
       [this](Line line) { return line.won() ? tokenText(*m_snapshot, line.contest.loser) : QString(); })
       .in(Tone::Normal)
       .tips([ledger](Line line) { return line.won() ? ledger(line.contest.loser) : QString(); });
   addNumber("out_score", tr("Score"), tr("Its score"), {"99.99", 1},
             [](Line line) { return line.won() ? figure(line.contest.loserScore) : QString(); });
-  addNumber("by", tr("By"),
-            tr("How far the challenger was above the row it drove out, or below the lowest of the budget"),
+  addNumber("by", tr("By"), tr("Score difference to the evicted row, or to the lowest row of the budget"),
             {"+99.99", 3},
             [](Line line) { return (line.margin > 0 ? QStringLiteral("+") : QString()) + figure(line.margin); });
   withTone([](Line) { return Tone::Muted; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The competition of one tick, one line per row that left a window: who challenged, who left the layer for
-// it, and by how much. Owned by its view. GUI thread.
+// The competition of one tick, one line per row that left a window: the challenger, the row that was evicted instead,
+// and the score difference. Owned by its view. GUI thread.
 #pragma once
 #include "widgets/table/column_model.h"
 #include "widgets/views/smartkv/band_rows.h"
@@ -10,7 +10,7 @@ namespace kvlab {
 struct ContestLine {
   CacheLayer layer;
   Contest contest;
-  float margin = 0;  // of the challenger over the lowest score it met; not-a-number where that is not known
+  float margin = 0;  // score difference of the challenger to its lowest opponent; NaN = unknown
   bool won() const { return contest.challenger != contest.loser; }
 };
 
@@ -19,7 +19,7 @@ class ContestModel : public LineModel<ContestLine> {
  public:
   explicit ContestModel(QObject* parent = nullptr);
   void show(SnapshotPtr snapshot, const std::vector<BandRows>& layers);
-  int rowOf(CacheLayer layer) const;  // the first of a layer, -1 = none
+  int rowOf(CacheLayer layer) const;  // first line of a layer, -1 = none
   int won() const;
 
  private:

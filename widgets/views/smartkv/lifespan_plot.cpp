@@ -20,9 +20,8 @@ LifespanPlot::LifespanPlot(QWidget* parent) : QWidget(parent), m_parts(std::make
   setMinimumSize(140, 110);
   setAccessibleName(tr("Predicted against actual lifespans"));
   setToolTip(
-      tr("A disc per row; a triangle where the row was still in use when the text ended, so that it may have lived "
-         "longer. "
-         "The dashed line is a perfect gate, the thick one the mean of what was found, by prediction"));
+      tr("One disc per row; a triangle is a row still in use at the end of the text, whose lifespan may be longer. The "
+         "dashed line is a perfect gate, the thick line the mean actual lifespan for each prediction"));
   p.plot = new SharpPlot(this);
   p.plot->setFocusPolicy(Qt::NoFocus);
   p.plot->setAttribute(Qt::WA_TransparentForMouseEvents);
@@ -58,7 +57,7 @@ void LifespanPlot::show(const std::vector<HeadLifespans>& heads, int head) {
   }
   std::sort(bins.begin(), bins.end(),
             [](const CalibrationBin& a, const CalibrationBin& b) { return a.predicted < b.predicted; });
-  for (std::size_t i = 0; i < bins.size();) {  // bins of several heads fall together
+  for (std::size_t i = 0; i < bins.size();) {  // merge bins of several heads
     double predicted = 0, actual = 0, rows = 0;
     const double cell = std::floor(static_cast<double>(bins[i].predicted) * 2);
     for (; i < bins.size() && std::floor(static_cast<double>(bins[i].predicted) * 2) == cell; ++i)

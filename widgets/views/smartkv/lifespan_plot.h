@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Predicted against actual lifespans of one layer's rows, in log4 of tokens: a disc per row, a triangle where the
-// recording ended before the row's use did, the diagonal of a perfect gate, and the mean by prediction. Hides
+// Predicted against actual lifespans of one layer's rows, in log4 of tokens: a disc per row, a triangle for rows still
+// in use at the end of the recording, the diagonal of a perfect gate, and the mean for each prediction. Hides
 // QCustomPlot. GUI thread.
 #pragma once
 #include <QWidget>
@@ -15,9 +15,9 @@ class LifespanPlot : public QWidget {
  public:
   explicit LifespanPlot(QWidget* parent);
   ~LifespanPlot() override;
-  /// head < 0: all of them together.
+  /// head < 0: all heads together.
   void show(const std::vector<HeadLifespans>& heads, int head);
-  void follow();  // colours and fonts of the theme in use
+  void follow();  // takes colours and fonts of the theme in use
   int points() const;
 
  protected:

@@ -19,14 +19,14 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 760;          // from this width on the bands stand beside the rest
-constexpr auto kGated = "smartkv";  // the policy that asks gates
+constexpr int kWide = 760;          // bands are beside the other parts from this width on
+constexpr auto kGated = "smartkv";  // the policy that uses gates
 
 QString r2Text(const HeadLifespans& head) {
   return std::isfinite(head.r2) ? QString::number(head.r2, 'f', 2) : QStringLiteral("–");
 }
 
-/// [layers][length] of a tile that may be of another length.
+/// Reads [layers][length] from a tile, which may have another length.
 std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
   if (tile.positions == length) return tile.values;
   std::vector<float> out;
@@ -36,7 +36,7 @@ std::vector<float> scoresFrom(const Tile& tile, std::int32_t length) {
   return out;
 }
 
-/// A line above a part of the view that says what it shows.
+/// A heading above a part of the view.
 QLabel* heading(QWidget* parent) {
   auto* label = new ElidedLabel(parent);
   label->setObjectName("card");
@@ -82,14 +82,14 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
 void SmartKvView::makeStrip() {
   m_state = stripLabel({}, 1);
   m_before = stripButton(tr("◀"), tr("Previous competition"),
-                         tr("Show the tick before this one in which rows of the focused layer competed"));
+                         tr("Go to the previous tick in which rows of the focused layer competed"));
   m_after = stripButton(tr("▶"), tr("Next competition"),
-                        tr("Show the tick after this one in which rows of the focused layer competed"));
+                        tr("Go to the next tick in which rows of the focused layer competed"));
   for (QToolButton* one : {m_before, m_after}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { stepTick(-1); });
   connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
   m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"),
-                          tr("See how long each row is used, beside what its gate predicted"));
+                          tr("Measure how long each row is used, and compare with its gate's prediction"));
   setOwn({m_before, m_after});
   runsCommand(m_measure, context(), "lifespans_measure");
 }
@@ -98,9 +98,8 @@ void SmartKvView::makeContests(QWidget* into) {
   auto* part = new QWidget(into);
   auto* column = tightColumn(part);
   m_said = heading(part);
-  m_contests =
-      new DataTable(part, m_model, tr("Competition of the tick"),
-                    tr("Rows that left a window and what became of them; click focuses the one that left the layer"));
+  m_contests = new DataTable(part, m_model, tr("Competition of the tick"),
+                             tr("Rows that left the window in this tick; click selects the evicted row"));
   m_contests->setMinimumHeight(70);
   column->addWidget(m_said);
   column->addWidget(m_contests, 1);
@@ -124,9 +123,7 @@ void SmartKvView::makeLifespans(QWidget* into) {
   m_fit->setFont(theme()->small);
   m_head = new QComboBox(bar);
   m_head->setAccessibleName(tr("KV head"));
-  m_head->setToolTip(
-      tr("Whose rows are drawn, and how well each head's gate predicts: R² is 1 where it is perfect, 0 where the mean "
-         "would do as well"));
+  m_head->setToolTip(tr("KV head to plot, with the R² of its gate: 1 is perfect, 0 is no better than the mean"));
   m_head->setMinimumWidth(90);
   row->addWidget(m_fit, 1);
   row->addWidget(m_head);
@@ -175,7 +172,7 @@ void SmartKvView::take() {
   if (isEmpty() || !shown() || !shown()->policies) return;
   const auto tile = m_tiles.shown(Quantity::Score);
   const auto before = !tile && m_tiles.atNewest() && m_tiles.waiting() ? m_tiles.latest(Quantity::Score)
-                                                                       : tile;  // the new ones are on their way
+                                                                       : tile;  // new scores are on their way
   const std::vector<float> scores = before ? scoresFrom(*before, shown()->length()) : std::vector<float>();
   std::vector<BandRows> layers = bandRows(*shown(), before ? &scores : nullptr);
   m_model->show(shown(), layers);
@@ -238,7 +235,7 @@ void SmartKvView::onTheme() {
   if (m_plot) m_plot->follow();
 }
 
-/// To the nearest tick of the history in which rows of the focused layer competed.
+/// Goes to the nearest tick of the history in which rows of the focused layer competed.
 void SmartKvView::stepTick(int by) {
   const auto layer = at(std::max(0, context().focus().layer.value()));
   std::optional<Tick> to;
@@ -255,7 +252,7 @@ void SmartKvView::askLifespans() {
   if (m_ask.waiting()) return;
   m_ask.query("lifespans", {{"since", m_measured ? m_measured->serial : 0}},
               [this](const Result<nlohmann::json>& reply) {
-                if (reply && reply->is_null()) m_measured.reset();  // before the first, or undone
+                if (reply && reply->is_null()) m_measured.reset();  // no measurement yet, or undone
                 if (reply && reply->is_object() && reply->contains("layers")) {
                   Result<LifespanView> view = lifespanViewFromJson(*reply);
                   if (view) m_measured = view.take();
@@ -278,7 +275,7 @@ const std::vector<HeadLifespans>* SmartKvView::headsOfLayer() const {
       : nullptr;
 }
 
-/// Why lifespans cannot be measured now; empty = they can.
+/// The reason why lifespans cannot be measured now; empty = they can.
 QString SmartKvView::whyNoLifespans() const {
   if (!shown() || !shown()->policies) return tr("every layer keeps all its rows");
   const auto& layers = shown()->policies->layers;
@@ -291,8 +288,8 @@ QString SmartKvView::whyNoLifespans() const {
 void SmartKvView::showLifespans() {
   const QString why = whyNoLifespans();
   m_measure->setEnabled(why.isEmpty());
-  m_measure->setToolTip(why.isEmpty() ? tr("Read the whole context in one fresh pass in which nothing leaves, and see "
-                                           "how long each row was used; the session stays as it is")
+  m_measure->setToolTip(why.isEmpty() ? tr("Run a fresh pass over the whole context without eviction and record how "
+                                           "long each row is used; the session does not change")
                                       : tr("Lifespans cannot be measured: %1").arg(why));
   const std::vector<HeadLifespans>* heads = headsOfLayer();
   m_lifespans->setCurrentIndex(heads ? 1 : 0);

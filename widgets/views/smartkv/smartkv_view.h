@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SmartKV: the bands of each layer over the context with the scores of their rows, this tick's competition, and
-// how long rows were used against how long their gate predicted. Works for every policy with scores; gates add the
-// last part. GUI thread.
+// SmartKV: the bands of each layer over the context with row scores, the competition of this tick, and actual lifespans
+// against those predicted by gates. Works for every policy with scores; only gates predict lifespans. GUI thread.
 #pragma once
 #include "core/api/lifespan_view.h"
 #include "widgets/base/engine_ask.h"
@@ -59,7 +58,7 @@ class SmartKvView : public InspectorView {
   QComboBox* m_head = nullptr;
   QToolButton *m_measure = nullptr, *m_before = nullptr, *m_after = nullptr;
   std::optional<LifespanView> m_measured;
-  EngineAsk m_ask;  // for lifespans
+  EngineAsk m_ask;  // queries lifespans
 };
 
 }  // namespace kvlab

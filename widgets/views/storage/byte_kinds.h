@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the bytes of a pool are for: measured from its row records and its slots. Values; any thread.
+// Bytes of a pool by kind, measured from its row records and slots. Values; any thread.
 #pragma once
 #include <QString>
 #include <array>
@@ -12,7 +12,7 @@ enum class ByteKind : std::uint8_t { K, V, Scales, Tags, Padding, History, Free 
 inline constexpr int kByteKinds = 7;
 QString title(ByteKind kind);
 
-/// Bytes of all layers of a group by kind: those of resident rows, records that only history holds, free ones.
+/// Bytes of all layers of a group: of resident rows by kind, of rows held by history, and free.
 struct ByteKinds {
   std::array<std::int64_t, kByteKinds> bytes{};
   std::int64_t sum() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints bytes by kind as a stacked bar, as long as the line's share of the largest line. GUI thread.
+// Paints bytes by kind as a stacked bar, relative to the largest line. GUI thread.
 #pragma once
 #include "widgets/table/data_table.h"
 #include "widgets/views/storage/byte_kinds.h"
@@ -17,9 +17,9 @@ class BytesDelegate : public DataDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
-/// The colour of a kind, and a swatch or a piece of a bar in it: history is slanted, free is empty.
+/// Paints a swatch or a part of a bar: history is slanted, free is empty.
 void paintKind(QPainter& painter, const QRectF& box, ByteKind kind, const Theme& theme);
-/// A bar of all kinds that fills the box.
+/// Paints a bar of all kinds that fills the box.
 void paintKinds(QPainter& painter, const QRectF& box, const ByteKinds& kinds, const Theme& theme);
 
 }  // namespace kvlab

@@ -14,7 +14,7 @@ void placeFree(SlotCells& out, const SlotRuns& free) {
       if (out.use[at(slot)] == CellUse::Held) out.use[at(slot)] = CellUse::Free;
 }
 
-/// What is free in a page that holds rows is a hole.
+/// A free slot in a page with rows is a hole.
 void placeHoles(SlotCells& out) {
   for (int page = 0; page < out.slotCount(); page += out.block) {
     const auto begin = out.use.begin() + page, end = out.use.begin() + std::min(page + out.block, out.slotCount());
@@ -60,7 +60,7 @@ SlotCells slotCells(const Snapshot& s, const StorageGroup& group, const std::opt
     out.rowAt[at(slot.value())] = row;
   }
   if (group.storage->held == group.storage->rows)
-    std::replace(out.use.begin(), out.use.end(), CellUse::NoRow, CellUse::Free);  // none is held
+    std::replace(out.use.begin(), out.use.end(), CellUse::NoRow, CellUse::Free);  // no slot is held by history
   if (free) placeFree(out, *free);
   if (group.storage->pages) out.block = std::max(1, group.storage->pages->block);
   if (out.block) placeHoles(out);

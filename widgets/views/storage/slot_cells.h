@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What each slot of a pool holds. Rows come from the residency map; which of the other slots are free is
-// known for the newest tick only, when the engine was asked. A pure function; any thread.
+// The content of each slot of a pool. Rows come from the residency map. Which of the other slots are free is known for
+// the newest tick only, after a query. A pure function; any thread.
 #pragma once
 #include <array>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// The later ones win where slots share a cell.
+/// Later values win if slots share a cell.
 enum class CellUse : std::uint8_t { Free, Room, NoRow, Row, Held, Hole };
 inline constexpr int kCellUses = 6;
 QString title(CellUse use);
@@ -23,7 +23,7 @@ struct SlotCells {
   std::vector<std::int32_t> positionOf;  // [rows]
   std::array<int, kCellUses> counts{};   // by use
   int block = 0;                         // slots per page, 0 = no pages
-  int head = -1, pointer = -1;           // of a ring, else -1
+  int head = -1, pointer = -1;           // ring layouts, else -1
 
   int slotCount() const { return static_cast<int>(use.size()); }
   int countOf(CellUse what) const { return counts[static_cast<std::size_t>(what)]; }
@@ -32,7 +32,7 @@ struct SlotCells {
 
 using SlotRuns = std::vector<std::pair<std::int32_t, std::int32_t>>;  // first slot, count
 
-/// free: the runs of free slots; nothing where they are not known.
+/// free: runs of free slots; empty if unknown.
 SlotCells slotCells(const Snapshot& snapshot, const StorageGroup& group, const std::optional<SlotRuns>& free);
 
 }  // namespace kvlab

@@ -101,7 +101,7 @@ int SlotMap::slotAt(QPointF point) const {
   if (column >= g.columns) return -1;
   const int begin = (line * g.columns + column) * g.each;
   for (int slot = begin; slot < std::min(begin + g.each, m_cells.slotCount());
-       ++slot)  // one with a row, where slots share a cell
+       ++slot)  // prefer a slot with a row if slots share a cell
     if (m_cells.rowAt[at(slot)] >= 0) return slot;
   return begin < m_cells.slotCount() ? begin : -1;
 }
@@ -120,7 +120,7 @@ void SlotMap::choose(CanvasCell cell) {
   if (const Position position = positionOf(cell); position.value() >= 0) emit clicked(position);
 }
 
-/// To the next slot with a row, in the order of slots, from the focused one or from outside; pages and ends turn back.
+/// Moves to the next slot with a row in slot order, from the focused one or from outside; stops at pages and ends.
 CanvasCell SlotMap::stepped(const CellStep& by) const {
   const Grid grid = parts().grid;
   const int all = m_cells.slotCount(), far = by.items + by.lines * grid.columns * grid.each;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The slots of one layer's pool as a grid of cells, pages as blocks of it, with the marks of a ring; above
-// it the bytes of the group by kind, below it what the cells mean and how many there are. Where there are
-// more slots than cells have room, a cell shows the use that matters most of its slots. Owned by the
-// storage view. GUI thread. Device-independent pixels.
+// The slots of one layer's pool as a grid of cells, with pages as blocks and the marks of a ring. Above the grid: the
+// bytes of the group by kind. Below it: a legend with counts. If slots share a cell, it shows the most important use.
+// Owned by the storage view. GUI thread. Device-independent pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
@@ -19,7 +18,7 @@ class SlotMap : public AxisCanvas {
   void clear();
   const SlotCells& cells() const { return m_cells; }
   QString readout() const override;
-  /// The middle of a slot's cell.
+  /// Centre of a slot's cell.
   QPointF middleOf(int slot) const;
   int slotAt(QPointF point) const;
 
@@ -36,10 +35,10 @@ class SlotMap : public AxisCanvas {
   CanvasCell stepped(const CellStep& by) const override;
 
  private:
-  /// How the grid lies: `cell` pixels a cell, `each` slots in it.
+  /// Geometry of the grid: `cell` pixels per cell, `each` slots per cell.
   struct Grid {
     QRectF area;
-    double cell = 1, line = 1;  // distance of columns and of lines
+    double cell = 1, line = 1;  // distance of columns and lines
     int columns = 1, each = 1, pageColumns = 0;
     double pageGap = 0;
   };

@@ -13,7 +13,7 @@ namespace kvlab {
 namespace {}  // namespace
 
 namespace {
-constexpr int kRoom = 15;  // for a mark of a legend
+constexpr int kRoom = 15;  // width of a legend mark
 
 void paintCell(QPainter& painter, const QRectF& box, CellUse use, const Theme& theme) {
   const QColor row = Theme::mix(theme.surface, theme.accent, theme.dark ? 0.78 : 0.72);

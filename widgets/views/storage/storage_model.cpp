@@ -57,7 +57,7 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
   const auto text = [](const std::string StorageView::*member) {
     return [member](Group group) { return QString::fromStdString(*group.storage.*member); };
   };
-  add("layers", tr("Layers"), tr("Layers that are stored alike"), "layers 0–11", &StorageGroup::name)
+  add("layers", tr("Layers"), tr("Layers with the same storage"), "layers 0–11", &StorageGroup::name)
       .in(Tone::Normal)
       .words();
   add("layout", tr("Layout"), tr("Where rows lie"), {"paged:block=16", 10}, text(&StorageView::layout))
@@ -69,9 +69,9 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
   }).tips([](Group group) {
     return group.storage->first ? tr("%1 more left through the window").arg(group.storage->first) : QString();
   });
-  addNumber("slots", tr("Slots"), tr("Slots of the pool per layer"), {"9999999", 6},
+  addNumber("slots", tr("Slots"), tr("Slots in the pool of each layer"), {"9999999", 6},
             [](Group group) { return QString::number(group.storage->poolSlots); });
-  addNumber("history", tr("History"), tr("Slots that only older ticks hold"), {"History", 4},
+  addNumber("history", tr("History"), tr("Slots whose rows only older states hold"), {"History", 4},
             [](Group group) { return QString::number(group.storage->held - group.storage->rows); });
   addNumber("holes", tr("Holes"), tr("Free share of the slots in used pages"), {"99.9 %", 5}, holesText)
       .toned(holesTone)
@@ -79,14 +79,14 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
   addNumber("stride", tr("Stride"), tr("Bytes of a row record"), {"9999", 1}, [](Group group) {
     return QString::number(group.storage->stride);
   }).tips(strideTip);
-  add("read", tr("Read"), tr("How attention reads the rows; tail = only rows that the mask lets through"),
-      {"two slices", 3},
+  add("read", tr("Read"), tr("How attention reads the rows; tail = only rows inside the mask"), {"two slices", 3},
       [](Group group) { return title(group.storage->read) + (group.storage->tailOnly ? tr(", tail") : QString()); });
-  addNumber("per_read", tr("Per read"), tr("Bytes read and written to assemble one read; 0 = in place"), {"999 KiB", 2},
+  addNumber("per_read", tr("Per read"),
+            tr("Bytes read and written to gather the rows for one query; 0 = read in place"), {"999 KiB", 2},
             [](Group group) {
               return group.storage->readBytes ? formatBytes(group.storage->readBytes) : QStringLiteral("0");
             });
-  add("bytes", tr("Bytes of the pools"), tr("Measured from the buffers of all these layers, by kind"), QString(20, 'x'),
+  add("bytes", tr("Bytes of the pools"), tr("Bytes by kind, measured from the pools of these layers"), QString(20, 'x'),
       [](Group group) { return formatBytes(bytesOf(group).sum()); })
       .tips(kindsText)
       .with(KindsRole, [](Group group) { return QVariant::fromValue(bytesOf(group)); })

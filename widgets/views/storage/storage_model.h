@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How each group of layers is stored, one line each. Owned by its view. GUI thread.
+// The storage of each group of layers, one line each. Owned by its view. GUI thread.
 #pragma once
 #include "widgets/table/column_model.h"
 #include "widgets/views/storage/byte_kinds.h"

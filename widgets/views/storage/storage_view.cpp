@@ -17,7 +17,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kWide = 760;  // from this width on the slots stand beside the table
+constexpr int kWide = 760;  // slots are beside the table from this width on
 }  // namespace
 
 StorageTableView::StorageTableView(InspectorContext& context, QWidget* parent)
@@ -30,10 +30,10 @@ void StorageTableView::makeStrip() {
   m_state = stripLabel({}, 1);
   stripLabel(tr("Change"));
   m_scope = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to change"),
-                        tr("Whether a new layout or format is for the focused layer or for all of them"));
+                        tr("Set new layouts and formats for the focused layer or for all layers"));
   m_scope->setCurrentIndex(1);
   addOption("change", {"layer", "all"}, m_scope);
-  m_layout = stripMenu(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content stays"));
+  m_layout = stripMenu(tr("Layout"), tr("Set layout"), tr("Store the rows in another layout; the content is kept"));
   m_k = stripMenu(tr("K"), tr("Set K format"), tr("Convert the keys to another type"));
   m_v = stripMenu(tr("V"), tr("Set V format"), tr("Convert the values to another type"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->menu()->setToolTipsVisible(true);
@@ -50,7 +50,8 @@ void StorageTableView::makeStrip() {
 void StorageTableView::makeBody() {
   auto* split = new TurningSplitter(
       kWide, [](int width) { return width * 3 / 5; }, [](int height) { return std::min(height / 2, 180); }, this);
-  m_table = new DataTable(split, m_model, tr("Storage by layers"), tr("Click shows the slots of these layers"));
+  m_table =
+      new DataTable(split, m_model, tr("Storage by layers"), tr("Click a line to show the slots of these layers"));
   m_table->setItemDelegateForColumn(m_table->columnOf("bytes"), new BytesDelegate(m_table));
   m_table->stretch({"bytes"});
   m_map = new SlotMap(context(), split);
@@ -111,7 +112,7 @@ void StorageTableView::onSnapshot() {
   }
   m_state->setText(any ? tr("%1 in pools, %2 free").arg(formatBytes(all), formatBytes(free)) : QString());
   m_compact->setEnabled(holes);
-  m_compact->setToolTip(holes ? tr("Fill the holes of pages, step by step; Cancel (Esc) leaves what is done")
+  m_compact->setToolTip(holes ? tr("Fill holes in pages step by step; Cancel (Esc) keeps finished steps")
                               : tr("No layer has pages with holes"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
   m_model->show(std::move(groups));
@@ -132,7 +133,7 @@ void StorageTableView::showSlots() {
   if (!known && newest()) askFree();
 }
 
-/// Which slots are free: known for the newest tick only.
+/// Queries the free slots, which are known for the newest tick only.
 void StorageTableView::askFree() {
   m_freeFor = shown()->serial;
   m_freeOf = group()->storage.get();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Storage: how each group of layers is stored, what its bytes are for, and where the rows of the focused
-// one lie; and the ways to change it. (StorageView is the snapshot's own name for a layer's storage.)
-// GUI thread.
+// Storage: layout and formats of each group of layers, bytes by kind, and the slots of the focused group; changes
+// layouts and formats. (StorageView is the snapshot's report on a layer.) GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -33,7 +32,7 @@ class StorageTableView : public InspectorView {
   void makeBody();
   void fillLayouts(QMenu* menu);
   void fillTypes(QMenu* menu, bool keys);
-  /// Runs a command for the layers that are chosen in the strip.
+  /// Runs a command for the layers chosen in the strip.
   void change(const QString& command, nlohmann::json args);
   void showSlots();
   void askFree();
@@ -45,10 +44,10 @@ class StorageTableView : public InspectorView {
   QLabel* m_state = nullptr;
   QComboBox* m_scope = nullptr;
   QToolButton *m_layout = nullptr, *m_k = nullptr, *m_v = nullptr, *m_compact = nullptr;
-  std::optional<SlotRuns> m_free;  // of the focused group, at serial m_freeFor
+  std::optional<SlotRuns> m_free;  // free slots of the focused group at serial m_freeFor
   std::uint64_t m_freeFor = 0;
   const StorageView* m_freeOf = nullptr;
-  EngineAsk m_ask;  // for the free slots
+  EngineAsk m_ask;  // queries free slots
 };
 
 }  // namespace kvlab

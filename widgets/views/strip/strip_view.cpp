@@ -46,10 +46,10 @@ void StripView::makeStrip() {
   connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
   addOption(quantityOption(context()));
   m_layers = stripChoice({tr("Worst of all layers"), tr("Focused layer")}, tr("Layers"),
-                         tr("Whether a token shows the largest value of its rows or that of one layer"));
+                         tr("Show each token's maximum over layers, or one layer"));
   addOption("layers", {"worst", "focus"}, m_layers, [this] { take(); });
-  m_ghosts =
-      stripCheck(tr("Ghosts"), tr("Show ghosts"), tr("Also show tokens that have left the context, where they stood"));
+  m_ghosts = stripCheck(tr("Ghosts"), tr("Show ghosts"),
+                        tr("Also show tokens that have left the context, at their old places"));
   m_ghosts->setChecked(true);
   addOption("ghosts", m_ghosts, [this] { take(); });
   m_legend = new LegendBar(this);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Token strip: the text itself, coloured by the shared quantity, the map's twin. Shows the worst
-// value of a token's rows over all layers, or that of the focused layer. GUI thread.
+// Token strip: the text of the context, coloured by the shared quantity like the map. Shows each token's maximum over
+// all layers, or the focused layer's value. GUI thread.
 #pragma once
 #include <QCheckBox>
 #include <QComboBox>
@@ -39,7 +39,7 @@ class StripView : public InspectorView {
   QComboBox* m_layers = nullptr;
   QCheckBox* m_ghosts = nullptr;
   QLabel* m_readout = nullptr;
-  CacheLayer m_layer{-1};  // the focused layer when chips were made
+  CacheLayer m_layer{-1};  // focused layer when the chips were made
 };
 
 }  // namespace kvlab

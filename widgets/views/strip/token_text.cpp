@@ -16,12 +16,12 @@ namespace kvlab {
 namespace {
 constexpr int kMargin = 12, kLine = 27, kChip = 21, kPad = 4, kGap = 2, kSpace = 4;
 
-/// Place of every ledger row among the context: the position it stands before.
+/// For every ledger row, the context position that it is placed before.
 std::vector<std::int32_t> anchors(const Snapshot& s) {
   std::vector<std::int32_t> position(s.ledger.size(), -1), anchor(s.ledger.size(), 0);
   for (std::size_t p = 0; p < s.context.size(); ++p)
     if (s.ledger.contains(s.context[p])) position[at(s.context[p].value())] = static_cast<std::int32_t>(p);
-  // Children are younger than their parents, so going down the ids settles heirs first.
+  // Children have higher ids than their parents, so descending ids resolve heirs first.
   std::vector<std::int32_t> heir = position;
   for (std::size_t i = s.ledger.size(); i-- > 0;)
     if (heir[i] < 0)
@@ -33,7 +33,7 @@ std::vector<std::int32_t> anchors(const Snapshot& s) {
   for (std::size_t i = 0; i < anchor.size(); ++i)
     anchor[i] = position[i] >= 0 ? position[i] + 1 : heir[i] >= 0 ? heir[i] : i ? anchor[i - 1] : 0;
   for (std::size_t i = 0; i < anchor.size(); ++i)
-    if (position[i] >= 0) anchor[i] = -1;  // in the context: no ghost
+    if (position[i] >= 0) anchor[i] = -1;  // still in the context
   return anchor;
 }
 }  // namespace
@@ -149,7 +149,7 @@ int TokenText::chipAt(QPoint point) const {
   return -1;
 }
 
-/// A line below tokens whose rows are not what a rebuild would give.
+/// Paints a line below tokens whose rows differ from a rebuild.
 void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
   const auto place = at(std::max(0, chip.position));
   if (chip.position < 0 || !m_snapshot->exactness || place >= m_snapshot->exactness->size()) return;

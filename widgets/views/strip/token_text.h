@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The scrolling text of the token strip: tokens as chips in reading order, wrapped, coloured by a
-// value, with the ghosts between them when asked for. Lays out all tokens, paints those in sight.
-// Owned by StripView. GUI thread.
+// The scrolling text of the token strip: tokens as wrapped chips in reading order, coloured by a value, on request with
+// tokens that have left the context (ghosts). Lays out all tokens and paints the visible ones. Owned by StripView. GUI
+// thread.
 #pragma once
 #include <QAbstractScrollArea>
 #include <optional>
@@ -15,14 +15,14 @@ namespace kvlab {
 /// A token or a ghost in reading order.
 struct Chip {
   LedgerId ledger;
-  std::int32_t position = -1;  // -1: a ghost, not in the context
-  std::uint8_t index = 0;      // into the colour table
-  float value = 0;             // not-a-number = none
+  std::int32_t position = -1;  // -1: a ghost
+  std::uint8_t index = 0;      // index into the colour table
+  float value = 0;             // NaN = none
   bool wrong = false;          // a check has found a row of the token wrong, in whichever layer
 };
 
-/// All chips of a snapshot. Ghosts stand before the tokens that replaced them, or after the tokens
-/// they followed when they arrived.
+/// All chips of a snapshot. A ghost is placed before the tokens that replaced it, else after the token that preceded it
+/// when it was added.
 std::vector<Chip> chipsOf(const Snapshot& snapshot, bool ghosts);
 
 class TokenText : public QAbstractScrollArea {
@@ -32,7 +32,7 @@ class TokenText : public QAbstractScrollArea {
   void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity);
   const std::vector<Chip>& chips() const { return m_chips; }
   void reveal(Position position);
-  /// The selected stretch of chips, [first, second); empty if none.
+  /// The selected range of chips, [first, second); empty if none.
   std::pair<int, int> selected() const;
   QString selectedText() const;
   void selectAll();
@@ -70,7 +70,7 @@ class TokenText : public QAbstractScrollArea {
   SnapshotPtr m_snapshot;
   Quantity m_quantity = Quantity::Brightness;
   std::vector<Chip> m_chips;
-  std::vector<Place> m_places;            // beside m_chips
+  std::vector<Place> m_places;            // parallel to m_chips
   std::vector<std::int32_t> m_lineFirst;  // first chip of every line
   std::vector<int> m_widths;              // by token id; -1 = not measured
   int m_anchor = -1, m_head = -1;         // selection

@@ -11,10 +11,10 @@
 namespace kvlab {
 namespace {
 
-constexpr int kWide = 620, kLegendFrom = 820;     // panels side by side; a legend beside them
-constexpr int kLow = 170;                         // a panel below that has no room for the names of its axes
-constexpr double kTickTall = 22, kTickWide = 56;  // room for a label of an axis
-constexpr double kFloor = 1e-6, kReach = 16;      // KL below stands on the axis; pixels around a point
+constexpr int kWide = 620, kLegendFrom = 820;     // panels are side by side; the legend is beside them
+constexpr int kLow = 170;                         // lower panels show no axis names
+constexpr double kTickTall = 22, kTickWide = 56;  // room for an axis label
+constexpr double kFloor = 1e-6, kReach = 16;      // smaller KL is drawn on the axis; pixels around a point
 constexpr QCPScatterStyle::ScatterShape kShapes[] = {QCPScatterStyle::ssDisc, QCPScatterStyle::ssSquare,
                                                      QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond};
 
@@ -38,7 +38,7 @@ class DecadeTicker : public QCPAxisTickerLog {
   }
 };
 
-/// So many powers of `base` a step that the labels of the range have room.
+/// The power of `base` per step at which the labels of the range fit.
 double roomyBase(double base, const QCPRange& range, double labels) {
   const double powers = std::log(range.upper / range.lower) / std::log(base);
   return std::pow(base, std::max(1.0, std::ceil(powers / std::max(1.0, labels))));
@@ -53,7 +53,7 @@ struct ParetoPlot::Parts {
     int style = 0;
     QCPGraph* graph = nullptr;
     QCPErrorBars* bars = nullptr;
-    bool flat = false;  // one figure for all budgets
+    bool flat = false;  // the figure does not depend on the budget
   };
   struct PanelPart {
     QCPAxisRect* rect = nullptr;
@@ -86,7 +86,7 @@ struct ParetoPlot::Parts {
   QPointF pixel(int point, int panel) const;
 };
 
-/// Coordinates of a point; nothing where the panel does not show it.
+/// Coordinates of a point; empty if the panel does not show it.
 std::optional<QPointF> ParetoPlot::Parts::place(const SweepPoint& point, int panel) const {
   if (panel == 1)
     return point.kl && point.bytes ? std::optional(QPointF(*point.bytes, orFloor(*point.kl))) : std::nullopt;
@@ -147,7 +147,7 @@ void ParetoPlot::Parts::range(PanelPart& part, int panel) {
   part.x()->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTickerText));
 }
 
-/// The budgets, as far as their labels have room beside each other.
+/// Labels the budgets whose labels fit side by side.
 void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
   std::vector<double> values;
   for (const SweepPoint& point : points)
@@ -156,7 +156,7 @@ void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
   values.erase(std::unique(values.begin(), values.end()), values.end());
   const QFontMetrics metrics(Theme::current()->small);
   ticker.clear();
-  double taken = INFINITY;  // from the right: all rows is always said
+  double taken = INFINITY;  // from the right: the label for all rows always fits
   for (auto budget = values.rbegin(); budget != values.rend(); ++budget) {
     const QString text = formatNumber(*budget);
     const double middle = values.size() < 2
@@ -169,7 +169,7 @@ void ParetoPlot::Parts::label(QCPAxisTickerText& ticker, double pixels) const {
   }
 }
 
-/// What the panel shows and in what, where the axes do not say it.
+/// Names figure and unit of the panel if the axes do not show them.
 void ParetoPlot::Parts::name(PanelPart& part, int panel, bool low) {
   const bool ratio =
       std::all_of(points.begin(), points.end(), [](const SweepPoint& p) { return !p.budget || p.budget->ratio; });
@@ -189,7 +189,7 @@ void ParetoPlot::Parts::name(PanelPart& part, int panel, bool low) {
   part.title->setText(low ? brief : plain);
 }
 
-/// Names and labels for the room there is.
+/// Chooses names and labels for the available room.
 void ParetoPlot::Parts::fit() {
   for (std::size_t i = 0; i < panels.size(); ++i) {
     PanelPart& part = panels[i];
@@ -286,7 +286,7 @@ void ParetoPlot::Parts::paint(QPainter& painter) const {
   const auto theme = Theme::current();
   painter.setRenderHint(QPainter::Antialiasing);
   for (std::size_t p = 0; p < panels.size(); ++p) {
-    for (const Curve& curve : panels[p].curves) {  // a figure that no budget changes, all the way across
+    for (const Curve& curve : panels[p].curves) {  // independent of the budget: a line across the panel
       if (!curve.flat) continue;
       const double y = panels[p].y()->coordToPixel(curve.graph->data()->constBegin()->value);
       painter.setPen(QPen(seriesColour(curve.style, theme->dark), 1, Qt::DashLine));
@@ -304,8 +304,8 @@ ParetoPlot::ParetoPlot(QWidget* parent) : QWidget(parent), m(std::make_unique<Pa
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Pareto plot"));
   setToolTip(
-      tr("Recall against budget and KL against bytes; the pointer or the arrow keys mark a point, a click or Return "
-         "shows its cells"));
+      tr("Recall against budget and KL against bytes; the pointer or arrow keys mark a point, a click or Return shows "
+         "its cells"));
   m->plot = new SharpPlot(this);
   m->plot->setFocusPolicy(Qt::NoFocus);
   m->plot->setMouseTracking(true);

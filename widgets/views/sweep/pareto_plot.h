@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Pareto plot of a sweep: recall against budget with 95 % intervals beside (or above) KL against bytes, one line
-// per series, and a ring around the point under the pointer in both. Hides QCustomPlot. GUI thread.
+// The Pareto plot of a sweep: recall against budget with 95 % intervals, beside (or above) KL against bytes; one line
+// per series, and a ring around the marked point in both. Hides QCustomPlot. GUI thread.
 #pragma once
 #include <QWidget>
 #include <memory>
@@ -16,15 +16,15 @@ class ParetoPlot : public QWidget {
   explicit ParetoPlot(QWidget* parent);
   ~ParetoPlot() override;
 
-  /// Points of one prompt set; `series` are all names, in the order of their colours, shown or not.
+  /// Shows the points of one prompt set. `series` are all names in the order of their colours, including hidden ones.
   void show(std::vector<SweepPoint> points, std::vector<std::string> series);
   const std::vector<SweepPoint>& points() const;
   /// The marked point, -1 = none.
   int marked() const;
   void mark(int point);
-  /// Pixel of a point in the panel (0 recall, 1 KL); null where it is not drawn.
+  /// Pixel of a point in a panel (0 recall, 1 KL); null if it is not drawn.
   QPointF pointOf(int point, int panel) const;
-  void follow();  // colours and fonts of the theme in use
+  void follow();  // takes colours and fonts of the theme in use
 
  signals:
   void hovered(int point);

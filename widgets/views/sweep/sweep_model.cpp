@@ -19,7 +19,7 @@ QString bytes(const std::optional<double>& value) {
   return value ? formatBytes(static_cast<qint64>(*value + 0.5)) : kNone;
 }
 
-/// A failed cell says why, whatever the column says of others.
+/// The error of a failed cell, else the column's text.
 ColumnSpec<const SweepRow&>::Text orError(ColumnSpec<const SweepRow&>::Text said) {
   return [said = std::move(said)](const SweepRow& row) {
     return row.error ? QString::fromStdString(row.error->text()) : said(row);

@@ -13,10 +13,10 @@ class SweepModel : public LineModel<SweepRow> {
  public:
   using ColourOf = QColor (*)(int series, bool dark);
   SweepModel(ColourOf colourOf, QObject* parent);
-  /// `series` are all names in the order of their colours.
+  /// series: all names in the order of their colours.
   void show(std::vector<SweepRow> rows, std::vector<std::string> series);
   const std::vector<SweepRow>& rows() const { return lines(); }
-  /// First line of the cells that make up a point, -1 = none.
+  /// First line of the cells that a point summarises, -1 = none.
   int rowOf(const SweepPoint& point) const;
   void followTheme() { changed(); }
 
@@ -29,7 +29,7 @@ class SweepModel : public LineModel<SweepRow> {
   std::vector<std::string> m_series;
 };
 
-/// True if the cell is one of those that the point sums up.
+/// True if the point summarises the cell.
 bool partOf(const SweepRow& row, const SweepPoint& point);
 /// "0.25", "128 tokens", "–".
 QString budgetText(const std::optional<SweepBudget>& budget);

@@ -18,7 +18,7 @@
 namespace kvlab {
 namespace {
 
-constexpr int kCellsBeside = 900;  // from this width on the cells stand beside the plot
+constexpr int kCellsBeside = 900;  // cells are beside the plot from this width on
 
 QString promptsOf(const SweepPoint& point) { return QString::fromStdString(point.prompts + ", asked " + point.ask); }
 
@@ -36,7 +36,7 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent), m_source(SweepSource::of(context)), m_model(new SweepModel(seriesColour, this)) {
   makeStrip();
   makeBody();
-  // A view that nobody sees waits for the end of a sweep.
+  // A hidden view waits for the end of a sweep.
   connect(&m_source, &SweepSource::changed, this, [this] {
     const SweepShownPtr& now = m_source.sweep();
     if (isVisible() || !now || !now->running) take();
@@ -46,12 +46,13 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
 void SweepView::makeStrip() {
   m_state = stripLabel({}, 1);
   m_prompts = stripChoice({}, tr("Prompt set"), tr("The prompt set whose cells are shown"));
-  m_filter = stripFilter(tr("Filter"), tr("Filter series"), tr("Shows the series that have one of these words"));
+  m_filter = stripFilter(tr("Filter"), tr("Filter series"), tr("Show series whose names contain one of these words"));
   m_filter->setFixedWidth(130);
-  QToolButton* open = stripButton(tr("Open…"), tr("Open results"),
-                                  tr("Show results.jsonl of a sweep, or the journal of one that runs elsewhere"));
+  QToolButton* open =
+      stripButton(tr("Open…"), tr("Open results"),
+                  tr("Open the results.jsonl of a sweep, or the journal of a sweep that another program runs"));
   QToolButton* run = stripButton(tr("Run…"), tr("Run a sweep"),
-                                 tr("Run a specification; Cancel (Esc) stops it, and running it again goes on"));
+                                 tr("Run a specification; Cancel (Esc) stops the sweep, running it again resumes"));
   m_export = stripButton(tr("SVG…"), tr("Export the plot"), tr("Write the plot of all prompt sets as SVG"));
   connect(m_prompts, &QComboBox::activated, this, [this] {
     refresh();
@@ -82,7 +83,7 @@ void SweepView::makeBody() {
   auto* split = new TurningSplitter(
       kCellsBeside, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, this);
   m_plot = new ParetoPlot(split);
-  m_table = new DataTable(split, m_model, tr("Cells"), tr("Choosing a cell marks its point in the plot"));
+  m_table = new DataTable(split, m_model, tr("Cells"), tr("Select a cell to mark its point in the plot"));
   m_table->stretch({"series"});
   split->addWidget(m_plot);
   split->addWidget(m_table);

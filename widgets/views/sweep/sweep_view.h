@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sweep: the Pareto plot and the cells of a results file or of a sweep that runs. What is chosen by prompt set and
-// filter is shown in both. GUI thread.
+// Sweep: the Pareto plot and the cells of a results file or of a running sweep. Prompt set and filter apply to both.
+// GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/sweep_source.h"
@@ -16,10 +16,9 @@ class SweepView : public InspectorView {
   SweepView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  /// prompts: name of a prompt set, filter: words that a series must have.
   ParetoPlot& plot() { return *m_plot; }
   DataTable& table() { return *m_table; }
-  /// The plot as kvlab sweep writes it; false if the file cannot be written.
+  /// Writes the plot like kvlab sweep; false if the file cannot be written.
   Status exportSvg(const QString& path) const;
 
  protected:
@@ -47,7 +46,7 @@ class SweepView : public InspectorView {
   QLineEdit* m_filter = nullptr;
   QToolButton* m_export = nullptr;
   SweepShownPtr m_shown;
-  std::vector<SweepPoint> m_points;  // of all prompt sets
+  std::vector<SweepPoint> m_points;  // points of all prompt sets
 };
 
 }  // namespace kvlab

@@ -51,7 +51,7 @@ QString decisionText(const FocusDecision& one) {
 
 DecisionModel::DecisionModel(QObject* parent) : ColumnModel(parent) {
   using One = const FocusDecision&;
-  add("node", tr("Node"), tr("The candidate: ▲ a gist to expand, ▼ a block to collapse to this gist"), QString(22, 'x'),
+  add("node", tr("Node"), tr("Candidate: ▲ a gist to expand, ▼ a block to collapse into this gist"), QString(22, 'x'),
       [](One one) {
         return (one.expand ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + QString::fromStdString(one.node.text());
       })
@@ -60,13 +60,13 @@ DecisionModel::DecisionModel(QObject* parent) : ColumnModel(parent) {
         return (one.expand ? tr("expand node %1") : tr("collapse to node %1")).arg(one.node.id().value());
       });
   addNumber("score", tr("Score"),
-            tr("What the lens gave it: above 0 wants detail; for a collapse the highest of the 32 entries"),
+            tr("Score from the lens: above 0 means more detail; for a collapse the highest score of the 32 entries"),
             {"-0.000", 2}, [](One one) { return scoreText(one.score); })
       .in(Tone::Muted);
-  add("outcome", tr("Outcome"), tr("What became of it"), QString(13, 'x'), outcomeText).words().toned([](One one) {
+  add("outcome", tr("Outcome"), tr("Decision"), QString(13, 'x'), outcomeText).words().toned([](One one) {
     return one.done ? Tone::Ok : Tone::Warning;
   });
-  add("reason", tr("Reason"), tr("Why, with the figures"), {QString(10, 'x'), 1},
+  add("reason", tr("Reason"), tr("Reason, with the numbers"), {QString(10, 'x'), 1},
       [](One one) { return QString::fromStdString(one.reason); })
       .words()
       .in(Tone::Muted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The decisions of one round of the focus allocator, one line each, in the order they were made. GUI thread.
+// The decisions of one round of the focus allocator, one line each, in order of decision. GUI thread.
 #pragma once
 #include <memory>
 
@@ -23,7 +23,7 @@ class DecisionModel : public ColumnModel<const FocusDecision&> {
   std::shared_ptr<const FocusRound> m_round;
 };
 
-/// What a round did: "round 3, tick 41: 241 → 272 of 300 entries; 1 done, 3 refused, 2 more behind the limit of edits".
+/// Summary: "round 3, tick 41: 241 → 272 of 300 entries; 1 done, 3 refused, 2 more behind the limit of edits".
 QString roundText(const FocusRound& round);
 /// "expand LOD1 [2304, 2336)   score +0.518   ✗ over budget: 272 entries and 31 more are above the budget of 300".
 QString decisionText(const FocusDecision& decision);

@@ -19,8 +19,8 @@ WlodCanvas::WlodCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(
   setMinimumSize(160, 120);
   setAccessibleName(tr("Tree over the time line"));
   setToolTip(
-      tr("Click chooses a node, a double click or Return expands a gist or collapses a block; arrows move along the "
-         "context and up and down the tree; the wheel zooms, dragging pans, 0 shows all"));
+      tr("Click selects a node, a double click or Return expands a gist or collapses a block; arrow keys move along "
+         "the context and between levels; the wheel zooms, dragging pans, 0 shows the whole time line"));
   setMaxScale(90);
 }
 
@@ -56,7 +56,7 @@ void WlodCanvas::reveal(TreeNode node) {
   panTo(to.first);
 }
 
-/// Where there is room the number of entries stands beside each level.
+/// Width of the margin; wide views show the number of entries of each level there.
 int WlodCanvas::gutter() const { return width() < 420 ? kNarrowGutter : kGutter; }
 
 WlodCanvas::Parts WlodCanvas::parts() const {
@@ -75,12 +75,12 @@ WlodCanvas::Parts WlodCanvas::parts() const {
   return p;
 }
 
-/// The line of a level; the coarsest is on top.
+/// The row of a level; the coarsest is on top.
 QRect WlodCanvas::levelRect(const Parts& p, int level) const {
   return {p.rows.left(), p.rows.top() + (kTopLevel - level) * p.each, p.rows.width(), p.each - kGap};
 }
 
-/// Moments as a box of whole pixels, at least one wide, with a gap behind it where there is room.
+/// Moments as a box of whole pixels, at least one pixel wide, with a gap after it if there is room.
 QRectF WlodCanvas::boxIn(const QRect& line, std::int32_t begin, std::int32_t end) const {
   const double left = std::clamp(std::round(axis().pixel(begin)), -1.0, axis().extent),
                right = std::clamp(std::round(axis().pixel(end)), -1.0, axis().extent);
@@ -133,7 +133,7 @@ QString WlodCanvas::tipOf(CanvasCell cell) const {
   return QStringLiteral("<p style='white-space:pre-wrap'>") + text.toHtmlEscaped() + QStringLiteral("</p>");
 }
 
-/// Up and down through the tree; sideways to a neighbour.
+/// Up and down change the level, left and right go to a neighbour.
 CanvasCell WlodCanvas::stepped(const CellStep& by) const {
   if (!m_tree || m_tree->entries() == 0) return {};
   if (!m_selected) return cellOf(m_tree->entry(m_tree->entries() - 1));
@@ -143,7 +143,8 @@ CanvasCell WlodCanvas::stepped(const CellStep& by) const {
   return to && *to != from ? cellOf(*to) : CanvasCell();
 }
 
-/// Along the context where the node is an entry, else along its level; pages and ends are moments, steps are nodes.
+/// An entry's neighbour in the context, another node's neighbour in its level. Page and end keys move by moments, arrow
+/// keys by nodes.
 TreeNode WlodCanvas::besides(TreeNode from, const CellStep& by) const {
   const std::int32_t position = m_tree->positionOf(from);
   if (by.far) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The wLOD tree as an icicle over the time line: LOD2 above LOD1 above the tokens. Every complete node is a box at
-// its level, faint; the entries of the working context, one over each moment, are filled. Where boxes share a pixel
-// the strongest mark is shown. Owned by WlodTreeView; painting is in wlod_paint.cpp. GUI thread. Device-independent
-// pixels.
+// The wLOD tree as an icicle diagram over the time line: LOD2 above LOD1 above tokens. Every complete node is a faint
+// box at its level; entries of the working context, one over each moment, are filled. If boxes share a pixel, the most
+// important mark is shown. Owned by WlodTreeView; painted in wlod_paint.cpp. GUI thread. Device-independent pixels.
 #pragma once
 #include <memory>
 #include <optional>
@@ -24,16 +23,16 @@ class WlodCanvas : public AxisCanvas {
   void show(std::shared_ptr<const WlodTree> tree);
   void setColour(TreeColour colour);
   TreeColour colour() const { return m_colour; }
-  /// The node that the person works at, and the one of a chosen decision.
+  /// Sets the selected node and the node of the selected decision.
   void select(std::optional<TreeNode> node);
   void mark(std::optional<TreeNode> node);
   std::optional<TreeNode> selected() const { return m_selected; }
   std::optional<TreeNode> marked() const { return m_marked; }
-  /// Scrolls so that a node is in sight.
+  /// Scrolls until a node is visible.
   void reveal(TreeNode node);
 
   QString readout() const override;
-  /// Where a node is drawn; for tests.
+  /// Area of a node's box; for tests.
   QRectF boxOf(TreeNode node) const;
 
  signals:
@@ -58,7 +57,7 @@ class WlodCanvas : public AxisCanvas {
  private:
   struct Parts {
     QRect ruler, lane, rows, tokens, legend;
-    int each = 0;  // height of a level and the gap below it
+    int each = 0;  // height of a level with the gap below it
   };
   /// Rows of a level that share pixels.
   struct Column {
@@ -99,7 +98,7 @@ class WlodCanvas : public AxisCanvas {
   std::shared_ptr<const WlodTree> m_tree;
   TreeColour m_colour = TreeColour::Level;
   std::optional<TreeNode> m_selected, m_marked;
-  ColourTable m_table{};  // of scores or attention, while painting
+  ColourTable m_table{};  // colours of scores or attention, set while painting
 };
 
 }  // namespace kvlab

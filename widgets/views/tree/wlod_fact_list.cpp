@@ -44,7 +44,7 @@ WlodFactList::WlodFactList(QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setMinimumHeight(60);
   setAccessibleName(tr("Last edit"));
-  setToolTip(tr("What the last edit invalidated, why, and what it cost"));
+  setToolTip(tr("Rows that the last edit invalidated, the reason, and the cost"));
   m_grid->setContentsMargins(Theme::kMedium, Theme::kSmall, Theme::kMedium, Theme::kTight);
   m_grid->setHorizontalSpacing(Theme::kMedium);
   m_grid->setVerticalSpacing(3);
@@ -53,7 +53,7 @@ WlodFactList::WlodFactList(QWidget* parent)
   settleBars(this);
 }
 
-/// Labels stay while the facts are of the same kind: this runs with every tick.
+/// Keeps its labels if the kinds of facts are the same, because this runs in every tick.
 void WlodFactList::show(std::vector<WlodFact> facts) {
   const auto alike = [](const WlodFact& a, const WlodFact& b) {
     return a.key == b.key && a.bar.empty() == b.bar.empty();

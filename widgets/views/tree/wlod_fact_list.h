@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The last edit of a wLOD session in words: a line for each fact, some with a bar. Scrolls where it has no room.
-// Owned by WlodTreeView. GUI thread.
+// The last edit of a wLOD session in words: one line per fact, some with a bar. Scrolls if there is no room. Owned by
+// WlodTreeView. GUI thread.
 #pragma once
 #include <QScrollArea>
 #include <vector>
@@ -12,7 +12,7 @@ class QLabel;
 
 namespace kvlab {
 
-/// Shares of a whole, side by side, with the colours and patterns of the icicle.
+/// Shares of a whole, side by side, in the colours and patterns of the icicle.
 class FactBar : public QWidget {
   Q_OBJECT
  public:
@@ -32,13 +32,13 @@ class WlodFactList : public QScrollArea {
   explicit WlodFactList(QWidget* parent);
   void show(std::vector<WlodFact> facts);
   const std::vector<WlodFact>& facts() const { return m_facts; }
-  /// Colours of the theme in use.
+  /// Takes the colours of the theme in use.
   void follow();
 
  private:
   struct Line {
     QLabel *key = nullptr, *value = nullptr;
-    FactBar* bar = nullptr;  // null where the fact has none
+    FactBar* bar = nullptr;  // null if the fact has no bar
   };
   void build();
 

@@ -58,7 +58,7 @@ void addChange(const WlodChange& c, std::vector<WlodFact>& out) {
   out.push_back(
       {tr("Last edit"),
        tr("tick %1, %2; dirty from moment %3 on").arg(c.tick.value()).arg(momentsText(c.edits)).arg(c.earliest),
-       tr("The last edit that made more dirty than what it appended, and the moments that it changed")});
+       tr("The last edit that made older rows dirty, and the moments that it changed")});
   out.push_back({tr("Dirty"),
                  tr("%1 of %2 (%3): %4 hierarchical, %5 temporal, %6 both")
                      .arg(all - clean)
@@ -67,7 +67,7 @@ void addChange(const WlodChange& c, std::vector<WlodFact>& out) {
                      .arg(hierarchical)
                      .arg(temporal)
                      .arg(both),
-                 tr("Hierarchical rows hold the edit, temporal ones come after it"),
+                 tr("Hierarchical rows contain the edit, temporal rows come after it"),
                  Tone::Normal,
                  {{FactShare::Of::Clean, share(clean, all)},
                   {FactShare::Of::Temporal, share(temporal, all)},
@@ -76,18 +76,18 @@ void addChange(const WlodChange& c, std::vector<WlodFact>& out) {
   out.push_back({tr("Computed"),
                  (c.full ? tr("all rows: ") : tr("only dirty rows: ")) +
                      (c.reason.empty() ? tr("wlod.recompute says so") : QString::fromStdString(c.reason)),
-                 tr("Whether only the dirty rows or all were computed, and why")});
+                 tr("Whether the dirty rows or all rows were computed, and why")});
   QStringList work{tr("%1 computed").arg(c.computed), c.full ? tr("none kept") : tr("layer 0 of %1 kept").arg(kept0),
                    tr("%1 made anew").arg(counted(static_cast<qint64>(c.gists.size()), tr("gist"), tr("gists")))};
   if (c.kept > 0) work << tr("%1 left stale (selective)").arg(c.kept);
   work << tr("%1 written").arg(formatBytes(c.bytes));
-  out.push_back({tr("Rows"), work.join(QStringLiteral(", ")),
-                 tr("Rows that were computed, dirty rows whose layer 0 stayed valid, gists whose embedding changed, "
-                    "K/V written")});
+  out.push_back(
+      {tr("Rows"), work.join(QStringLiteral(", ")),
+       tr("Computed rows, dirty rows whose layer 0 stayed valid, gists with a new embedding, K/V bytes written")});
   out.push_back({tr("Time"),
                  tr("%1 measured; estimated %2, full %3")
                      .arg(formatMicroseconds(c.us), formatMicroseconds(c.incrementalUs), formatMicroseconds(c.fullUs)),
-                 tr("As it was, and as the cost model saw it before")});
+                 tr("Measured time, and the estimates of the cost model")});
 }
 }  // namespace
 
@@ -111,12 +111,12 @@ std::vector<WlodFact> wlodFacts(const WlodView& view) {
     out.push_back({tr("Shares"),
                    tr("spatial %1, temporal %2, hits %3, swaps %4")
                        .arg(percent(r.spatial), percent(r.temporal), percent(r.hits), percent(r.swaps)),
-                   tr("Of the last edit: rows that held it, rows that only came after it, pairs of row and layer that "
-                      "it left in place, entries that it put in place of others")});
+                   tr("For the last edit: rows that contain it, rows that only come after it, pairs of row and layer "
+                      "that stayed valid, entries that replaced others")});
   out.push_back({tr("Stands as"),
                  tr("tokens %1, LOD1 %2, LOD2 %3 of the moments")
                      .arg(percent(r.residency[0]), percent(r.residency[1]), percent(r.residency[2])),
-                 tr("How the time line stands in the working context"),
+                 tr("Shares of the levels in the working context"),
                  Tone::Normal,
                  {{FactShare::Of::Token, r.residency[0]},
                   {FactShare::Of::Gist1, r.residency[1]},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The last edit of a wLOD session, its budget and its shares as lines of words and bars. Pure; any thread.
+// The last edit of a wLOD session, its budget and its ratios as lines of words and bars. Pure; any thread.
 #pragma once
 #include <QString>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// A part of a bar: what it stands for decides how it looks.
+/// One part of a bar; its kind decides colour and pattern.
 struct FactShare {
   enum class Of : std::uint8_t { Clean, Temporal, Hierarchical, Both, Token, Gist1, Gist2, Used, Free };
   Of of = Of::Clean;
@@ -22,7 +22,7 @@ struct WlodFact {
   std::vector<FactShare> bar = {};
 };
 
-/// In the order in which people ask: is there room, what did the last edit do, why, and what did it cost.
+/// Facts in reading order: free budget, effect of the last edit, reasons, cost.
 std::vector<WlodFact> wlodFacts(const WlodView& view);
 /// "272 of 300 entries (91 %)".
 QString budgetText(const WlodView& view);

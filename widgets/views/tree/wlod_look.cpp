@@ -7,7 +7,7 @@
 namespace kvlab {
 namespace {
 
-/// Patterns stand still where boxes move: their lines go through the picture's origin.
+/// Patterns do not move with boxes: their lines are aligned to the origin.
 void strokes(QPainter& painter, const QRectF& box, bool rising, double apart) {
   const double tall = box.height();
   const auto first = [&](double from) { return std::floor(from / apart) * apart; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the parts of the wLOD tree look, in the icicle as in the bars beside it: a colour and a pattern for each, so
-// that colour is never alone. GUI thread.
+// Colours and patterns for parts of the wLOD tree, shared by the icicle and the bars beside it. Each part has both, so
+// that colour is never the only sign. GUI thread.
 #pragma once
 #include <QPainter>
 
@@ -12,12 +12,12 @@ namespace kvlab {
 
 QColor whyColour(DirtyWhy why, const Theme& theme);
 QColor levelColour(int level, const Theme& theme);
-/// A box or a stretch of boxes: temporal is dotted, hierarchical striped, both are crossed.
+/// Paints a box or a run of boxes: temporal is dotted, hierarchical striped, both are crossed.
 void paintWhy(QPainter& painter, const QRectF& box, DirtyWhy why, const Theme& theme);
 void paintShare(QPainter& painter, const QRectF& box, FactShare::Of of, const Theme& theme);
-/// A padlock as wide as `size`, over its foot.
+/// Paints a padlock of width `size` with its bottom at `foot`.
 void paintLock(QPainter& painter, QPointF foot, double size, const QColor& colour);
-/// Hatching of what may not be collapsed.
+/// Hatching of the protected tail.
 QBrush protectedBrush(const Theme& theme);
 
 }  // namespace kvlab

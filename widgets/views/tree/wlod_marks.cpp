@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting around the icicle's boxes: the tail, brackets over stretches of moments, outlines, names and the legend.
+// Painting around the icicle's boxes: the tail, brackets over ranges of moments, outlines, names and the legend.
 #include <QFontMetrics>
 #include <QPainter>
 #include <algorithm>
@@ -20,7 +20,7 @@ void paintDashed(QPainter& painter, const QRectF& box, const QColor& colour, Qt:
 }
 }  // namespace
 
-/// Hatching behind what may not be collapsed, and the blocks that are not complete.
+/// Hatches the protected tail and incomplete blocks.
 void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme) const {
   const WlodView& view = m_tree->view();
   const double from = std::max(0.0, axis().pixel(view.protectedFrom)),
@@ -46,11 +46,11 @@ void WlodCanvas::paintTail(QPainter& painter, const Parts& p, const Theme& theme
   }
 }
 
-/// A stretch of moments: a line with feet, and beside it the longest of the texts that has room there; out of sight
-/// the way to it. Returns where the text stands.
+/// Paints a bracket over a range of moments with the longest text that fits next to it; if the range is not visible, an
+/// arrow to it. Returns the area of the text.
 QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments span, const QStringList& texts,
                                 const QColor& colour, bool dashed, const QRectF& taken) const {
-  if (axis().pixel(span.end) <= 0 || axis().pixel(span.begin) >= axis().extent) {  // out of sight: where to look for it
+  if (axis().pixel(span.end) <= 0 || axis().pixel(span.begin) >= axis().extent) {  // not visible: point to it
     if (texts.empty()) return {};
     const bool before = axis().pixel(span.end) <= 0;
     const QString text = before ? QStringLiteral("◀ ") + texts.back() : texts.back() + QStringLiteral(" ▶");
@@ -87,7 +87,7 @@ QRectF WlodCanvas::paintBracket(QPainter& painter, const QRect& lane, Moments sp
   return {};
 }
 
-/// From here on everything was dirty.
+/// Marks the moment from which on all rows were dirty.
 void WlodCanvas::paintEarliest(QPainter& painter, const Parts& p, const Theme& theme) const {
   const WlodChange* change = m_tree->view().change.get();
   if (!change || m_colour != TreeColour::Change || change->earliest >= m_tree->moments() ||
@@ -115,7 +115,7 @@ void WlodCanvas::paintLane(QPainter& painter, const Parts& p, const Theme& theme
   }
 }
 
-/// The chosen node, that of a chosen decision, and what is under the pointer here or elsewhere.
+/// Marks the selected node, the node of the selected decision, and the nodes under the pointer here or in other views.
 void WlodCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto frame = [&](TreeNode node, const QColor& colour, int thick) {
     if (axis().pixel(node.end()) < 0 || axis().pixel(node.start) > axis().extent) return;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of the icicle's boxes: only what is in sight, and where boxes are narrower than a few pixels, pixel by
-// pixel.
+// Painting of the icicle's boxes: only the visible ones; narrow boxes are painted pixel by pixel.
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -11,8 +10,8 @@
 
 namespace kvlab {
 namespace {
-constexpr double kNarrow = 3;  // boxes below this width share pixels
-constexpr double kKept = 2;    // height of the line of what kept its layer 0
+constexpr double kNarrow = 3;  // narrower boxes share pixels
+constexpr double kKept = 2;    // height of the line below rows that kept their layer 0
 
 int rank(DirtyWhy why) {
   return why == DirtyWhy::Clean ? 0 : why == DirtyWhy::Temporal ? 1 : why == DirtyWhy::Hierarchical ? 2 : 3;
@@ -24,7 +23,7 @@ QColor WlodCanvas::scoreColour(float score) const {
   return QColor(m_table[at(1 + std::lround((std::clamp(score, -1.0f, 1.0f) + 1) * 127))]);
 }
 
-/// Without the ends of the map, which are as dark and as light as the window.
+/// Omits the ends of the colour map, which are close to the window's colours.
 QColor WlodCanvas::massColour(float share) const {
   return QColor(m_table[at(70 + std::lround(std::sqrt(std::clamp(share, 0.0f, 1.0f)) * 160))]);
 }
@@ -58,7 +57,7 @@ void WlodCanvas::paintContent(QPainter& painter, const Theme& theme) {
   paintLegend(painter, p.legend, legend(theme), theme);
 }
 
-/// Complete nodes, whether entries or not: faint boxes behind the others.
+/// Paints all complete nodes as faint boxes behind the entries.
 void WlodCanvas::paintStored(QPainter& painter, const Parts& p, int level, const Theme& theme) const {
   const std::int32_t span = spanOf(level), end = m_tree->nodes(level) * span;
   const QRect line = levelRect(p, level);
@@ -77,7 +76,7 @@ void WlodCanvas::paintStored(QPainter& painter, const Parts& p, int level, const
   }
 }
 
-/// The one whose mark must not be lost where both share a pixel.
+/// The row whose mark is more important if both share a pixel.
 const TreeRow* WlodCanvas::stronger(const TreeRow* a, const TreeRow* b) const {
   if (!a || !b) return a ? a : b;
   if (m_colour == TreeColour::Change) return rank(b->why) > rank(a->why) ? b : a;
@@ -113,7 +112,7 @@ void WlodCanvas::paintRows(QPainter& painter, const QRect& line, int level, cons
   if (narrow) paintColumns(painter, line, columns, theme);
 }
 
-/// Runs of columns that look alike at once, so that patterns and locks have room.
+/// Paints runs of equal columns at once, so that patterns and locks fit.
 void WlodCanvas::paintColumns(QPainter& painter, const QRect& line, const std::vector<Column>& columns,
                               const Theme& theme) const {
   const bool figures = m_colour == TreeColour::Score || m_colour == TreeColour::Mass;
@@ -151,13 +150,13 @@ void WlodCanvas::paintFill(QPainter& painter, const QRectF& box, const TreeRow& 
 void WlodCanvas::paintEntry(QPainter& painter, const QRectF& box, const TreeRow& row, bool layer0,
                             const Theme& theme) const {
   paintFill(painter, box, row, theme);
-  painter.fillRect(QRectF(box.left(), box.top(), box.width(), 1.5), theme.text);  // the cut
+  painter.fillRect(QRectF(box.left(), box.top(), box.width(), 1.5), theme.text);  // edge of the working context
   if (m_colour == TreeColour::Change && layer0)
     painter.fillRect(QRectF(box.left(), box.bottom() - kKept, box.width(), kKept), theme.ok);
   paintText(painter, box, row, theme);
 }
 
-/// A faint box with a foot: a row of the session that is no part of the context.
+/// Paints a faint box with a foot: a summary row, which is not part of the context.
 void WlodCanvas::paintSummary(QPainter& painter, const QRectF& box, const TreeRow& row, bool layer0,
                               const Theme& theme) const {
   const double tall = std::max(4.0, std::round(box.height() * 0.3));
@@ -184,7 +183,7 @@ void WlodCanvas::paintSummary(QPainter& painter, const QRectF& box, const TreeRo
   }
 }
 
-/// Neighbours that cool as long share a mark.
+/// Neighbours with the same cooldown share one mark.
 void WlodCanvas::paintCooling(QPainter& painter, const QRect& line, int level, const Theme& theme) const {
   const auto& rows = m_tree->rows(level);
   const auto [from, to] = axis().inSight();
@@ -199,7 +198,7 @@ void WlodCanvas::paintCooling(QPainter& painter, const QRect& line, int level, c
   }
 }
 
-/// A dotted rail, a lock and how many rounds are left, as far as there is room.
+/// Paints a dotted rail, a lock and the number of remaining rounds, if there is room.
 void WlodCanvas::paintLocked(QPainter& painter, const QRectF& box, std::int32_t rounds, const Theme& theme) const {
   for (double x = box.left(); x < box.right(); x += 4)
     painter.fillRect(QRectF(x, box.top() + 3, std::min(2.0, box.right() - x), 2), theme.text);

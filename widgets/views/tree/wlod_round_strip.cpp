@@ -24,7 +24,7 @@ WlodRoundStrip::WlodRoundStrip(QWidget* parent) : ScrolledTicks(parent) {
   setFixedHeight(64);
   setAccessibleName(tr("Rounds of the focus allocator"));
   setToolTip(
-      tr("Rounds of the focus allocator, newest at the right; click or use the arrow keys to see one's decisions"));
+      tr("Rounds of the focus allocator, newest at the right; click or arrow keys show the decisions of a round"));
 }
 
 void WlodRoundStrip::show(Rounds rounds, int chosen) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One column per round of the focus allocator: expansions upwards, collapses downwards, what was refused as outlines.
-// Several rounds may belong to one tick, so that columns are picked by their place. GUI thread.
+// One column per round of the focus allocator: expansions upwards, collapses downwards, refused candidates as outlines.
+// A tick may have several rounds, so columns are chosen by index. GUI thread.
 #pragma once
 #include <memory>
 #include <vector>

@@ -25,8 +25,7 @@ WlodRounds::WlodRounds(QWidget* parent)
   m_table->setModel(m_model);
   settleBars(m_table);
   m_table->setAccessibleName(tr("Decisions of the round"));
-  m_table->setToolTip(
-      tr("Candidates of the round in the order of the decisions; choosing one marks its node in the tree"));
+  m_table->setToolTip(tr("Candidates of the round in order of decision; select one to mark its node in the tree"));
   m_table->setMinimumHeight(70);
   column->addWidget(m_strip);
   column->addWidget(m_said);

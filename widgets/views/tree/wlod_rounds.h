@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The focus allocator's history: a strip of rounds, what the chosen one did, and its decisions. Owned by
+// The history of the focus allocator: a strip of rounds, a summary of the selected round, and its decisions. Owned by
 // WlodTreeView. GUI thread.
 #pragma once
 #include <QWidget>
@@ -17,9 +17,9 @@ class WlodRounds : public QWidget {
   Q_OBJECT
  public:
   explicit WlodRounds(QWidget* parent);
-  /// Follows the newest round until one was chosen; a chosen one that is gone gives way to the newest.
+  /// Shows the newest round unless the user selected one that is still kept.
   void show(const WlodRoundStrip::Rounds& rounds);
-  /// By number; nothing = the newest. False if there is none of that number.
+  /// Selects a round by number; empty = the newest. False if there is no such round.
   bool choose(std::optional<std::int32_t> round);
   std::optional<std::int32_t> chosen() const { return m_chosen; }
   WlodRoundStrip& strip() { return *m_strip; }

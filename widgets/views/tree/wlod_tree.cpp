@@ -13,7 +13,7 @@ namespace {
 QString say(const char* text) { return QCoreApplication::translate("kvlab::WlodTree", text); }
 QString said(TreeNode node) { return QString::fromStdString(node.text()); }
 
-/// Rows stand by their ends, the finer before the coarser.
+/// Order of arrival: ascending ends, finer levels first.
 bool arrivesBefore(TreeNode a, TreeNode b) { return a.end() != b.end() ? a.end() < b.end() : a.level < b.level; }
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A wLOD session's snapshot by node: what stands where, what the last edit did to each row, what may be expanded or
-// collapsed now and why not. A value made for one snapshot; no painting. Any thread.
+// A wLOD snapshot by node: entries, the effect of the last edit on each row, legal expansions and collapses, and
+// reasons why others are refused. A value made for one snapshot; no painting. Any thread.
 #pragma once
 #include <QString>
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace kvlab {
 
-/// Where a node is, seen from the working context.
+/// Relation of a node to the working context.
 enum class NodePlace : std::uint8_t { Entry, Above, Below, Incomplete };
 
-/// A row of the session as the icicle draws it.
+/// One row of the session, as the icicle draws it.
 struct TreeRow {
   TreeNode node;
-  std::int32_t position = -1;      // of the entry; -1 = a summary beside the context
-  DirtyWhy why = DirtyWhy::Clean;  // by the last edit
-  bool layer0 = false;             // dirty, but its layer 0 stayed; never where all was computed
+  std::int32_t position = -1;      // position of the entry; -1 = a summary
+  DirtyWhy why = DirtyWhy::Clean;  // effect of the last edit
+  bool layer0 = false;             // dirty, but layer 0 stayed valid; false if all rows were computed
 };
 
-/// An edit that a person may ask for, and why it cannot be (empty = it can).
+/// An edit that the user may request, and the reason why it is refused (empty = legal).
 struct TreeEdit {
   bool expand = true;
   TreeNode node{-1, 0};
@@ -31,14 +31,14 @@ struct TreeEdit {
 
 class WlodTree {
  public:
-  /// The snapshot has a wLOD.
+  /// The snapshot must have a wLOD.
   explicit WlodTree(SnapshotPtr snapshot);
 
   const Snapshot& snapshot() const { return *m_snapshot; }
   const WlodView& view() const { return *m_snapshot->wlod; }
   std::int32_t moments() const { return view().moments; }
   std::int32_t entries() const { return static_cast<std::int32_t>(view().entries.size()); }
-  /// Complete nodes of a level.
+  /// Number of complete nodes of a level.
   std::int32_t nodes(int level) const { return moments() / spanOf(level); }
   /// Entries and summaries of a level in time order.
   const std::vector<TreeRow>& rows(int level) const { return m_rows[at(level)]; }
@@ -46,7 +46,7 @@ class WlodTree {
   std::int32_t summaries() const { return m_summaries; }
 
   TreeNode entry(std::int32_t position) const { return view().entries[at(position)]; }
-  /// Position of the entry that covers a moment; -1 outside of the time line.
+  /// Position of the entry that covers a moment; -1 outside the time line.
   std::int32_t entryAt(std::int32_t moment) const;
   bool has(TreeNode node) const { return node.aligned() && node.end() <= moments(); }
   /// The complete node of a level at a moment.
@@ -55,24 +55,24 @@ class WlodTree {
   std::int32_t positionOf(TreeNode node) const;  // -1 = no entry
   const TreeRow* rowOf(TreeNode node) const;     // null = neither entry nor summary
 
-  float score(std::int32_t position) const;  // not-a-number = none
+  float score(std::int32_t position) const;  // NaN = none
   float mass(std::int32_t position) const;
   std::int32_t cooling(std::int32_t position) const;
   float mostMass() const { return m_mostMass; }
   bool anyCooling() const { return m_anyCooling; }
 
-  /// What expanding means at a node: the entry that stands there or over it.
+  /// The expansion for a node: of the entry at the node or above it.
   TreeEdit expansion(TreeNode at) const;
-  /// What collapsing means: to the node itself where finer entries stand, else to the parent of what stands there.
+  /// The collapse for a node: into the node itself if its entries are finer, else into the entry's parent.
   TreeEdit collapse(TreeNode at) const;
-  /// The edit by which the cut moves towards a node: a double click.
+  /// The edit that moves the entries towards a node, for a double click.
   TreeEdit towards(TreeNode node) const;
 
-  /// The text that a node covers, cut off behind `most` letters.
+  /// Text covered by a node, cut off after `most` characters.
   QString text(TreeNode node, int most) const;
-  /// All that is known of a node, in words.
+  /// All facts of a node in words.
   QStringList facts(TreeNode node) const;
-  /// Stretches of entries that are alike: "LOD1 [1024, 1536)   16 entries, clean".
+  /// Runs of equal entries: "LOD1 [1024, 1536)   16 entries, clean".
   QStringList runs() const;
 
  private:

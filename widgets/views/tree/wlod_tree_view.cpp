@@ -17,7 +17,7 @@
 namespace kvlab {
 namespace {
 constexpr const char* kPages[] = {"edit", "rounds"};
-constexpr int kWide = 860;  // from this width on the panel stands beside the tree
+constexpr int kWide = 860;  // the panel is beside the tree from this width on
 }  // namespace
 
 WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
@@ -32,9 +32,9 @@ WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
 void WlodTreeView::makeStrip() {
   m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")},
                          tr("Colour of the entries"),
-                         tr("What colours the entries: what the last edit invalidated, the lens's score, attention, or "
-                            "their level; automatic is the last edit where there was one"));
-  m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the first text says what automatic is now
+                         tr("Colour entries by the rows that the last edit invalidated, the lens's score, attention, "
+                            "or level; automatic uses the last edit if there was one"));
+  m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the text of "auto" depends on the state
   addOption("colour", {"auto", "change", "score", "attention", "level"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
@@ -85,8 +85,8 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
   m_tabs = new QTabBar(panel);
   m_tabs->addTab(tr("Last edit"));
   m_tabs->addTab(tr("Rounds"));
-  m_tabs->setTabToolTip(0, tr("What the last edit invalidated, why, and what it cost"));
-  m_tabs->setTabToolTip(1, tr("What the focus allocator decided, round by round"));
+  m_tabs->setTabToolTip(0, tr("Show the rows that the last edit invalidated, the reason, and the cost"));
+  m_tabs->setTabToolTip(1, tr("Show the decisions of the focus allocator, round by round"));
   m_tabs->setAccessibleName(tr("Last edit or rounds"));
   m_tabs->setToolTip(tr("The last edit, or the rounds of the focus allocator"));
   m_tabs->setExpanding(false);
@@ -117,8 +117,8 @@ QWidget* WlodTreeView::makePanel(QWidget* parent) {
 }
 
 void WlodTreeView::makeActions() {
-  m_expandAction = addViewAction(tr("Expand"), tr("Put 32 children in the place of the chosen gist"), Qt::Key_E);
-  m_collapseAction = addViewAction(tr("Collapse"), tr("Put a gist in the place of the chosen block of 32"), Qt::Key_C);
+  m_expandAction = addViewAction(tr("Expand"), tr("Replace the selected gist by its 32 children"), Qt::Key_E);
+  m_collapseAction = addViewAction(tr("Collapse"), tr("Replace the selected block of 32 by its gist"), Qt::Key_C);
   m_refocusAction = addViewAction(tr("Refocus"), tr("Let the focus allocator decide now"), Qt::Key_R);
   connect(m_expandAction, &QAction::triggered, m_expand, &QToolButton::click);
   connect(m_collapseAction, &QAction::triggered, m_collapse, &QToolButton::click);
@@ -168,7 +168,7 @@ void WlodTreeView::showColour() {
 
 void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }
 
-/// The chosen node follows the focus of all views where that is an entry or a token of the time line.
+/// Selects the node of the shared focus, if that is an entry or a token of the time line.
 void WlodTreeView::onFocus() {
   if (!m_tree) return;
   const Focus& focus = context().focus();
@@ -205,7 +205,7 @@ void WlodTreeView::onTheme() {
   say(m_message->text());
 }
 
-/// Entries and tokens are rows of the ledger, which all views can focus; other nodes are this view's own.
+/// Entries and tokens are ledger rows and become the shared focus; other nodes are only selected here.
 void WlodTreeView::pick(TreeNode node) {
   if (!m_tree) return;
   m_canvas->select(node);
@@ -223,7 +223,7 @@ void WlodTreeView::pick(TreeNode node) {
 QString WlodTreeView::whyNotNow() const {
   if (!m_tree) return tr("there is no tree");
   if (m_edit.waiting() || context().busy()) return tr("the engine is working");
-  if (!context().history().empty() && !newest()) return tr("an older tick is shown; go to the newest first");
+  if (!context().history().empty() && !newest()) return tr("an older tick is shown; go to the newest tick first");
   return {};
 }
 
@@ -242,11 +242,10 @@ void WlodTreeView::buttons() {
   };
   const TreeEdit up = edit(true), down = edit(false);
   set(m_expand, m_expandAction, up.why,
-      tr("Put the 32 children of %1 in its place (E)").arg(QString::fromStdString(up.node.text())));
+      tr("Replace %1 by its 32 children (E)").arg(QString::fromStdString(up.node.text())));
   set(m_collapse, m_collapseAction, down.why,
-      tr("Put %1 in the place of its 32 children (C)").arg(QString::fromStdString(down.node.text())));
-  set(m_refocus, m_refocusAction, now,
-      tr("Let the focus allocator decide now what to expand and what to collapse (R)"));
+      tr("Replace the 32 children of %1 by %1 (C)").arg(QString::fromStdString(down.node.text())));
+  set(m_refocus, m_refocusAction, now, tr("Run a round of the focus allocator now (R)"));
 }
 
 void WlodTreeView::ask(const TreeEdit& edit) {
@@ -260,7 +259,7 @@ void WlodTreeView::refocus() {
   send("wlod_refocus", nlohmann::json::object());
 }
 
-/// Asks the engine; a refusal is shown until another edit or tick.
+/// Runs the command; a refusal is shown until the next edit or tick.
 void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   say({});
   m_edit.run(QLatin1String(command), args, [this](const Result<nlohmann::json>& reply) {
@@ -280,7 +279,7 @@ void WlodTreeView::say(const QString& text) {
   m_saidIn = shown() ? shown()->tick : Tick();
 }
 
-/// What no control of the strip stands for.
+/// Adds options that have no control in the strip.
 void WlodTreeView::makeOptions() {
   using Json = nlohmann::json;
   const auto page = [this] { return kPages[m_tabs->currentIndex()]; };

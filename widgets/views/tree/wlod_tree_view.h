@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tree: the wLOD tree over the time line, what of it is the working context, what the last edit invalidated and why,
-// and what the focus allocator decided; with the ways to expand, collapse and refocus. GUI thread.
+// Tree: the wLOD tree over the time line, the working context, the rows that the last edit invalidated, and the
+// decisions of the focus allocator; with commands to expand, collapse and refocus. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
@@ -47,7 +47,7 @@ class WlodTreeView : public InspectorView {
   std::optional<TreeNode> focusedNode() const;
   QString whyNotNow() const;
   void buttons();
-  /// Options: what to give instead, or nothing.
+  /// The visible range as an option value.
   nlohmann::json window() const;
   std::string setRound(const nlohmann::json& value);
   std::string setWindow(const nlohmann::json& value);
@@ -63,8 +63,8 @@ class WlodTreeView : public InspectorView {
   QLabel *m_state = nullptr, *m_message = nullptr, *m_readout = nullptr;
   QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr;
   QAction *m_expandAction = nullptr, *m_collapseAction = nullptr, *m_refocusAction = nullptr;
-  Focus m_followed;  // the focus that the chosen node was last taken from
-  Tick m_saidIn;     // the tick whose refusal is shown
+  Focus m_followed;  // focus from which the selected node was taken
+  Tick m_saidIn;     // tick of the shown refusal
   EngineAsk m_edit;
 };
 
