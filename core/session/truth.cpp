@@ -114,7 +114,7 @@ Result<nlohmann::json> fault(Session& session, const std::string& kind, const nl
   commit.severed = true;  // the damaged rows stay in their slots: undo executes the commands again
   Result<nlohmann::json> done = injectFault(kind, params, commit.state, parts.store, parts.faults);
   if (!done || parts.faults.armed()) return done;
-  const int layer = done->value("layer", 0);
+  const CacheLayer layer(done->value("layer", 0));
   for (const char* row : {"index", "other"})
     if (done->contains(row)) {
       const ResidencyView& map = session.state().map(layer);

@@ -12,7 +12,7 @@ struct Commit {
   CacheState state;
   LayerSlots added = {}, freed = {};  // [layers] slots gained and lost against the previous state
   std::int64_t bytesMoved = 0;
-  std::vector<std::pair<int, LedgerId>> damaged = {};  // rows by layer, by the fault drill
+  std::vector<std::pair<CacheLayer, LedgerId>> damaged = {};  // rows, by the fault drill
   bool rewritten = false;        // rows of older states were overwritten: history drops these states
   bool severed = false;          // older states cannot be restored: history drops them and frees no slot
   std::vector<Evict> left = {};  // rows that windows have left behind, by layer

@@ -16,7 +16,7 @@ QString lampSays(const char* text) { return QCoreApplication::translate("kvlab::
 AlignmentLamp wrong(const Snapshot& s) {
   QStringList layers, tips;
   for (const Finding& one : s.alignment.findings) {
-    if (one.violation.layer) layers << layerText(s, one.violation.layer->value());
+    if (one.violation.layer) layers << layerText(s, *one.violation.layer);
     tips << findingText(one);
   }
   layers.removeDuplicates();

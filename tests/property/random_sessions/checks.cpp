@@ -34,11 +34,11 @@ bool rightfulTravel(const std::string& code) {
 
 }  // namespace
 
-json toJson(const Finding& finding) {
+json toJson(const Failure& finding) {
   return {{"kind", finding.kind}, {"verb", finding.verb}, {"code", finding.code}, {"detail", finding.detail}};
 }
 
-Finding findingFromJson(const json& text) {
+Failure findingFromJson(const json& text) {
   return {text.value("kind", ""), text.value("verb", ""), text.value("code", ""), text.value("detail", "")};
 }
 
@@ -67,14 +67,14 @@ json Player::resolved(json args) const {
   return args;
 }
 
-std::optional<Finding> Player::play(const Step& step) {
+std::optional<Failure> Player::play(const Step& step) {
   if (step.verb == "#save") return saved(step);
   if (step.verb == "#cap") return captured();
   if (step.verb == "#fork") return forked();
   return call(step);
 }
 
-std::optional<Finding> Player::call(const Step& step) {
+std::optional<Failure> Player::call(const Step& step) {
   const json args = resolved(step.args);
   const Digest before = digestOf(*m_session);
   const Result<json> result = execute(*m_session, step.verb, args);
@@ -86,7 +86,7 @@ std::optional<Finding> Player::call(const Step& step) {
     if (Found found = afterRefusal(step, error, reports, before)) return found;
   } else if (onlyReads(step.verb)) {
     if (const std::string what = difference(before, digestOf(*m_session)); !what.empty())
-      return Finding{"read_changed", step.verb, what, "a reading call changed the " + what};
+      return Failure{"read_changed", step.verb, what, "a reading call changed the " + what};
   }
   if (!refused && step.verb == "fault") m_faulty = true;
   if (!refused && step.verb == "setPolicy") m_policySet = true;
@@ -101,54 +101,54 @@ std::optional<Finding> Player::call(const Step& step) {
   return std::nullopt;
 }
 
-std::optional<Finding> Player::afterRefusal(const Step& step, const Error& error, const json& reports,
+std::optional<Failure> Player::afterRefusal(const Step& step, const Error& error, const json& reports,
                                             const Digest& before) {
   if (m_faulty) return std::nullopt;
   if (travels(step.verb) && !rightfulTravel(error.code))
-    return Finding{"travel_failed", step.verb, error.code, error.text()};
+    return Failure{"travel_failed", step.verb, error.code, error.text()};
   const Digest after = digestOf(*m_session);
-  if (after.broken && !before.broken) return Finding{"broken", step.verb, error.code, error.text()};
+  if (after.broken && !before.broken) return Failure{"broken", step.verb, error.code, error.text()};
   if (mayHaveCommitted(step, reports)) return std::nullopt;
   const std::string what = difference(before, after);
   if (what.empty()) return std::nullopt;
-  return Finding{"refused_changed", step.verb, error.code, "the refused call changed " + what + ": " + error.text()};
+  return Failure{"refused_changed", step.verb, error.code, "the refused call changed " + what + ": " + error.text()};
 }
 
 /// Every invariant in full, and the slots.
-std::optional<Finding> Player::holds(const std::string& verb) {
+std::optional<Failure> Player::holds(const std::string& verb) {
   if (m_session->health().status == SessionState::Broken) return std::nullopt;
   const Result<json> all = execute(*m_session, "invariants", nullptr);
-  if (!all) return Finding{"invariants_refused", verb, all.error().code, all.error().text()};
+  if (!all) return Failure{"invariants_refused", verb, all.error().code, all.error().text()};
   for (const json& one : *all)
-    if (!one["ok"]) return Finding{"invariant", verb, one["id"], one["detail"]};
+    if (!one["ok"]) return Failure{"invariant", verb, one["id"], one["detail"]};
   if (const std::string what = slotsAmiss(*m_session); !what.empty())
-    return Finding{"slots", verb, what.substr(0, what.find(':')), what};
+    return Failure{"slots", verb, what.substr(0, what.find(':')), what};
   return std::nullopt;
 }
 
 /// An entry of the timeline has the hash that it had when the session stood there before.
-std::optional<Finding> Player::visited(const std::string& verb) {
+std::optional<Failure> Player::visited(const std::string& verb) {
   const int entry = m_session->timeline().currentId();
   const std::string hash = hashOf(*m_session);
   const auto known = m_hashes.find(entry);
   const bool differs = known != m_hashes.end() && known->second != hash;
   m_hashes[entry] = hash;
   if (!differs || m_faulty) return std::nullopt;
-  return Finding{"entry_hash", verb, "", "entry " + std::to_string(entry) + " of the timeline has another state hash"};
+  return Failure{"entry_hash", verb, "", "entry " + std::to_string(entry) + " of the timeline has another state hash"};
 }
 
-std::optional<Finding> Player::driftless(const std::string& verb) {
+std::optional<Failure> Player::driftless(const std::string& verb) {
   if (m_session->manifest().keyPhase != "on_read" || m_session->health().status == SessionState::Broken)
     return std::nullopt;
   const Result<json> drift = execute(*m_session, "drift", nullptr);
   if (!drift && m_faulty && drift.error().code == "fault") return std::nullopt;  // it was asked for
-  if (!drift) return Finding{"drift_refused", verb, drift.error().code, drift.error().text()};
+  if (!drift) return Failure{"drift_refused", verb, drift.error().code, drift.error().text()};
   const auto isNull = [](const json& value) { return value.is_number() && value.get<double>() == 0; };
   for (const char* which : {"k", "v"})
     for (std::size_t layer = 0; layer < (*drift)[which].size(); ++layer)
-      if (!isNull((*drift)[which][layer])) return Finding{"drift", verb, "rows", drift->dump()};
+      if (!isNull((*drift)[which][layer])) return Failure{"drift", verb, "rows", drift->dump()};
   if (m_session->state().length() > 0 && !isNull((*drift)["kl"]))
-    return Finding{"drift", verb, "logits", drift->dump()};
+    return Failure{"drift", verb, "logits", drift->dump()};
   return std::nullopt;
 }
 

@@ -11,15 +11,15 @@
 
 namespace kvlab::random_sessions {
 
-struct Finding {
+struct Failure {
   std::string kind;    // drift, entry_hash, invariant, refused_changed, ...
   std::string verb;    // of the step that showed it
   std::string code;    // what tells findings of one kind apart: an invariant, an error, what changed
   std::string detail;  // in words
-  bool same(const Finding& other) const { return kind == other.kind && verb == other.verb && code == other.code; }
+  bool same(const Failure& other) const { return kind == other.kind && verb == other.verb && code == other.code; }
 };
-json toJson(const Finding& finding);
-Finding findingFromJson(const json& text);
+json toJson(const Failure& finding);
+Failure findingFromJson(const json& text);
 
 class Player {
  public:
@@ -28,12 +28,12 @@ class Player {
 
   Status open(const json& manifest);
   Session& session() { return *m_session; }
-  std::optional<Finding> play(const Step& step);
+  std::optional<Failure> play(const Step& step);
 
   int refused() const { return m_refused; }
 
  private:
-  using Found = std::optional<Finding>;
+  using Found = std::optional<Failure>;
   Found call(const Step& step);
   Found afterRefusal(const Step& step, const Error& error, const json& reports, const Digest& before);
   Found holds(const std::string& verb);

@@ -17,11 +17,11 @@ bool rightfulRefusal(const Session& session, const std::string& form, const std:
 }
 
 /// The first invariant that a copy breaks.
-std::optional<Finding> wrongIn(Session& copy, const char* verb) {
+std::optional<Failure> wrongIn(Session& copy, const char* verb) {
   const Result<json> all = execute(copy, "invariants", nullptr);
-  if (!all) return Finding{"invariants_refused", verb, all.error().code, all.error().text()};
+  if (!all) return Failure{"invariants_refused", verb, all.error().code, all.error().text()};
   for (const json& one : *all)
-    if (!one["ok"]) return Finding{"invariant", verb, one["id"], "in the copy: " + one["detail"].dump()};
+    if (!one["ok"]) return Failure{"invariant", verb, one["id"], "in the copy: " + one["detail"].dump()};
   return std::nullopt;
 }
 
@@ -45,83 +45,83 @@ void Player::takePolicies(Session& other) {
     (void)execute(other, "setPolicy", {{"policy", layer["spec"]}, {"layer", layer["layer"]}});
 }
 
-std::optional<Finding> Player::saved(const Step& step) {
+std::optional<Failure> Player::saved(const Step& step) {
   const std::string form = step.args[0], path = ownPath("saved");
   if (m_session->health().status == SessionState::Broken) return std::nullopt;
   const Digest before = digestOf(*m_session);
   const Result<json> written = execute(*m_session, "saveCache", {{"path", path}, {"form", form}});
   if (const std::string what = difference(before, digestOf(*m_session)); !what.empty())
-    return Finding{"read_changed", "#save", what, "saving changed the " + what};
+    return Failure{"read_changed", "#save", what, "saving changed the " + what};
   if (!written) {
     if (rightfulRefusal(*m_session, form, written.error().code)) return std::nullopt;
-    return Finding{"save_refused", "#save", written.error().code, written.error().text()};
+    return Failure{"save_refused", "#save", written.error().code, written.error().text()};
   }
   Result<std::unique_ptr<Session>> opened = another();
-  if (!opened) return Finding{"not_opened_again", "#save", opened.error().code, opened.error().text()};
+  if (!opened) return Failure{"not_opened_again", "#save", opened.error().code, opened.error().text()};
   Session& loaded = **opened;
   if (m_policySet) takePolicies(loaded);
   const Result<json> read = execute(loaded, "loadCache", {{"path", path}});
-  if (!read) return Finding{"load_refused", "#save", form + " " + read.error().code, read.error().text()};
+  if (!read) return Failure{"load_refused", "#save", form + " " + read.error().code, read.error().text()};
   if (Found found = wrongIn(loaded, "#save")) return found;
   if (form != "native") return std::nullopt;
-  if (hashOf(loaded) != before.rows) return Finding{"load_hash", "#save", "", "the file brought another state"};
+  if (hashOf(loaded) != before.rows) return Failure{"load_hash", "#save", "", "the file brought another state"};
   return step.args.size() > 1 && step.args[1] == true ? goesOn(loaded, form) : std::nullopt;
 }
 
-std::optional<Finding> Player::goesOn(Session& loaded, const std::string&) {
+std::optional<Failure> Player::goesOn(Session& loaded, const std::string&) {
   Result<std::unique_ptr<Session>> fork = m_session->fork();
-  if (!fork) return Finding{"fork_refused", "#save", fork.error().code, fork.error().text()};
+  if (!fork) return Failure{"fork_refused", "#save", fork.error().code, fork.error().text()};
   const json here = twoTicks(**fork), there = twoTicks(loaded);
   if (here != there)
-    return Finding{"load_goes_on", "#save", "tokens",
+    return Failure{"load_goes_on", "#save", "tokens",
                    "the session goes on with " + here.dump() + ", the loaded one with " + there.dump()};
   if (hashOf(**fork) != hashOf(loaded))
-    return Finding{"load_goes_on", "#save", "state", "the same two tokens lead to different states"};
+    return Failure{"load_goes_on", "#save", "state", "the same two tokens lead to different states"};
   return std::nullopt;
 }
 
-std::optional<Finding> Player::captured() {
+std::optional<Failure> Player::captured() {
   if (m_session->health().status == SessionState::Broken) return std::nullopt;
   const std::string path = ownPath("capture");
   const Digest before = digestOf(*m_session);
   const Result<json> written = execute(*m_session, "saveCapture", {{"path", path}});
-  if (!written) return Finding{"capture_refused", "#cap", written.error().code, written.error().text()};
+  if (!written) return Failure{"capture_refused", "#cap", written.error().code, written.error().text()};
   if (const std::string what = difference(before, digestOf(*m_session)); !what.empty())
-    return Finding{"read_changed", "#cap", what, "saving a capture changed the " + what};
+    return Failure{"read_changed", "#cap", what, "saving a capture changed the " + what};
   return replayed("#cap", path);
 }
 
 /// The verb of a finding is the recorded one that first went otherwise.
-std::optional<Finding> Player::replayed(const std::string& verb, const std::string& path) {
+std::optional<Failure> Player::replayed(const std::string& verb, const std::string& path) {
   if (m_faulty) return std::nullopt;  // a failure that was armed is no part of a capture
   const Result<Replay> replay = replayCapture(path, m_resources, {.to = {}, .verify = true});
-  if (!replay) return Finding{"replay_refused", verb, replay.error().code, replay.error().text()};
+  if (!replay) return Failure{"replay_refused", verb, replay.error().code, replay.error().text()};
   for (const ReplayStep& one : replay->steps)
     if (!one.ok)
-      return Finding{one.error ? "replay_failed" : "replay_hash", one.verb, one.error ? one.error->code : "",
+      return Failure{one.error ? "replay_failed" : "replay_hash", one.verb, one.error ? one.error->code : "",
                      toJson(one).dump()};
   if (hashOf(*replay->session) == hashOf(*m_session)) return std::nullopt;
-  return Finding{"replay_hash", verb, "end", "the replay ends in another state"};
+  return Failure{"replay_hash", verb, "end", "the replay ends in another state"};
 }
 
-std::optional<Finding> Player::forked() {
+std::optional<Failure> Player::forked() {
   if (m_session->health().status == SessionState::Broken) return std::nullopt;
   const Digest before = digestOf(*m_session);
   Result<std::unique_ptr<Session>> made = m_session->fork();
-  if (!made) return Finding{"fork_refused", "#fork", made.error().code, made.error().text()};
+  if (!made) return Failure{"fork_refused", "#fork", made.error().code, made.error().text()};
   Session& fork = **made;
-  if (hashOf(fork) != before.rows) return Finding{"fork_hash", "#fork", "", "the fork begins in another state"};
+  if (hashOf(fork) != before.rows) return Failure{"fork_hash", "#fork", "", "the fork begins in another state"};
   clearPending(fork);
   const Result<json> ticked = execute(fork, "step", {{"tokens", {5}}});
   const bool done = ticked && (*ticked)[0]["ok"].get<bool>();
   if (Found found = wrongIn(fork, "#fork")) return found;
   if (done) {
     const Result<json> back = execute(fork, "undo", nullptr);
-    if (!back) return Finding{"travel_failed", "#fork", back.error().code, back.error().text()};
-    if (hashOf(fork) != before.rows) return Finding{"entry_hash", "#fork", "", "undo in the fork leads elsewhere"};
+    if (!back) return Failure{"travel_failed", "#fork", back.error().code, back.error().text()};
+    if (hashOf(fork) != before.rows) return Failure{"entry_hash", "#fork", "", "undo in the fork leads elsewhere"};
   }
   if (const std::string what = difference(before, digestOf(*m_session)); !what.empty())
-    return Finding{"read_changed", "#fork", what, "the fork changed the original's " + what};
+    return Failure{"read_changed", "#fork", what, "the fork changed the original's " + what};
   return std::nullopt;
 }
 

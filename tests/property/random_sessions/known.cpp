@@ -58,7 +58,7 @@ std::set<std::string> featuresOf(const Sequence& sequence) {
   return out;
 }
 
-bool Known::covers(const Finding& finding, const std::set<std::string>& features) const {
+bool Known::covers(const Failure& finding, const std::set<std::string>& features) const {
   const auto fits = [](const std::string& wanted, const std::string& is) { return wanted == "*" || wanted == is; };
   return fits(kind, finding.kind) && fits(verb, finding.verb) && fits(code, finding.code) &&
       std::all_of(when.begin(), when.end(), [&](const std::string& one) { return features.contains(one); });
@@ -76,7 +76,7 @@ Result<KnownList> KnownList::read(const std::string& path) {
   return out;
 }
 
-const Known* KnownList::find(const Finding& finding, const std::set<std::string>& features) const {
+const Known* KnownList::find(const Failure& finding, const std::set<std::string>& features) const {
   const auto found =
       std::find_if(m_all.begin(), m_all.end(), [&](const Known& one) { return one.covers(finding, features); });
   return found == m_all.end() ? nullptr : &*found;

@@ -16,14 +16,14 @@ std::set<std::string> featuresOf(const Sequence& sequence);
 struct Known {
   std::string kind, verb, code, what;
   std::vector<std::string> when;
-  bool covers(const Finding& finding, const std::set<std::string>& features) const;
+  bool covers(const Failure& finding, const std::set<std::string>& features) const;
 };
 
 class KnownList {
  public:
   static Result<KnownList> read(const std::string& path);
   /// The first entry that covers it; null where none does.
-  const Known* find(const Finding& finding, const std::set<std::string>& features) const;
+  const Known* find(const Failure& finding, const std::set<std::string>& features) const;
   const std::vector<Known>& all() const { return m_all; }
 
  private:

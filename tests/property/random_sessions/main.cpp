@@ -49,7 +49,7 @@ bool parse(int argc, char** argv, Options& out) {
   return argc % 2 == 1;
 }
 
-std::string inWords(const Finding& finding) { return finding.kind + " / " + finding.verb + " / " + finding.code; }
+std::string inWords(const Failure& finding) { return finding.kind + " / " + finding.verb + " / " + finding.code; }
 
 /// Every verb and every key takes part.
 bool complete() {
@@ -95,7 +95,7 @@ int random(const Options& options, const Folders& folders) {
 /// [kind, verb, code] of each finding, each once, in the order in which they came.
 std::vector<json> shownBy(const Played& played) {
   std::vector<json> out;
-  for (const Finding& one : played.all) {
+  for (const Failure& one : played.all) {
     const json line =
         json::array({one.kind, one.verb, one.kind == "crash" ? "" : one.code});  // damage ends in many ways
     if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
@@ -143,7 +143,7 @@ int replay(const Options& options, const Folders& folders) {
   if (!sequence) return std::printf("%s\n", sequence.error().text().c_str()), 2;
   const Played played = playToTheEnd(*sequence, folders);
   if (!played.unopened.empty()) return std::printf("the manifest was refused with %s\n", played.unopened.c_str()), 2;
-  for (const Finding& one : played.all) std::printf("%s\n  %s\n", inWords(one).c_str(), one.detail.c_str());
+  for (const Failure& one : played.all) std::printf("%s\n  %s\n", inWords(one).c_str(), one.detail.c_str());
   std::printf("%d calls, %zu findings\n", played.calls, played.all.size());
   if (!options.out.empty() && played.finding) keep(options, options.seed, playSequence(*sequence, folders), folders);
   return played.finding ? 1 : 0;

@@ -34,7 +34,7 @@ class Journal {
 using Next = std::function<std::optional<Step>(Session&)>;  // the next step; none = the end
 
 /// After these everything else is wrong, too.
-bool fatal(const Finding& finding) {
+bool fatal(const Failure& finding) {
   return finding.kind == "invariant" || finding.kind == "slots" || finding.kind == "broken";
 }
 
@@ -51,7 +51,7 @@ void playHere(const json& manifest, const Next& next, bool onward, const Folders
   while (const std::optional<Step> step = next(player.session())) {
     ++calls;
     steps.write(toJson(*step));
-    if (const std::optional<Finding> found = player.play(*step)) {
+    if (const std::optional<Failure> found = player.play(*step)) {
       out["findings"].push_back(toJson(*found));
       if (!onward || fatal(*found)) break;
     }
@@ -97,7 +97,7 @@ Played playApart(const json& manifest, const Next& next, bool onward, const Fold
   const bool hung = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
   const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit " + std::to_string(status);
   out.calls = static_cast<int>(out.sequence.steps.size());
-  out.finding = Finding{hung ? "hang" : "crash", out.calls ? out.sequence.steps.back().verb : "open", how, how};
+  out.finding = Failure{hung ? "hang" : "crash", out.calls ? out.sequence.steps.back().verb : "open", how, how};
   out.all = {*out.finding};
   return out;
 }

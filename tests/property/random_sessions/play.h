@@ -11,8 +11,8 @@ namespace kvlab::random_sessions {
 
 struct Played {
   Sequence sequence;               // up to the step of the finding
-  std::optional<Finding> finding;  // the first; a crash has kind "crash", a session that does not end kind "hang"
-  std::vector<Finding> all;        // it and those after it, where the sequence was played to its end
+  std::optional<Failure> finding;  // the first; a crash has kind "crash", a session that does not end kind "hang"
+  std::vector<Failure> all;        // it and those after it, where the sequence was played to its end
   std::string unopened;            // code of the error that refused the manifest
   int calls = 0, refused = 0;
 };

@@ -96,7 +96,7 @@ class Shrinker {
   }
 
   Sequence m_best;
-  const Finding m_finding;
+  const Failure m_finding;
   const Folders& m_folders;
   const std::chrono::steady_clock::time_point m_end;
 };

@@ -23,7 +23,7 @@ bool Tally::add(std::uint64_t seed, const Played& played) {
   m_refused += played.refused;
   if (!played.unopened.empty()) ++m_unopened[played.unopened];
   if (!played.finding) return false;
-  const Finding& finding = *played.finding;
+  const Failure& finding = *played.finding;
   const std::set<std::string> features = featuresOf(played.sequence);
   const Known* known = m_known.find(finding, features);
   Row& row = m_rows[{finding.kind, finding.verb, finding.code}];

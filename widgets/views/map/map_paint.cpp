@@ -243,7 +243,7 @@ QString MapCanvas::readout() const {
                                     : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
   for (const Finding& one : s.alignment.findings)
-    if (one.violation.layer && one.violation.layer->value() == layer && findingPosition(s, one) == position)
+    if (one.violation.layer && *one.violation.layer == layer && findingPosition(s, one) == position)
       parts << "✕ " + findingText(one);
   if (quantity != Quantity::Staleness && s.exactness && place < s.exactness->size() &&
       (*s.exactness)[place] != Exactness::Exact)

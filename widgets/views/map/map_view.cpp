@@ -168,7 +168,9 @@ QString MapView::dump() const {
     return texts.isEmpty() ? QStringLiteral("none") : texts.join(' ');
   };
   for (const WrongCell& one : picture->wrong)
-    out += QString("wrong: layer %1, position %2\n").arg(layerText(*picture->snapshot, one.layer)).arg(one.position);
+    out += QString("wrong: layer %1, position %2\n")
+               .arg(layerText(*picture->snapshot, CacheLayer(one.layer)))
+               .arg(one.position);
   out +=
       "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";
   return out;
