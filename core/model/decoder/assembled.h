@@ -14,16 +14,16 @@ struct Assembled {
   const std::int32_t* self = nullptr;       // [n] or null, as LayerPass::selfSlot
   const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
   std::int64_t nMoves = 0;
-  std::int64_t rows = 0;                // that are dequantised to k and v
-  const std::int32_t* from = nullptr;   // [rows] their slots
+  std::int64_t rows = 0;  // that are dequantised to k and v from the slots
+  const std::int32_t* from = nullptr;
   float *k = nullptr, *v = nullptr;     // [rows, kvHeads*headDim]
   const std::int32_t* to = nullptr;     // [rows] places in the copy
   const std::uint64_t* tags = nullptr;  // [rows] ledger ids; 0 for rows that nobody sees
-  // Of a guard: rows that are seen, their places in a copy of whole records, else their slots in the pool.
+  std::uint8_t* verdicts = nullptr;     // [nSeen] or null: no guard
+  const std::int32_t* seen =
+      nullptr;  // [nSeen] what a guard looks at: places in a copy of whole records, else slots of the pool
+  const std::uint64_t* seenTags = nullptr;
   std::int64_t nSeen = 0;
-  const std::int32_t* seen = nullptr;       // [nSeen]
-  const std::uint64_t* seenTags = nullptr;  // [nSeen]
-  std::uint8_t* verdicts = nullptr;         // [nSeen] or null: no guard
 };
 
 /// Makes the copy from `pool`. wrong: with a guard, receives the number of rows with a wrong tag or checksum.
