@@ -41,6 +41,13 @@ std::vector<RowState> statesOf(const CacheState& state, const std::vector<Ledger
   return out;
 }
 
+void become(CacheState& state, LedgerId id, RowState wanted, Tick now) {
+  if (state.ledger[id].state == wanted) return;
+  LedgerRow& row = state.ledger.change(id);
+  row.state = wanted;
+  row.changed = wanted == RowState::Live ? row.born : now;
+}
+
 }  // namespace
 
 void markRows(CacheState& state, std::span<const LedgerId> ids, Tick now) {
@@ -49,15 +56,12 @@ void markRows(CacheState& state, std::span<const LedgerId> ids, Tick now) {
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   if (sorted.empty()) return;
   const std::vector<RowState> states = statesOf(state, sorted);
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (state.ledger[sorted[i]].state == states[i]) continue;
-    LedgerRow& row = state.ledger.change(sorted[i]);
-    row.state = states[i];
-    row.changed = states[i] == RowState::Live ? row.born : now;
-  }
+  for (std::size_t i = 0; i < sorted.size(); ++i) become(state, sorted[i], states[i], now);
 }
 
 std::vector<Evict> leaveWindows(const CacheState& before, CacheState& after, bool sameFront, Tick now) {
+  const auto windowed = [](const LayerGroup& group) { return group.map->first > 0; };
+  if (std::none_of(after.groups.begin(), after.groups.end(), windowed)) return {};
   const CacheLayers layers = after.cacheLayers();
   std::vector<std::vector<LedgerId>> left(after.groups.size());
   std::vector<Evict> out;
@@ -72,7 +76,10 @@ std::vector<Evict> leaveWindows(const CacheState& before, CacheState& after, boo
     if (first) all.insert(all.end(), left[group].begin(), left[group].end());
     out.push_back({layers.layerOf(layer), layers.headOf(layer), left[group]});
   }
-  markRows(after, all, now);
+  const bool everywhere = std::all_of(left.begin(), left.end(), [&](const auto& rows) { return rows == left.front(); });
+  if (!everywhere) markRows(after, all, now);
+  else  // as a rule: nobody has to look for them
+    for (const LedgerId id : left.front()) become(after, id, RowState::LeftWindow, now);
   return out;
 }
 

@@ -45,7 +45,7 @@ void checkHf(const CacheImport& rows, const CacheTarget& to) {
   const auto n = static_cast<std::int64_t>(rows.tokens.size());
   fuzz::require(n > 0 && n <= to.capacity, "more rows than there is room for");
   std::vector<float> k(static_cast<std::size_t>(n * 16)), v(k.size());
-  for (int layer = 0; layer < 2; ++layer) {
+  for (const CacheLayer layer : idRange<CacheLayer>(0, 2)) {
     unrotatedRows(rows, to.config, layer, 0, n, k.data(), v.data());
     for (std::size_t i = 0; i < k.size(); ++i)
       fuzz::require(std::abs(k[i]) < 65520 && std::isfinite(v[i]), "a value that the rows cannot hold");

@@ -168,10 +168,11 @@ void KvManagementTest::remainingCountsTheFullestLayer() {
   const auto s = opened(tinyManifest({{"capacity", 32}, {"residency", residency.toStdString()}}));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});
   const CacheLayers& layers = s->cacheLayers();
-  for (int own = layers.count() - 1; own >= 0; --own) {
+  for (int i = layers.count() - 1; i >= 0; --i) {
+    const CacheLayer own(i);
     QCOMPARE(call(*s, "remaining"), json(12));
-    json evict{{"action", "evict"}, {"layer", layers.layerOf(Layer(own)).value()}, {"ledger", {2, 3, 4, 5, 6}}};
-    if (const std::optional<Head> head = layers.headOf(Layer(own))) evict["kv_head"] = head->value();
+    json evict{{"action", "evict"}, {"layer", layers.layerOf(own).value()}, {"ledger", {2, 3, 4, 5, 6}}};
+    if (const std::optional<Head> head = layers.headOf(own)) evict["kv_head"] = head->value();
     call(*s, "inject", {{"actions", {evict}}, {"now", true}});
   }
   QCOMPARE(call(*s, "position"), json(20));

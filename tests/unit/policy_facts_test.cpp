@@ -187,8 +187,8 @@ class PolicyFactsTest : public QObject {
     // The smallest would not hold the window.
     QCOMPARE(pyramidRows(4096, 1000, 64, 20, 32), std::vector<double>(32, 1000.0));
     const PolicySpec spec = specOf("pyramidkv:ratio=0.5");
-    QCOMPARE(bandsOf(spec, 0, 32, 4096).bands.capacity(), 3994);
-    QCOMPARE(bandsOf(spec, 31, 32, 4096).bands.capacity(), 102);
+    QCOMPARE(bandsOf(spec, Layer(0), 32, 4096).bands.capacity(), 3994);
+    QCOMPARE(bandsOf(spec, Layer(31), 32, 4096).bands.capacity(), 102);
   }
 
   /// StreamingLLM, section 3.2: the cache holds 0 1 2 3 6 7 8, and token 9 is decoded at positions 0 .. 7.
@@ -238,7 +238,7 @@ class PolicyFactsTest : public QObject {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       const Tensors layer(seed);
       const std::vector<float> scores = policyOf(spec.name).scores(spec, layer.rows());
-      const Bands bands = bandsOf(spec, 0, 4, kRows).bands;
+      const Bands bands = bandsOf(spec, Layer(0), 4, kRows).bands;
       const std::vector<std::int32_t> out =
           losers(perRow(scores, kRows, spec.heads), bands, spec.threshold, std::vector<bool>(kRows));
       std::vector<std::pair<double, int>> order;
@@ -271,13 +271,13 @@ class PolicyFactsTest : public QObject {
   }
 
   void bandsFromTotals() {
-    const auto bands = [](const char* text, int rows) { return bandsOf(specOf(text), 0, 4, rows).bands; };
+    const auto bands = [](const char* text, int rows) { return bandsOf(specOf(text), Layer(0), 4, rows).bands; };
     QCOMPARE(bands("h2o:preset=class", 0), (Bands{0, 4, 512}));
     QCOMPARE(bands("h2o:preset=ratio", 1000), (Bands{0, 100, 100}));  // a tenth heavy, a tenth recent
     QCOMPARE(bands("streaming_llm:capacity=20,window=16", 0), (Bands{4, 0, 16}));
     QCOMPARE(bands("streaming_llm:ratio=0.05,window=9", 40), (Bands{1, 0, 1}));
     QCOMPARE(bands("random:capacity=1", 40), (Bands{0, 0, 1}));
-    QVERIFY(!bandsOf(specOf("streaming_llm:ratio=0.05,window=9"), 0, 4, 40).fallback.empty());
+    QVERIFY(!bandsOf(specOf("streaming_llm:ratio=0.05,window=9"), Layer(0), 4, 40).fallback.empty());
   }
 };
 

@@ -364,7 +364,7 @@ class Maker {
     s->alignment.checked = s->alignment.full = Tick(tick);
     if (broken(tick))
       s->alignment.findings = {
-          {{"tags", "layer 2 index 40: the map says one row, the tag another", Layer(2), Index(40), {}},
+          {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), {}},
            Tick(17),
            "step (tick 17: evict) wrote the row last"}};
     if (tick == m_options.ticks) s->pending = {Replace{{Position(36)}, {token("barn")}}};

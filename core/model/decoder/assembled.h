@@ -8,20 +8,20 @@ namespace kvlab {
 
 /// Pointers are addresses of the back end.
 struct Assembled {
-  std::uint8_t* records = nullptr;  // [rows] of `format`; null = the pool itself is read
+  std::uint8_t* records = nullptr;  // of `format`; null = the pool itself is read
   kernels::RowFormat format;
-  const std::int32_t* slots = nullptr;  // [map rows] where the copy has each index that is seen
-  const std::int32_t* self = nullptr;   // [n] or null, as LayerPass::selfSlot
-  std::int64_t rows = 0;
+  const std::int32_t* slots = nullptr;      // [map rows] where the copy has each index that is seen
+  const std::int32_t* self = nullptr;       // [n] or null, as LayerPass::selfSlot
   const kernels::RowMove* moves = nullptr;  // [nMoves] whole records, or:
   std::int64_t nMoves = 0;
-  const std::int32_t* from = nullptr;   // [rows] slots of rows that are dequantised to k and v
+  std::int64_t rows = 0;  // that are dequantised to k and v from the slots
+  const std::int32_t* from = nullptr;
   float *k = nullptr, *v = nullptr;     // [rows, kvHeads*headDim]
   const std::int32_t* to = nullptr;     // [rows] places in the copy
   const std::uint64_t* tags = nullptr;  // [rows] ledger ids; 0 for rows that nobody sees
-  std::uint8_t* verdicts = nullptr;     // [seen] or null: no guard
+  std::uint8_t* verdicts = nullptr;     // [nSeen] or null: no guard
   const std::int32_t* seen =
-      nullptr;  // of a guard: rows that are seen, places in the copy, or slots if rows are dequantised
+      nullptr;  // [nSeen] what a guard looks at: places in a copy of whole records, else slots of the pool
   const std::uint64_t* seenTags = nullptr;
   std::int64_t nSeen = 0;
 };
