@@ -204,12 +204,11 @@ class WlodPlanner {
     return length > before && coarsestCost(before, rules) + length - before > rules.budget;
   }
 
-  /// Notes where a cold start changes the detail of what was there.
+  /// Notes where a cold start changes the detail of what was there, in the tail, too.
   void retiled() {
     const auto before = m_state.context.entries().span(), after = m_plan.context.entries().span();
     const auto [first, ignored] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
-    if (first != before.end() && first->start < m_tailBegin)
-      m_plan.changes.push_back({{first->start, m_tailBegin}, false});
+    if (first != before.end()) m_plan.changes.push_back({{first->start, m_state.tree.length()}, false});
   }
 
   /// The budget is that of the whole list. Collapses that make room for its tokens do not wait for the cooldown.
