@@ -159,7 +159,6 @@ class HeadResidency : public QObject {
              QString("out_of_range kv_head"));
     QCOMPARE(code(heads, "evict", {{"layer", heads->cacheLayers().layers}, {"ledger", {3}}, {"now", true}}),
              QString("out_of_range layer"));
-    QCOMPARE(code(heads, "recordLifespans", {{"path", "/nowhere/at/all"}}), QString("unsupported residency"));
     QCOMPARE(code(heads, "quantisation", json::object()), QString("unsupported residency"));
     QCOMPARE(code(heads, "saveCache", {{"path", "/nowhere/at/all"}}), QString("unsupported residency"));
     QCOMPARE(code(layers, "setPolicy", {{"policy", "adakv:capacity=10,window=2"}}),
