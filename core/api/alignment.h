@@ -12,7 +12,7 @@ namespace kvlab {
 struct Finding {
   Violation violation;
   Tick since;         // after which a check named it first
-  std::string blame;  // the event that wrote the row last: "fault after tick 1 wrote the row last"
+  std::string blame;  // the event that wrote the row last: "fault (tick 1) wrote the row last"
 };
 
 struct Alignment {

@@ -26,20 +26,24 @@ bool names(const std::vector<Violation>& violations, std::string_view invariant)
                      [&](const Violation& v) { return v.invariant == invariant; });
 }
 
-/// The command that made a commit, with its tick and its edits: "step (tick 7: replace_pair, add)". The later commits
-/// of a command carry no name.
-std::string eventOf(const Timeline& timeline, std::int32_t commit) {
-  const std::vector<int> path = timeline.path(timeline.currentId());
-  auto place = std::min(at(std::max(0, commit)), path.size() - 1);
-  const Timeline::Entry& made = timeline.entry(path[place]);
-  while (place > 0 && timeline.entry(path[place]).verb.empty()) --place;
+/// "step (tick 7: replace_pair, add)": what made an entry, of the command that it belongs to.
+std::string eventOf(const Timeline::Entry& made, const std::string& command) {
   std::string edits;
   if (made.report)
     for (const Action& action : made.report->actions) {
       const std::string edit = toJson(action).value("action", "");
       if (edits.find(edit) == std::string::npos) edits += (edits.empty() ? ": " : ", ") + edit;
     }
-  return timeline.entry(path[place]).verb + " (tick " + std::to_string(made.tick.value()) + edits + ")";
+  return (command.empty() ? "commit" : command) + " (tick " + std::to_string(made.tick.value()) + edits + ")";
+}
+
+/// The commit of this number on the way to the present state. The later commits of a command carry no name.
+std::string commitText(const Timeline& timeline, std::int32_t number) {
+  int id = timeline.currentId();
+  while (timeline.entry(id).depth > number) id = timeline.entry(id).parent;
+  int named = id;
+  while (timeline.entry(named).verb.empty()) named = timeline.entry(named).parent;
+  return eventOf(timeline.entry(id), timeline.entry(named).verb);
 }
 
 }  // namespace
@@ -57,9 +61,9 @@ std::string AlignmentLog::blame(const Violation& v, const CacheState& state, con
     last = writers[at(v.ledger->value())];
   }
   const std::string what = row ? " wrote the row last" : " came last";
-  if (last > passed) return eventOf(timeline, last) + what;
+  if (last > passed) return commitText(timeline, last) + what;
   return std::string(row ? "no event has written the row" : "no event has come") + " since the check after " +
-      eventOf(timeline, passed) + ", which found nothing" + (row ? "; " + eventOf(timeline, last) + what : "");
+      commitText(timeline, passed) + ", which found nothing" + (row ? "; " + commitText(timeline, last) + what : "");
 }
 
 void AlignmentLog::take(const std::vector<Violation>& violations, bool full, const CacheState& state,
@@ -82,7 +86,8 @@ void AlignmentLog::take(const std::vector<Violation>& violations, bool full, con
 
 Alignment AlignmentLog::tell(const Timeline& timeline) const {
   Alignment out = m_known;
-  if (out.checked.value() >= 0 && m_entry != timeline.currentId()) out.unchecked = eventOf(timeline, timeline.depth());
+  const Timeline::Entry& now = timeline.current();
+  if (out.checked.value() >= 0 && m_entry != timeline.currentId()) out.unchecked = eventOf(now, now.verb);
   return out;
 }
 

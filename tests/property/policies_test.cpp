@@ -298,7 +298,8 @@ class PoliciesTest : public QObject {
     s.prompt(10);
     for (int tick = 0; tick < 30; ++tick) {
       s.must("step");
-      QCOMPARE(residents(s, CacheLayer(1)).size(), static_cast<std::size_t>(std::min(kSinks + 20 + kWindow, 11 + tick)));
+      QCOMPARE(residents(s, CacheLayer(1)).size(),
+               static_cast<std::size_t>(std::min(kSinks + 20 + kWindow, 11 + tick)));
     }
   }
 
