@@ -352,12 +352,8 @@ void InspectorView::setEmpty(const QString& title, const QString& how) {
   m_notice->say(title, how);
   m_content->setHidden(!title.isEmpty());
   m_notice->setHidden(title.isEmpty());
-<<<<<<< HEAD
-  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden control would swallow keys
-=======
   m_body->activate();                                        // the content has its size before it scrolls to the focus
-  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden one would swallow the keyboard
->>>>>>> s3-scripts
+  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden control would swallow keys
 }
 
 void InspectorView::setMainControl(QWidget* control) {
