@@ -279,7 +279,8 @@ class PoliciesTest : public QObject {
     s.prompt(10);
     for (int tick = 0; tick < 30; ++tick) {
       s.must("step");
-      QCOMPARE(residents(s, 1).size(), static_cast<std::size_t>(std::min(kSinks + 20 + kWindow, 11 + tick)));
+      QCOMPARE(residents(s, CacheLayer(1)).size(),
+               static_cast<std::size_t>(std::min(kSinks + 20 + kWindow, 11 + tick)));
     }
   }
 
@@ -388,7 +389,7 @@ class PoliciesTest : public QObject {
     s.must("prefill", {{"ids", SessionFixture::ids(kPrompt)}, {"last", false}});
     for (int id : {20, 21}) s.must("pin", {{"ledger", id}});
     s.must("endPrefill");
-    const std::vector<int> rows = residents(s, 0);
+    const std::vector<int> rows = residents(s, CacheLayer(0));
     QCOMPARE(rows.size(), std::size_t{10});
     QVERIFY(std::binary_search(rows.begin(), rows.end(), 20) && std::binary_search(rows.begin(), rows.end(), 21));
   }
@@ -396,13 +397,13 @@ class PoliciesTest : public QObject {
   void policiesByLayerAndLive() {
     SessionFixture s(json{{"layers", {{{"match", "0"}, {"policy", "sliding_window:capacity=12"}}}}});
     s.prompt(kPrompt);
-    QCOMPARE(residents(s, 0).size(), std::size_t{12});
-    QCOMPARE(residents(s, 1).size(), std::size_t{kPrompt});
+    QCOMPARE(residents(s, CacheLayer(0)).size(), std::size_t{12});
+    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPrompt});
     const std::string before = s.hash();
     s.must("setPolicy", {{"policy", "knorm:capacity=30"}, {"layer", 1}});
-    QCOMPARE(residents(s, 1).size(), std::size_t{kPrompt});
+    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPrompt});
     s.must("step");
-    QCOMPARE(residents(s, 1).size(), std::size_t{30});
+    QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{30});
     QCOMPARE(s.must("policies")["layers"][1]["policy"], "knorm");
     s.must("undo");
     s.must("undo");
