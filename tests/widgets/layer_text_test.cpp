@@ -33,7 +33,7 @@ class LayerTextTest : public QObject {
   }
 
   void groups() {
-    StorageGroup group{{0, 1, 2, 5}, nullptr, nullptr, {4, 1}};
+    StorageGroup group{{CacheLayer(0), CacheLayer(1), CacheLayer(2), CacheLayer(5)}, nullptr, nullptr, {4, 1}};
     QCOMPARE(group.name(), QStringLiteral("layers 0–2, 5"));
     group.all.perLayer = 2;
     QCOMPARE(group.name(), QStringLiteral("layers 0.0–1.0, 2.1"));

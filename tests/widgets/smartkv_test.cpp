@@ -54,7 +54,7 @@ class SmartKvTest : public QObject {
     model.show(s, layers);
     QVERIFY(!model.lines().empty());
     for (const ContestLine& line : model.lines()) {
-      const auto l = static_cast<std::size_t>(line.layer);
+      const auto l = at(line.layer);
       QCOMPARE(line.contest.challengerScore, fixture::score(line.contest.challenger, l));
       QCOMPARE(line.won(), line.contest.challenger != line.contest.loser);
       if (line.won()) QVERIFY(line.margin > 0);
