@@ -120,9 +120,9 @@ class QuantTest : public QObject {
     QCOMPARE(rowValues(layer.k, QuantFigure::Cosine)[1], 0.125f);
     QCOMPARE(meanOf(rowValues(layer.k, QuantFigure::AtMax)), 3.0);
     QVERIFY(rowValues(layer.v, QuantFigure::Scale).empty());
-    QVERIFY(rowText(*measure, 0, true, 1).contains("3 of 32 at max"));
-    QVERIFY(rowText(*measure, 0, false, 3).contains("no scale"));
-    QVERIFY(rowText(*measure, 0, true, 2).contains("no row in this layer"));
+    QVERIFY(rowText(*measure, CacheLayer(0), true, 1).contains("3 of 32 at max"));
+    QVERIFY(rowText(*measure, CacheLayer(0), false, 3).contains("no scale"));
+    QVERIFY(rowText(*measure, CacheLayer(0), true, 2).contains("no row in this layer"));
     QCOMPARE(quantMeasure({{{"tick", 5}, {"k", k}, {"v", v}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code,
              std::string("not_found"));
     QCOMPARE(quantMeasure({{{"tick", 0}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code, std::string("bad_reply"));

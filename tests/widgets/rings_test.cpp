@@ -238,11 +238,11 @@ class RingsTest : public QObject {
   }
 
   void layersAreNamed() {
-    StorageGroup group{{0, 1, 2, 5}, nullptr, nullptr};
+    StorageGroup group{{CacheLayer(0), CacheLayer(1), CacheLayer(2), CacheLayer(5)}, nullptr, nullptr};
     QCOMPARE(group.name(), QString("layers 0–2, 5"));
-    group.layers = {3};
+    group.layers = {CacheLayer(3)};
     QCOMPARE(group.name(), QString("layer 3"));
-    group.layers = {0, 1};
+    group.layers = {CacheLayer(0), CacheLayer(1)};
     QCOMPARE(group.name(), QString("layers 0, 1"));
   }
 

@@ -158,7 +158,7 @@ class SmartKvTest : public QObject {
     LifespanView measured = all;
     measured.layers = {{}, all.layers[2]};
     context.answers["lifespans"] = [&](const nlohmann::json&) { return Result<nlohmann::json>(toJson(measured)); };
-    context.setFocus(Focus{context.snapshot()->tick, Layer(3), Head(0), Position(-1), LedgerId(-1)});
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
     Q_EMIT context.busyChanged();
     QTRY_VERIFY(view.plot().isVisible());
   }
