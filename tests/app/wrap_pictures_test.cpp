@@ -43,8 +43,8 @@ class WrapPicturesTest : public QObject {
     QTest::addColumn<int>("pointer");
     QTest::addColumn<int>("wraps");
     QTest::addRow("before") << 31 << 7 << 31 << 0;
-    QTest::addRow("during") << 36 << 12 << 4 << 1;
-    QTest::addRow("after") << 58 << 2 << 26 << 1;
+    QTest::addRow("during") << 36 << 12 << 3 << 1;
+    QTest::addRow("after") << 58 << 1 << 25 << 1;
   }
   void picture() {
     QFETCH(int, rows);
