@@ -281,6 +281,8 @@ void DataTable::showRow(int row) {
   if (!model() || row >= model()->rowCount()) return;
   if (row < 0) clearSelection();
   else if (currentIndex().row() != row || !selectionModel()->isRowSelected(row)) {
+    executeDelayedItemsLayout();
+    updateGeometries();                                     // the header may be of another height by now
     const QRect line = visualRect(model()->index(row, 0));  // before selectRow, which scrolls
     selectRow(row);
     if (line.top() < 0 || line.bottom() > viewport()->height()) scrollTo(model()->index(row, 0), PositionAtCenter);
