@@ -136,12 +136,16 @@ LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots
 }
 
 Status roomFor(const SessionParts& parts, const CacheState& state, const StoragePlan& plan, const CacheStore& store) {
-  for (const CacheLayer layer : store.layers())
-    if (store.slots(layer).available() < static_cast<std::int32_t>(state.map(layer).resident()) &&
-        !plan.layouts.demand(layer).keep)
+  for (const CacheLayer layer : store.layers()) {
+    const LayerDemand& demand = plan.layouts.demand(layer);
+    const ResidencyView& map = state.map(layer);
+    const bool fits = static_cast<std::int32_t>(map.size()) <= demand.capacity &&
+        static_cast<std::int32_t>(map.resident()) <= store.slots(layer).available();
+    if (!fits && !demand.keep)
       return Error{"capacity", "the storage was not changed",
                    "layer " + parts.cacheLayers.name(layer) + " has no room for its rows",
                    "raise capacity, or choose another layout"};
+  }
   return ok();
 }
 

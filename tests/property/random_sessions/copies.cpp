@@ -28,6 +28,7 @@ std::optional<Failure> wrongIn(Session& copy, const char* verb) {
 /// Two ticks: the tokens and the state they lead to, or the error.
 json twoTicks(Session& session) {
   clearPending(session);
+  (void)execute(session, "clearBreaks", nullptr);  // no part of a file
   const Result<json> ticks = execute(session, "step", {{"n", 2}});
   if (!ticks) return ticks.error().code;
   json out = json::array();

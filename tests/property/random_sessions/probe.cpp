@@ -17,10 +17,15 @@ void mark(Marks& marks, std::span<const Slot> slots) {
 /// Slots that a state of the timeline names, and `given`: slots that the timeline gives back later.
 Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
   Marks named(given.size());
-  mark(named, session.state().group(layer).stored().residentSlots());
+  const auto note = [&](const CacheState& state) {
+    mark(named, state.group(layer).stored().residentSlots());
+    if (state.wlod && state.wlod->draft)  // a rollback leads there
+      mark(named, state.wlod->draft->before->group(layer).stored().residentSlots());
+  };
+  note(session.state());
   for (int id = 0; id < session.timeline().size(); ++id) {
     const Timeline::Entry& entry = session.timeline().entry(id);
-    if (entry.state) mark(named, entry.state->group(layer).stored().residentSlots());
+    if (entry.state) note(*entry.state);
     const auto at = static_cast<std::size_t>(layer.value());
     if (at < entry.freed.size()) mark(given, entry.freed[at]);
     if (at < entry.added.size()) mark(given, entry.added[at]);
