@@ -62,6 +62,11 @@ class FrozenClockTest : public QObject {
     return out;
   }
 
+  static bool blinks(QWidget& field) {
+    const QImage before = field.grab().toImage();
+    return QTest::qWaitFor([&] { return field.grab().toImage() != before; }, 400);
+  }
+
  private Q_SLOTS:
   void twoRunsShowTheSameBytes() {
     const QString script = QString("view.freezeClock();") + kScript;
@@ -88,6 +93,18 @@ class FrozenClockTest : public QObject {
     QCOMPARE(late.failed, QString());
     const Run early = run(QString("view.freezeClock();") + kScript);
     for (const char* id : {"events", "numbers", "audit"}) QCOMPARE(late.texts[id], early.texts[id]);
+  }
+
+  void aCaretDoesNotBlink() {
+    MainWindow main((WindowSettings()));
+    QGuiApplication::styleHints()->setCursorFlashTime(40);
+    QLineEdit field;
+    field.show();
+    field.setFocus();
+    QVERIFY(QTest::qWaitForWindowActive(&field));
+    QVERIFY(blinks(field));
+    main.freezeClock();
+    QVERIFY(!blinks(field));
   }
 };
 

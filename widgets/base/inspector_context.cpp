@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/inspector_context.h"
 
+#include <QGuiApplication>
+#include <QStyleHints>
 #include <algorithm>
 
 namespace kvlab {
@@ -46,6 +48,11 @@ void InspectorContext::focusLayer(CacheLayer layer) {
   Focus next = m_focus;
   next.layer = layer;
   setFocus(next);
+}
+
+void InspectorContext::freezeClock() {
+  m_clockFrozen = true;
+  QGuiApplication::styleHints()->setCursorFlashTime(0);
 }
 
 QDateTime InspectorContext::now() const {

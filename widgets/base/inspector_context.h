@@ -70,8 +70,9 @@ class InspectorContext : public QObject {
 
   /// The time for views; midnight if the clock is frozen.
   QDateTime now() const;
-  /// Views show no measured time any more, so that two runs of a script give the same pictures and texts.
-  virtual void freezeClock() { m_clockFrozen = true; }
+  /// Views show no measured time any more, and carets do not blink: two runs of a script give the same pictures and
+  /// texts.
+  virtual void freezeClock();
   bool clockFrozen() const { return m_clockFrozen; }
 
   /// Grows with every new session; replies of older sessions are dropped.
