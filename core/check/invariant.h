@@ -23,9 +23,13 @@ struct CheckInput {
   std::int32_t vocab = 0;      // vocabulary size of the logits; 0 = do not compare
 };
 
+/// What a check that is not full looks at: nothing found in a part proves nothing.
+enum class Cheap : std::uint8_t { All, Part };
+
 struct Invariant {
   std::string_view id, title;
   void (*check)(const CheckInput& input, std::vector<Violation>& out);
+  Cheap cheap;
 };
 
 /// All of invariants.inc, in its order.

@@ -5,7 +5,7 @@ namespace kvlab {
 namespace {
 
 constexpr Invariant kInvariants[] = {
-#define KVLAB_INVARIANT(id, function, title) {#id, title, &function},
+#define KVLAB_INVARIANT(id, function, cheap, title) {#id, title, &function, Cheap::cheap},
 #include "core/check/invariants.inc"
 #undef KVLAB_INVARIANT
 };

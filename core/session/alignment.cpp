@@ -2,18 +2,17 @@
 #include "core/session/alignment.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/check/invariant.h"
 
 namespace kvlab {
 namespace {
 
-/// Their cheap check looks at some rows or at none.
-constexpr std::array<std::string_view, 2> kSliced = {"row_checksums", "finite_rows"};
-
-bool allOf(std::string_view invariant, bool full) {
-  return full || std::find(kSliced.begin(), kSliced.end(), invariant) == kSliced.end();
+/// True if a check that finds nothing clears the invariant of this name.
+bool clears(std::string_view invariant, bool full) {
+  const std::span<const Invariant> all = invariants();
+  const auto one = std::ranges::find(all, invariant, &Invariant::id);
+  return full || one == all.end() || one->cheap == Cheap::All;
 }
 
 /// A row keeps its ledger id when edits move it.
@@ -76,11 +75,15 @@ void AlignmentLog::take(const std::vector<Violation>& violations, bool full, con
     if (known == m_known.findings.end()) found.push_back({v, state.tick, blame(v, state, timeline)});
     else found.push_back({v, known->since, known->blame});
   }
+  for (const Finding& known : m_known.findings)
+    if (!clears(known.violation.invariant, full) &&
+        std::ranges::none_of(violations, [&](const Violation& v) { return same(known.violation, v); }))
+      found.push_back(known);
   m_known.findings = std::move(found);
   m_known.checked = state.tick;
   if (full) m_known.full = state.tick;
   for (std::size_t i = 0; i < m_passed.size(); ++i)
-    if (allOf(invariants()[i].id, full) && !names(violations, invariants()[i].id)) m_passed[i] = timeline.depth();
+    if (clears(invariants()[i].id, full) && !names(violations, invariants()[i].id)) m_passed[i] = timeline.depth();
   m_entry = timeline.currentId();
 }
 

@@ -9,8 +9,8 @@ namespace kvlab {
 
 class AlignmentLog {
  public:
-  /// Takes what a check of the present state has found, in place of what was known. A finding that a check names again
-  /// keeps the tick of its first naming, and its blame.
+  /// Takes what a check of the present state has found, in place of what was known; of what the check did not look at
+  /// whole, what was known stays. A finding that a check names again keeps the tick of its first naming, and its blame.
   void take(const std::vector<Violation>& violations, bool full, const CacheState& state, const Timeline& timeline);
   bool anyFinding() const { return !m_known.findings.empty(); }
   /// What readers are told.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What readers are told of cache and mirror: a finding stays, with the event that wrote the row last, until a check
 // holds again; without a check since the last change nobody is told that all is in step.
+#include "core/session/alignment.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -36,6 +37,26 @@ class AlignmentTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  /// Nothing found in a part of the rows neither clears a finding nor proves that the event came later.
+  void aCheapCheckClearsOnlyWhatItLooksAt() {
+    const SessionFixture session;
+    session.prompt(20);
+    const Timeline& timeline = session->timeline();
+    for (const Invariant& one : invariants()) {
+      const Violation violation{std::string(one.id), "damaged", {}, {}, {}};
+      AlignmentLog log;
+      log.take({}, false, session->state(), timeline);
+      log.take({violation}, true, session->state(), timeline);
+      const Alignment known = log.tell(timeline);
+      QCOMPARE(known.findings.size(), std::size_t{1});
+      QCOMPARE(says(known.findings[0].blame, "came last"), one.cheap == Cheap::Part);
+      log.take({}, false, session->state(), timeline);
+      QCOMPARE(log.anyFinding(), one.cheap == Cheap::Part);
+      log.take({}, true, session->state(), timeline);
+      QVERIFY(!log.anyFinding());
+    }
+  }
+
   void inStepIsSaidOfWhatWasChecked() {
     SessionFixture session;
     QCOMPARE(told(session).checked, Tick(-1));
