@@ -23,11 +23,6 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   return job;
 }
 
-void subtract(LayerSlots& from, const LayerSlots& less) {
-  for (std::size_t layer = 0; layer < less.size(); ++layer)
-    for (Slot slot : less[layer]) std::erase(from[layer], slot);
-}
-
 /// Rows that were computed again have no accumulated shift.
 void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
   for (Column<KeyRotations>& column : state.rotations) {
@@ -121,14 +116,12 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   }
   work.state.tick = rules.pending ? before.tick : Tick(before.tick.value() + 1);
   if (done && rules.pending) {
-    m_layouts.release(m_store, work.unused);
-    subtract(work.added, work.unused);
+    m_layouts.release(m_store, work.unused, work.added);
     m_layouts.drop(work.state, work.added, work.freed, m_store, true);  // readers see only rows that stay
   } else if (done) {
     auto scope = trace.scope("commit", m_layouts.names());
     LayoutContext context{m_store, m_faults};
-    m_layouts.release(m_store, work.unused);
-    subtract(work.added, work.unused);
+    m_layouts.release(m_store, work.unused, work.added);
     Result<std::int64_t> bytes =
         m_layouts.settle(work.state, appended, rows, work.added, work.freed, context, rules.toFront);
     if (bytes) scope.bytes(moved += *bytes);

@@ -23,11 +23,6 @@ std::int32_t lastEntry(const WlodState& state) {
   return row;
 }
 
-void drop(std::vector<Slot>& from, std::vector<Slot> less) {
-  std::sort(less.begin(), less.end());
-  std::erase_if(from, [&](Slot slot) { return std::binary_search(less.begin(), less.end(), slot); });
-}
-
 /// Rows attended to, summed over the queries; counted without building lists of rows.
 std::int64_t pairsOf(const WlodState& state, std::int32_t from) {
   const Coverage coverage(state.context, state.rows.span(), state.rules.attention, state.rules.pyramid);
@@ -95,8 +90,7 @@ Result<WlodApplied> WlodTransaction::finish(Work& work, const Progress& progress
     m_store.release(work.out.added);
     return done.error();
   }
-  m_layouts.release(m_store, work.unused);
-  for (std::size_t layer = 0; layer < work.unused.size(); ++layer) drop(work.out.added[layer], work.unused[layer]);
+  m_layouts.release(m_store, work.unused, work.out.added);
   return std::move(work.out);
 }
 
@@ -390,7 +384,7 @@ void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
       again.push_back(old);
       slots[at(row)] = old;
     }
-    drop(out.freed[at(layer)], again);
+    removeSlots(out.freed[at(layer)], std::move(again));
     out.slots[at(layer)] = was.following(slots);
   }
 }

@@ -21,9 +21,8 @@ std::vector<Slot> takePassing(std::vector<Slot>& added, std::vector<Slot>& freed
   std::ranges::sort(came);
   std::ranges::sort(gone);
   std::ranges::set_intersection(came, gone, std::back_inserter(out));
-  if (out.empty()) return out;
-  for (std::vector<Slot>* list : {&added, &freed})
-    std::erase_if(*list, [&](Slot slot) { return std::ranges::binary_search(out, slot); });
+  removeSlots(added, out);
+  removeSlots(freed, out);
   return out;
 }
 
@@ -223,9 +222,11 @@ Result<Compaction> LayoutSet::compact(CacheState& state, std::int64_t most, Layo
   return all;
 }
 
-void LayoutSet::release(CacheStore& store, const LayerSlots& slots) const {
-  for (const CacheLayer layer : idRange<CacheLayer>(0, slots.size()))
-    if (!layout(layer).inPlace()) store.slots(layer).give(slots[at(layer)]);
+void LayoutSet::release(CacheStore& store, const LayerSlots& unused, LayerSlots& added) const {
+  for (const CacheLayer layer : idRange<CacheLayer>(0, unused.size())) {
+    if (!layout(layer).inPlace()) store.slots(layer).give(unused[at(layer)]);
+    removeSlots(added[at(layer)], unused[at(layer)]);
+  }
 }
 
 void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {

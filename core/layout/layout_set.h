@@ -46,8 +46,8 @@ class LayoutSet {
                               LayoutContext& context, bool toFront = false) const;
   /// Fills holes in every group by moving about `most` rows of each; no older state may name these rows.
   Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
-  /// Gives back reserved slots that no state names. In-place layouts have already counted them.
-  void release(CacheStore& store, const LayerSlots& slots) const;
+  /// Gives back reserved slots that no state names, and `added` loses them. In-place layouts have already counted them.
+  void release(CacheStore& store, const LayerSlots& unused, LayerSlots& added) const;
   /// Restores the slots of in-place layouts to those of `state`, after a failed change.
   void backTo(CacheStore& store, const CacheState& state) const;
   /// Frees every slot but those of the rows of `state`.

@@ -4,6 +4,13 @@
 #include <numeric>
 
 namespace kvlab {
+
+void removeSlots(std::vector<Slot>& from, std::vector<Slot> less) {
+  if (less.empty()) return;
+  std::ranges::sort(less);
+  std::erase_if(from, [&](Slot slot) { return std::ranges::binary_search(less, slot); });
+}
+
 // --- any free slot -----------------------------------------------------------------------------------
 
 void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {

@@ -53,6 +53,9 @@ class SlotAllocator {
   std::int32_t m_untouched = 0;
 };
 
+/// Removes the slots of `less` from `from`; the others keep their order.
+void removeSlots(std::vector<Slot>& from, std::vector<Slot> less);
+
 /// Takes the last returned slot first, else the lowest unused one.
 class FreeSlots : public SlotAllocator {
  public:

@@ -130,9 +130,7 @@ Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied
   if (!out || !out->state.wlod->draft) return out;
   // A rollback leads back to rows that the draft has put others in place of.
   const LayerSlots held = slotsBeside(*out->state.wlod->draft->before, out->state);
-  for (std::size_t layer = 0; layer < out->freed.size(); ++layer)
-    std::erase_if(out->freed[layer],
-                  [&](Slot slot) { return std::binary_search(held[layer].begin(), held[layer].end(), slot); });
+  for (std::size_t layer = 0; layer < out->freed.size(); ++layer) removeSlots(out->freed[layer], held[layer]);
   return out;
 }
 
