@@ -160,6 +160,20 @@ struct Writer {
 
 }  // namespace
 
+std::size_t newTokens(const Action& action) {
+  struct Count {
+    std::size_t operator()(const ReplacePair& a) { return a.newTokenIds.size(); }
+    std::size_t operator()(const Replace& a) { return a.newTokenIds.size(); }
+    std::size_t operator()(const Insert& a) { return a.tokenIds.size(); }
+    std::size_t operator()(const Add&) { return 1; }
+    std::size_t operator()(const Delete&) { return 0; }
+    std::size_t operator()(const Evict&) { return 0; }
+    std::size_t operator()(const Expand&) { return 0; }
+    std::size_t operator()(const Collapse&) { return 0; }
+  };
+  return std::visit(Count(), action);
+}
+
 json toJson(const Action& action) { return std::visit(Writer{}, action); }
 
 Result<Action> actionFromJson(const json& object, int place) {

@@ -42,6 +42,9 @@ struct Collapse {
 };
 using Action = std::variant<ReplacePair, Replace, Add, Delete, Insert, Evict, Expand, Collapse>;
 
+/// Tokens that an action brings.
+std::size_t newTokens(const Action& action);
+
 /// {"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[13319]}; semantics.md,
 /// section 3, names the fields.
 nlohmann::json toJson(const Action& action);

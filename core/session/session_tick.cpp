@@ -5,7 +5,6 @@
 #include "core/session/storage.h"
 
 namespace kvlab {
-
 namespace {
 
 /// Rows that a tick may add, and those that it may compute anew beside the old ones.
@@ -13,14 +12,7 @@ std::int32_t rowsAsked(const TickWish& wish, const Manifest& manifest, const Cac
   std::size_t rows = wish.generates ? std::max(wish.forced.size(), at(manifest.ring.blockTokens)) : 0;
   bool appends = true;
   for (const Action& action : wish.actions) {
-    const auto tokens = [](const auto& one) -> std::size_t {
-      if constexpr (requires { one.newTokenIds; }) return one.newTokenIds.size();
-      else if constexpr (requires { one.tokenIds; }) return one.tokenIds.size();
-      else return requires {
-          one.tokenId;
-        };
-    };
-    rows += std::visit(tokens, action);
+    rows += newTokens(action);
     appends = appends && std::holds_alternative<Add>(action);
   }
   if (!appends && manifest.afterEdit != AfterEdit::Keep) rows += at(state.length());

@@ -285,6 +285,8 @@ Status setCapacity(Session& session, std::int64_t rows) {
 
 Status growPools(Session& session, std::int32_t more) {
   const LayoutSet& layouts = session.parts().layouts;
+  const auto whole = [&](CacheLayer layer) { return layouts.demand(layer).pooled() >= layouts.demand(layer).capacity; };
+  if (std::ranges::all_of(session.state().layers(), whole)) return ok();
   std::vector<std::int32_t> rows;
   bool grows = false;
   for (const CacheLayer layer : session.state().layers()) {
