@@ -19,15 +19,6 @@ json windowed(const char* layout, int window, const json& more = json::object())
   return out;
 }
 
-bool sound(const SessionFixture& s) {
-  for (const InvariantState& one : s->check(true))
-    if (!one.ok) {
-      qWarning("%s: %s", one.id.c_str(), one.detail.c_str());
-      return false;
-    }
-  return true;
-}
-
 /// The newest `count` records of a layer.
 std::vector<std::uint8_t> newest(const SessionFixture& s, CacheLayer layer, std::size_t count) {
   const RowPool& pool = s->store().pool(layer);
@@ -76,7 +67,7 @@ class RingsTest : public QObject {
       QCOMPARE(s->state().map(layer).resident(), std::size_t(85));
       QCOMPARE(s.must("storage", {{"layer", layer.value()}})["window"], 0);
     }
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     const json drift = s.must("drift");
     for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
   }
@@ -103,7 +94,7 @@ class RingsTest : public QObject {
       const int slots = s.must("ring", {{"layer", 0}})["capacity"];
       QVERIFY2(slots > 24 && slots <= 48, QByteArray::number(slots));
       for (const SessionFixture* one : {&s, &all}) one->prompt(200), one->must("step", {{"n", 3}});
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
       for (const CacheLayer layer : idRange<CacheLayer>(0, 4)) QVERIFY(newest(s, layer, 24) == newest(all, layer, 24));
       QCOMPARE(s.must("logits"), all.must("logits"));
     }
@@ -119,7 +110,7 @@ class RingsTest : public QObject {
         QVERIFY2(slots >= window + block && slots <= std::max(2 * window, window + 2 * block - 1), layout);
         s.prompt(40);
         QCOMPARE(s.must("step", {{"n", 6}}).back()["block"].size(), static_cast<std::size_t>(block));
-        QVERIFY2(sound(s), layout);
+        QVERIFY2(s.sound(), layout);
       }
   }
 
@@ -132,7 +123,7 @@ class RingsTest : public QObject {
           s.prompt(length);
           s.must("step", {{"n", 2}});
           s.prompt(length, 9);
-          QVERIFY2(sound(s), layout);
+          QVERIFY2(s.sound(), layout);
         }
   }
 
@@ -147,10 +138,10 @@ class RingsTest : public QObject {
       const Result<json> refused = s.verb("inject", {{"actions", list}, {"now", true}});
       QVERIFY2(!refused && refused.error().code == "staging", layout);
       QCOMPARE(s.hash(), before);
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
       s.must("inject", {{"actions", deletions(22, 7)}, {"now", true}});
       s.must("step", {{"n", 12}});
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
     }
   }
 
@@ -186,7 +177,7 @@ class RingsTest : public QObject {
       const std::vector<json> events = eventsOf(report, "left_window");
       QCOMPARE(events.size(), std::size_t(1));
       QVERIFY2(events[0]["detail"].get<std::string>().find("1") != std::string::npos, events[0].dump().c_str());
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
       s.must("undo");
       QCOMPARE(s.must("ledger", {{"id", 1}})["state"], "live");
       QCOMPARE(s.must("ledger", {{"id", 0}})["state"], "left_window");
@@ -195,7 +186,7 @@ class RingsTest : public QObject {
       // An insert that stands behind the window is in no layer at all.
       s.must("inject", {{"actions", {{{"action", "insert"}, {"position", 0}, {"token_ids", {7}}}}}, {"now", true}});
       QCOMPARE(s.must("ledger", {{"id", 14}})["state"], "left_window");
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
     }
   }
 
@@ -211,12 +202,12 @@ class RingsTest : public QObject {
     for (int layer = 0; layer < 4; ++layer) s.must("evict", {{"layer", layer}, {"ledger", {16}}});
     s.must("apply");
     QCOMPARE(s.must("ledger", {{"id", 16}})["state"], "evicted");
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     const std::string before = s.hash();
     s.must("rebuild");
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     s.must("step", {{"n", 2}});
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     QVERIFY(before != s.hash());
   }
 
@@ -231,7 +222,7 @@ class RingsTest : public QObject {
     QCOMPARE(lines(s, 3, "left_window").size(), std::size_t(5));
     QCOMPARE(s.must("ledger", {{"id", 3}})["state"], "left_window");
     QCOMPARE(s.must("ledger", {{"id", 9}})["state"], "live");
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
   }
 
   void aSavedCacheKnowsWhatHasLeft() {
@@ -247,7 +238,7 @@ class RingsTest : public QObject {
     QCOMPARE(other.must("ledger", {{"id", 9}})["state"], "left_window");
     for (const SessionFixture* one : {&s, &other}) one->must("step", {{"n", 3}});
     QCOMPARE(other.hash(), s.hash());
-    QVERIFY(sound(other));
+    QVERIFY(other.sound());
   }
 
   void breakpointsSeeWhatLeaves() {

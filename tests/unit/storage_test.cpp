@@ -31,15 +31,6 @@ std::vector<float> logitsOf(const SessionFixture& s) {
   return out.get<std::vector<float>>();
 }
 
-bool sound(const SessionFixture& s) {
-  for (const InvariantState& one : s->check(true))
-    if (!one.ok) {
-      qWarning("%s: %s", one.id.c_str(), one.detail.c_str());
-      return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 class StorageTest : public QObject {
@@ -54,7 +45,7 @@ class StorageTest : public QObject {
     for (const LayoutName& layout : layouts()) {
       s.must("setLayout", {{"layout", std::string(layout.name)}});
       QCOMPARE(s.hash(), before);
-      QVERIFY2(sound(s), layout.name.data());
+      QVERIFY2(s.sound(), layout.name.data());
     }
     s.must("setLayout", {{"layout", "paged:block=4"}, {"layer", 1}});
     QCOMPARE(s.hash(), before);
@@ -94,7 +85,7 @@ class StorageTest : public QObject {
     s.prompt(20);
     const std::vector<float> exact = rowsOf(s, CacheLayer(1));
     s.must("setFormat", {{"k", "int8"}, {"v", "fp8-e4m3"}, {"layer", 1}});
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     QCOMPARE(s.must("storage", {{"layer", 1}})["k"], "int8");
     QCOMPARE(s.must("storage", {{"layer", 0}})["k"], "f32");
     const std::vector<float> stored = rowsOf(s, CacheLayer(1));
@@ -106,7 +97,7 @@ class StorageTest : public QObject {
     const std::vector<float> grown = rowsOf(s, CacheLayer(1));
     s.must("setFormat", {{"k", "f32"}, {"v", "f32"}, {"layer", 1}});
     QVERIFY(rowsOf(s, CacheLayer(1)) == grown);
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
   }
 
   void ringsWrapAndAreCut() {
@@ -136,10 +127,10 @@ class StorageTest : public QObject {
     ring = s.must("ring", {{"layer", 0}});
     QCOMPARE(ring["filled"], 9);
     QVERIFY(ring["base"] != 0);
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     QCOMPARE(s.must("rows", {{"layer", 0}}).back()["position"], 35);
     s.must("step", {{"n", 5}});
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     QVERIFY(s.must("ring", {{"layer", 0}})["filled"] == 12);
   }
 
@@ -164,7 +155,7 @@ class StorageTest : public QObject {
                                      ids.begin() + static_cast<std::ptrdiff_t>(i) + 7)}});
     for (const CacheLayer layer : whole->state().layers()) QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
     QVERIFY(logitsOf(whole) == logitsOf(pieces));
-    QVERIFY(sound(whole));
+    QVERIFY(whole.sound());
   }
 
   /// A rebuild computes what left through the window again, so nothing drifts.
@@ -177,7 +168,7 @@ class StorageTest : public QObject {
     QCOMPARE(drift["kl"].get<double>(), 0.0);
     const std::string before = s.hash();
     s.must("rebuild");
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     QCOMPARE(s.hash(), before);  // the rebuild computed the very rows that were there
   }
 
@@ -207,7 +198,7 @@ class StorageTest : public QObject {
                         {{"match", 3}, {"layout", "paged:block=8"}}}}});
     s.prompt(25);
     s.must("step", {{"n", 4}});
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
     QCOMPARE(s->state().map(CacheLayer(0)).resident(), std::size_t(29));
     QCOMPARE(s->state().map(CacheLayer(1)).resident(), std::size_t(6));
     QCOMPARE(s->state().map(CacheLayer(1)).first, 23);
@@ -216,7 +207,7 @@ class StorageTest : public QObject {
     QVERIFY(s->store().pool(CacheLayer(1)).slots() <
             s->store().pool(CacheLayer(0)).slots() / 4);  // memory is really given back
     s.must("undo");
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
   }
 
   void blocksAreCommittedOrRejectedWhole() {
@@ -229,11 +220,11 @@ class StorageTest : public QObject {
       const json report = s.must("step")[0];
       QCOMPARE(report["ok"], false);
       QCOMPARE(s.hash(), before);
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
       const json done = s.must("step", {{"n", 3}});
       QCOMPARE(done.back()["block"].size(), std::size_t(4));
       QCOMPARE(s->state().length(), 18 + 12);
-      QVERIFY2(sound(s), layout);
+      QVERIFY2(s.sound(), layout);
     }
   }
 
@@ -292,7 +283,7 @@ class StorageTest : public QObject {
       }
       QCOMPARE(rows, (std::vector<int>{first + 4, first + 7}));
       s.must("rebuild");
-      QVERIFY(sound(s));
+      QVERIFY(s.sound());
     }
     SessionFixture plain(json{{"faults", true}, {"dtype", "f32"}});
     plain.prompt(10);
@@ -313,14 +304,14 @@ class StorageTest : public QObject {
     for (bool done = false; !done; ++calls) {
       done = s.must("compact", {{"rows", 10}})["done"].get<bool>();
       QCOMPARE(s.hash(), hash);
-      QVERIFY(sound(s));
+      QVERIFY(s.sound());
     }
     QVERIFY(calls > 2);
     const json after = s.must("storage", {{"layer", 0}})["pages"];
     QVERIFY(after["used"].get<int>() < before["used"].get<int>());
     QCOMPARE(after["used"].get<int>(), (s->state().length() + 3) / 4);
     s.must("undo");
-    QVERIFY(sound(s));
+    QVERIFY(s.sound());
   }
 };
 
