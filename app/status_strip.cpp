@@ -11,11 +11,20 @@
 #include "app/script/script_host.h"
 #include "core/api/lanes_view.h"
 #include "widgets/base/alignment_lamp.h"
+#include "widgets/base/format.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
 
 namespace {
+
+/// Of the cache layer that holds most: capacity counts these.
+qint64 residentRows(const Snapshot& s) {
+  std::size_t most = 0;
+  for (const auto& map : s.layers)
+    if (map) most = std::max(most, map->resident());
+  return static_cast<qint64>(most);
+}
 
 QString grouped(qint64 number) {
   QString digits = QString::number(number);
@@ -146,8 +155,10 @@ void StatusStrip::refresh() {
   if (!shown || !shown->info) return;
   refreshTick(*shown);
   refreshHealth(*shown);
-  m_length->setText(tr("%1 of %2 rows").arg(grouped(shown->length()), grouped(shown->info->capacity)));
-  m_length->setToolTip(tr("resident rows per layer; %1 staging slots").arg(shown->info->staging));
+  m_length->setText(tr("%1 of %2 rows").arg(grouped(residentRows(*shown)), grouped(shown->info->capacity)));
+  m_length->setToolTip(tr("resident rows of the fullest layer, and capacity; %1 in the context; %2 staging slots")
+                           .arg(counted(shown->length(), tr("token"), tr("tokens")))
+                           .arg(shown->info->staging));
   m_bytes->setText(tr("%1 live").arg(sized(shown->bytes.live)));
   m_bytes->setToolTip(tr("%1 allocated for rows").arg(sized(shown->bytes.allocated)));
   m_numerics->setText(QString::fromStdString(shown->info->numerics));

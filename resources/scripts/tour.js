@@ -126,7 +126,7 @@ expect(wraps > 0 && ring.ring(0).filled === 64, "the ring has wrapped and holds 
 expect(Math.max(...ring.quantisation().map((layer) => layer.v.worst)) < 0.03, "rows read back within the step of their type");
 view.focus({ row: ring.length - 20, layer: 1 });
 view.set("quant", { follow: true });
-show(`A ring holds the last 64 rows and forgets the rest. Its pointer has wrapped ${wraps} times, no row was moved, and V is stored in ` +
+show(`A ring holds the last 64 rows and forgets the rest. Its pointer has wrapped ${wraps === 1 ? "once" : `${wraps} times`}, no row was moved, and V is stored in ` +
   "8 bits with a scale for each row and head. Quantisation measures what that costs.", ["rings", "quant"], "ring");
 view.set("quant", { follow: false });
 ring.close();
