@@ -101,7 +101,7 @@ class Session {
   void commit(Commit commit);
   void undone(const CallContext& call);
   void mend();
-  void recover(Ticker& ticker, bool forced, Trace& trace, TickReport& report);
+  void recover(CallContext& call, Ticker& ticker, bool forced, TickReport& report);
   void verify(Trace& trace, TickReport& report);
   std::vector<Violation> runChecks(bool full, std::int64_t part);
   std::vector<Violation> checkChange();

@@ -69,7 +69,7 @@ TickReport Session::tick(TickWish wish) {
     if (!ticker.begun()) return finish(refused(made.error()), trace);
     report.ok = false;
     report.error = made.error();
-    recover(ticker, forced, trace, report);
+    recover(call, ticker, forced, report);
   }
   if (report.ok || report.token) m_pending = std::move(rest);
   if (m_health.status != SessionState::Broken) verify(trace, report);
@@ -98,30 +98,31 @@ void Session::mend() {
   if (Result<RebuildOutcome> mended = rebuild(); !mended) markBroken(mended.error().text());
 }
 
-/// Retries the token of a failed tick once without its actions, so that generation goes on. History records the retry
-/// as a plain step.
-void Session::recover(Ticker& ticker, bool forced, Trace& trace, TickReport& report) {
+/// Retries a failed tick once as a step without the pending actions, so that generation goes on. Where that fails too,
+/// nothing was added.
+void Session::recover(CallContext& call, Ticker& ticker, bool forced, TickReport& report) {
   const bool planned = report.error->code != "fault" && report.error->code != "out_of_memory";
   const std::optional<TokenId> token = std::exchange(report.token, std::nullopt);
-  const std::vector<TokenId> block = std::exchange(report.block, {});
+  report.block.clear();
   if (planned || !token || !ticker.single() || m_health.status == SessionState::Broken) return;
-  auto scope = trace.scope("retry_adds");
-  CacheState base = ticker.observed();
-  const bool rebuilt = state().tick != base.tick;  // an in-place layout was rebuilt: observe again
-  Status observed = ok();
-  if (rebuilt) {
-    base = state();
-    if (Result<TokenId> given = ticker.observe(token, base); !given) observed = given.error();
-  }
+  auto scope = call.trace.scope("retry_adds");
+  TickWish wish;
+  wish.generates = true;
+  wish.adds = Source::Model;
   nlohmann::json args = nlohmann::json::object();
-  if (forced || rebuilt) args["tokens"] = {token->value()};
+  if (forced || call.poolsTouched) {  // rows that a rebuild computed again may tell another token
+    wish.forced = {*token};
+    args["tokens"] = {token->value()};
+  }
+  call.poolsTouched = false;
   m_history.beginCommand("step", std::move(args));
-  Result<Commit> alone = observed ? ticker.addAlone(base, *token) : Result<Commit>(observed.error());
-  if (!alone) return markBroken(report.error->text() + "; adding only the token failed, too: " + alone.error().text());
-  report.left = alone->left;
-  commit(alone.take());
-  report.token = token;
-  report.block = block;
+  TickReport alone;
+  Result<Commit> made = ticker.run(state(), std::move(wish), alone);
+  if (!made) return undone(call);
+  report.left = made->left;
+  commit(made.take());
+  report.token = alone.token;
+  report.block = alone.block;
 }
 
 void Session::verify(Trace& trace, TickReport& report) {

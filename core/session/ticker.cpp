@@ -111,16 +111,6 @@ Status Ticker::apply(TickPart part, TickReport& report) {
   return ok();
 }
 
-Result<Commit> Ticker::addAlone(const CacheState& observed, TokenId token) {
-  m_observed = observed;
-  m_applied.reset();
-  TickPart part;
-  part.actions = {Add{token}};
-  TickReport unseen;
-  if (Status done = apply(std::move(part), unseen); !done) return done.error();
-  return Commit(std::move(*m_applied));
-}
-
 Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& state) {
   auto scope = m_call.trace.scope("generate");
   if (state.logitsStale) {

@@ -36,11 +36,7 @@ class Ticker {
   bool begun() const { return m_begun; }
   /// True if the last run() added one token and not a block.
   bool single() const { return m_tokens == 1; }
-  /// The state on which the last token was computed.
-  const CacheState& observed() const { return m_observed; }
 
-  /// Adds only the token, to a state that was already observed.
-  Result<Commit> addAlone(const CacheState& observed, TokenId token);
   /// Samples the next token, or checks and returns `forced`. `state` gets fresh logits and the sampler's next state.
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& state);
   /// generate(), and then brightness takes in the attention of the pass that produced the logits.

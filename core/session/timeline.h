@@ -72,6 +72,7 @@ class Timeline {
     int tip = 0;
   };
   const std::vector<Branch>& branches() const { return m_branches; }
+  int tip() const { return m_branches[static_cast<std::size_t>(m_branch)].tip; }  // last entry of the current branch
   const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
 
  private:

@@ -32,10 +32,11 @@ CaptureHeader headerOf(const Session& session) {
   return {session.parts().opened, modelFingerprint(session.model()), session.transformer().ops().numericsId()};
 }
 
-std::vector<CaptureCommand> commandsOf(const Session& session) {
+/// Commands on the path to an entry of the timeline.
+std::vector<CaptureCommand> commandsOf(const Session& session, int tip) {
   std::vector<CaptureCommand> out;
   const Timeline& timeline = session.timeline();
-  const std::vector<PastCommand> commands = session.history().commands(timeline.currentId());
+  const std::vector<PastCommand> commands = session.history().commands(tip);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const PastCommand& command = commands[i];
     const Timeline::Entry& entry = timeline.entry(command.last);
@@ -49,11 +50,22 @@ std::vector<CaptureCommand> commandsOf(const Session& session) {
   return out;
 }
 
+/// Commands to the end of the branch and back to the current entry: what follows may redo.
+std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
+  const Timeline& timeline = session.timeline();
+  std::vector<CaptureCommand> out = commandsOf(session, timeline.tip());
+  for (int id = timeline.tip(); id != timeline.currentId();) {
+    id = timeline.entry(id).parent;
+    out.push_back({"undo", json::object(), timeline.entry(id).tick, 0});
+  }
+  return out;
+}
+
 /// The text of a whole capture. `next` receives the number of the next record.
-std::string captureOf(const Session& session, std::uint64_t& next) {
+std::string captureOf(const Session& session, const std::vector<CaptureCommand>& commands, std::uint64_t& next) {
   std::string out = captureStart(headerOf(session));
   next = 1;
-  for (const CaptureCommand& command : commandsOf(session)) out += captureRecord(command, next++);
+  for (const CaptureCommand& command : commands) out += captureRecord(command, next++);
   return out;
 }
 
@@ -109,7 +121,7 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
 
 Result<json> saveCapture(const Session& session, const std::string& path) {
   std::uint64_t next = 0;
-  const std::string bytes = captureOf(session, next);
+  const std::string bytes = captureOf(session, commandsOf(session, session.timeline().currentId()), next);
   PartFile file(path);
   file.append(bytes.data(), bytes.size());
   KV_TRY(file.publish());
@@ -118,7 +130,7 @@ Result<json> saveCapture(const Session& session, const std::string& path) {
 
 Result<json> startCapture(Session& session, const std::string& path) {
   std::uint64_t next = 0;
-  const std::string bytes = captureOf(session, next);
+  const std::string bytes = captureOf(session, commandsOfBranch(session), next);
   std::unique_ptr<CaptureLog> log = KV_TRY(CaptureLog::open(path, bytes, next));
   session.history().setCapture(std::move(log));
   return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};

@@ -11,7 +11,8 @@ namespace {
 
 bool travels(const std::string& verb) { return verb == "undo" || verb == "redo" || verb == "goto"; }
 
-/// The reports of a call's ticks; empty where it has none.
+}  // namespace
+
 json reportsOf(const json& result) {
   const json& all = result.is_object() && result.contains("ticks") ? result["ticks"] : result;
   if (all.is_array()) return !all.empty() && all[0].is_object() && all[0].contains("violations") ? all : json::array();
@@ -20,19 +21,15 @@ json reportsOf(const json& result) {
 
 bool failed(const json& reports) { return !reports.empty() && reports.back().value("ok", true) == false; }
 
-/// Ticks before the failed one may stand.
 bool mayHaveCommitted(const Step& step, const json& reports) {
   if (reports.size() > 1) return true;
   if (!reports.empty()) return !reports[0].value("token", json()).is_null();  // the token alone was added
   return step.verb == "refocus" && step.args.is_object() && step.args.value("rounds", json(1)) != json(1);
 }
 
-/// Refusals of undo, redo and goto that are no finding.
 bool rightfulTravel(const std::string& code) {
   return code == "nothing_to_undo" || code == "nothing_to_redo" || code == "out_of_range" || code == "bad_argument";
 }
-
-}  // namespace
 
 json toJson(const Failure& finding) {
   return {{"kind", finding.kind}, {"verb", finding.verb}, {"code", finding.code}, {"detail", finding.detail}};
@@ -71,6 +68,9 @@ std::optional<Failure> Player::play(const Step& step) {
   if (step.verb == "#save") return saved(step);
   if (step.verb == "#cap") return captured();
   if (step.verb == "#fork") return forked();
+  if (step.verb == "#fault") return faults(step);
+  if (step.verb == "#travel") return thereAndBack();
+  if (step.verb == "#reset") return startedOver();
   return call(step);
 }
 
@@ -80,8 +80,8 @@ std::optional<Failure> Player::call(const Step& step) {
   const Result<json> result = execute(*m_session, step.verb, args);
   const json reports = result ? reportsOf(*result) : json::array();
   const bool refused = !result || failed(reports);
-  m_refused += refused;
   if (refused) {
+    ++m_refused[step.verb];
     const Error error = result ? Error::fromJson(reports.back()["error"]) : result.error();
     if (Found found = afterRefusal(step, error, reports, before)) return found;
   } else if (onlyReads(step.verb)) {

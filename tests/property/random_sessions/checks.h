@@ -2,6 +2,7 @@
 // The oracles: plays the steps of a sequence one by one in a session and says what is wrong after each. The first
 // finding ends a session, because others follow from it. Engine thread.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,14 @@ struct Failure {
 json toJson(const Failure& finding);
 Failure findingFromJson(const json& text);
 
+/// The reports of a call's ticks; empty where it has none.
+json reportsOf(const json& result);
+bool failed(const json& reports);
+/// Ticks before the failed one may stand.
+bool mayHaveCommitted(const Step& step, const json& reports);
+/// Refusals of undo, redo and goto that are no finding.
+bool rightfulTravel(const std::string& code);
+
 class Player {
  public:
   /// folder: where files of the sequence lie.
@@ -30,7 +39,8 @@ class Player {
   Session& session() { return *m_session; }
   std::optional<Failure> play(const Step& step);
 
-  int refused() const { return m_refused; }
+  /// Refused calls, by verb.
+  const std::map<std::string, int>& refused() const { return m_refused; }
 
  private:
   using Found = std::optional<Failure>;
@@ -45,6 +55,13 @@ class Player {
   Found captured();
   Found replayed(const std::string& verb, const std::string& path);
   Found forked();
+  json apart(const std::string& verb, const std::function<json()>& tries) const;
+  bool triesApart() const;
+  Found faults(const Step& step);
+  Found faultAt(int n, const std::string& kind, const Step& call);
+  Found goesOnAfter(const std::string& verb);
+  Found thereAndBack();
+  Found startedOver();
   json resolved(json args) const;
   std::string ownPath(const char* name) const { return m_folder + "/" + name; }
   Result<std::unique_ptr<Session>> another() const;
@@ -54,8 +71,9 @@ class Player {
   std::map<int, std::string> m_hashes;  // of entries of the timeline, as they were seen last
   std::string m_capture;                // being written
   bool m_policySet = false;             // by the verb
+  bool m_through = false;               // the failure that was armed never came
   bool m_faulty = false;                // a failure was armed: steps may fail and be mended
-  int m_refused = 0;
+  std::map<std::string, int> m_refused;
 };
 
 }  // namespace kvlab::random_sessions

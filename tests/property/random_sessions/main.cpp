@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random sessions: random manifests, random calls of every verb, oracles after each call.
-//   random_sessions [--seed S] [--sessions N | --seconds T] [--steps K] [--out DIR] [--shrink SECONDS]
+//   random_sessions [--seed S] [--sessions N | --seconds T | --calls C] [--steps K] [--jobs J] [--out DIR]
+//                   [--shrink SECONDS] [--report FILE]
+//     --report writes what was tried (tried.h) and chooses, among several seeds, the one whose settings are rarest
 //   random_sessions --sequences DIR      plays DIR/*.jsonl and compares with DIR/expected.json
 //   random_sessions --replay FILE        plays one sequence and says what it finds; with --out it shrinks it, too
 // Ends with 1 where a finding is not in known.json, or a sequence does not show what expected.json says.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include "property/random_sessions/manifests.h"
 #include "property/random_sessions/shrink.h"
 #include "property/random_sessions/tally.h"
+#include "property/random_sessions/tried.h"
 #include "property/random_sessions/verbs.h"
 
 using namespace kvlab;
@@ -26,10 +30,10 @@ namespace {
 
 struct Options {
   std::uint64_t seed = 1;
-  std::int64_t sessions = 0;
+  std::int64_t sessions = 0, calls = 0;
   double seconds = 0, shrink = 10;
-  int steps = 40;
-  std::string out, sequences, replay;
+  int steps = 40, jobs = 1;
+  std::string out, report, sequences, replay;
   std::string home = KVLAB_TESTS_DIR "/property/random_sessions";
 };
 
@@ -39,6 +43,9 @@ bool parse(int argc, char** argv, Options& out) {
     if (name == "--seed") out.seed = std::stoull(value);
     else if (name == "--sessions") out.sessions = std::stoll(value);
     else if (name == "--seconds") out.seconds = std::stod(value);
+    else if (name == "--calls") out.calls = std::stoll(value);
+    else if (name == "--jobs") out.jobs = std::max(1, std::stoi(value));
+    else if (name == "--report") out.report = value;
     else if (name == "--steps") out.steps = std::stoi(value);
     else if (name == "--shrink") out.shrink = std::stod(value);
     else if (name == "--out") out.out = value;
@@ -75,20 +82,90 @@ void keep(const Options& options, std::uint64_t seed, const Played& played, cons
 
 volatile std::sig_atomic_t stopped = 0;  // Ctrl+C ends the run with the table of what it found
 
+/// Starts sessions one after another, `--jobs` of them at a time, and hands over what each has played.
+class Run {
+ public:
+  Run(const Options& options, const Folders& folders) : m_options(options), m_folders(folders), m_seed(options.seed) {
+    if (!options.report.empty()) m_tried.expect(m_seed, 20000);
+  }
+
+  /// The next session that has ended; none = all have.
+  std::optional<std::pair<std::uint64_t, Played>> next() {
+    while (more() && m_running.size() < static_cast<std::size_t>(m_options.jobs)) begin();
+    while (!m_running.empty()) {
+      int status = 0;
+      const pid_t ended = waitpid(-1, &status, 0);
+      const auto at = std::ranges::find(m_running, ended, &Playing::process);
+      if (at == m_running.end()) continue;
+      const Playing playing = *at;
+      m_running.erase(at);
+      Played played = endOf(playing, status);
+      if (!m_options.report.empty()) m_tried.add(played);
+      m_calls += played.calls;
+      return std::pair{playing.seed, std::move(played)};
+    }
+    return {};
+  }
+  const Tried& tried() const { return m_tried; }
+
+ private:
+  bool more() const {
+    if (stopped) return false;
+    if (m_options.sessions) return m_begun < m_options.sessions;
+    if (m_options.calls) return m_calls < m_options.calls;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count() < m_options.seconds;
+  }
+
+  std::uint64_t seed() {
+    if (m_options.report.empty()) return m_seed++;
+    constexpr int kAmong = 24;
+    std::uint64_t best = m_seed;
+    double most = -1;
+    for (int i = 0; i < kAmong; ++i, ++m_seed)
+      if (const double rarity = m_tried.rarity(manifestOf(m_seed)); rarity > most) most = rarity, best = m_seed;
+    return best;
+  }
+
+  void begin() {
+    Folders folders = m_folders;
+    folders.work += "/" + std::to_string(m_begun++ % m_options.jobs);
+    const auto taken = [&] {
+      return std::ranges::any_of(m_running, [&](const Playing& one) { return one.folders.work == folders.work; });
+    };
+    while (taken()) folders.work += "+";
+    m_running.push_back(beginRandom(seed(), m_options.steps, folders));
+  }
+
+  const Options& m_options;
+  const Folders& m_folders;
+  std::uint64_t m_seed;
+  std::int64_t m_begun = 0, m_calls = 0;
+  std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
+  std::vector<Playing> m_running;
+  Tried m_tried;
+};
+
+bool writeText(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  return file.good();
+}
+
 int random(const Options& options, const Folders& folders) {
   const Result<KnownList> known = KnownList::read(options.home + "/known.json");
   if (!known) return std::printf("%s\n", known.error().text().c_str()), 2;
   Tally tally(*known);
-  const auto start = std::chrono::steady_clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   for (const int which : {SIGINT, SIGTERM}) std::signal(which, [](int) { stopped = 1; });
-  for (std::int64_t i = 0; !stopped && (options.sessions ? i < options.sessions : passed() < options.seconds); ++i) {
-    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
-    const Played played = playRandom(seed, options.steps, folders);
-    if (tally.add(seed, played) && !options.out.empty()) keep(options, seed, played, folders);
+  Run run(options, folders);
+  while (const auto ended = run.next()) {
+    const auto& [seed, played] = *ended;
+    if (tally.add(seed, played) && !options.out.empty())
+      keep(options, seed, played, {folders.work + "/shrink", folders.resources});
     std::fflush(stdout);
   }
   tally.print();
+  if (!options.report.empty() && !writeText(options.report, run.tried().report()))
+    return std::printf("cannot write %s\n", options.report.c_str()), 2;
   return tally.unknown() ? 1 : 0;
 }
 

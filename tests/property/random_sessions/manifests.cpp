@@ -22,7 +22,7 @@ void drawNumbers(Draw& d, json& m) {
                      {"top_k", d.one({0, 20})},
                      {"top_p", d.one({1.0, 0.8})},
                      {"repetition_penalty", d.one({1.0, 1.0, 1.3})},
-                     {"seed", d.between(0, 99)}};
+                     {"seed", d.one({0, 1, 99})}};
 }
 
 void drawRoom(Draw& d, json& m) {

@@ -75,12 +75,12 @@ void readBack(const Folders& folders, Played& out) {
   if (!result.is_object()) return;
   out.unopened = result.value("unopened", "");
   out.calls = result.value("calls", 0);
-  out.refused = result.value("refused", 0);
+  out.refused = result.value("refused", out.refused);
   for (const json& one : result.value("findings", json::array())) out.all.push_back(findingFromJson(one));
   if (!out.all.empty()) out.finding = out.all.front();
 }
 
-Played playApart(const json& manifest, const Next& next, bool onward, const Folders& folders) {
+Playing begin(const json& manifest, const Next& next, bool onward, const Folders& folders) {
   fs::remove_all(folders.work);
   fs::create_directories(folders.work);
   const pid_t child = fork();
@@ -90,9 +90,19 @@ Played playApart(const json& manifest, const Next& next, bool onward, const Fold
     playHere(manifest, next, onward, folders);
     _exit(0);
   }
+  return {child, 0, folders};
+}
+
+Played playApart(const json& manifest, const Next& next, bool onward, const Folders& folders) {
+  const Playing playing = begin(manifest, next, onward, folders);
+  return endOf(playing, playing.process > 0 ? waitFor(playing.process) : SIGABRT);
+}
+
+}  // namespace
+
+Played endOf(const Playing& playing, int status) {
   Played out;
-  const int status = child > 0 ? waitFor(child) : SIGABRT;
-  readBack(folders, out);
+  readBack(playing.folders, out);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return out;
   const bool hung = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
   const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit " + std::to_string(status);
@@ -102,9 +112,12 @@ Played playApart(const json& manifest, const Next& next, bool onward, const Fold
   return out;
 }
 
-}  // namespace
+json manifestOf(std::uint64_t seed) {
+  Draw draw(seed);
+  return drawManifest(draw);
+}
 
-Played playRandom(std::uint64_t seed, int steps, const Folders& folders) {
+Playing beginRandom(std::uint64_t seed, int steps, const Folders& folders) {
   Draw draw(seed);
   const json manifest = drawManifest(draw);
   std::optional<Drawing> drawing;
@@ -113,7 +126,9 @@ Played playRandom(std::uint64_t seed, int steps, const Folders& folders) {
     if (!drawing) drawing.emplace(Drawing{draw, session});
     return drawStep(*drawing);
   };
-  return playApart(manifest, next, false, folders);
+  Playing out = begin(manifest, next, false, folders);
+  out.seed = seed;
+  return out;
 }
 
 namespace {

@@ -4,6 +4,10 @@
 //   ["#ro", "rows", {...}]      a call of a verb that only reads
 //   ["#save", "native", true]   save the cache, load it in a new session; true = go on in both and compare the tokens
 //   ["#cap"]                    save a capture, replay it, compare the state hashes
+//   ["#fault", "kernel", "step", {"n": 2}]   the call fails at each of its steps in turn, each time in a copy of the
+//   process
+//   ["#travel"]                 undo to the start and redo to the end, in a copy
+//   ["#reset"]                  a reset and the same commands again, in a copy
 //   ["#fork"]                   fork the session, go on in the fork
 // A path of the form "@3" is file 3 of the run's own folder. Values; any thread.
 #pragma once
@@ -18,7 +22,7 @@ namespace kvlab::random_sessions {
 using nlohmann::json;
 
 struct Step {
-  std::string verb;            // of a session, or "#save", "#cap", "#fork"
+  std::string verb;            // of a session, or with "#" in front
   json args = json::object();  // of "#save": the list behind its name
   bool reads = false;          // marked "#ro"
 

@@ -20,7 +20,7 @@ std::string joined(const std::set<std::string>& words) {
 bool Tally::add(std::uint64_t seed, const Played& played) {
   ++m_sessions;
   m_calls += played.calls;
-  m_refused += played.refused;
+  for (const auto& [verb, count] : played.refused) m_refused += count;
   if (!played.unopened.empty()) ++m_unopened[played.unopened];
   if (!played.finding) return false;
   const Failure& finding = *played.finding;

@@ -294,8 +294,11 @@ Step drawStep(Drawing& in) {
   if (special < 4)
     return {"#save", json::array({in.draw.one({"native", "native", "hf_dynamic", "hf_tuple"}), in.draw.percent(60)})};
   if (special < 5) return {"#fork", json::array()};
+  if (special < 6) return {in.draw.one({"#travel", "#reset"}), json::array()};
   const Maker& maker = drawMaker(in);
   Step step{maker.verb, maker.args(in), maker.reads};
+  if (special < 8 && !maker.reads)
+    return {"#fault", json::array({in.draw.one({"allocation", "kernel", "copy"}), step.verb, step.args})};
   if (in.draw.percent(8)) spoil(in, step.args);
   return step;
 }
