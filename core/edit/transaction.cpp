@@ -236,8 +236,9 @@ Status Transaction::reserveRecomputed(Work& work) {
     count = shareOf(work.recompute.size(), work.rules.selectiveRatio);
   }
   if (count == 0) return ok();
-  work.recomputeSlots = KV_TRY(
-      m_layouts.reserve(m_store, work.before, static_cast<std::int32_t>(count), 0, false, m_faults, work.rules.more));
+  const auto rows = static_cast<std::int32_t>(count);
+  KV_TRY(roomAhead(m_store, work.before, rows + work.rules.more));
+  work.recomputeSlots = KV_TRY(m_layouts.reserve(m_store, work.before, rows, 0, false, m_faults, work.rules.more));
   append(work.added, work.recomputeSlots);
   return ok();
 }

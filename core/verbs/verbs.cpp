@@ -36,12 +36,12 @@ Error needsLanes(const std::string& name) {
           "open lanes with lab.lanes and call the verb there"};
 }
 
-/// Restores the pending actions that a recorded command carries.
+/// Restores the pending actions that a recorded command carries. They were checked against the state in which they were
+/// injected, and the tick checks them again together with what its revisers add.
 Status restorePending(Session& session, const json& args) {
   if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
-  std::vector<Action> actions = KV_TRY(actionsFromJson(args[kPending]));
-  clearPending(session);
-  return inject(session, std::move(actions));
+  session.setPending(KV_TRY(actionsFromJson(args[kPending])));
+  return ok();
 }
 
 /// Runs a verb that may change the session, and appends the verb to a running capture.

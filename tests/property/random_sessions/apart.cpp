@@ -26,6 +26,7 @@ json Player::apart(const std::string& verb, const std::function<json()>& tries) 
   const std::string path = ownPath("apart");
   const pid_t child = fork();
   if (child == 0) {
+    m_session->history().setCapture(nullptr);  // its file belongs to the session
     std::ofstream(path) << tries().dump(-1, ' ', false, json::error_handler_t::replace);
     _exit(0);
   }
