@@ -60,6 +60,10 @@ class ColumnsIn {
   }
 
   bool has(const std::string& name) const { return m_file.find(name) != nullptr; }
+  /// Error (code bad_file) that names a value of a tensor.
+  Error badAt(const std::string& name, std::size_t i, const std::string& why) const {
+    return badCache(m_path, "tensor \"" + name + "\": value " + std::to_string(i) + " " + why, name);
+  }
   /// Size of a tensor's dimension; 0 if there is none.
   std::int64_t extent(const std::string& name, std::size_t dimension = 0) const {
     const FileTensor* tensor = m_file.find(name);

@@ -34,10 +34,11 @@ Result<json> readManifest(const Safetensors& file, const std::string& path) {
   if (manifest.value("format", json()) != "kvlab-cache") return badCache(path, "format is not kvlab-cache", "format");
   const json version = manifest.value("version", json());
   const bool native = manifest.value("form", json()) == name(CacheForm::Native);
-  if (!version.is_number_integer() || (version != 1 && !(native && version == kNativeVersion)))
+  const std::int64_t newest = native ? kNativeVersion : 1;
+  if (!version.is_number_integer() || version < 1 || version > newest)
     return badCache(path,
-                    "version " + version.dump(-1, ' ', false, json::error_handler_t::replace) +
-                        (native ? " is neither 1 nor " + std::to_string(kNativeVersion) : " is not 1"),
+                    "version " + version.dump(-1, ' ', false, json::error_handler_t::replace) + " is none of 1 to " +
+                        std::to_string(newest),
                     "version");
   return manifest;
 }
@@ -118,6 +119,10 @@ Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::stri
   const auto form = word.is_string() ? cacheFormFromName(word.get<std::string>()) : std::nullopt;
   if (!form) return badCache(path, "form is none of native, hf_tuple, hf_dynamic", "form");
   KV_TRY(checkModel(manifest, target.config, path));
+  if (target.wlod && *form != CacheForm::Native)
+    return Error("other_format", "cannot use " + path,
+                 "a Hugging Face form has a row for each token, and a wLOD session needs rows of gists, too",
+                 "load it in a session without wlod, or prompt the file's tokens", "form", word);
   Result<CacheImport> rows =
       *form == CacheForm::Native ? parseNative(file, manifest, path, target) : parseHf(file, manifest, path, target);
   if (rows) rows->form = *form;

@@ -18,8 +18,8 @@
 //
 // Every refusal of a file is an Error whose text names file, tensor and place and leaves the
 // session as it was: bad_file (damaged or made up), other_model, other_numerics, other_format
-// (native, other row types or position mode), bad_positions, ragged (saving), empty, capacity,
-// no_phase_room.
+// (native, other row types, position mode or wLOD settings), bad_positions, ragged (saving), empty,
+// capacity, no_phase_room.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -58,8 +58,8 @@ Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::st
 /// Error (code no_phase_room) unless at least one phase is free above the last one.
 Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file);
 
-/// Version of form native that is written; version 1 can be read, too. The other forms have version 1.
-inline constexpr std::int64_t kNativeVersion = 2;
+/// Version of form native that is written; older versions can be read, too. The other forms have version 1.
+inline constexpr std::int64_t kNativeVersion = 3;
 
 Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
                             const CacheTarget& target);

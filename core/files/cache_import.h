@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,12 +26,14 @@ struct CacheTarget {
   ModelConfig config;
   std::string fingerprint;                  // of the model, core/files/fingerprint.h
   std::string numerics;                     // numerics id
-  std::vector<kernels::RowFormat> formats;  // [layers]
-  std::vector<std::int32_t> keep;           // [layers] newest rows that a layer keeps, 0 = all
+  std::vector<kernels::RowFormat> formats;  // [cache layers]
+  std::vector<std::int32_t> keep;           // [cache layers] newest rows that a layer keeps, 0 = all
   PositionMode position = PositionMode::Context;
   std::int64_t capacity = 0;   // rows per layer
   std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
   double maxBrightness = 255;
+  std::optional<WlodRules> wlod = {};  // of a wLOD session
+  nlohmann::json wlodSettings = {};    // the settings that a file of a wLOD session must share
 };
 
 struct CacheMemory;
@@ -58,13 +61,14 @@ struct CacheImport {
   std::vector<float> brightness;          // [length]
   std::vector<std::int32_t> birthPhases;  // [ledger]
   std::vector<Group> groups;
-  std::vector<std::int32_t> groupOf;                // [layers]
-  std::vector<std::int32_t> first;                  // [layers] leading rows of the map that had left through the window
+  std::vector<std::int32_t> groupOf;  // [layers]
+  std::vector<std::int32_t> first;    // [cache layers] leading rows of the map that had left through the window
   std::vector<std::span<const std::byte>> records;  // [layers] of [rows - first, stride]
   std::array<std::uint64_t, 2> random{};
   Tick tick;
   std::vector<Action> pending;
   std::shared_ptr<const CacheMemory> memory;  // null for files of version 1
+  std::shared_ptr<const WlodState> wlod;      // of a wLOD session; the groups have rows in order of arrival
 
   std::shared_ptr<const void> storage;  // keeps the bytes that tensors and records point into
 };

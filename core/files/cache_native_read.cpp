@@ -7,6 +7,7 @@
 
 #include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
+#include "core/files/cache_wlod.h"
 #include "kernels/row_quant.h"
 #include "kernels/row_tag.h"
 
@@ -36,8 +37,8 @@ class NativeReader {
     using Step = Status (NativeReader::*)();
     for (Step step :
          {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger, &NativeReader::readLinks,
-          &NativeReader::readContext, &NativeReader::readGroups, &NativeReader::checkStates, &NativeReader::readWindows,
-          &NativeReader::readRows, &NativeReader::readMemory})
+          &NativeReader::readWlod, &NativeReader::readContext, &NativeReader::readGroups, &NativeReader::checkStates,
+          &NativeReader::readWindows, &NativeReader::readRows, &NativeReader::readMemory})
       KV_TRY((this->*step)());
     KV_TRY(m_columns.finish());
     return std::move(m_rows);
@@ -46,7 +47,7 @@ class NativeReader {
  private:
   Error bad(const std::string& why, const std::string& field) const { return badCache(m_path, why, field); }
   Error badAt(const std::string& tensor, std::size_t i, const std::string& why) const {
-    return bad("tensor \"" + tensor + "\": value " + std::to_string(i) + " " + why, tensor);
+    return m_columns.badAt(tensor, i, why);
   }
   std::int64_t ledgerSize() const { return static_cast<std::int64_t>(m_rows.ledger.size()); }
 
@@ -68,12 +69,34 @@ class NativeReader {
     if (have != want)
       return other("other_format", m_path, "rows", have, want.dump(),
                    "open the session with the file's kv formats, or save with form hf_dynamic");
-    return ok();
+    return checkWlod();
+  }
+
+  /// Both are wLOD sessions with the same settings, or neither is one.
+  Status checkWlod() const {
+    const json wlod = m_manifest.value("wlod", json());
+    if (!wlod.is_null() && !wlod.is_object()) return bad("wlod is neither null nor an object", "wlod");
+    const json settings = wlod.is_null() ? json() : wlod.value("settings", json());
+    const char* const remedy = "open the session with the file's wlod settings";
+    if (!wlod.is_null() && !m_target.wlod)
+      return other("other_format", m_path, "wlod", settings, "null, because it has no working context", remedy);
+    if (wlod.is_null() && m_target.wlod)
+      return other("other_format", m_path, "wlod", nullptr, m_target.wlodSettings.dump(),
+                   "load the file in a session without wlod");
+    for (const auto& [key, want] : m_target.wlodSettings.items())
+      if (const json have = settings.is_object() ? settings.value(key, json()) : json(); have != want)
+        return other("other_format", m_path, "wlod." + key, have, want.dump(), remedy);
+    const std::int64_t moments = m_columns.extent("tree.tokens");
+    if (moments < m_target.maxPhases) return ok();
+    return Error("no_phase_room", "cannot use " + m_path,
+                 "its time line is " + std::to_string(moments) + " moments long, and the session has room for " +
+                     std::to_string(m_target.maxPhases - 1),
+                 "open the session with larger wlod.moments", "moments", moments);
   }
 
   Status readNumbers() {
     m_rows.groupOf = KV_TRY(indexList(m_manifest, "group_of", kNumbersEnd, m_path));
-    if (m_rows.groupOf.size() != at(m_target.config.layers))
+    if (m_rows.groupOf.size() != m_target.formats.size())
       return bad("group_of does not name a group for each layer", "group_of");
     // Groups are numbered in order of their first layer, so every group has one.
     for (std::int32_t g : m_rows.groupOf) {
@@ -110,11 +133,11 @@ class NativeReader {
       const std::uint8_t* f = &flags[4 * i];
       if (token[i] < 0 || token[i] >= m_target.config.vocab)
         return badAt("ledger.token", i, "is outside the vocabulary");
-      if (f[0] != 0 || f[1] > static_cast<int>(RowState::LeftWindow) || f[2] > static_cast<int>(Source::File) ||
-          f[3] > 1)
+      if (f[0] > static_cast<int>(m_target.wlod ? RowKind::Gist : RowKind::Token) ||
+          f[1] > static_cast<int>(RowState::LeftWindow) || f[2] > static_cast<int>(Source::File) || f[3] > 1)
         return badAt("ledger.flags", i, "is no kind, state, source and pin");
       const auto state = static_cast<RowState>(f[1]);
-      const bool left = !counted(state) && state != RowState::Evicted;
+      const bool left = !counted(state) && state != RowState::Evicted && state != RowState::Collapsed;
       if (left ? !inRange(brightness[i]) : !(brightness[i] >= 0 && std::isfinite(brightness[i])))
         return badAt("ledger.brightness", i, "is out of range");
       if (ticks[2 * i] < 0 || ticks[2 * i] > ticks[2 * i + 1] || ticks[2 * i + 1] > m_rows.tick.value())
@@ -122,7 +145,7 @@ class NativeReader {
       if (m_rows.birthPhases[i] < 0 || m_rows.birthPhases[i] >= m_target.maxPhases)
         return badAt("ledger.birth_phases", i, "is no phase");
       m_rows.ledger.push_back({TokenId(token[i]),
-                               RowKind::Token,
+                               static_cast<RowKind>(f[0]),
                                state,
                                static_cast<Source>(f[2]),
                                f[3] == 1,
@@ -170,6 +193,12 @@ class NativeReader {
     return begin == ids.size() ? ok() : Status(badAt(name, begin, "belongs to no row"));
   }
 
+  Status readWlod() {
+    if (!m_target.wlod) return ok();
+    m_rows.wlod = KV_TRY(kvlab::readWlod(m_columns, m_manifest["wlod"], m_path, m_target, m_rows.ledger));
+    return ok();
+  }
+
   Status readContext() {
     const std::int64_t length = m_columns.extent("context.ledger");
     std::vector<std::int32_t> ids;
@@ -177,6 +206,10 @@ class NativeReader {
     KV_TRY(m_columns.take("context.phases", Element::I32, {length}, m_rows.phases));
     KV_TRY(m_columns.take("context.brightness", Element::F32, {length}, m_rows.brightness));
     m_positionOf.assign(m_rows.ledger.size(), -1);
+    if (m_rows.wlod && length != m_rows.wlod->context.cost())
+      return bad("context.ledger has " + std::to_string(length) + " rows, the working context has " +
+                     std::to_string(m_rows.wlod->context.cost()),
+                 "context.ledger");
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < 0 || ids[i] >= ledgerSize()) return badAt("context.ledger", i, "is no ledger row");
       if (m_positionOf[at(ids[i])] >= 0) return badAt("context.ledger", i, "stands in the context twice");
@@ -185,12 +218,37 @@ class NativeReader {
       m_rows.tokens.push_back(m_rows.ledger[at(ids[i])].token);
       const std::int32_t least = i ? m_rows.phases[i - 1] + 1 : 0;
       const bool ordinal = m_target.position != PositionMode::Absolute;
-      if (ordinal ? m_rows.phases[i] != static_cast<std::int32_t>(i)
-                  : m_rows.phases[i] < least || m_rows.phases[i] >= m_target.maxPhases)
+      if (m_rows.wlod) KV_TRY(checkEntry(i));
+      else if (ordinal ? m_rows.phases[i] != static_cast<std::int32_t>(i)
+                       : m_rows.phases[i] < least || m_rows.phases[i] >= m_target.maxPhases)
         return badAt("context.phases", i, ordinal ? "is not the position" : "is not above the one before it");
       if (!inRange(m_rows.brightness[i])) return badAt("context.brightness", i, "is out of range");
     }
     return checkPhases(m_rows.phases, m_target, m_path);
+  }
+
+  Status checkEntry(std::size_t i) const {
+    const TreeNode entry = m_rows.wlod->context.entries()[i];
+    if (m_rows.context[i] != m_rows.wlod->tree.row(entry))
+      return badAt("context.ledger", i, "is not the row of " + entry.text());
+    return m_rows.phases[i] == entry.phase() ? ok()
+                                             : Status(badAt("context.phases", i, "is not that of " + entry.text()));
+  }
+
+  /// The rows of a wLOD session are those that its working context asks for, in order of arrival.
+  Status checkArrivals(const std::string& prefix, const std::vector<std::int32_t>& ids, CacheImport::Group& group) {
+    const WlodState& wlod = *m_rows.wlod;
+    if (ids.size() != wlod.rows.size())
+      return bad(prefix + "ledger has " + std::to_string(ids.size()) + " rows, the working context asks for " +
+                     std::to_string(wlod.rows.size()),
+                 prefix + "ledger");
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const TreeNode node = wlod.rows[i].node;
+      if (ids[i] != wlod.ledger[i].value()) return badAt(prefix + "ledger", i, "is not the row of " + node.text());
+      if (group.phases[i] != node.phase()) return badAt(prefix + "phases", i, "is not that of " + node.text());
+      group.ledger.emplace_back(ids[i]);
+    }
+    return ok();
   }
 
   Status readGroups() {
@@ -202,20 +260,27 @@ class NativeReader {
       KV_TRY(m_columns.take(prefix + "ledger", Element::I32, {size}, ids));
       KV_TRY(m_columns.take(prefix + "phases", Element::I32, {size}, group.phases));
       KV_TRY(m_columns.take(prefix + "provenance", Element::U64, {ledgerSize(), 3}, group.provenance));
-      if (countsAll(g)) KV_TRY(checkCapacity(size, m_target, m_path));
-      std::int32_t last = -1;
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        const std::int32_t position = ids[i] < 0 || ids[i] >= ledgerSize() ? -1 : m_positionOf[at(ids[i])];
-        if (position <= last)
-          return badAt(prefix + "ledger", i, position < 0 ? "is not in the context" : "is not in the context's order");
-        const std::int32_t phase =
-            m_target.position == PositionMode::Cache ? static_cast<std::int32_t>(i) : m_rows.phases[at(position)];
-        if (group.phases[i] != phase)
-          return badAt(prefix + "phases", i, "is not the phase of its token, " + std::to_string(phase));
-        group.ledger.emplace_back(ids[i]);
-        last = position;
-      }
+      if (m_rows.wlod) KV_TRY(checkArrivals(prefix, ids, group));
+      else KV_TRY(checkResidents(g, prefix, ids, group));
       m_rows.groups.push_back(std::move(group));
+    }
+    return ok();
+  }
+
+  Status checkResidents(int g, const std::string& prefix, const std::vector<std::int32_t>& ids,
+                        CacheImport::Group& group) {
+    if (countsAll(g)) KV_TRY(checkCapacity(count(ids.size()), m_target, m_path));
+    std::int32_t last = -1;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::int32_t position = ids[i] < 0 || ids[i] >= ledgerSize() ? -1 : m_positionOf[at(ids[i])];
+      if (position <= last)
+        return badAt(prefix + "ledger", i, position < 0 ? "is not in the context" : "is not in the context's order");
+      const std::int32_t phase =
+          m_target.position == PositionMode::Cache ? static_cast<std::int32_t>(i) : m_rows.phases[at(position)];
+      if (group.phases[i] != phase)
+        return badAt(prefix + "phases", i, "is not the phase of its token, " + std::to_string(phase));
+      group.ledger.emplace_back(ids[i]);
+      last = position;
     }
     return ok();
   }
@@ -257,7 +322,8 @@ class NativeReader {
     for (std::size_t layer = 0; layer < m_rows.first.size(); ++layer) {
       const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()),
                  keep = m_target.keep[layer];
-      if (m_rows.first[layer] > all) return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
+      if (m_rows.first[layer] > (m_rows.wlod ? 0 : all))
+        return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
       // Files of version 1 do not store the layer's window; it held at least the rows in the file.
       const bool lacks = m_kept.empty() ? all - m_rows.first[layer] < (keep ? std::min(all, keep) : all)
                                         : m_kept[layer] && (!keep || keep > m_kept[layer]);
@@ -270,11 +336,11 @@ class NativeReader {
   }
 
   Status readRows() {
-    for (int layer = 0; layer < m_target.config.layers; ++layer) {
-      const kernels::RowFormat& format = m_target.formats[at(layer)];
+    for (std::size_t layer = 0; layer < m_target.formats.size(); ++layer) {
+      const kernels::RowFormat& format = m_target.formats[layer];
       const std::int64_t stride = kernels::rowLayout(format).stride;
       const std::span<const LedgerId> ids =
-          std::span(m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger).subspan(at(m_rows.first[at(layer)]));
+          std::span(m_rows.groups[at(m_rows.groupOf[layer])].ledger).subspan(at(m_rows.first[layer]));
       const std::string tensor = "rows." + std::to_string(layer);
       const auto data = KV_TRY(m_columns.bytes(tensor, Element::U8, {static_cast<std::int64_t>(ids.size()), stride}));
       for (std::size_t i = 0; i < ids.size(); ++i)
@@ -286,10 +352,12 @@ class NativeReader {
   }
 
   Status readMemory() {
-    if (m_version < 2) return ok();
+    if (m_version < 2 && !m_rows.wlod) return ok();
     auto memory = kvlab::readMemory(m_columns, m_manifest, m_path, m_target, m_rows);
     if (!memory) return memory.error();
     m_rows.memory = std::make_shared<const CacheMemory>(memory.take());
+    if (m_rows.wlod && !m_rows.context.empty() && !m_rows.memory->logits)
+      return bad("tensor \"next.logits\" is missing", "next.logits");
     return ok();
   }
 
@@ -323,7 +391,7 @@ class NativeReader {
   const std::string& m_path;
   const CacheTarget& m_target;
   std::int64_t m_version = m_manifest.value("version", std::int64_t{1});
-  std::vector<std::int32_t> m_kept;  // [layers] newest rows that each layer of the file keeps, 0 = all; or empty
+  std::vector<std::int32_t> m_kept;  // [cache layers] newest rows that each layer of the file keeps, 0 = all; or empty
   std::int32_t m_groups = 0;
   std::vector<std::int32_t> m_positionOf;  // [ledger] -1 = not in the context
   CacheImport m_rows;

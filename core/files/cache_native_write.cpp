@@ -3,6 +3,7 @@
 
 #include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
+#include "core/files/cache_wlod.h"
 
 namespace kvlab {
 namespace {
@@ -33,6 +34,7 @@ NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store) {
   m_columns.add("context.phases", Element::I32, {length}, plain(state.phases));
   m_columns.add("context.brightness", Element::F32, {length}, plain(state.brightness));
   rows(state, store);
+  if (state.wlod) addWlod(m_columns, *state.wlod);
   addMemory(m_columns, state, store.pool(CacheLayer(0)).format().kvHeads);
 }
 
@@ -75,16 +77,17 @@ void NativeColumns::rows(const CacheState& state, const CacheStore& store) {
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
     const LayerGroup& group = state.groups[g];
     const std::string prefix = "groups." + std::to_string(g) + ".";
-    const std::int64_t size = count(group.map->size());
+    const ResidencyView& map = group.stored();
+    const std::int64_t size = count(map.size());
     std::vector<std::uint64_t> words;
     for (const Provenance& p : group.provenance) words.insert(words.end(), {p.ids, p.phased, p.context});
-    m_columns.add(prefix + "ledger", Element::I32, {size}, plain(group.map->ledger.span()));
-    m_columns.add(prefix + "phases", Element::I32, {size}, plain(group.map->phases));
+    m_columns.add(prefix + "ledger", Element::I32, {size}, plain(map.ledger.span()));
+    m_columns.add(prefix + "phases", Element::I32, {size}, plain(map.phases));
     m_columns.add(prefix + "provenance", Element::U64, {count(group.provenance.size()), 3}, words);
   }
   for (const CacheLayer layer : state.layers()) {
     const RowPool& pool = store.pool(layer);
-    const std::span<const Slot> slots = state.map(layer).residentSlots();
+    const std::span<const Slot> slots = state.group(layer).stored().residentSlots();
     std::vector<std::byte>& records =
         m_columns.add("rows." + std::to_string(layer.value()), Element::U8, {count(slots.size()), pool.stride()},
                       static_cast<std::size_t>(pool.stride()) * slots.size());
@@ -104,6 +107,7 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
           {"first", first},
           {"keep", target.keep},
           {"memory", memoryJson(state)},
+          {"wlod", wlodJson(state, target.wlodSettings)},
           {"group_of", state.groupOf},
           {"random", state.random},
           {"tick", state.tick.value()},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
@@ -38,7 +39,8 @@ class Importer {
     m_state.contextSums = {};
     m_state.rotations.clear();
     const std::size_t length = m_rows.tokens.size();
-    if (m_manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
+    m_state.wlod = m_rows.wlod;
+    if (m_rows.wlod || m_manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
     else m_state.phases = ramp(m_state.ramp, length);
     m_state.groups.clear();
     for (const CacheLayer layer : m_state.layers()) joinGroup(layer);
@@ -116,9 +118,21 @@ class Importer {
     } else {
       group.provenance.assign(std::vector<Provenance>(m_state.ledger.size()));
     }
-    group.absent = m_state.length() - static_cast<std::int32_t>(map->size());
     group.map = std::move(map);
+    if (m_rows.wlod && m_rows.wlod->rules.attention == WlodAttention::Pyramid)
+      group.all = std::exchange(group.map, entriesOf(*group.map));
+    group.absent = m_state.length() - static_cast<std::int32_t>(group.map->size());
     m_state.groups.push_back(std::move(group));
+  }
+
+  /// The entries among all rows of a wLOD session.
+  std::shared_ptr<const ResidencyView> entriesOf(const ResidencyView& all) const {
+    auto map = std::make_shared<ResidencyView>();
+    map->ledger = m_state.context;
+    map->phases = m_state.phases;
+    for (std::size_t row = 0; row < all.slotOf.size(); ++row)
+      if (m_rows.wlod->rows[row].entry) map->slotOf.push_back(all.slotOf[row]);
+    return map;
   }
 
   /// Sets the provenance of rows: computed from the file's context, or, if the file was edited, all rows but the first
@@ -145,7 +159,7 @@ class Importer {
 
 void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer layer, RowPool& pool,
                 Transformer& transformer) {
-  const ResidencyView& map = state.map(layer);
+  const ResidencyView& map = state.group(layer).stored();
   const auto n = static_cast<std::int64_t>(map.size());
   if (rows.form == CacheForm::Native) {
     pool.writeRecords(map.residentSlots(),
@@ -191,12 +205,13 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   SessionParts& parts = call.parts;
   const auto layers = parts.store.layers();
   for (const CacheLayer layer : layers) {
-    const std::span<const Slot> old = before.map(layer).residentSlots();
+    const std::span<const Slot> old = before.group(layer).stored().residentSlots();
     commit.freed.emplace_back(old.begin(), old.end());
   }
   if (commit.severed) {
     commit.added = commit.freed = LayerSlots(layers.size());
-    for (const CacheLayer layer : layers) parts.store.slots(layer).restart(commit.state.map(layer).residentSlots());
+    for (const CacheLayer layer : layers)
+      parts.store.slots(layer).restart(commit.state.group(layer).stored().residentSlots());
   }
   for (const CacheLayer layer : layers)
     writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
@@ -218,6 +233,9 @@ Status importRows(Session& session, const CacheImport& rows) {
         SessionParts& parts = call.parts;
         if (Status can = parts.kind->allows(parts, Capability::Import, "the cache was not loaded"); !can)
           return can.error();
+        if (session.state().wlod && session.state().wlod->draft)  // a rollback leads to rows that would be freed
+          return Error("speculating", "the cache was not loaded", "a speculative span is open",
+                       "accept it or roll it back first");
         if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
           return passed.error();
         std::int32_t most = 0;

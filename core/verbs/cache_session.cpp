@@ -10,6 +10,7 @@
 #include "core/files/key_rotation.h"
 #include "core/model/files/mapped_file.h"
 #include "core/session/import_rows.h"
+#include "core/verbs/wlod_session.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -114,8 +115,14 @@ Status savable(const Session& session, CacheForm form) {
   if (session.health().status == SessionState::Broken)
     return Error("broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids");
   KV_TRY(session.kind().allows(session.parts(), Capability::Import, "the cache was not saved"));
+  KV_TRY(noDraft(session, "the cache was not saved"));
   if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
+  if (state.wlod)
+    return Error(
+        "unsupported", "the cache was not saved",
+        "the working context of a wLOD session has gists, and the Hugging Face forms have a row for each token",
+        "save with form native", "form", name(form));
   if (state.length() == 0)
     return Error("empty", "the cache was not saved", "there are no rows", "prompt some text first");
   for (const CacheLayer layer : state.layers())
@@ -160,6 +167,10 @@ CacheTarget cacheTarget(const Session& session) {
   target.capacity = session.parts().capacity;
   target.maxPhases = session.parts().maxPhases;
   target.maxBrightness = session.manifest().brightness.max;
+  if (const auto kind = wlodOf(session, "")) {
+    target.wlod = session.state().wlod->rules;
+    target.wlodSettings = (*kind)->fileSettings();
+  }
   return target;
 }
 

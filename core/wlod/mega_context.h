@@ -16,9 +16,18 @@ namespace kvlab {
 
 class MegaContext {
  public:
+  struct Level {
+    Column<float> gists;    // [nodes, hidden]; refresh() makes those of new nodes
+    Column<LedgerId> rows;  // [nodes] -1 = not named
+  };
+
   MegaContext() = default;
   explicit MegaContext(int hidden) : m_hidden(hidden) {}
+  /// A tree whose gists are made; levels: [LOD1, LOD2] with values for every complete node.
+  MegaContext(int hidden, std::span<const LedgerId> tokens, std::array<Level, kTopLevel> levels)
+      : m_hidden(hidden), m_tokens(tokens), m_levels(std::move(levels)) {}
 
+  std::int64_t hidden() const { return m_hidden; }
   std::int32_t length() const { return static_cast<std::int32_t>(m_tokens.size()); }  // moments
   const Column<LedgerId>& tokens() const { return m_tokens; }                         // [length]
   LedgerId token(Moment t) const { return m_tokens[static_cast<std::size_t>(t.value())]; }
@@ -47,16 +56,13 @@ class MegaContext {
   /// The ledger row of a node: that of a token, or of a named gist; -1 = none.
   LedgerId row(TreeNode node) const;
   void name(TreeNode gist, LedgerId row);
+  /// The gists of a level above 0.
+  const Level& level(int n) const { return m_levels[static_cast<std::size_t>(n - 1)]; }
   /// A copy with its own columns, to be changed on another thread.
   MegaContext ownCopy() const;
 
  private:
-  struct Level {
-    Column<float> gists;    // [nodes, hidden]; refresh() makes those of new nodes
-    Column<LedgerId> rows;  // [nodes] -1 = not named
-  };
   Level& level(int n) { return m_levels[static_cast<std::size_t>(n - 1)]; }
-  const Level& level(int n) const { return m_levels[static_cast<std::size_t>(n - 1)]; }
   void grow(std::int32_t before);
   void markDirty(TreeNode node);
   void children(TreeNode node, const Embeddings& embeddings, float* out) const;

@@ -55,10 +55,15 @@ Status WorkingContext::fits(std::int32_t entries, const WorkingRules& rules) {
 }
 
 WorkingContext WorkingContext::of(std::span<const TreeNode> entries) {
+  return of(entries, std::vector<std::int32_t>(entries.size(), kNever), 0);
+}
+
+WorkingContext WorkingContext::of(std::span<const TreeNode> entries, std::span<const std::int32_t> changed,
+                                  std::int32_t round) {
   WorkingContext made;
   made.m_entries.assign(entries);
-  made.m_changed =
-      Column<std::int32_t>::make(entries.size(), [&](std::int32_t* out) { std::fill_n(out, entries.size(), kNever); });
+  made.m_changed.assign(changed);
+  made.m_round = round;
   return made;
 }
 

@@ -32,7 +32,10 @@ struct Swap {
 
 class WorkingContext {
  public:
-  const Column<TreeNode>& entries() const { return m_entries; }  // [cost] in time order
+  static constexpr std::int32_t kNever = -1;
+
+  const Column<TreeNode>& entries() const { return m_entries; }      // [cost] in time order
+  const Column<std::int32_t>& changed() const { return m_changed; }  // [cost] round in which an edit made the entry
   std::int32_t cost() const { return static_cast<std::int32_t>(m_entries.size()); }
   std::int32_t length() const { return m_entries.empty() ? 0 : m_entries[m_entries.size() - 1].end(); }  // moments
   /// The entry that covers a moment below length().
@@ -50,6 +53,9 @@ class WorkingContext {
   Result<WorkingContext> resized(Moment tailBegin, std::int32_t length, const WorkingRules& rules) const;
   /// A context of the given entries, which tile [0, length); cold_start.h makes such entries.
   static WorkingContext of(std::span<const TreeNode> entries);
+  /// The same with the round in which an edit made each entry (kNever = none did), and the present round.
+  static WorkingContext of(std::span<const TreeNode> entries, std::span<const std::int32_t> changed,
+                           std::int32_t round);
 
   /// Why an edit alone is refused, without regard to the budget; empty if the edit is legal.
   std::optional<Error> refusal(const LodEdit& edit, const WorkingRules& rules) const;
@@ -64,7 +70,6 @@ class WorkingContext {
   WorkingContext ownCopy() const;
 
  private:
-  static constexpr std::int32_t kNever = -1;
   std::optional<Error> refuseAge(std::int32_t begin, std::int32_t end, const LodEdit& edit,
                                  const WorkingRules& rules) const;
   std::optional<Error> refuseExpand(const LodEdit& edit, const WorkingRules& rules) const;
@@ -72,7 +77,7 @@ class WorkingContext {
   void apply(const LodEdit& edit);
 
   Column<TreeNode> m_entries;
-  Column<std::int32_t> m_changed;  // [cost] round in which an edit made the entry
+  Column<std::int32_t> m_changed;
   std::int32_t m_round = 0;
 };
 

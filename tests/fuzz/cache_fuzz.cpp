@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a byte that chooses the position mode, then a cache file for a model of two small layers.
+// Input: a byte that chooses the position mode or a wLOD session, then a cache file for a model of two small layers.
 // What is accepted fits the session it is for.
 #include "core/files/cache_file.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "fuzz.h"
@@ -26,6 +27,12 @@ CacheTarget target(std::uint8_t mode) {
   out.position = static_cast<PositionMode>(mode % 3);
   out.capacity = 24;
   out.maxPhases = 64;
+  if (mode < 128) return out;
+  out.keep = {0, 0};
+  out.position = PositionMode::Context;
+  out.config.hidden = 4;
+  out.wlod.emplace().attention = mode % 4 < 2 ? WlodAttention::Flat : WlodAttention::Pyramid;
+  out.wlodSettings = {{"budget", 24}};
   return out;
 }
 
@@ -36,7 +43,7 @@ void checkRows(const CacheImport& rows, const CacheTarget& to) {
     fuzz::require(rows.tokens[i].value() >= 0 && rows.tokens[i].value() < to.config.vocab, "a token outside");
     fuzz::require(rows.phases[i] < to.maxPhases && rows.phases[i] > (i ? rows.phases[i - 1] : -1),
                   "phases do not increase");
-    if (to.position != PositionMode::Absolute)
+    if (to.position != PositionMode::Absolute && !to.wlod)
       fuzz::require(rows.phases[i] == static_cast<std::int32_t>(i), "a phase that is not the position");
   }
 }
@@ -65,13 +72,23 @@ void checkNative(const CacheImport& rows, const CacheTarget& to) {
       for (LedgerId id : *list) fuzz::require(inLedger(id), "a relative outside the ledger");
   for (std::size_t layer = 0; layer < 2; ++layer) {
     const auto& group = rows.groups.at(static_cast<std::size_t>(rows.groupOf[layer]));
-    fuzz::require(static_cast<std::int64_t>(group.ledger.size()) <= to.capacity, "too many rows");
+    fuzz::require(to.wlod || static_cast<std::int64_t>(group.ledger.size()) <= to.capacity, "too many rows");
+    fuzz::require(!to.wlod || std::ranges::equal(group.ledger, rows.wlod->ledger), "rows that the tree does not name");
     fuzz::require(group.provenance.size() == rows.ledger.size(), "provenance differs in number");
     const auto stride = static_cast<std::size_t>(kernels::rowLayout(to.formats[layer]).stride);
     const auto first = static_cast<std::size_t>(rows.first.at(layer));
     fuzz::require(first <= group.ledger.size() && rows.records[layer].size() == stride * (group.ledger.size() - first),
                   "records differ in number");
   }
+}
+
+void checkWlod(const WlodState& state, const CacheTarget& to) {
+  const std::int32_t moments = state.tree.length();
+  fuzz::require(moments < to.maxPhases && state.context.length() == moments, "the entries end elsewhere");
+  fuzz::require(state.context.cost() <= to.capacity, "more entries than the budget");
+  for (const WlodRow& row : state.rows) fuzz::require(state.tree.has(row.node), "a row outside the tree");
+  for (const std::vector<double>* values : {&state.mass, &state.scores})
+    fuzz::require(values->empty() || values->size() == state.context.entries().size(), "values differ in number");
 }
 
 }  // namespace
@@ -85,6 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   checkRows(*rows, to);
+  if (to.wlod) checkWlod(*rows->wlod, to);
   if (rows->form == CacheForm::Native) checkNative(*rows, to);
   else checkHf(*rows, to);
   return 0;

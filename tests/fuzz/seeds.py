@@ -89,7 +89,7 @@ def row_record(tag):
 
 
 def cache_seeds():
-    """Two layers as tests/fuzz/cache_fuzz.cpp has them; the first byte chooses the position mode."""
+    """Two layers as tests/fuzz/cache_fuzz.cpp has them; the first byte chooses the position mode or a wLOD session."""
     model = {"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 16, "rope_theta": 10000.0}
     common = {"format": "kvlab-cache", "version": 1, "model": model, "input_ids": [3, 4], "position_ids": [0, 1], "edited": False}
     seeds = {}
@@ -128,6 +128,28 @@ def cache_seeds():
               "rows": {"k": "f16", "v": "f32", "stride": 128}, "group_of": [0, 1], "random": [1, 0], "tick": 2,
               "pending": [{"action": "delete", "position": 1}]}
     seeds["native"] = b"\0" + safetensors(tensors, native)
+    # Moments 0 to 31 stand in a gist, row 33, and token 32 behind it.
+    rows = row_record(33) + row_record(32)
+    tensors = {
+        "ledger.token": ints("i", [34], *[3] * 34),
+        "ledger.flags": ints("B", [34, 4], *[0, 4, 1, 0] * 32, 0, 0, 1, 0, 1, 0, 0, 0),
+        "ledger.brightness": ints("f", [34], *[255] * 34), "ledger.ticks": ints("q", [34, 2], *[1, 2] * 34),
+        "ledger.birth_phases": ints("i", [34], *range(33), 16), "ledger.parents": ints("i", [0]),
+        "ledger.parent_ends": ints("i", [34], *[0] * 34), "ledger.children": ints("i", [0]),
+        "ledger.child_ends": ints("i", [34], *[0] * 34), "context.ledger": ints("i", [2], 33, 32),
+        "context.phases": ints("i", [2], 16, 32), "context.brightness": ints("f", [2], 1, 2),
+        "groups.0.ledger": ints("i", [2], 33, 32), "groups.0.phases": ints("i", [2], 16, 32),
+        "groups.0.provenance": ints("Q", [34, 3], *[0] * 102), "rows.0": ("U8", [2, 128], rows), "rows.1": ("U8", [2, 128], rows),
+        "tree.tokens": ints("i", [33], *range(33)), "tree.1.names": ints("i", [1], 33), "tree.2.names": ints("i", [0]),
+        "tree.1.gists": ints("f", [1, 4], 0, 1, 2, 3), "tree.2.gists": ints("f", [0, 4]),
+        "entries.nodes": ints("q", [2], 1, 128), "entries.changed": ints("i", [2], 0, -1),
+        "entries.mass": ("F64", [2], struct.pack("<2d", 0.5, 0.25)), "arrivals.stale": ints("B", [2], 0, 1),
+        "next.logits": ints("f", [32], *range(32)),
+    }
+    wlod = {**native, "version": 3, "group_of": [0, 0], "keep": [0, 0], "pending": [], "memory": None,
+            "wlod": {"settings": {"budget": 24}, "round": 1, "since_round": 3}}
+    seeds["wlod"] = b"\x80" + safetensors(tensors, wlod)
+    seeds["wlod_pyramid"] = b"\x82" + safetensors(tensors, wlod)
     return seeds
 
 

@@ -5,6 +5,7 @@
 #include "core/files/fingerprint.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/kinds/wlod/wlod_kind.h"
+#include "core/model/files/mapped_file.h"
 
 namespace kvlab {
 namespace {
@@ -66,6 +67,11 @@ Status wlodPossible(const SessionParts& parts) {
 Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted) {
   WlodParts out;
   out.gists = KV_TRY(gistsFor(parts, wanted));
+  out.gistContent = out.gists->name();
+  if (wanted.gist != "mean") {
+    const auto file = KV_TRY(MappedFile::open(out.gists->name()));
+    out.gistContent = contentHash(file->bytes());
+  }
   out.lens.name = wanted.lens;
   if (wanted.lens != "attention" && wanted.lens != "script" && wanted.lens != "off") {
     out.lens = KV_TRY(loadLens(wanted.lens, parts.model->config().layers));

@@ -93,7 +93,8 @@ void WlodKind::start(const SessionParts& parts, CacheState& state) const {
   for (LayerGroup& group : state.groups) group.read = ReadPath::InPlace;  // by lists of slots
 }
 
-Status WlodKind::allows(const SessionParts&, Capability, const char* what) const {
+Status WlodKind::allows(const SessionParts&, Capability capability, const char* what) const {
+  if (capability == Capability::Import) return ok();
   return Error{"unsupported",
                what,
                "the rows of a wLOD session belong to its tree",
@@ -101,6 +102,13 @@ Status WlodKind::allows(const SessionParts&, Capability, const char* what) const
                std::nullopt,
                "wlod",
                nullptr};
+}
+
+nlohmann::json WlodKind::fileSettings() const {
+  const nlohmann::json all = m_settings.toJson();
+  nlohmann::json out{{"gist", m_parts->gistContent}};
+  for (const char* key : {"attention", "budget", "w", "w2", "sigma"}) out[key] = all[key];
+  return out;
 }
 
 std::vector<std::unique_ptr<Reviser>> WlodKind::revisers() const {

@@ -28,6 +28,8 @@ class WlodKind : public CacheKind {
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
   void describe(const CacheState& state, Snapshot& snapshot) const override;
 
+  /// What a cache file must share with the session, because rows and entries depend on it.
+  nlohmann::json fileSettings() const;
   const Lens& lens() const { return m_parts->lens; }
   /// Estimated recomputing costs, from passes measured on this machine.
   RecomputeCosts costs(const CacheState& state) const { return m_parts->costs.costs(state.wlod->rules.costs); }

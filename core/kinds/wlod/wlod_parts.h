@@ -9,6 +9,7 @@ namespace kvlab {
 
 struct WlodParts {
   std::shared_ptr<const GistNet> gists;
+  std::string gistContent;  // "mean", or the content hash of the network's file
   Lens lens;
   CostMeter costs;
 

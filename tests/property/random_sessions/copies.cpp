@@ -11,7 +11,9 @@ namespace {
 
 /// What saveCache refuses by right, as its documentation says.
 bool rightfulRefusal(const Session& session, const std::string& form, const std::string& code) {
-  if (code == "unsupported") return session.manifest().wlod || session.manifest().residentByHead();
+  const auto& wlod = session.state().wlod;
+  if (code == "speculating") return wlod && wlod->draft;
+  if (code == "unsupported") return wlod ? form != "native" : session.manifest().residentByHead();
   if (form == "native") return code == "other_format" && session.manifest().keyPhase == "at_write";
   return code == "ragged" || code == "empty" || code == "not_finite";
 }
