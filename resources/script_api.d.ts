@@ -464,6 +464,14 @@ interface Session {
   setPolicy(policy: string, layer?: number): null;
   setPolicy(policy: Policy, layer: number): null;
   setPolicy(options: { policy: string | Policy; layer?: number }): null;
+  /** Other values of these manifest keys, from the next tick on; what is left out stays. Of ring only block_tokens. */
+  setRules(rules: {
+    after_edit?: "keep" | "recompute" | "selective" | { selective: { ratio: number } };
+    executor?: "batch" | "descending";
+    sampling?: { temperature?: number; top_k?: number; top_p?: number; repetition_penalty?: number; seed?: number };
+    ring?: { block_tokens: number };
+    position?: "context" | "absolute" | "cache";
+  }): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };

@@ -36,6 +36,7 @@ std::string typeText(const ArgInfo& arg) {
     case ArgType::List: return "list";
     case ArgType::Object: return "object";
     case ArgType::Policy: return "policy";
+    case ArgType::Key: return "as in a manifest";
     case ArgType::Verb: return "verb";
     case ArgType::Arguments: return "arguments of the verb";
   }

@@ -23,6 +23,7 @@ enum class ArgType : std::uint8_t {
   List,       // of anything
   Object,
   Policy,     // "NAME:key=value" or an object
+  Key,        // value of the manifest's key with the argument's name
   Verb,       // name of another verb
   Arguments,  // object: arguments of the verb that an argument of type Verb names
 };

@@ -142,7 +142,7 @@ class NativeReader {
         return badAt("ledger.brightness", i, "is out of range");
       if (ticks[2 * i] < 0 || ticks[2 * i] > ticks[2 * i + 1] || ticks[2 * i + 1] > m_rows.tick.value())
         return badAt("ledger.ticks", 2 * i, "and the next are not 0 <= born <= changed <= tick");
-      if (m_rows.birthPhases[i] < 0 || m_rows.birthPhases[i] >= m_target.maxPhases)
+      if (m_rows.birthPhases[i] < 0)  // no upper bound: the row may be older than its session's position mode
         return badAt("ledger.birth_phases", i, "is no phase");
       m_rows.ledger.push_back({TokenId(token[i]),
                                static_cast<RowKind>(f[0]),

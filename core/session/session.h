@@ -108,6 +108,7 @@ class Session {
   TickReport refused(Error error) const;
   TickReport finish(TickReport report, Trace& trace);
   void startOver();
+  void select(int entry);
   Status replay(int entry);
 
   SessionParts m_parts;

@@ -149,8 +149,14 @@ Status roomFor(const SessionParts& parts, const CacheState& state, const Storage
   return ok();
 }
 
-/// The content in pools made as parts.manifest says, see planStorage(). The old pools stay until all rows are over.
-Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {}) {
+}  // namespace
+
+bool storedAlike(const Manifest& a, const Manifest& b) {
+  return a.layout == b.layout && a.kvK == b.kvK && a.kvV == b.kvV && a.layers == b.layers && a.capacity == b.capacity &&
+      a.position == b.position && a.ring.blockTokens == b.ring.blockTokens;
+}
+
+Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows) {
   Result<StoragePlan> plan = planStorage(parts, &before, std::move(rows));
   if (!plan) return plan.error();
   Result<CacheStore> made = makeStore(parts, *plan);
@@ -185,6 +191,8 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   parts.layouts = std::move(plan->layouts);
   return commit;
 }
+
+namespace {
 
 /// Pools for so many rows of each layer. Slots are no part of what a session remembers: no step, and nothing to undo.
 /// Older states stay where rows stay in their slots, otherwise history executes their commands again.

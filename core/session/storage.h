@@ -15,6 +15,11 @@ Status setFormat(Session& session, std::optional<Layer> layer, const std::string
 /// Replaces the pools by pools for `rows` rows per layer and keeps the content. Memory of evicted rows returns to the
 /// system. Makes a commit. Errors: capacity (a layer holds more rows, or the rotary table is too short), out_of_memory.
 Status setCapacity(Session& session, std::int64_t rows);
+/// True if storage for one manifest of a session is storage for another, but for the size that pools have at present.
+bool storedAlike(const Manifest& a, const Manifest& b);
+/// A commit of the content in pools made as parts.manifest says, see planStorage(). The old pools stay until all rows
+/// are over. Errors: those of planStorage() and makeStore(), capacity.
+Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {});
 /// Room for `more` rows in pools that have shrunk, up to what their layers may hold. No commit. Errors: out_of_memory.
 Status growPools(Session& session, std::int32_t more);
 /// Where policies keep less than half of what the pools have slots for, the pools shrink to what they keep. No commit.

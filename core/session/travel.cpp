@@ -2,20 +2,15 @@
 // Moves a session through its history: restores kept states, or executes commands again.
 #include "core/kinds/base/cache_kind.h"
 #include "core/kinds/base/storage_plan.h"
-#include "core/session/session.h"
+#include "core/session/rules.h"
 #include "core/session/storage.h"
 
 namespace kvlab {
 namespace {
 
-/// True if storage for one manifest of a session is storage for another, but for the size that pools have at present.
-bool storedAlike(const Manifest& a, const Manifest& b) {
-  return a.layout == b.layout && a.kvK == b.kvK && a.kvV == b.kvV && a.layers == b.layers && a.capacity == b.capacity;
-}
-
 /// Storage as another manifest of the same session wants it, empty.
 Status restock(SessionParts& parts, const Manifest& wanted) {
-  parts.manifest = wanted;
+  KV_TRY(takeManifest(parts, wanted));
   parts.capacity = parts.kind->sizes(wanted, parts.model->config()).capacity;
   return freshStorage(parts);
 }
@@ -25,7 +20,7 @@ Status restock(SessionParts& parts, const Manifest& wanted) {
 Status Session::travel(int id) {
   const Health before = m_health;
   Status done = ok();
-  if (timeline().entry(id).state) m_history.select(id);
+  if (timeline().entry(id).state) select(id);
   else done = replay(id);
   if (done) {
     m_pending.clear();
@@ -41,6 +36,15 @@ Status Session::travel(int id) {
   return done;
 }
 
+/// Restores a kept state, with the rules that it was made under.
+void Session::select(int id) {
+  const std::shared_ptr<const Manifest> before = state().rules;
+  m_history.select(id);
+  if (state().rules == before) return;
+  followRules(m_parts, state());
+  m_publisher.describe(m_parts);
+}
+
 /// Restarts from the opening state and executes the commands on the path to `id`. The timeline keeps its entries but
 /// only the reached state. On error the session is unchanged.
 Status Session::replay(int id) {
@@ -50,7 +54,8 @@ Status Session::replay(int id) {
   const CacheState before = state();
   const std::vector<StoredRows> rows = rowsIn(m_parts, before);
   const Manifest now = manifest();
-  Status done = storedAlike(m_parts.opened, now) ? ok() : restock(m_parts, m_parts.opened);
+  Status done =
+      storedAlike(m_parts.opened, now) ? takeManifest(m_parts, m_parts.opened) : restock(m_parts, m_parts.opened);
   Timeline kept = m_history.beginReplay(emptyState(m_parts));
   for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // each command brings its own pending actions

@@ -19,6 +19,8 @@
 
 namespace kvlab {
 
+struct Manifest;
+
 /// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows that the row attended
 /// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
 struct Provenance {
@@ -75,6 +77,7 @@ struct CacheState {
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] for the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const PolicyState> policy;  // null while every policy is full
+  std::shared_ptr<const Manifest> rules;      // what session/rules.h has changed; null = as opened
   std::shared_ptr<const WlodState> wlod;      // null in other sessions; if set, the columns above are derived from it
   bool logitsStale = false;
   bool edited = false;                    // some row may differ from what a rebuild would compute

@@ -135,7 +135,8 @@ void VerbArgs::check(const ArgInfo& arg) {
     case ArgType::List: return checkList(arg, value);
     case ArgType::Object:
     case ArgType::Arguments: return value.is_object() ? void() : fail(field, value, "is not an object");
-    case ArgType::Policy: return;  // the policy's own reader checks it
+    case ArgType::Policy:
+    case ArgType::Key: return;  // their own readers check them
   }
 }
 

@@ -2,6 +2,7 @@
 // Verbs that change or restore a session without generating.
 #include "core/session/policies.h"
 #include "core/session/requests.h"
+#include "core/session/rules.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
@@ -51,6 +52,13 @@ Result<json> faultVerb(Session& session, VerbArgs& in) {
   return fault(session, in.text("kind"), params);
 }
 
+std::vector<ArgInfo> ruleArgs() {
+  std::vector<ArgInfo> out;
+  for (const char* key : {"after_edit", "executor", "sampling", "ring", "position"})
+    out.push_back(arg::of(key, ArgType::Key).orNone());
+  return out;
+}
+
 /// None where the call names no layer.
 std::optional<Layer> layerOrAll(VerbArgs& in, const Session& session) {
   if (!in.has("layer")) return std::nullopt;
@@ -80,6 +88,16 @@ Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> setCapacityVerb(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
+
+Result<json> setRulesVerb(Session& session, VerbArgs& in) {
+  KV_TRY(noDraft(session, "the rules were not changed"));
+  json rules = json::object();
+  for (const ArgInfo& key : ruleArgs())
+    if (in.has(key.name.c_str())) rules[key.name] = in.raw(key.name.c_str());
+  if (rules.empty()) in.fail("args", in.all(), "name no rule");
+  if (in.error()) return *in.error();
+  return done(setRules(session, rules));
+}
 
 Result<json> compactVerb(Session& session, VerbArgs& in) {
   KV_TRY(noDraft(session, "nothing was compacted"));
@@ -145,6 +163,11 @@ std::span<const Verb> stateVerbs() {
         "rows.",
         Effect::Commits},
        setCapacityVerb},
+      {{"setRules", ruleArgs(),
+        "Gives the living session other values of these manifest keys, from the next tick on; of ring only "
+        "block_tokens.",
+        Effect::Commits},
+       setRulesVerb},
       {{"compact",
         {arg::integer("rows", 1, kAllRows).orNone()},
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",

@@ -96,6 +96,16 @@ json oneRow(Drawing& in) {
   return out;
 }
 
+/// One of the rules, or several.
+json rules(Drawing& in) {
+  const json drawn = drawManifest(in.draw);
+  json out = json::object();
+  for (const char* key : {"after_edit", "executor", "sampling", "position"})
+    if (drawn.contains(key) && in.draw.percent(40)) out[key] = drawn[key];
+  if (out.empty() || in.draw.percent(20)) out["ring"] = {{"block_tokens", in.draw.one({1, 1, 2, 3})}};
+  return out;
+}
+
 struct Maker {
   const char* verb;
   int weight;  // how often, against the others
@@ -154,6 +164,7 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"rows", in.draw.one({16, 24, 64, 200})}};
      }},
+    {"setRules", 6, false, rules},
     {"compact", 5, false,
      [](Drawing& in) -> json {
        return {{"rows", in.draw.one({1, 3, 16, 1000})}};
