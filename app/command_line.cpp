@@ -102,6 +102,26 @@ Result<json> buildManifest(const SessionOptions& options) {
   return error;
 }
 
+void addTrain(CLI::App& train, CommandLine& line) {
+  train.add_option("what", line.train, "gates or gists")
+      ->required()
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"gates", "gists"}));
+  train.add_option("--text", line.file, "the text to learn from, or a list of texts (.json)")
+      ->required()
+      ->type_name("FILE");
+  train.add_option("--out", line.out, "the trained file (where sessions of the model find it, unless given)")
+      ->type_name("FILE");
+  train.add_option("--work", line.work, "folder of the recordings, checkpoints and reports (NAME.gates or NAME.gists)")
+      ->type_name("DIR");
+  train.add_flag("--resume", line.resume, "go on where a training ended");
+  train.add_flag("--record-only", line.recordOnly, "record, and train later with --resume");
+  train.add_option("--window", line.window, "tokens of one pass")->type_name("N")->check(CLI::Range(64, 1 << 20));
+  train.add_option("--rows", line.rows, "tokens to record in all")->type_name("N")->check(CLI::Range(128LL, 1LL << 40));
+  train.add_option("--python", line.python, "an interpreter that has PyTorch (python3 unless given)")
+      ->type_name("FILE");
+}
+
 /// Adds the subcommands' own options; each subcommand also takes the session options.
 void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   app.require_subcommand(0, 1);
@@ -132,6 +152,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   sweep->add_option("--jobs", line.jobs, "cells at a time (all cores unless given)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  addTrain(*verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists of wLOD"), line);
   CLI::App* replay = verb("replay", "open a capture, or print it as a table");
   replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
   replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);
@@ -199,8 +220,9 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments) 
   addVerbs(app, line, options);
   auto parsed = parse(app, line, {arguments.begin(), dashes});
   if (!parsed || parsed->verb == "help" || parsed->verb == "version") return parsed;
-  if (!line.args.isEmpty() && line.verb != "run")
-    return usage("-- " + line.args.join(' ').toStdString() + ": only kvlab run takes arguments after --");
+  if (!line.args.isEmpty() && line.verb != "run" && line.verb != "train")
+    return usage("-- " + line.args.join(' ').toStdString() +
+                 ": only kvlab run and kvlab train take arguments after --");
   static const std::vector<std::string> levels{"trace", "debug", "info", "warning", "error"};
   if (std::find(levels.begin(), levels.end(), line.logLevel) == levels.end())
     return usage("--log " + line.logLevel + " is no level", "name trace, debug, info, warning or error");

@@ -14,9 +14,9 @@ namespace kvlab {
 enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";                            // gui run bench sweep replay info list help version
+  std::string verb = "gui";                            // gui run bench sweep train replay info list help version
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
-  std::string file;                                    // script, capture, sweep specification
+  std::string file;                                    // script, capture, sweep specification, text to train on
   std::string out;                                     // --out
   QStringList args;                                    // after --
   std::vector<std::string> names;                      // bench: which
@@ -25,8 +25,14 @@ struct CommandLine {
   std::string list;                                    // list: what
   bool json = false;                                   // list, info --json
   bool markdown = false;                               // list --markdown
-  bool resume = false;                                 // sweep --resume
+  bool resume = false;                                 // sweep and train --resume
   int jobs = 0;                                        // sweep --jobs, 0 = all cores
+  std::string train;                                   // train: gates or gists
+  std::string work;                                    // train --work
+  std::string python;                                  // train --python
+  bool recordOnly = false;                             // train --record-only
+  int window = 0;                                      // train --window, 0 = the default
+  long long rows = 0;                                  // train --rows, 0 = the default
   bool verify = false;                                 // replay --verify
   long long to = -1;                                   // replay --to
   double limit = 0;                                    // run --time-limit

@@ -16,6 +16,7 @@ int runPlain(const CommandLine& line) {
   if (line.verb == "list") return printList(line);
   if (line.verb == "info") return checkResources() ? printInfo(line) : static_cast<int>(Exit::Refused);
   if (line.verb == "replay") return checkResources() ? printReplay(line) : static_cast<int>(Exit::Refused);
+  if (line.verb == "train") return checkResources() ? runTrain(line) : static_cast<int>(Exit::Refused);
   if (line.verb == "sweep") return checkResources() ? runSweepCommand(line) : static_cast<int>(Exit::Refused);
   return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});
 }

@@ -20,5 +20,6 @@ int printInfo(const CommandLine& line);
 int printReplay(const CommandLine& line);
 int runBench(const CommandLine& line);
 int runSweepCommand(const CommandLine& line);
+int runTrain(const CommandLine& line);
 
 }  // namespace kvlab

@@ -82,6 +82,12 @@ class Recorder {
     return ok();
   }
 
+  void takeLast(const float* x) {
+    m_out.hidden.resize(at(std::int64_t{m_out.rows} * m_config.hidden));
+    const kernels::Copy copy{m_out.hidden.data(), x, std::ssize(m_out.hidden) * 4};
+    m_backend.download({&copy, 1});
+  }
+
   Lifespans finish() { return std::move(m_out); }
 
  private:
@@ -140,6 +146,7 @@ Result<Lifespans> recordLifespans(const RebuildInput& input, const CacheStore& s
   Recorder recorder({all, input.transformer, input.faults}, rules, staging);
   RebuildInput pass{all, input.transformer, input.faults, false, std::int64_t{rules.after} + 1, {}};
   pass.aim = [&](std::int64_t begin, LayerPass& one) { recorder.aim(begin, one); };
+  if (rules.hidden) pass.last = [&](const float* x) { recorder.takeLast(x); };
   KV_TRY(rebuildPass(
       pass, [&](const RebuiltLayer& layer) { return recorder.take(layer.layer); }, store, progress));
   return recorder.finish();

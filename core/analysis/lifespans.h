@@ -16,6 +16,7 @@
 //   tokens I32 [rows]
 //   per layer `layers.{l}.last_use` and `.lifespan` I32, `.label` and `.mass` F32, `.censored` U8, all [kvHeads, rows]
 //   on request `layers.{l}.keys` F32 [rows, kvHeads, headDim], before k-norm and rotation
+//   on request `hidden` F32 [rows, hidden]: what the last layer left, before the last norm (gists learn from it)
 // Metadata: kvlab = lifespans, model, rows, after, threshold, cap, stretch.
 #pragma once
 #include <string>
@@ -31,6 +32,7 @@ struct LifespanRules {
   float cap = 6;
   std::int32_t stretch = 32;
   bool keys = true;
+  bool hidden = false;
 };
 
 struct LayerLifespans {
@@ -45,11 +47,12 @@ struct Lifespans {
   std::int32_t rows = 0, kvHeads = 0, headDim = 0;
   std::vector<std::int32_t> tokens;  // [rows]
   std::vector<LayerLifespans> layers;
+  std::vector<float> hidden;  // [rows, hidden]; or empty
   LifespanRules rules;
   std::string model;  // fingerprint
 
   /// `keys` asks for the keys of a file that has them. Errors: bad_file, bad_lifespans (file, tensor or key as field).
-  /// Without keys in the file the lists of keys stay empty.
+  /// Without keys in the file the lists of keys stay empty. `hidden` is for training and is not read.
   static Result<Lifespans> load(const std::string& path, bool keys = false);
   Status write(const std::string& path) const;
 };

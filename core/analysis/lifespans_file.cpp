@@ -53,8 +53,12 @@ class LifespanReader {
     KV_TRY(number("threshold", 0, 1, threshold));
     KV_TRY(number("cap", 0, 64, cap));
     m_out.rows = static_cast<std::int32_t>(rows);
-    m_out.rules = {static_cast<std::int32_t>(after), static_cast<float>(threshold), static_cast<float>(cap),
-                   static_cast<std::int32_t>(stretch), false};
+    m_out.rules = {static_cast<std::int32_t>(after),
+                   static_cast<float>(threshold),
+                   static_cast<float>(cap),
+                   static_cast<std::int32_t>(stretch),
+                   false,
+                   false};
     return ok();
   }
 
@@ -151,6 +155,7 @@ Status Lifespans::write(const std::string& path) const {
     writer.add(nameOf(l, "censored"), Element::U8, lists, bytesOf(one.censored));
     if (!one.keys.empty()) writer.add(nameOf(l, "keys"), Element::F32, {rows, kvHeads, headDim}, bytesOf(one.keys));
   }
+  if (!hidden.empty()) writer.add("hidden", Element::F32, {rows, std::ssize(hidden) / rows}, bytesOf(hidden));
   writer.metadata("kvlab", "lifespans");
   writer.metadata("model", model);
   writer.metadata("rows", std::to_string(rows));

@@ -78,6 +78,10 @@ class ScratchRows : public RowDriver {
     return ok();
   }
 
+  void endLayers(const float* x) override {
+    if (m_in.last) m_in.last(x);
+  }
+
  private:
   /// A group's residency map with scratch records for slots.
   struct Lists {

@@ -92,6 +92,7 @@ Result<RowsBrought> RowDriver::byLayers(const Progress& progress) {
     }
     if (Status ended = endLayer(layer); !ended) return ended.error();
   }
+  endLayers(m_x);
   if (m_logits) t.logits(m_x + (count() - 1) * t.hidden(), 1, m_logits);
   return finish("the rebuild");
 }

@@ -64,10 +64,13 @@ class RowDriver {
   /// True if the same calls repeat in every tick. Such a pass may be recorded, or made together with passes of other
   /// sessions.
   virtual bool steady() const { return false; }
-  // Hooks of byLayers(): before a layer, before each chunk of it with the chunk's input [n, hidden], after a layer.
+  // Hooks of byLayers(): before a layer, before each chunk of it with the chunk's input [n, hidden], after a layer,
+  // after all layers.
   virtual Status beginLayer(Layer) { return ok(); }
   virtual void beginChunk(Layer, const RowsChunk&, LayerPass&, const float*) {}
   virtual Status endLayer(Layer) { return ok(); }
+  /// What the last layer left of all rows, [rows, hidden], before the head.
+  virtual void endLayers(const float*) {}
 
   std::int64_t count() const { return static_cast<std::int64_t>(m_rows.size()); }
   /// Number of map rows that ops are told. Larger than `rows` when calls are recorded, so that a growing map repeats

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gists cost on stories that training never saw: KL(full || with gists), agreement of first choices, recall.
+"""What gists of the demo model cost on stories that training never saw: KL(full || with gists), agreement, recall.
+
+    evaluate.py [--net demo.safetensors] --out FILE.json
 
 A story's blocks that end 32 moments or more before its end may stand as gists. Measured are always the same tokens: the
 story's last 32 to 63 moments ("text") and, each behind the whole story, its questions with their replies ("questions").
 Recall: the deciding token of the reply, everything before it given, is the first choice. A fact lies in tokens where all of
 its moments do, in LOD1 or LOD2 where all of them stand in gists of that level; facts on a border are counted apart.
 """
+import argparse
+import json
+import os
 import random
 
 import torch
 
 import network as nw
 import stories as so
+import train
 
 TAIL = 32
 SHARES = (25, 50, 100)
@@ -167,3 +173,20 @@ def beyond(model, words, nets, brief=1.0):
 
 def everything(model, words, nets, brief=1.0):
     return {**recall_sets(model, words, nets, brief), **beyond(model, words, nets, brief)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="gists of the demo model, measured")
+    parser.add_argument("--net", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo.safetensors"))
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--brief", type=float, default=1.0, help="share of the stories")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    result = everything(nw.Frozen(so.DEMO), so.Words(), train.load(args.net), args.brief)
+    with open(args.out, "w") as out:
+        json.dump(result, out, indent=1)
+        out.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gist network of core/wlod/gist_net.h and a frozen Llama that runs over entries of a working context, for training.
+"""The gist network of core/wlod/gist_net.h and a frozen model that runs over entries of a working context, for training.
 
 An entry is (level, start): a token, or a gist that goes through all layers as one row at the centre of its span, its
 rotation damped by exp(-(sigma w)^2 / 2), sigma = a parameter times half its span. Attention is flat: each entry sees every
 entry before it and itself. Shapes have the slowest dimension first; f32 throughout.
 """
-import json
 import math
-import os
 
 import torch
 import torch.nn.functional as F
@@ -60,50 +58,47 @@ def tree_of(nets, embeddings):
 
 # ---- the frozen model ----
 
-class Llama:
+class Frozen:
+    """A model of any family that kvlab opens, as transformers has it; only vectors for embeddings, phases and masks are ours."""
+
     def __init__(self, folder):
-        from safetensors.torch import load_file
-        with open(os.path.join(folder, "config.json")) as file:
-            self.config = json.load(file)
-        self.weights = {name: w.float() for name, w in load_file(os.path.join(folder, "model.safetensors")).items()}
-        self.head = self.weights["lm_head.weight"].T.contiguous()
-        dim = self.config["head_dim"]
-        self.frequencies = self.config["rope_theta"] ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+        from transformers import AutoModelForCausalLM, logging
+        logging.disable_progress_bar()
+        self.whole = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa").eval().requires_grad_(False)
+        self.decoder = self.whole.model
+        self.hidden = self.whole.config.hidden_size
+        self.positions = self.whole.config.max_position_embeddings
+        self.head = self.whole.get_output_embeddings().weight.T
+        self.frequencies, self.scale = self.decoder.rotary_emb.inv_freq.double(), self.decoder.rotary_emb.attention_scaling
+        kinds = getattr(self.whole.config, "layer_types", None) or ["sliding_attention"] * len(self.decoder.layers)
+        window = getattr(self.whole.config, "sliding_window", None) or 0
+        self.windows = [window if kind == "sliding_attention" else 0 for kind in kinds]
 
     def embed(self, ids):
-        return self.weights["model.embed_tokens.weight"][ids]
+        return self.whole.get_input_embeddings()(ids)
 
     def turns(self, phases, sigmas):
-        """Phases and sigmas of any shape -> cos and sin [..., headDim / 2]."""
+        """Phases and sigmas of any shape -> cos and sin [..., headDim / 2], and the phases."""
         angles = phases.double()[..., None] * self.frequencies
-        damp = torch.exp(-0.5 * (sigmas.double()[..., None] * self.frequencies).square())
-        return (angles.cos() * damp).float(), (angles.sin() * damp).float()
+        damp = torch.exp(-0.5 * (sigmas.double()[..., None] * self.frequencies).square()) * self.scale
+        return (angles.cos() * damp).float(), (angles.sin() * damp).float(), phases
 
-    def norm(self, x, name):
-        return F.rms_norm(x, x.shape[-1:], self.weights[name], self.config["rms_norm_eps"])
+    def last(self, x):
+        """From what the last layer left to what the head takes."""
+        return self.decoder.norm(x)
 
     def forward(self, x, turns, mask=None, layers=None):
-        """x [b, n, hidden], turns [b, n, headDim / 2] -> after the last norm; mask [b, 1, n, n] or causal. Or the state behind
-        the first `layers` layers."""
-        c, w = self.config, self.weights
-        b, n, _ = x.shape
-        dim, group = c["head_dim"], c["num_attention_heads"] // c["num_key_value_heads"]
-        cos, sin = (t[:, None] for t in turns)
-
-        def turn(t):
-            low, high = t[..., :dim // 2], t[..., dim // 2:]
-            return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
-        for layer in range(layers or c["num_hidden_layers"]):
-            at = f"model.layers.{layer}."
-            h = self.norm(x, at + "input_layernorm.weight")
-            q, k, v = ((h @ w[f"{at}self_attn.{part}_proj.weight"].T).view(b, n, -1, dim).transpose(1, 2) for part in "qkv")
-            k, v = turn(k).repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-            out = F.scaled_dot_product_attention(turn(q), k, v, attn_mask=mask, is_causal=mask is None)
-            x = x + out.transpose(1, 2).reshape(b, n, -1) @ w[at + "self_attn.o_proj.weight"].T
-            h = self.norm(x, at + "post_attention_layernorm.weight")
-            h = F.silu(h @ w[at + "mlp.gate_proj.weight"].T) * (h @ w[at + "mlp.up_proj.weight"].T)
-            x = x + h @ w[at + "mlp.down_proj.weight"].T
-        return x if layers else self.norm(x, "model.norm.weight")
+        """x [b, n, hidden], turns of [b, n] -> what the head takes; mask [b, 1, n, n] or causal. Or the state behind the first
+        `layers` layers."""
+        n = x.shape[1]
+        cos, sin, phases = torch.cat([turns[0]] * 2, -1), torch.cat([turns[1]] * 2, -1), turns[2]
+        if mask is None:
+            mask = torch.ones(n, n, dtype=torch.bool).tril()[None, None]
+        far = (phases[:, None, :, None] - phases[:, None, None, :])
+        for layer, window in list(zip(self.decoder.layers, self.windows))[:layers]:
+            seen = mask & (far < window) if window else mask
+            x = layer(x, attention_mask=seen, position_embeddings=(cos, sin))
+        return x if layers else self.last(x)
 
 
 # ---- entries ----

@@ -121,7 +121,7 @@ def main():
     flat = load_file(args.net)
     part = lambda level: {name.split(".")[2]: w for name, w in flat.items() if name.startswith(f"levels.{level}.")}
     trained = [part(1), part(2) or part(1)]
-    model, other, out, apart = Reference(so.DEMO), nw.Llama(so.DEMO), [], 0.0
+    model, other, out, apart = Reference(so.DEMO), nw.Frozen(so.DEMO), [], 0.0
     for ids, collapsed, sigma in cases(so.Words()):
         tiling, results = nw.tiling(len(ids), collapsed), {}
         for name, nets in (("mean", [None, None]), ("trained", trained)):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts of the demo model's language for gists: training stories, and stories beyond 1 024 tokens that training never saw.
 
+    stories.py --out STORIES.json        a list that `kvlab train gists --text` takes
+
 All ids stand with <s> at moment 0; every word is one token.
 """
+import argparse
 import json
 import os
 import random
@@ -33,9 +36,9 @@ def told_line(rng, words, tokens, things):
             return ([1] + words.encode(story.words))[:tokens]
 
 
-def asked_line(rng, words, told, tokens, things):
-    """ids [tokens]: at least `told` moments of telling, at most 16 more or so, then questions with right replies; when all
-    is asked, noise."""
+def asked_text(rng, told, tokens, things):
+    """A text of `tokens` tokens with <s>: at least `told` moments of telling, at most 16 more or so, then questions with right
+    replies; when all is asked, noise."""
     while True:
         story = st.tell(rng, told + rng.randint(0, 16), rng.randint(*things))
         if len(story.words) + 1 < told:
@@ -44,7 +47,7 @@ def asked_line(rng, words, told, tokens, things):
             pass
         while len(story.words) + 1 < tokens:
             story.words += st.noise(rng, st.PEOPLE)
-        return ([1] + words.encode(story.words))[:tokens]
+        return " ".join(story.words[:tokens - 1])
 
 
 def recall_stories(name):
@@ -68,3 +71,22 @@ def long_recall_stories(count, tokens):
         plain = st.describe(told, seed, tokens)
         out.append({"text": plain["text"], "tokens": plain["length"], "questions": [recall.question(plain, q) for q in plain["questions"]]})
     return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description="texts for gists of the demo model")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--count", type=int, default=100, help="of each length")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    rng = random.Random(f"{args.seed} gists")
+    # told moments: moments of questions behind them, things
+    lengths = {128: (72, (3, 6)), 256: (96, (5, 10)), 512: (128, (8, 16)), 1024: (128, (8, 18))}
+    texts = [{"text": asked_text(rng, told, told + tail, things)} for _ in range(args.count) for told, (tail, things) in lengths.items()]
+    with open(args.out, "w") as out:
+        json.dump(texts, out)
+    print(f"{len(texts)} stories")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,36 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains, exports and measures the demo model's gist network (core/wlod/gist_net.h) on one CPU thread.
+"""Trains and measures a model's gist network (core/wlod/gist_net.h); `kvlab train gists` records and then calls this.
 
-    train.py                        demo.safetensors, report.json and reference.json beside this script; README.md says how long
-    train.py --brief 0.02 --out DIR the same in little, to see that it runs
-    train.py --evaluate             report.json of demo.safetensors as it is
+    train.py --data DIR --out gists.safetensors --model FOLDER       report.json and report.txt are written to DIR
 
-Three steps. `state`: level 1 learns to give the state that layer 0 leaves in the rows of place words, from their blocks alone
-(mean squared error; the mean over such rows). `level 1`: the frozen model reads stories with blocks of 32 collapsed, and KL(full || with gists) at the
-tokens behind the first gist trains the network through it; half of the steps damp the rotation (sigma 1), half do not.
-`level 2`: the same for one node of 1 024 before a tail of tokens, level 1 frozen. Muon for w1 and w2, Adam for the rest.
-The last steps of each are averaged. Equal seeds give equal files on one machine. Needs PyTorch, safetensors, sentencepiece.
+A recording (core/analysis/lifespans.h) has the tokens of a window and what the model's last layer left behind each of
+them, from which follows what the full model says. `level 1`: the frozen model reads windows in which blocks of 32 tokens
+are collapsed (all before the last ones in three of four steps, else some), and KL(full || with gists) at the tokens behind
+the first gist trains the network through the model; half of the steps damp the rotation (sigma 1), half do not. `level 2`:
+the same for one node of 1 024 tokens, level 1 fixed; only where windows are long enough. Muon for w1 and w2, Adam for the
+rest. The last tenth of the steps is averaged. Every tenth window is held out, and the report is about these. A checkpoint
+in DIR lets a second run go on. Equal seeds and data give equal tensors on one machine. Needs PyTorch, safetensors and
+transformers.
 """
 import argparse
-import json
 import os
 import random
+import sys
 import time
-from collections import deque
 
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
-import evaluate as ev
 import network as nw
-import stories as so
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-POOLS, WIDTH = (16, 8), (192, 96)  # of levels 1 and 2: below 4 MB
-# told moments: moments of questions behind them, stories in a batch, things, how often
-LENGTHS = {128: (72, 32, (3, 6), 2), 256: (96, 24, (5, 10), 2), 512: (128, 20, (8, 16), 3), 1024: (128, 16, (8, 18), 3)}
-SCALE = 0.3   # of the states that level 1 learns first; they are 17 times as large as embeddings, the model is content with less
-TAIL = 192  # moments behind a node of level 2
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+import kvlab_training as kt  # noqa: E402
+
+POOLS, WIDTH = (16, 8), (192, 96)   # of levels 1 and 2
+LENGTHS = {128: 2, 256: 2, 512: 3, 1024: 3}  # tokens before the last ones: how often
+TAIL, LEAST = 128, 64               # tokens behind them: at most, at least
+SAVED = 10                          # steps between two checkpoints
 
 
 # ---- optimiser ----
@@ -80,99 +81,81 @@ class Optimiser:
             for name, w in self.net.items():
                 w.copy_(self.sums[name] / self.summed)
 
+    def state(self):
+        return {"net": {name: w.detach() for name, w in self.net.items()}, "adam": self.adam.state_dict(), "momentum": self.momentum,
+                "sums": self.sums, "summed": self.summed, "step": self.step}
+
+    def restore(self, state):
+        with torch.no_grad():
+            for name, w in self.net.items():
+                w.copy_(state["net"][name])
+        self.adam.load_state_dict(state["adam"])
+        self.momentum, self.sums, self.summed, self.step = ({k: v.detach().clone() for k, v in state["momentum"].items()},
+                                                           {k: v.detach().clone() for k, v in state["sums"].items()}, state["summed"], state["step"])
+
 
 class Curve:
     """Means of the loss over twentieths of the steps, by what was trained on."""
 
     def __init__(self, title, steps):
-        self.title, self.every, self.rows, self.sums, self.began = title, max(1, steps // 20), [], {}, time.time()
+        self.title, self.steps, self.every, self.rows, self.sums, self.began, self.first = title, steps, max(1, steps // 20), [], {}, time.time(), None
 
     def add(self, step, key, loss):
+        self.first = self.first or step
         total = self.sums.setdefault(key, [0.0, 0])
         total[0] += loss
         total[1] += 1
         if step % self.every == 0:
             self.rows.append({"step": step, **{k: round(s / n, 4) for k, (s, n) in sorted(self.sums.items())}})
             self.sums = {}
-            print(self.title, self.rows[-1], f"{time.time() - self.began:.0f} s", flush=True)
+            left = (time.time() - self.began) / (step - self.first + 1) * (self.steps - step)
+            kt.say(f"gists: {self.title}: step {step} of {self.steps}, " + ", ".join(f"{k} {v}" for k, v in self.rows[-1].items() if k != "step") + f", {left:.0f} s left")
 
 
-# ---- level 1: the state of layer 0 in place words ----
+# ---- recordings ----
 
-def start_on_classes(net, model, words):
-    """Pools look for places, first and second words of objects, and people, each in a quarter of the block."""
-    st, zones = so.st, POOLS[0] // 4
-    rows = lambda some: nw.unit(model.embed(torch.tensor(words.encode(some))))
-    every, place = rows(st.vocabulary()), torch.arange(nw.BLOCK).float()
-    classes = ((st.PLACES, 1), ([o[0] for o in st.OBJECTS], -3), ([o[1] for o in st.OBJECTS], -2), (st.PEOPLE, -5))
-    query, position = [], []
-    for zone in range(zones):
-        for some, offset in classes:
-            direction = rows(some).mean(0) - every.mean(0)
-            spread = (rows(some) @ direction).mean() - (every @ direction).mean()
-            query.append(direction / spread * 6)
-            position.append(-((place - (zone + 0.5) * nw.BLOCK / zones - offset) * zones / 20).square())
-    with torch.no_grad():
-        net["w1"] *= 4  # for outputs that large
-        net["query"].copy_(torch.stack(query))
-        net["position"].copy_(torch.stack(position))
+class Windows(kt.Recordings):
+    """Tokens and what the last layer left behind them."""
 
+    def __init__(self, folder, model):
+        super().__init__(folder, "hidden")
+        self.model = model
+        self.lengths = {}
+        for path in self.paths:
+            with safe_open(path, "pt") as file:
+                self.lengths[path] = file.get_slice("tokens").get_shape()[0]
 
-@torch.no_grad()
-def place_states(model, words, rng, stories):
-    """Tokens [blocks, 32] and what level 1 shall give for them, [blocks, hidden]: the mean over place words of the state
-    behind layer 0; the mean of the embeddings where there is none."""
-    places = torch.tensor(words.encode(so.st.PLACES))
-    tokens, wanted = [], []
-    for _ in range(stories // 16):
-        ids = torch.tensor([so.told_line(rng, words, 512, (4, 24)) for _ in range(16)])
-        x = model.embed(ids)
-        state = model.forward(x, nw.turns_of(model, [nw.tiling(512, {})] * 16, 1.0), layers=1).view(-1, nw.BLOCK, x.shape[-1])
-        blocks = ids.view(-1, nw.BLOCK)
-        weight = torch.isin(blocks, places).float()
-        count = weight.sum(1, keepdim=True)
-        mean = x.view(-1, nw.BLOCK, x.shape[-1]).mean(1)
-        wanted.append(torch.where(count > 0, SCALE * torch.einsum("nc,ncd->nd", weight, state) / count.clamp(min=1), mean))
-        tokens.append(blocks)
-    return torch.cat(tokens), torch.cat(wanted)
+    def read(self, path, tokens):
+        """ids [tokens] and what the head takes of the full model, [tokens, hidden]"""
+        with safe_open(path, "pt") as file:
+            return file.get_slice("tokens")[:tokens].long(), self.model.last(file.get_slice("hidden")[:tokens].float())
 
+    def fitting(self, paths, told):
+        return [path for path in paths if self.lengths[path] >= told + LEAST]
 
-def train_states(net, model, words, rng, args):
-    steps = max(20, round(args.state_steps * args.brief))
-    tokens, wanted = place_states(model, words, rng, max(16, round(args.stories * args.brief)))
-    variance = wanted.var(0).mean()
-    optimiser, curve = Optimiser(net, steps, 0.3, 6e-3), Curve("state", steps)
-    for step in range(1, steps + 1):
-        some = torch.randint(len(tokens), (384,))
-        loss = (nw.gists_of(net, model.embed(tokens[some])) - wanted[some]).square().mean() / variance
-        optimiser.update(loss)
-        curve.add(step, "unexplained", loss.item())
-    optimiser.averaged()
-    return {"steps": steps, "blocks": len(tokens), "unexplained_curve": curve.rows}
+    def batch(self, rng, told, count):
+        """ids and full states of windows that are cut to equal lengths."""
+        some = self.fitting(self.learnt, told)
+        some = rng.sample(some, min(count, len(some)))
+        length = min(min(self.lengths[path] for path in some), told + TAIL)
+        ids, full = zip(*(self.read(path, length) for path in some))
+        return torch.stack(ids), torch.stack(full)
+
+    @torch.no_grad()
+    def check(self):
+        """The model of the folder must be the one that was recorded."""
+        ids, full = self.read(self.paths[0], 128)
+        got = self.model.forward(self.model.embed(ids[None]), nw.turns_of(self.model, [nw.tiling(len(ids), {})], 1.0))[0]
+        apart = float((got - full).norm() / full.norm())
+        kt.say(f"gists: PyTorch is {apart:.1e} from the recording")
+        if not apart < 0.05:
+            raise SystemExit(f"PyTorch and the recording differ by {apart:.2f} (relative L2): --model is not the model that was recorded, or transformers computes it in another way")
 
 
 # ---- KL through the frozen model ----
 
-class Pool:
-    """Stories of one length with what the model says about them; fresh ones push old ones out."""
-
-    def __init__(self, model, make, size, first):
-        self.model, self.make, self.rows = model, make, deque(maxlen=size)
-        self.add(first)
-
-    @torch.no_grad()
-    def add(self, count):
-        ids = torch.tensor([self.make() for _ in range(count)])
-        turns = nw.turns_of(self.model, [nw.tiling(ids.shape[1], {})] * count, 1.0)
-        self.rows.extend(zip(ids, self.model.forward(self.model.embed(ids), turns).half()))
-
-    def draw(self, rng, count):
-        some = [self.rows[i] for i in rng.sample(range(len(self.rows)), min(count, len(self.rows)))]
-        return torch.stack([ids for ids, _ in some]), torch.stack([hidden for _, hidden in some]).float()
-
-
 def kl_behind_gists(model, tree, tilings, sigma, full):
-    """Mean KL(full || with gists) at the tokens behind the first gist; full [b, moments, hidden] of the last norm."""
+    """Mean KL(full || with gists) at the tokens behind the first gist; full [b, moments, hidden] is what the head takes."""
     hidden = model.forward(nw.rows_of(tree, tilings), nw.turns_of(model, tilings, sigma))
     first = [min(start for level, start in entries if level) for entries in tilings]
     used = torch.tensor([[level == 0 and start > begin for level, start in entries] for entries, begin in zip(tilings, first)])
@@ -182,63 +165,118 @@ def kl_behind_gists(model, tree, tilings, sigma, full):
     return (wanted.exp() * (wanted - got)).sum(-1).mean()
 
 
-def train_level1(net, model, words, rng, args):
-    steps = max(20, round(args.steps * args.brief))
-    pools = {told: Pool(model, lambda told=told: so.asked_line(rng, words, told, told + LENGTHS[told][0], LENGTHS[told][2]), 400, LENGTHS[told][1]) for told in LENGTHS}
-    optimiser, curve = Optimiser(net, steps, 0.04, 1e-3), Curve("level 1", steps)
+def steps_of(args, title, net, steps, muon, adam, one):
+    """Runs what is left of a training; `one(rng)` gives what a step trained on and its loss."""
+    path, settings = os.path.join(args.data, title.replace(" ", "_") + ".pt"), args.settings
+    torch.manual_seed(args.seed)
+    optimiser, curve, rng = Optimiser(net, steps, muon, adam), Curve(title, steps), random.Random(f"{args.seed} {title}")
+    state = kt.saved(path, settings)
+    if state:
+        optimiser.restore(state["optimiser"])
+        curve.rows, curve.sums = state["rows"], state["sums"]
+    spent, began = state.get("seconds", 0), time.time()
     for step in range(1, steps + 1):
-        told = rng.choices(list(LENGTHS), [row[3] for row in LENGTHS.values()])[0]
-        tail, batch, _, _ = LENGTHS[told]
-        pools[told].add(max(2, batch // 8))
-        ids, full = pools[told].draw(rng, batch)
-        blocks = told // nw.BLOCK
-        all_of_them = rng.random() < 0.75
-        count = blocks if all_of_them else max(1, round(blocks * rng.uniform(0.3, 1)))
-        tilings = [nw.tiling(told + tail, {b * nw.BLOCK: 1 for b in rng.sample(range(blocks), count)}) for _ in ids]
-        loss = kl_behind_gists(model, nw.tree_of([net], model.embed(ids)), tilings, float(rng.randrange(2)), full)
+        draw = random.Random(rng.random())  # of this step, whether it is run or was
+        if step <= optimiser.step:
+            continue
+        key, loss = one(draw)
         optimiser.update(loss)
-        curve.add(step, f"{told}, all collapsed" if all_of_them else f"{told}, some", loss.item())
+        curve.add(step, key, loss.item())
+        if step % SAVED == 0 or step == steps:
+            kt.save(path, settings, {"optimiser": optimiser.state(), "rows": curve.rows, "sums": curve.sums, "seconds": spent + time.time() - began})
     optimiser.averaged()
-    return {"steps": steps, "kl_curve": curve.rows}
+    return {"steps": steps, "seconds": round(spent + time.time() - began), "kl_curve": curve.rows}
 
 
-def train_level2(net, first, model, words, rng, args):
-    steps = max(20, round(args.steps2 * args.brief))
-    pool = Pool(model, lambda: so.asked_line(rng, words, 1024, 1024 + TAIL, (8, 18)), 1000, 16)
-    optimiser, curve = Optimiser(net, steps, 0.03, 2e-3), Curve("level 2", steps)
-    for step in range(1, steps + 1):
-        pool.add(4)
-        ids, full = pool.draw(rng, 16)
-        embeddings = model.embed(ids)
+def train_level1(net, windows, args):
+    lengths = {told: often for told, often in LENGTHS.items() if windows.fitting(windows.learnt, told)}
+    unit = float(windows.model.embed(torch.arange(64)).square().mean().sqrt())
+
+    def one(rng):
+        told = rng.choices(list(lengths), list(lengths.values()))[0]
+        ids, full = windows.batch(rng, told, args.batch)
+        blocks = told // nw.BLOCK
+        whole = rng.random() < 0.75
+        count = blocks if whole else max(1, round(blocks * rng.uniform(0.3, 1)))
+        tilings = [nw.tiling(ids.shape[1], {b * nw.BLOCK: 1 for b in rng.sample(range(blocks), count)}) for _ in ids]
+        loss = kl_behind_gists(windows.model, nw.tree_of([net], windows.model.embed(ids)), tilings, float(rng.randrange(2)), full)
+        return f"{told}, all collapsed" if whole else f"{told}, some", loss
+    return steps_of(args, "level 1", net, args.steps, args.muon * unit, args.adam, one)
+
+
+def train_level2(net, first, windows, args):
+    def one(rng):
+        ids, full = windows.batch(rng, 1024, args.batch)
+        embeddings = windows.model.embed(ids)
         with torch.no_grad():
             children = nw.tree_of([first], embeddings)[1]
         tree = [embeddings, children, nw.gists_of(net, children[:, :nw.BLOCK])[:, None]]
-        loss = kl_behind_gists(model, tree, [nw.tiling(1024 + TAIL, {0: 2})] * len(ids), float(rng.randrange(2)), full)
-        optimiser.update(loss)
-        curve.add(step, "1 024 as one gist", loss.item())
-    optimiser.averaged()
-    return {"steps": steps, "kl_curve": curve.rows}
+        return "1 024 as one gist", kl_behind_gists(windows.model, tree, [nw.tiling(ids.shape[1], {0: 2})] * len(ids), float(rng.randrange(2)), full)
+    return steps_of(args, "level 2", net, args.steps2, args.muon, 2 * args.adam, one)
+
+
+# ---- figures on held-out windows ----
+
+WAYS = ("trained", "trained, sigma 0", "mean", "truncation", "left out")
+
+
+@torch.no_grad()
+def said(model, nets, ids, told, level, way):
+    """Log probabilities behind the tokens from `told` on where [0, told) stands as gists of a level; or as nothing, or as the
+    last tokens before `told`, as many as there are gists."""
+    span = nw.span_of(level)
+    entries = nw.tiling(len(ids), {start: level for start in range(0, told, span)})
+    if way in ("truncation", "left out"):
+        entries = [(0, start) for start in range(told - (told // span if way == "truncation" else 0), len(ids))]
+    tree = nw.tree_of([None, None] if way == "mean" else nets, model.embed(ids[None]))
+    hidden = model.forward(nw.rows_of(tree, [entries]), nw.turns_of(model, [entries], 0.0 if way.endswith("0") else 1.0))[0]
+    return torch.log_softmax(hidden[told - len(ids):] @ model.head, -1)
+
+
+@torch.no_grad()
+def measure(windows, nets, told, level):
+    """Per way NLL of the next tokens, KL(full || way) and the same first choice, means over held-out windows."""
+    sums, tokens, some = {}, 0, windows.fitting(windows.held, told)
+    for path in some:
+        ids, full = windows.read(path, min(windows.lengths[path], told + TAIL))
+        wanted = torch.log_softmax(full[told:] @ windows.model.head, -1)
+        tokens += len(ids) - told - 1
+        for way in ("full",) + WAYS:
+            got = wanted if way == "full" else said(windows.model, nets, ids, told, level, way)
+            nll = -got[:-1].gather(1, ids[told + 1:, None]).sum()
+            kl = (wanted.exp() * (wanted - got)).sum(-1)[:-1].sum()
+            same = (wanted.argmax(-1) == got.argmax(-1))[:-1].sum()
+            sums[way] = sums.get(way, torch.zeros(3)) + torch.tensor([float(nll), float(kl), float(same)])
+    return {"told": told, "level": level, "windows": len(some), "tokens": tokens,
+            "ways": {way: dict(zip(("nll", "kl", "agree"), (round(float(v), 4) for v in total / tokens))) for way, total in sums.items()}}
+
+
+def measured(windows, nets):
+    rows = [measure(windows, nets, told, 1) for told in LENGTHS if windows.fitting(windows.held, told)]
+    return rows + ([measure(windows, nets, 1024, 2)] if windows.fitting(windows.held, 1024) else [])
+
+
+def as_text(report):
+    ways = ("full",) + WAYS
+    lines = [f"gists for model {report['model']}: {report['windows']['training']} windows, {report['windows']['held_out']} held out",
+             "NLL of the next tokens on held-out text where what stands before them is collapsed; truncation: as many tokens as there are gists, the last",
+             f"{'collapsed':>24} {'tokens':>7} " + " ".join(f"{way:>17}" for way in ways)]
+    for row in report["evaluation"]:
+        name = f"{row['told']} as {row['told'] // nw.span_of(row['level'])} of LOD{row['level']}"
+        lines.append(f"{name:>24} {row['tokens']:>7} " + " ".join(f"{row['ways'][way]['nll']:>17.3f}" for way in ways))
+        lines.append(f"{'KL to full':>24} {'':>7} " + " ".join(f"{row['ways'][way]['kl']:>17.3f}" for way in ways))
+    return "\n".join(lines) + "\n"
 
 
 # ---- files ----
 
-def fingerprint():
-    """Of the demo model, as kvlab wrote it (core/files/fingerprint.h) into the gates' recordings."""
-    from safetensors import safe_open
-    with safe_open(os.path.join(HERE, "..", "gates", "demo.safetensors"), "pt") as file:
-        return file.metadata()["model"]
-
-
 def export(path, nets, model):
-    from safetensors.torch import save_file
     tensors = {f"levels.{level}.{name}": w.detach().contiguous() for level, net in enumerate(nets, 1) for name, w in net.items()}
-    save_file(tensors, path + ".new", metadata={"kind": "gist_net", "model": model})
-    os.chmod(path + ".new", 0o644)
-    os.replace(path + ".new", path)
+    kt.write_whole(path, lambda name: save_file(tensors, name, metadata={"kind": "gist_net", "model": model}))
+    os.chmod(path, 0o644)
 
 
 def load(path):
-    from safetensors.torch import load_file
     nets = {}
     for name, w in load_file(path).items():
         _, level, part = name.split(".")
@@ -246,64 +284,49 @@ def load(path):
     return [nets[level] for level in sorted(nets)]
 
 
-def resumed(args, name, net, work):
-    """Runs one step of the training, or reads what an earlier run left of it. Each has seeds of its own."""
-    path = args.work and os.path.join(args.work, name + ".pt")
-    if path and os.path.exists(path):
-        saved = torch.load(path)
-    else:
-        torch.manual_seed(args.seed)
-        began, cpu = time.time(), time.process_time()
-        summary = work(random.Random(f"{args.seed} {name}"))
-        summary = {"wall_seconds": round(time.time() - began), "cpu_seconds": round(time.process_time() - cpu), **summary}
-        saved = {"net": {part: w.detach() for part, w in net.items()}, "summary": summary}
-        if path:
-            torch.save(saved, path)
-    with torch.no_grad():
-        for part, w in saved["net"].items():
-            net[part].copy_(w)
-    return saved["summary"]
-
-
-def train(args, model, words):
+def train(args):
+    torch.set_num_threads(args.threads)
+    torch.use_deterministic_algorithms(True)
     torch.manual_seed(args.seed)
-    first, second = (nw.start_level(model.config["hidden_size"], pools, width) for pools, width in zip(POOLS, WIDTH))
-    start_on_classes(first, model, words)
-    done = {"state": resumed(args, "state", first, lambda rng: train_states(first, model, words, rng, args)),
-            "level_1": resumed(args, "level_1", first, lambda rng: train_level1(first, model, words, rng, args)),
-            "level_2": resumed(args, "level_2", second, lambda rng: train_level2(second, first, model, words, rng, args))}
-    export(os.path.join(args.out, "demo.safetensors"), (first, second), args.fingerprint or fingerprint())
-    return {"seed": args.seed, "pools": POOLS, "width": WIDTH, "torch": torch.__version__, **done}
+    model = nw.Frozen(args.model)
+    windows = Windows(args.data, model)
+    if not windows.fitting(windows.learnt, min(LENGTHS)) or not windows.fitting(windows.held, min(LENGTHS)):
+        raise SystemExit(f"{args.data}: windows need at least {min(LENGTHS) + LEAST} tokens; record with a larger --window")
+    windows.check()
+    nets = [{name: w.requires_grad_() for name, w in net.items()} for net in load(args.start)] if args.start else []
+    nets += [nw.start_level(model.hidden, pools, width) for pools, width in list(zip(POOLS, WIDTH))[len(nets):]]
+    done = {"level_1": train_level1(nets[0], windows, args)}
+    if windows.fitting(windows.learnt, 1024) and args.steps2 > 0:
+        done["level_2"] = train_level2(nets[1], nets[0], windows, args)
+    else:
+        nets = nets[:1]  # a file without level 2 uses level 1 for both
+    export(args.out, nets, windows.meta["model"])
+    report = {"model": windows.meta["model"], "settings": args.settings, "torch": torch.__version__, "pools": POOLS, "width": WIDTH,
+              "windows": {"training": len(windows.learnt), "held_out": len(windows.held)}, **done,
+              "evaluation": measured(windows, nets if len(nets) == 2 else nets * 2)}
+    kt.write_reports(args.data, report, as_text(report))
 
 
 def main():
-    parser = argparse.ArgumentParser(description="the demo model's gist network")
-    parser.add_argument("--out", default=HERE)
+    parser = argparse.ArgumentParser(description="a model's gist network")
+    parser.add_argument("--data", required=True, help="folder of recordings")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--model", required=True, help="folder of the model")
+    parser.add_argument("--start", help="a network to start from")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps2", type=int, default=60, help="of level 2; 0 = none")
+    parser.add_argument("--batch", type=int, default=2, help="windows of a step")
+    parser.add_argument("--muon", type=float, default=0.04)
+    parser.add_argument("--adam", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--work", help="folder in which finished steps are kept, to go on after an interruption")
-    parser.add_argument("--stories", type=int, default=3072, help="of the first step")
-    parser.add_argument("--state-steps", type=int, default=700)
-    parser.add_argument("--steps", type=int, default=220)
-    parser.add_argument("--steps2", type=int, default=60)
-    parser.add_argument("--brief", type=float, default=1.0, help="share of the steps and stories")
-    parser.add_argument("--fingerprint", help="of the model, as kvlab writes it into recordings; default: that of ../gates/demo.safetensors")
-    parser.add_argument("--evaluate", action="store_true", help="measure what is there, train nothing")
+    parser.add_argument("--threads", type=int, default=0, help="0 = as many as PyTorch takes by itself")
     args = parser.parse_args()
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
-    for folder in filter(None, (args.out, args.work)):
-        os.makedirs(folder, exist_ok=True)
-    report = os.path.join(args.out, "report.json")
-    model, words = nw.Llama(so.DEMO), so.Words()
-    if args.evaluate:
-        with open(report) as file:
-            training = json.load(file)["training"]
-    else:
-        training = train(args, model, words)
-    result = ev.everything(model, words, load(os.path.join(args.out, "demo.safetensors")), args.brief)
-    with open(report, "w") as out:
-        json.dump({"model": args.fingerprint or fingerprint(), "training": training, "evaluation": result}, out, indent=1)
-        out.write("\n")
+    args.threads = args.threads or torch.get_num_threads()
+    args.settings = {name: getattr(args, name) for name in ("start", "steps", "steps2", "batch", "muon", "adam", "seed")}
+    try:
+        train(args)
+    except KeyboardInterrupt:
+        raise SystemExit(130)
 
 
 if __name__ == "__main__":

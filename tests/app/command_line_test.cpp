@@ -72,6 +72,9 @@ void CommandLineTest::refusals_data() {
   QTest::newRow("bad position") << QStringList{"--position", "sideways"} << "position";
   QTest::newRow("arguments for gui") << QStringList{"gui", "--", "x"} << "x";
   QTest::newRow("bad level") << QStringList{"--log", "loud"} << "loud";
+  QTest::newRow("nothing to train") << QStringList{"train", "--text", "a.txt"} << "what";
+  QTest::newRow("no such training") << QStringList{"train", "lens", "--text", "a.txt"} << "lens";
+  QTest::newRow("a short window") << QStringList{"train", "gates", "--text", "a.txt", "--window", "8"} << "window";
   QTest::newRow("negative tick") << QStringList{"replay", "a.kvcap", "--to", "-3"} << "-3";
 }
 

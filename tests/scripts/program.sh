@@ -47,6 +47,24 @@ check sweep-again 2 'resume' -- sweep "$work/spec.json" --out "$work/s"
 check sweep-resume 0 '2 of them from before' -- sweep "$work/spec.json" --out "$work/s" --resume
 check sweep-changed 3 "specification's base" -- sweep "$work/small.json" --out "$work/s" --resume
 check sweep-failed 1 'capacity' '2 of 2 cells failed' -- sweep "$work/small.json" --out "$work/s2"
+# Training: what is refused, and a recording that is made without PyTorch.
+for i in {1..200}; do printf 'sentence %d of the text. ' "$i"; done >"$work/text.txt"
+train=(train gates --model synthetic:tiny --text "$work/text.txt" --window 128 --work "$work/t")
+check train-what 2 'heads' -- train heads --model demo --text "$work/text.txt"
+check train-no-model 2 '--model' -- train gates --text "$work/text.txt"
+check train-no-text 2 'text' -- train gates --model demo
+check train-window 2 'window' -- "${train[@]}" --window 3
+check train-short 3 'brief.js has [0-9]+ tokens, and training needs at least 1088' -- \
+  train gates --model demo --text "$(js brief 'short')" --record-only --work "$work/t0"
+check train-no-python 3 'nowhere/python does not start' 'pip install torch safetensors' -- "${train[@]}" --python /nowhere/python
+[[ ! -e $work/t/recording.json ]] || { echo "train-no-python: something was recorded"; failures=$((failures + 1)); }
+check train-gists-synthetic 3 'synthetic:tiny, which has no files' -- train gists --model synthetic:tiny --text "$work/text.txt"
+check train-out 3 'text.txt/gates cannot be written' -- "${train[@]}" --out "$work/text.txt/gates"
+check train-unknown-model 3 '/nowhere' -- train gates --model /nowhere --text "$work/text.txt" --record-only
+check train-record 0 'windows recorded 1/' 'tokens in [0-9]+ windows, 0 of them from before' -- "${train[@]}" --record-only
+check train-again 2 'resume' -- "${train[@]}" --record-only
+check train-resume 0 'tokens in ([0-9]+) windows, \1 of them from before' -- "${train[@]}" --record-only --resume
+check train-changed 3 'begun with rows 20480' -- "${train[@]}" --record-only --resume --rows 999
 check list-views 0 '^map ' '^mirror ' -- list views
 check list-commands 0 '^step +F10' '^palette +Ctrl\+P' -- list commands
 check list-invariants 0 '^mirror_length' -- list invariants

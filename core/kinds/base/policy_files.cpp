@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/analysis/lifespans.h"
+#include "core/files/trained_file.h"
 #include "core/kinds/base/session_parts.h"
 #include "core/model/decoder/gate_weights.h"
 #include "core/policy/policy.h"
@@ -19,7 +20,7 @@ Error badPolicy(std::string why, std::string remedy, const char* field, nlohmann
 }
 
 std::string gatesPath(const SessionParts& parts, const std::string& file) {
-  return file.empty() ? parts.resources + "/gates/" + parts.model->spec() + ".safetensors" : file;
+  return file.empty() ? trainedFile("gates", parts.model->spec(), parts.resources) : file;
 }
 
 bool asksGates(const PolicySpec& spec) { return policyOf(spec.name).needs & kGates; }
@@ -54,8 +55,8 @@ Status PolicyFiles::loadGates(const SessionParts& parts, const std::vector<Polic
   if (!file || gates(parts, specs)) return ok();
   const std::string path = gatesPath(parts, *file);
   if (file->empty() && !std::filesystem::exists(path))
-    return badPolicy("no gates are shipped for the model " + parts.model->spec(), "name a file: smartkv:gates=FILE",
-                     "gates", "");
+    return badPolicy("there are no gates for the model " + parts.model->spec() + ": no file " + path,
+                     "train some with kvlab train gates, or name a file: smartkv:gates=FILE", "gates", "");
   m_gates.push_back(KV_TRY(GateWeights::load(path, parts.model->config(), parts.backend)));
   return ok();
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/files/fingerprint.h"
+#include "core/files/trained_file.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/kinds/wlod/wlod_kind.h"
 #include "core/model/files/mapped_file.h"
@@ -17,11 +18,11 @@ Error refused(const char* code, std::string why, const char* remedy, const char*
 Result<std::shared_ptr<const GistNet>> gistsFor(const SessionParts& parts, const WlodSettings& wanted) {
   const int hidden = parts.model->config().hidden;
   if (wanted.gist == "mean") return std::shared_ptr<const GistNet>(meanGistNet(hidden));
-  const std::string shipped = parts.resources + "/gists/" + parts.model->spec() + ".safetensors";
+  const std::string shipped = trainedFile("gists", parts.model->spec(), parts.resources);
   const bool trained = wanted.gist == "trained";
   if (trained && !std::filesystem::exists(shipped))
-    return refused("bad_manifest", "no gists are shipped for the model " + parts.model->spec(),
-                   "use wlod.gist mean, or name a file", "wlod.gist", "trained");
+    return refused("bad_manifest", "there are no gists for the model " + parts.model->spec() + ": no file " + shipped,
+                   "train some with kvlab train gists, use wlod.gist mean, or name a file", "wlod.gist", "trained");
   Result<std::shared_ptr<const GistNet>> net =
       loadGistNet(trained ? shipped : wanted.gist, hidden, kernels::makeCpuBackend(1));
   if (!net) return net;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// kvlab train: the engine records, a Python recipe of resources/ trains with PyTorch and prints its report. Exit codes:
+// 0 = trained or recorded, 1 = stopped, or the recipe failed, 2 = the folder has a recording already, 3 = model, text,
+// output or interpreter refused.
+#include <QDir>
+#include <QFileInfo>
+#include <QProcess>
+#include <QTemporaryFile>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+
+#include "app/programs.h"
+#include "app/resources.h"
+#include "core/experiment/training_record.h"
+#include "core/files/trained_file.h"
+
+namespace kvlab {
+
+namespace {
+
+volatile std::sig_atomic_t stopped = 0;
+
+QString text(const std::string& from) { return QString::fromStdString(from); }
+
+std::string modelOf(const CommandLine& line) { return line.manifest.value("model", ""); }
+
+std::string workOf(const CommandLine& line) {
+  if (!line.work.empty()) return line.work;
+  return QFileInfo(QDir::cleanPath(text(modelOf(line)))).fileName().replace(':', '-').toStdString() + "." + line.train;
+}
+
+/// Beside a model of a folder, where its sessions find it; else in the folder of the recordings.
+std::string outOf(const CommandLine& line, const std::string& work) {
+  if (!line.out.empty()) return line.out;
+  if (QFileInfo(text(modelOf(line))).isDir()) return trainedFile(line.train, modelOf(line), {});
+  return work + "/" + line.train + ".safetensors";
+}
+
+Status possibleModel(const CommandLine& line) {
+  const std::string model = modelOf(line);
+  if (model.empty())
+    return Error("usage", "nothing was trained", "no model is named", "add --model and a folder, or --model demo");
+  if (line.train == "gists" && model.starts_with("synthetic:"))
+    return Error("unsupported", "nothing was trained", "PyTorch cannot open " + model + ", which has no files",
+                 "name a folder or demo", "model", model);
+  return ok();
+}
+
+/// Whether the folder of the result takes files; it is tried, because permissions alone do not tell.
+Status writable(const std::string& out) {
+  const QString folder = QFileInfo(text(out)).absolutePath();
+  if (QTemporaryFile probe(folder + "/.kvlab-XXXXXX"); QDir().mkpath(folder) && probe.open()) return ok();
+  return Error("io", "nothing was trained", "the folder of " + out + " cannot be written", "give another --out", "out",
+               out);
+}
+
+/// Error (no_pytorch): the interpreter is not there, or lacks a module that the recipe imports.
+Status usable(const QString& python, const CommandLine& line) {
+  QStringList modules{"torch", "safetensors"};
+  if (line.train == "gists") modules << "transformers";
+  const auto refused = [&](const std::string& why) {
+    return Error("no_pytorch", "nothing was trained", why,
+                 "install the modules (pip install " + modules.join(' ').toStdString() +
+                     "), name an interpreter that has them with --python, or only record with --record-only",
+                 "python", python.toStdString());
+  };
+  QProcess process;
+  process.start(python,
+                QStringList{"-c",
+                            "import importlib.util as u, sys; "
+                            "print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"}
+                    << modules);
+  if (!process.waitForFinished(60000) || process.exitCode() != 0)
+    return refused("the interpreter " + python.toStdString() + " does not start");
+  const std::string missing = process.readAllStandardOutput().trimmed().toStdString();
+  return missing.empty() ? ok() : Status(refused(python.toStdString() + " has no module " + missing));
+}
+
+Progress tellRecorded(const std::string& what) {
+  const auto begin = std::chrono::steady_clock::now();
+  return [=](const std::string& unit, std::int64_t done, std::int64_t total) {
+    if (total > 0 && unit.starts_with("windows"))
+      std::cerr << "kvlab: train " << what << ": " << unit << " " << done << "/" << total << ", "
+                << std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count()
+                << " s" << std::endl;
+    return stopped == 0;
+  };
+}
+
+/// The recipe prints its progress and its report itself.
+Status runRecipe(const QString& python, const CommandLine& line, const std::string& work, const std::string& out) {
+  const QString root = resourceRoot(), model = text(modelOf(line));
+  QStringList arguments{root + "/" + text(line.train) + "/train.py", "--data", text(work), "--out", text(out)};
+  if (line.train == "gists") arguments << "--model" << (model == "demo" ? root + "/demo" : model);
+  QProcess process;
+  process.setProcessChannelMode(QProcess::ForwardedChannels);
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("PYTHONDONTWRITEBYTECODE", "1");
+  process.setProcessEnvironment(environment);
+  process.start(python, arguments << line.args);
+  while (!process.waitForFinished(200) && process.state() != QProcess::NotRunning)
+    if (stopped) process.terminate();
+  if (stopped) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
+  if (process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0) return ok();
+  return Error("training_failed", "nothing was trained",
+               "the recipe ended with exit code " + std::to_string(process.exitCode()),
+               "what it printed says why; go on with --resume");
+}
+
+Status train(const CommandLine& line) {
+  KV_TRY(possibleModel(line));
+  const std::string work = workOf(line), out = outOf(line, work);
+  const QString python = line.python.empty() ? "python3" : text(line.python);
+  if (!line.recordOnly) {
+    KV_TRY(writable(out));
+    KV_TRY(usable(python, line));
+  }
+  const TrainingOrder order{line.train, line.manifest, resourceRoot().toStdString(), line.file, work, line.window,
+                            line.rows,  line.resume};
+  const TrainingRecord record = KV_TRY(recordTraining(order, tellRecorded(line.train)));
+  std::cout << record.rows << " tokens in " << record.windows << " windows, " << record.found
+            << " of them from before; recordings in " << work << std::endl;
+  if (line.recordOnly) return ok();
+  KV_TRY(runRecipe(python, line, work, out));
+  std::cout << out << "\n";
+  return ok();
+}
+
+}  // namespace
+
+int runTrain(const CommandLine& line) {
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { stopped = 1; });
+  const Status done = train(line);
+  if (done) return static_cast<int>(Exit::Ok);
+  const std::string& code = done.error().code;
+  std::cerr << errorLine(done.error()) << std::endl;
+  if (code == "cancelled" || code == "training_failed") return static_cast<int>(Exit::Failed);
+  return static_cast<int>(code == "train_exists" ? Exit::Usage : exitFor(done.error()));
+}
+
+}  // namespace kvlab

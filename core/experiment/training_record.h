@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records what the networks of a model are trained from (`kvlab train`): one pass over each window of a text, nothing
+// evicted. Files of a recording folder:
+//
+//   recording.json               what was asked for, and the model; a resumed recording must ask for the same
+//   0000.safetensors, 0001 ..    one per window (core/analysis/lifespans.h), each whole or not at all
+//
+// Gates get keys and lifespans of every layer, with the attention that the window's second half pays to each row as
+// `mass`. Gists get what the last layer left (`hidden`), from which the distribution of the next token follows.
+// recordTraining() may be called on any thread.
+#pragma once
+#include <string>
+
+#include "core/api/error.h"
+#include "core/api/progress.h"
+
+namespace kvlab {
+
+struct TrainingOrder {
+  std::string what = "gates";  // or gists
+  nlohmann::json manifest = nlohmann::json::object();
+  std::string resources;  // of the program
+  std::string text;       // file
+  std::string folder;     // of the recording; made where it is missing
+  int window = 0;         // tokens; 0 = 1 024 for gates and 1 216 for gists, or what the model has positions for
+  std::int64_t rows = 0;  // tokens in all; 0 = 20 480 for gates and 38 912 for gists
+  bool resume = false;    // go on in a folder that has a recording; start where there is none
+};
+
+struct TrainingRecord {
+  std::string model;  // fingerprint
+  std::int64_t windows = 0;
+  std::int64_t found = 0;  // windows that were recorded before
+  std::int64_t rows = 0;
+};
+
+/// Progress counts windows. Errors: those of the model and of the text (training_text.h), unsupported, train_exists,
+/// train_changed (names the difference), bad_file, cancelled (finished windows stay).
+Result<TrainingRecord> recordTraining(const TrainingOrder& order, const Progress& progress = {});
+
+}  // namespace kvlab

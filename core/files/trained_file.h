@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the networks that were trained for a model lie, so that sessions find them by themselves. Any thread.
+#pragma once
+#include <string>
+
+namespace kvlab {
+
+/// `what` is gates or gists. A model of a folder has them in its folder, as kvlab_gates.safetensors; the shipped model
+/// has them in the program's resources, as gates/demo.safetensors.
+std::string trainedFile(const std::string& what, const std::string& modelSpec, const std::string& resources);
+
+}  // namespace kvlab

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kvlab train` from end to end, in little. python train_test.py KVLAB
+
+Gates and gists of a copy of the demo model are recorded, trained for some steps, and found by sessions of that model
+without being named. A second run goes on where the first one ended and writes the same bytes."""
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RESOURCES = HERE.parent.parent / "resources"
+MISSING = [name for name in ("torch", "safetensors", "transformers") if importlib.util.find_spec(name) is None]
+if MISSING:
+    print(f"skipped: needs {' and '.join(MISSING)} (pip install -r {HERE.name}/requirements.txt)")
+    sys.exit(77)
+import torch  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+
+if len(sys.argv) < 2:
+    print("skipped: give the path of kvlab")
+    sys.exit(77)
+KVLAB = sys.argv.pop(1)
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.folder = Path(self.place.name)
+        self.model = self.folder / "model"
+        self.model.mkdir()
+        for name in ("config.json", "model.safetensors", "tokenizer.model"):
+            (self.model / name).write_bytes((RESOURCES / "demo" / name).read_bytes())
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def run_one(self, *command, code=0):
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=500, cwd=self.folder)
+        self.assertEqual(done.returncode, code, f"{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def stories(self, what, *options):
+        self.run_one(sys.executable, RESOURCES / what / "stories.py", "--out", "stories.json", *options)
+
+    def train(self, what, *recipe, options=(), code=0):
+        return self.run_one(KVLAB, "train", what, "--model", self.model, "--text", "stories.json", "--python", sys.executable,
+                            *options, "--", *recipe, code=code)
+
+    def script(self, text):
+        (self.folder / "script.js").write_text(text)
+        return self.run_one(KVLAB, "run", "script.js", "--", self.model)
+
+    def trained(self, what, recipe, resumed):
+        """The report; the file is where sessions look, and a resumed run makes the same tensors without training again."""
+        said = self.train(what, *recipe)
+        file, work = self.model / f"kvlab_{what}.safetensors", self.folder / f"model.{what}"
+        self.assertIn(str(file), said)
+        first, report = load_file(file), json.loads((work / "report.json").read_text())
+        self.assertTrue((work / "report.txt").read_text() in said)
+        self.assertIn("--resume", self.train(what, *recipe, code=2))
+        file.unlink()
+        again = self.train(what, *recipe, options=["--resume"])
+        second = load_file(file)
+        self.assertEqual(first.keys(), second.keys())
+        self.assertTrue(all(torch.equal(first[name], second[name]) for name in first))
+        self.assertNotIn(resumed, again)
+        return report
+
+    def test_gates(self):
+        self.stories("gates", "--count", 12, "--longest", 600)
+        report = self.trained("gates", ["--epochs", 4, "--hidden", 64, "--batch", 128], "kvlab: train gates: windows recorded")
+        self.assertEqual(report["windows"], {"training": 11, "held_out": 1})
+        self.assertEqual([row["layer"] for row in report["layers"]], [0, 1, 2, 3])
+        self.assertGreater(report["r2"]["median"], 0.1)
+        self.assertEqual(report["recall"]["oracle"], 1)
+        self.assertGreater(report["recall"]["gates_alone"], report["recall"]["random"] + 0.05)
+        self.assertIn("kept 24", self.script("""
+            const s = lab.open({ model: args[0], policy: { name: "smartkv", sinks: 4, budget: 12, window: 8 } });
+            s.prompt("the red box is in the kitchen . ".repeat(8));
+            s.step(2);
+            log("kept " + s.rows(0, 0, 24, { kvHead: 0 }).length);"""))
+
+    def test_gists(self):
+        self.stories("gists", "--count", 5)
+        report = self.trained("gists", ["--steps", 6, "--steps2", 2], "level 1: step")
+        self.assertEqual(report["windows"], {"training": 18, "held_out": 2})
+        self.assertEqual([(row["told"], row["level"]) for row in report["evaluation"]][0], (128, 1))
+        for row in report["evaluation"]:
+            ways = row["ways"]
+            self.assertEqual(ways["full"]["kl"], 0)
+            self.assertLess(abs(ways["trained"]["nll"] - ways["mean"]["nll"]), 1)
+        self.assertIn("gists 2", self.script("""
+            const s = lab.open({ model: args[0], wlod: { budget: 300, gist: "trained", lens: "off" } });
+            s.prompt("the red box is in the kitchen . ".repeat(24));
+            s.collapse(0 * 4 + 1, { now: true });
+            s.collapse(32 * 4 + 1, { now: true });
+            log("gists " + s.tree({ entries: true }).entries.filter(entry => entry.level === 1).length);"""))
+
+    def test_recipes_name_what_is_wrong(self):
+        self.stories("gates", "--count", 2)
+        said = self.train("gates", "--epochs", "many", code=1)
+        self.assertIn("--epochs", said)
+        self.assertIn("kvlab: error: nothing was trained: the recipe ended with exit code 2", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
