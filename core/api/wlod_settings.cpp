@@ -52,6 +52,7 @@ void WlodSettings::read(ManifestKeys& keys) {
                "The longest time line; 0 means 32 budgets, or the model's context where that is longer.");
   keys.integer("w", near, 0, 1 << 20, "With attention pyramid: moments that a query sees as their entries.");
   keys.integer("w2", middle, 0, 1 << 24, "With attention pyramid: moments that a query sees through LOD1 at least.");
+  keys.flag("near_causal", nearCausal, "With attention pyramid: a summary also sees the rows of its own span.");
   keys.real("sigma", sigma, 0, 16, "Blur of a gist in halves of its span; 0 leaves its rotation undamped.");
   readName(keys, "gist", gist, "How a gist is made: mean, trained (shipped for the model), or a file of a network.");
   readAllocator(keys, *this);

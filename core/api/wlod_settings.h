@@ -17,6 +17,7 @@ struct WlodSettings {
   std::int32_t budget = 2048;      // W_max, entries
   std::int32_t moments = 0;        // longest time line; 0 = 32 budgets, or the model's context where that is longer
   std::int32_t near = 256, middle = 4096;  // w, w2: moments seen as entries, and through LOD1 at least
+  bool nearCausal = false;                 // summaries see the rows of their own span, too
   double sigma = 1;                        // blur of a gist in halves of its span; 0 = its rotation is not damped
   std::string gist = "mean";               // mean | trained (shipped for the model) | a file
   std::string lens = "attention";          // attention | script | off | a file

@@ -38,13 +38,13 @@ struct WlodChange {
   std::int32_t earliest = 0;    // moment from which on everything was dirty
   std::vector<TreeNode> nodes;  // [rows] as they stood right after it, in order of arrival
   std::vector<DirtyWhy> why;    // [rows]
-  std::vector<bool> layer0;     // [rows] a dirty row whose layer 0 stayed valid
+  std::vector<bool> layer0;     // [rows] computed but for layer 0, which stayed
   std::vector<TreeNode> gists;  // tree nodes whose embedding was made anew
   std::int32_t swapped = 0;     // entries that stand in place of others
   std::int32_t computed = 0;    // rows computed, by a full recompute all
   std::int32_t kept = 0;        // dirty rows that `selective` left as they were
   bool full = false;
-  std::string reason;                    // why incremental or full: one sentence with the figures
+  std::string reason;                    // why incremental or full
   double share = 0;                      // of dirty rows among all rows
   double incrementalUs = 0, fullUs = 0;  // estimates of the cost model
   double us = 0;                         // measured, microseconds
@@ -57,7 +57,7 @@ struct FocusDecision {
   bool expand = true;
   double score = 0;
   bool done = false;
-  std::string code;    // accepted, makes_room, edit_limit, over_budget, overlap, cooldown, protected_tail
+  std::string code;    // accepted, makes_room, edit_limit, over_budget, overlap, cooldown, protected_tail, pinned
   std::string reason;  // one sentence with the figures
 };
 

@@ -39,8 +39,7 @@ class Mirror {
         ? nullptr
         : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
     if (m_rules.probes) writeAttention(applied.result.mass, *state);
-    if (!state->scores.empty())
-      state->scores = carried(m_before.wlod->context, state->scores, state->context, 0, false);
+    if (!state->scores.empty()) state->scores = follow(state->scores, 0, false);
     m_out.wlod = std::move(state);
     return std::move(m_out);
   }
@@ -53,18 +52,43 @@ class Mirror {
     m_out.phases = m_before.phases.following(phases);
   }
 
-  /// Writes birth phases of new ledger rows: the moment of a token, the centre of a gist.
+  /// carried(), but a token that has moved on the time line takes its value along.
+  std::vector<double> follow(std::span<const double> values, double fresh, bool sums) const {
+    std::vector<double> out = carried(m_before.wlod->context, values, m_state->context, fresh, sums);
+    if (values.empty()) return out;
+    const auto same = static_cast<std::size_t>(
+        std::mismatch(m_before.context.begin(), m_before.context.end(), m_out.context.begin(), m_out.context.end())
+            .first -
+        m_before.context.begin());
+    std::vector<std::pair<LedgerId, std::size_t>> was;
+    for (std::size_t i = same; i < m_before.context.size(); ++i) was.emplace_back(m_before.context[i], i);
+    std::sort(was.begin(), was.end());
+    for (std::size_t i = same; i < out.size(); ++i) {
+      const auto found = std::lower_bound(was.begin(), was.end(), std::pair(m_out.context[i], std::size_t{0}));
+      if (found != was.end() && found->first == m_out.context[i]) out[i] = values[found->second];
+    }
+    return out;
+  }
+
+  /// Writes birth phases of new ledger rows and of tokens that moved: the moment of a token, the centre of a gist.
   void writeBirths() {
     const std::size_t known = m_before.ledger.size();
+    std::vector<std::pair<std::size_t, std::int32_t>> moved;
     std::vector<std::int32_t> births(m_out.ledger.size() - known, -1);
     const auto note = [&](LedgerId id, std::int32_t phase) {
       if (at(id.value()) >= known) births[at(id.value()) - known] = phase;
+      else if (m_out.birthPhases[at(id.value())] != phase) moved.emplace_back(at(id.value()), phase);
     };
     for (std::int32_t row = 0; row < m_state->count(); ++row)
       note(m_state->ledger[at(row)], m_state->rows[at(row)].node.phase());
     const Column<LedgerId>& tokens = m_state->tree.tokens();  // after a cold start many tokens are never an entry
     const bool all = std::find(births.begin(), births.end(), -1) == births.end();
     for (std::int32_t t = 0; !all && t < m_state->tree.length(); ++t) note(tokens[at(t)], t);
+    if (!moved.empty())
+      m_out.birthPhases = Column<std::int32_t>::make(known, [&](std::int32_t* out) {
+        std::copy(m_before.birthPhases.begin(), m_before.birthPhases.end(), out);
+        for (const auto& [id, phase] : moved) out[id] = phase;
+      });
     m_out.birthPhases.append(births);
   }
 
@@ -77,8 +101,7 @@ class Mirror {
   /// New tokens start with the brightness of their source. Rows that left keep their last brightness in the ledger.
   void writeBrightness() {
     const std::vector<double> was(m_before.brightness.begin(), m_before.brightness.end());
-    const std::vector<double> now =
-        carried(m_before.wlod->context, was, m_state->context, m_rules.splice.maxBrightness, false);
+    const std::vector<double> now = follow(was, m_rules.splice.maxBrightness, false);
     const LedgerId known = m_before.ledger.nextId();
     m_out.brightness = Column<float>::make(now.size(), [&](float* out) {
       for (std::size_t i = 0; i < now.size(); ++i) {
@@ -138,7 +161,7 @@ class Mirror {
   void writeAttention(const std::vector<std::vector<float>>& mass, WlodState& state) {
     if (mass.empty()) {  // no entry is left
       m_out.attention = nullptr;
-      state.mass = carried(m_before.wlod->context, state.mass, state.context, 0, true);
+      state.mass = follow(state.mass, 0, true);
       return;
     }
     auto newest = std::make_shared<NewestAttention>();
@@ -152,7 +175,7 @@ class Mirror {
     std::vector<double> weights;
     for (const double layer : m_rules.lens) weights.insert(weights.end(), at(m_out.perLayer), layer);
     const std::vector<double> now = entryMass(state.context, state.rows.span(), mass, weights);
-    std::vector<double> was = carried(m_before.wlod->context, state.mass, state.context, 0, true);
+    std::vector<double> was = follow(state.mass, 0, true);
     for (std::size_t i = 0; i < now.size(); ++i) was[i] = m_rules.memory * was[i] + (1 - m_rules.memory) * now[i];
     state.mass = std::move(was);
   }

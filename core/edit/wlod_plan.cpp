@@ -49,10 +49,13 @@ class WlodPlanner {
                       std::move(value)};
   }
 
-  void breaks(const char* field, std::int32_t moment) {
-    fail("breaks_alignment", field, moment,
-         "moments behind " + std::to_string(moment) + " would move, and gists stand at multiples of 32",
-         "replace n tokens by n, or edit behind moment " + std::to_string(m_tailBegin) + ", where no gists are");
+  /// Later moments may move: the tail begins here.
+  void reach(std::int32_t moment) {
+    if (inTail(moment)) return;
+    std::vector<TailPlace> places;
+    for (std::int32_t t = moment; t < m_tailBegin; ++t) places.push_back({{t, {}, -1}, {}, false});
+    m_tail.insert(m_tail.begin(), places.begin(), places.end());
+    m_tailBegin = moment;
   }
 
   /// The moment of a token entry; sets the error if the position is none.
@@ -97,7 +100,7 @@ class WlodPlanner {
       for (std::size_t i = 0; i < moments.size(); ++i) m_content.push_back({Moment(moments[i]), tokens[i], m_place});
       return;
     }
-    if (!inTail(moments.front())) return breaks(field, moments.front());
+    reach(moments.front());
     TailPlace& first = tailAt(moments.front());
     first.before.insert(first.before.end(), tokens.begin(), tokens.end());
     for (const std::int32_t moment : moments) remove(moment);
@@ -125,8 +128,9 @@ class WlodPlanner {
   }
   void read(const Delete& a) {
     const auto moment = momentOf(a.position, "position");
-    if (moment && !inTail(*moment)) return breaks("position", *moment);
-    if (moment) remove(*moment);
+    if (!moment) return;
+    reach(*moment);
+    remove(*moment);
   }
   void read(const Insert& a) {
     checkTokens(a.tokenIds, "token_ids");
@@ -136,8 +140,8 @@ class WlodPlanner {
       return;
     }
     const auto moment = momentOf(a.position, "position");
-    if (moment && !inTail(*moment)) return breaks("position", *moment);
     if (!moment) return;
+    reach(*moment);
     TailPlace& place = tailAt(*moment);
     place.before.insert(place.before.end(), a.tokenIds.begin(), a.tokenIds.end());
     m_plan.tailChanges = true;
@@ -179,14 +183,15 @@ class WlodPlanner {
     if (m_plan.tailChanges || m_plan.added) {
       length = m_tailBegin + static_cast<std::int32_t>(m_plan.tail.size());
       const bool cold = startsCold(length);
-      const Result<WorkingContext> resized = cold ? coldStart(length, m_state.rules.start, m_state.rules.working)
-                                                  : m_plan.context.resized(Moment(m_tailBegin), length, editRules());
+      const Result<WorkingContext> resized =
+          cold ? coldStart(length, m_state.rules.start, movedRules()) : m_plan.context.resized(length, editRules());
       if (!resized) {
         m_error = resized.error();
         return;
       }
       m_plan.context = *resized;
       if (cold) retiled();
+      checkPins();
       m_plan.changes.push_back({{m_tailBegin + m_plan.kept, std::max(length, m_state.tree.length())}, true});
     }
     for (const WlodPlan::Content& one : m_plan.replaced)
@@ -202,6 +207,29 @@ class WlodPlanner {
     const WorkingRules& rules = m_state.rules.working;
     const std::int32_t before = m_state.tree.length();
     return length > before && coarsestCost(before, rules) + length - before > rules.budget;
+  }
+
+  /// The session's rules with the pins of tokens that stay, where these stand after the edit.
+  WorkingRules movedRules() const {
+    WorkingRules rules = m_state.rules.working;
+    std::vector<std::int32_t> moved;
+    for (const std::int32_t moment : rules.pinned)
+      if (!inTail(moment)) moved.push_back(moment);
+    for (std::size_t i = 0; !rules.pinned.empty() && i < m_plan.tail.size(); ++i)
+      if (const std::int32_t before = m_plan.tail[i].before; before >= 0 && rules.pinnedIn({before, before + 1}))
+        moved.push_back(m_tailBegin + static_cast<std::int32_t>(i));
+    rules.pinned = std::move(moved);
+    return rules;
+  }
+
+  /// A pinned token must not move into a gist.
+  void checkPins() {
+    for (const std::int32_t moment : movedRules().pinned)
+      if (const TreeNode entry = m_plan.context.entries()[at(m_plan.context.entryAt(moment))]; entry.level > 0)
+        return fail(
+            "pinned", "position", moment,
+            "a pinned token would move to moment " + std::to_string(moment) + ", which stands in " + entry.text(),
+            "unpin it, or expand " + entry.text() + " first");
   }
 
   /// Records where a cold start changes the detail of earlier moments.
@@ -232,7 +260,9 @@ class WlodPlanner {
       tailAt(one.moment.value()).token = {-1, one.token, one.moment.value()};
       m_plan.tailChanges = true;
     }
+    m_plan.tailBegin = m_tailBegin;
     for (const TailPlace& place : m_tail) {
+      m_plan.places.push_back(static_cast<std::int32_t>(m_plan.tail.size()));
       for (const TokenId token : place.before) m_plan.tail.push_back({-1, token, -1});
       if (!place.removed) m_plan.tail.push_back(place.token);
     }
@@ -244,7 +274,8 @@ class WlodPlanner {
   }
 
   const WlodState& m_state;
-  std::int32_t m_vocab, m_tailBegin;
+  std::int32_t m_vocab;
+  std::int32_t m_tailBegin;  // first moment of m_tail
   WlodPlan m_plan;
   std::vector<TailPlace> m_tail;
   std::vector<WlodPlan::Content> m_content;
@@ -278,8 +309,13 @@ struct Told {
     const WorkingContext& after = plan.context;
     out.finalPosition = Position(moment < after.length() ? after.entryAt(moment) : after.cost());
   }
+  /// Where an edit of a token stands after the list.
+  void token(Position position) {
+    const std::int32_t moment = state.context.entries()[at(position.value())].start;
+    place(moment < plan.tailBegin ? moment : plan.tailBegin + plan.places[at(moment - plan.tailBegin)]);
+  }
   void positions(std::vector<Position> list) {
-    place(state.context.entries()[at(list.front().value())].start);
+    token(list.front());
     out.removed = std::move(list);
   }
   void lod(NodeId id) {
@@ -296,7 +332,7 @@ struct Told {
   void operator()(const Collapse& a) { lod(a.node); }
   void operator()(const Insert& a) {
     if (a.position.value() == state.context.cost()) return end();
-    place(state.context.entries()[at(a.position.value())].start);
+    token(a.position);
     out.anchor = a.position;
   }
   void end() {
@@ -324,6 +360,9 @@ EditPlan asEditPlan(const WlodState& state, const WlodPlan& plan) {
   std::sort(out.removed.begin(), out.removed.end());
   std::stable_sort(out.details.begin(), out.details.end(),
                    [](const PlannedAction& a, const PlannedAction& b) { return a.anchor < b.anchor; });
+  for (std::size_t i = 0; i < plan.tail.size(); ++i)
+    out.phaseShifted +=
+        plan.tail[i].before >= 0 && plan.tail[i].before != plan.tailBegin + static_cast<std::int32_t>(i);
   const std::int32_t first =
       plan.earliest < plan.context.length() ? plan.context.entryAt(plan.earliest) : plan.context.cost();
   out.firstChange = first;

@@ -3,9 +3,10 @@
 // the working context. If an action is wrong, the whole list is refused. semantics.md, sections 3 and 8. Pure; engine
 // thread.
 //
-// Legal: expand, collapse, add, replacing n tokens by n, and any edit within the incomplete tail. Edits that would move
-// later moments are refused (breaks_alignment). If a text does not fit as tokens even after all collapses, the session
-// starts cold: the whole time line is tiled again (cold_start.h).
+// Expand, collapse and add are legal, and any edit of tokens that are entries. An edit that changes the number of
+// tokens moves later moments: entries keep their places on the time line, and the gists behind the edit are made anew.
+// If a text does not fit as tokens even after all collapses, the session starts cold: the whole time line is tiled
+// again (cold_start.h).
 #pragma once
 #include <vector>
 
@@ -28,11 +29,14 @@ struct WlodPlan {
   };
 
   std::vector<Action> actions;
-  std::vector<Content> replaced;  // ascending moments, outside the tail
+  std::vector<Content> replaced;  // ascending moments, before the tail
   bool tailChanges = false;
-  std::vector<TailToken> tail;  // [from tailBegin()] if the tail changes or grows
-  std::int32_t kept = 0;        // number of unchanged tokens at its front
-  WorkingContext context;       // after the edit
+  std::int32_t tailBegin = 0;   // the first moment that may move; at latest that of the incomplete tail
+  std::vector<TailToken> tail;  // tokens from there on
+  std::vector<std::int32_t>
+      places;              // [moments before the edit from tailBegin on] where edits of a token begin in `tail`
+  std::int32_t kept = 0;   // number of unchanged tokens at the tail's front
+  WorkingContext context;  // after the edit
   std::vector<TimelineChange> changes;
   std::int32_t earliest = 0;  // first moment whose rows are computed
   std::int32_t added = 0;     // number of appended tokens, the last ones of the tail

@@ -161,7 +161,7 @@ LedgerId WlodTransaction::newToken(Work& work, TokenId token, Source source, std
 void WlodTransaction::spliceTail(Work& work) {
   const WlodPlan& plan = *work.plan;
   Ledger& ledger = work.out.ledger;
-  const std::int32_t begin = work.before.tree.tailBegin() + plan.kept;
+  const std::int32_t begin = plan.tailBegin + plan.kept;
   std::vector<bool> accounted(at(work.before.tree.length() - begin));  // tokens that stay or were replaced
   std::vector<LedgerId> tail;
   for (std::size_t i = at(plan.kept); i < plan.tail.size(); ++i) {
@@ -225,27 +225,31 @@ LedgerId WlodTransaction::nameOf(Work& work, TreeNode node) {
 /// Sets the ledger ids of rows and the states of old and new entries. Rows before the first dirty row did not change.
 void WlodTransaction::nameRows(Work& work) {
   WlodApplied& out = work.out;
-  const WorkingContext &was = work.before.context, &is = out.state.context;
   const auto state = [&](LedgerId id, RowState now) {
     if (out.ledger[id].state == now) return;
     LedgerRow& row = out.ledger.change(id);
     row.state = now;
     row.changed = work.now;
   };
-  for (std::int32_t i = was.length() ? was.entryAt(std::min(out.invalidation.earliest, was.length() - 1)) : 0;
-       i < was.cost(); ++i) {
-    const TreeNode entry = was.entries()[at(i)];
-    const LedgerId id = work.before.tree.row(entry);
-    if (is.hasEntry(entry) || out.ledger[id].state != RowState::Live) continue;
-    const bool expanded = entry.start < is.length() && is.entries()[at(is.entryAt(entry.start))].level < entry.level;
-    state(id, expanded ? RowState::Replaced : RowState::Collapsed);
-  }
+  std::vector<LedgerId> entries;
   out.state.ledger = work.before.ledger.prefix(at(out.invalidation.firstDirty));
   for (std::int32_t i = out.invalidation.firstDirty; i < out.state.count(); ++i) {
     const LedgerId id = nameOf(work, out.state.rows[at(i)].node);
-    if (out.state.rows[at(i)].entry) state(id, RowState::Live);
     out.state.ledger.push_back(id);
+    if (out.state.rows[at(i)].entry) entries.push_back(id);
   }
+  const WorkingContext &was = work.before.context, &is = out.state.context;
+  std::vector<LedgerId> stay = entries;
+  std::sort(stay.begin(), stay.end());
+  const std::int32_t earliest = out.invalidation.earliest;
+  for (std::int32_t i = earliest < was.length() ? was.entryAt(earliest) : was.cost(); i < was.cost(); ++i) {
+    const TreeNode entry = was.entries()[at(i)];
+    const LedgerId id = work.before.tree.row(entry);
+    if (std::binary_search(stay.begin(), stay.end(), id) || out.ledger[id].state != RowState::Live) continue;
+    const bool coarser = entry.start < is.length() && is.entries()[at(is.entryAt(entry.start))].level > entry.level;
+    state(id, entry.level == 0 || coarser ? RowState::Collapsed : RowState::Replaced);
+  }
+  for (const LedgerId id : entries) state(id, RowState::Live);
 }
 
 /// Which rows are computed.
@@ -255,10 +259,14 @@ void WlodTransaction::chooseFrom(Work& work) {
   const Invalidation& dirty = out.invalidation;
   const bool appends =
       std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
-  if (work.recompute == WlodRecompute::Chosen && !appends)
+  const WlodRecompute wanted = work.recompute;
+  if (!appends)
     out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), state.rules.costs);
-  const bool full = out.choice.full || work.recompute == WlodRecompute::Full;
+  else out.choice = {false, "only new rows are computed", dirty.share(), 0, 0};
+  const bool full = wanted == WlodRecompute::Full || (wanted == WlodRecompute::Chosen && out.choice.full);
   out.choice.full = full;
+  if (wanted != WlodRecompute::Chosen && !appends)
+    out.choice.reason = full ? "wlod.recompute asks for all rows" : "only dirty rows are computed";
   work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // logits need the newest entry
   for (std::int32_t row = work.from; row < state.count(); ++row)
     work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
@@ -330,6 +338,8 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
   for (std::int32_t row = work.from; row < state.count(); ++row)
     if (!stale[at(row)]) work.rows.push_back(row);
   work.out.computed = static_cast<std::int32_t>(work.rows.size());
+  work.out.layer0.resize(at(state.count()));
+  for (const std::int32_t row : work.rows) work.out.layer0[at(row)] = work.keeps[at(row - work.from)];
   const bool any = std::find(stale.begin(), stale.end(), true) != stale.end();
   state.stale = any ? std::move(stale) : std::vector<bool>();
   return ok();

@@ -23,6 +23,7 @@ struct WlodApplied {
   RecomputeChoice choice;
   std::vector<TreeNode> gists;  // gists that were made
   std::int32_t computed = 0;    // number of computed rows
+  std::vector<bool> layer0;     // [rows] computed but for layer 0, which stayed
   double us = 0;                // microseconds of the pass
 };
 

@@ -10,6 +10,22 @@ Error outOfRange(const char* what, std::string why, std::string remedy, const ch
   return {"out_of_range", what, std::move(why), std::move(remedy), std::nullopt, field, std::move(value)};
 }
 
+/// A pin keeps a token entry from collapsing. Errors: not_a_token for a gist, not_an_entry for a token in a gist.
+Status standsAlone(const WlodState& state, const LedgerRow& row, LedgerId id) {
+  if (row.kind == RowKind::Gist)
+    return Error("not_a_token", "the row was not pinned", "ledger row " + std::to_string(id.value()) + " is a gist",
+                 "expand it, then pin its tokens", "ledger", id.value());
+  const Column<LedgerId>& tokens = state.tree.tokens();
+  const auto found = std::find(tokens.begin(), tokens.end(), id);
+  if (found == tokens.end()) return ok();
+  const auto moment = static_cast<std::int32_t>(found - tokens.begin());
+  const TreeNode entry = state.context.entries()[static_cast<std::size_t>(state.context.entryAt(moment))];
+  if (entry.level == 0) return ok();
+  return Error("not_an_entry", "the row was not pinned",
+               "token " + std::to_string(moment) + " stands in " + entry.text(), "expand " + entry.text() + " first",
+               "ledger", id.value());
+}
+
 }  // namespace
 
 Status inject(Session& session, const std::vector<Action>& actions) {
@@ -67,6 +83,8 @@ Status pin(Session& session, LedgerId id, bool on) {
       return outOfRange("the row was not pinned", "there is no ledger row " + std::to_string(id.value()),
                         "ledger ids run from 0 to " + std::to_string(static_cast<int>(ledger.size()) - 1), "ledger",
                         id.value());
+    if (on && session.state().wlod)
+      if (Status stands = standsAlone(*session.state().wlod, ledger[id], id); !stands) return stands.error();
     ledger.change(id).pinned = on;
     return commit;
   });

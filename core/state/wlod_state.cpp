@@ -15,4 +15,13 @@ WlodState WlodState::ownCopy() const {
   return copy;
 }
 
+std::shared_ptr<WlodState> withPins(const CacheState& state) {
+  auto out = std::make_shared<WlodState>(*state.wlod);
+  out->rules.working.pinned.clear();
+  for (std::size_t i = 0; i < state.context.size(); ++i)
+    if (const TreeNode entry = out->context.entries()[i]; entry.level == 0 && state.ledger[state.context[i]].pinned)
+      out->rules.working.pinned.push_back(entry.start);
+  return out;
+}
+
 }  // namespace kvlab

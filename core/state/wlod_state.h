@@ -20,7 +20,7 @@ namespace kvlab {
 
 struct CacheState;
 
-/// Rules for attention, phases and focus. Only the costs change while the session is open.
+/// Rules for attention, phases and focus. Only costs and pins change while the session is open.
 struct WlodRules {
   WlodAttention attention = WlodAttention::Flat;
   PyramidRules pyramid = {};
@@ -61,5 +61,8 @@ struct WlodState {
   /// A copy with its own columns, for a session on another thread.
   WlodState ownCopy() const;
 };
+
+/// A copy of the session's state whose rules name the tokens that are pinned now.
+std::shared_ptr<WlodState> withPins(const CacheState& state);
 
 }  // namespace kvlab

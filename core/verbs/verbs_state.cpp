@@ -134,7 +134,7 @@ std::span<const Verb> stateVerbs() {
        setBrightnessVerb},
       {{"pin",
         {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
-        "Pins a token: no policy may cull or evict a pinned token.",
+        "Pins a token: no policy may cull or evict a pinned token, and in a wLOD session it does not collapse.",
         Effect::Commits},
        pinVerb},
       {{"opEvents",

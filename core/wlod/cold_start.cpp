@@ -12,16 +12,21 @@ std::int32_t border(std::int32_t length, std::int32_t wish, int coarse) {
   return std::max(0, length - wish) / spanOf(coarse) * spanOf(coarse);
 }
 
-std::int32_t costOf(std::int32_t lod1From, std::int32_t tokensFrom, std::int32_t length) {
-  return lod1From / spanOf(2) + (tokensFrom - lod1From) / spanOf(1) + length - tokensFrom;
+/// A tiling with LOD2 up to `lod1From`, LOD1 up to `tokensFrom`, then tokens; blocks with pinned tokens are finer.
+std::vector<TreeNode> tiling(std::int32_t lod1From, std::int32_t tokensFrom, std::int32_t length,
+                             const WorkingRules& rules) {
+  std::vector<TreeNode> out;
+  for (std::int32_t t = 0; t < length; t = out.back().end()) {
+    int level = t < lod1From ? 2 : t < tokensFrom ? 1 : 0;
+    while (level > 0 && (t % spanOf(level) || rules.pinnedIn({t, t + spanOf(level)}))) --level;
+    out.push_back({level, t});
+  }
+  return out;
 }
 
-std::vector<TreeNode> tiling(std::int32_t lod1From, std::int32_t tokensFrom, std::int32_t length) {
-  std::vector<TreeNode> out;
-  for (std::int32_t t = 0; t < lod1From; t += spanOf(2)) out.push_back({2, t});
-  for (std::int32_t t = lod1From; t < tokensFrom; t += spanOf(1)) out.push_back({1, t});
-  for (std::int32_t t = tokensFrom; t < length; ++t) out.push_back({0, t});
-  return out;
+std::int32_t costOf(std::int32_t lod1From, std::int32_t tokensFrom, std::int32_t length, const WorkingRules& rules) {
+  if (!rules.pinned.empty()) return static_cast<std::int32_t>(tiling(lod1From, tokensFrom, length, rules).size());
+  return lod1From / spanOf(2) + (tokensFrom - lod1From) / spanOf(1) + length - tokensFrom;
 }
 
 /// First moments of tokens and of LOD1 in the coarsest tiling.
@@ -34,23 +39,24 @@ std::pair<std::int32_t, std::int32_t> coarsest(std::int32_t length, const Workin
 
 std::int32_t coarsestCost(std::int32_t length, const WorkingRules& rules) {
   const auto [tokensFrom, lod1From] = coarsest(length, rules);
-  return costOf(lod1From, tokensFrom, length);
+  return costOf(lod1From, tokensFrom, length, rules);
 }
 
 Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules) {
   auto [tokensFrom, lod1From] = coarsest(length, rules);
-  if (Status room = WorkingContext::fits(costOf(lod1From, tokensFrom, length), rules); !room) return room.error();
+  if (Status room = WorkingContext::fits(costOf(lod1From, tokensFrom, length, rules), rules); !room)
+    return room.error();
   const auto refine = [&](std::int32_t& from, std::int32_t least, int coarse) {
     while (from > least) {
       from -= spanOf(coarse);
-      if (costOf(lod1From, tokensFrom, length) <= rules.budget) continue;
+      if (costOf(lod1From, tokensFrom, length, rules) <= rules.budget) continue;
       from += spanOf(coarse);
       return;
     }
   };
   refine(lod1From, border(length, std::max(wish.tokens, rules.protectedTail) + wish.gists, 2), 2);
   refine(tokensFrom, std::max(lod1From, border(length, wish.tokens, 1)), 1);
-  return WorkingContext::of(tiling(lod1From, tokensFrom, length));
+  return WorkingContext::of(tiling(lod1From, tokensFrom, length, rules));
 }
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The working context of a new time line: tokens at the end, LOD1 before the tokens, LOD2 before LOD1, as far as blocks
-// are complete and the budget lasts. Pure; any thread.
+// are complete and the budget lasts. Pinned tokens stay tokens. Pure; any thread.
 #pragma once
 #include "core/wlod/working_context.h"
 

@@ -27,7 +27,8 @@ Coverage::Coverage(const WorkingContext& context, std::span<const WlodRow> rows,
       m_rows(rows),
       m_attention(attention),
       m_near(roundedUp(rules.near, spanOf(1))),
-      m_middle(std::max(roundedUp(rules.middle, spanOf(2)), m_near)) {
+      m_middle(std::max(roundedUp(rules.middle, spanOf(2)), m_near)),
+      m_nearCausal(rules.nearCausal) {
   for (int level = 1; level <= kTopLevel; ++level)
     m_summaryRows[level - 1].assign(at(context.length() / spanOf(level)), -1);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -71,7 +72,9 @@ void Coverage::addQuery(QueryBlock& block, std::int32_t row, std::int32_t before
   const WlodRow& query = m_rows[at(row)];
   const auto own = std::find(block.rows.begin() + before, block.rows.end(), row);
   block.queries.push_back(row);
-  block.seen.push_back(query.entry ? static_cast<std::int32_t>(own - block.rows.begin()) + 1 : before);
+  block.seen.push_back(query.entry           ? static_cast<std::int32_t>(own - block.rows.begin()) + 1
+                           : seesSpan(query) ? static_cast<std::int32_t>(block.rows.size())
+                                             : before);
   block.self.push_back(!query.entry);
 }
 
@@ -95,14 +98,20 @@ std::vector<QueryBlock> Coverage::blocks(std::int32_t from, std::int32_t to) con
 std::vector<QueryBlock> Coverage::blocks(std::span<const std::int32_t> queries) const {
   if (queries.empty()) return {};
   if (m_attention == WlodAttention::Flat) return {flat(queries)};
-  std::map<std::int32_t, std::vector<std::int32_t>> byBlock;  // by first moment of their block
-  for (const std::int32_t row : queries) byBlock[m_rows[at(row)].node.start / kGistBlock * kGistBlock].push_back(row);
+  std::map<std::pair<std::int32_t, int>, std::vector<std::int32_t>> byBlock;  // by first moment and level of the block
+  for (const std::int32_t row : queries) {
+    const WlodRow& query = m_rows[at(row)];
+    const int level = seesSpan(query) ? query.node.level : 1;
+    byBlock[{query.node.at(level).start, level}].push_back(row);
+  }
   std::vector<QueryBlock> out;
-  for (const auto& [begin, rows] : byBlock) {
+  for (const auto& [key, rows] : byBlock) {
+    const auto [begin, level] = key;
     QueryBlock& block = out.emplace_back();
     block.rows = past(begin);
     const auto before = static_cast<std::int32_t>(block.rows.size());
-    addEntries({begin, begin + kGistBlock}, block.rows);
+    if (level == 1) addEntries({begin, begin + kGistBlock}, block.rows);
+    else addSummaries({begin, begin + spanOf(level)}, level - 1, block.rows);
     for (const std::int32_t row : rows) addQuery(block, row, before);
   }
   return out;

@@ -50,7 +50,7 @@ RecomputeChoice chooseRecompute(const Invalidation& invalidation, std::int64_t d
                                 const RecomputeCosts& costs) {
   RecomputeChoice out;
   const auto rows = static_cast<double>(invalidation.why.size());
-  out.share = rows > 0 ? invalidation.dirty() / rows : 0;
+  out.share = invalidation.share();
   out.incrementalUs =
       costs.incrementalUs + invalidation.dirty() * costs.rowUs + static_cast<double>(dirtyPairs) * costs.pairUs;
   out.fullUs = rows * costs.rowUs + static_cast<double>(pairs) * costs.pairUs;

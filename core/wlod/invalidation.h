@@ -15,8 +15,10 @@ struct Invalidation {
   std::int32_t earliest = 0;    // start of the earliest change; the length if nothing changed
   std::int32_t firstDirty = 0;  // first dirty row; all earlier rows are clean
   std::vector<DirtyWhy> why;    // [rows]
-  std::vector<bool> layer0;     // [rows] layer 0 of a dirty row stays valid
+  std::vector<bool> layer0;     // [rows] layer 0 of a dirty row would stay valid
   std::int32_t dirty() const { return static_cast<std::int32_t>(why.size()) - firstDirty; }
+  /// Of the dirty rows among all rows.
+  double share() const { return why.empty() ? 0 : static_cast<double>(dirty()) / static_cast<double>(why.size()); }
 };
 
 /// before, after: wlodRows() of the two contexts.

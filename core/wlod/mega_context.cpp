@@ -51,6 +51,11 @@ void MegaContext::replace(Moment t, LedgerId token) {
 
 void MegaContext::setTail(Moment begin, std::span<const LedgerId> tokens) {
   const std::int32_t before = begin.value();
+  for (int n = 1; n <= kTopLevel; ++n) {
+    level(n).rows = level(n).rows.prefix(at(before / spanOf(n)));
+    level(n).gists = level(n).gists.prefix(at(before / spanOf(n) * m_hidden));
+  }
+  std::erase_if(m_dirty, [&](TreeNode node) { return node.end() > before; });
   m_tokens = m_tokens.prefix(at(before));
   m_tokens.append(tokens);
   grow(before);

@@ -40,7 +40,7 @@ class MegaContext {
   void append(std::span<const LedgerId> tokens);
   /// Replaces the token at a moment.
   void replace(Moment t, LedgerId token);
-  /// Replaces all tokens from `begin` >= tailBegin() on.
+  /// Replaces all tokens from `begin` on; gists that end behind it are made anew and lose their names.
   void setTail(Moment begin, std::span<const LedgerId> tokens);
 
   /// Gists whose content has changed since they were made, by level, then time.

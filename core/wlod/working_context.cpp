@@ -28,6 +28,11 @@ Column<T> swapped(const Column<T>& column, std::int32_t begin, std::int32_t coun
 
 }  // namespace
 
+std::optional<std::int32_t> WorkingRules::pinnedIn(Moments moments) const {
+  const auto found = std::lower_bound(pinned.begin(), pinned.end(), moments.begin);
+  return found == pinned.end() || *found >= moments.end ? std::nullopt : std::optional(*found);
+}
+
 std::int32_t WorkingContext::entryAt(std::int32_t moment) const {
   const auto after = std::upper_bound(m_entries.begin(), m_entries.end(), moment,
                                       [](std::int32_t t, TreeNode entry) { return t < entry.start; });
@@ -68,20 +73,21 @@ WorkingContext WorkingContext::of(std::span<const TreeNode> entries, std::span<c
 }
 
 Result<WorkingContext> WorkingContext::appended(std::int32_t tokens, const WorkingRules& rules) const {
-  return resized(Moment(length()), length() + tokens, rules);
+  return resized(length() + tokens, rules);
 }
 
-Result<WorkingContext> WorkingContext::resized(Moment tailBegin, std::int32_t to, const WorkingRules& rules) const {
-  const std::int32_t keep = tailBegin.value() < length() ? entryAt(tailBegin.value()) : cost();
-  const std::int32_t tokens = to - tailBegin.value();
-  if (Status room = fits(keep + tokens, rules); !room) return room.error();
+Result<WorkingContext> WorkingContext::resized(std::int32_t to, const WorkingRules& rules) const {
+  const std::int32_t keep = to < length() ? entryAt(to) : cost();
+  const TreeNode first = keep < cost() ? m_entries[at(keep)] : TreeNode{0, length()};
+  std::vector<TreeNode> fresh;
+  for (std::int32_t t = first.start; t < to; t = fresh.back().end())
+    fresh.push_back({first.level == kTopLevel && t + kGistBlock <= to ? 1 : 0, t});
+  if (Status room = fits(keep + static_cast<std::int32_t>(fresh.size()), rules); !room) return room.error();
   WorkingContext out = *this;
   out.m_entries = m_entries.prefix(at(keep));
   out.m_changed = m_changed.prefix(at(keep));
-  for (std::int32_t t = tailBegin.value(); t < to; ++t) {
-    out.m_entries.push_back({0, t});
-    out.m_changed.push_back(kNever);
-  }
+  out.m_entries.append(fresh);
+  out.m_changed.append(std::vector<std::int32_t>(fresh.size(), kNever));
   return out;
 }
 
@@ -128,6 +134,8 @@ std::optional<Error> WorkingContext::refuseCollapse(const LodEdit& edit, const W
                   node.text() + " reaches into the last " + std::to_string(rules.protectedTail) + " moments before " +
                       std::to_string(length()),
                   "collapse an older block, or lower wlod.protected_tail");
+  if (const auto moment = rules.pinnedIn(node.moments()))
+    return refuse("pinned", edit, TreeNode{0, *moment}.text() + " in " + node.text() + " is pinned", "unpin it first");
   return refuseAge(entry, entry + kGistBlock, edit, rules);
 }
 

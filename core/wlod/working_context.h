@@ -17,6 +17,10 @@ struct WorkingRules {
   std::int32_t budget = 8192;        // entries
   std::int32_t protectedTail = 128;  // last moments that may not be collapsed
   std::int32_t cooldown = 2;         // rounds for which an edited entry keeps its level
+  std::vector<std::int32_t> pinned;  // moments of tokens that do not collapse, ascending
+
+  /// The first pinned token in some moments.
+  std::optional<std::int32_t> pinnedIn(Moments moments) const;
 };
 
 struct LodEdit {
@@ -49,8 +53,9 @@ class WorkingContext {
   static Status fits(std::int32_t entries, const WorkingRules& rules);
   /// The context with more tokens at its end. Errors: over_budget.
   Result<WorkingContext> appended(std::int32_t tokens, const WorkingRules& rules) const;
-  /// The context with a tail of another length; the tail consists of tokens from `tailBegin` on. Errors: over_budget.
-  Result<WorkingContext> resized(Moment tailBegin, std::int32_t length, const WorkingRules& rules) const;
+  /// The context of a time line of another length: entries that would end behind it leave, and finer ones fill the
+  /// rest. Errors: over_budget.
+  Result<WorkingContext> resized(std::int32_t length, const WorkingRules& rules) const;
   /// A context of the given entries, which tile [0, length); cold_start.h makes such entries.
   static WorkingContext of(std::span<const TreeNode> entries);
   /// The same with the round in which an edit made each entry (kNever = none did), and the present round.
@@ -62,7 +67,7 @@ class WorkingContext {
   struct Edited;
   /// Applies the edits in order; the budget is checked for the result. Errors name the edit's index in the list
   /// (action) and the node: unknown_node, misaligned, not_an_entry, no_children, partial, cooldown, protected_tail,
-  /// over_budget.
+  /// pinned, over_budget.
   Result<Edited> edited(std::span<const LodEdit> edits, const WorkingRules& rules) const;
   /// The context at the start of the next focus round.
   WorkingContext nextRound() const;

@@ -7,28 +7,10 @@
 #include "core/check/fault_drill.h"
 #include "core/check/invariant.h"
 #include "core/kinds/wlod/wlod_parts.h"
-#include "core/session/truth.h"
-#include "support/session_fixture.h"
+#include "support/wlod_session.h"
 
 namespace kvlab {
 namespace {
-
-json manifest(const json& wlod, const json& more = json::object()) {
-  json out{{"capacity", 0}, {"wlod", wlod}, {"sampling", {{"temperature", 0.8}, {"seed", 7}}}};
-  out.update(more);
-  return out;
-}
-
-std::int64_t id(int level, int start) { return TreeNode{level, start}.id().value(); }
-
-/// Drift against a rebuild, in every layer and in the next token.
-double drift(const SessionFixture& s) {
-  const json measured = s.must("drift");
-  double worst = measured.at("kl").get<double>();
-  for (const char* side : {"k", "v"})
-    for (const json& layer : measured.at(side)) worst = std::max(worst, layer.get<double>());
-  return worst;
-}
 
 /// Checksums of the rows of all layers whose nodes end at or before a moment.
 std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t moment) {
@@ -43,32 +25,6 @@ std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t
     out.insert(out.end(), sums.begin(), sums.end());
   }
   return out;
-}
-
-/// One random edit that may be refused; the name of the verb, and the moment from which on things may change.
-std::pair<std::string, json> randomEdit(const SessionFixture& s, std::mt19937& random) {
-  const WlodState& state = *s->state().wlod;
-  const auto pick = [&](std::int32_t n) {
-    return n > 0 ? static_cast<std::int32_t>(random() % static_cast<unsigned>(n)) : 0;
-  };
-  const TreeNode entry = state.context.entries()[static_cast<std::size_t>(pick(state.context.cost()))];
-  switch (random() % 8) {
-    case 0: return {"expand", {{"node", entry.id().value()}, {"now", true}}};
-    case 1: return {"collapse", {{"node", entry.at(std::min(entry.level + 1, kTopLevel)).id().value()}, {"now", true}}};
-    case 2: return {"promptIds", {{"ids", SessionFixture::ids(1 + pick(40), static_cast<unsigned>(random()))}}};
-    case 3: return {"step", {{"n", 1 + pick(3)}}};
-    case 4: return {"refocus", json::object()};
-    case 5: return {"undo", json::object()};
-    case 6: {
-      const std::int32_t position = pick(state.context.cost());
-      return {"inject",
-              {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", {3 + pick(200)}}}}}}};
-    }
-    default: {
-      const std::int32_t tail = state.context.cost() - 1 - pick(4);
-      return {"inject", {{"actions", {{{"action", "delete"}, {"position", tail}}}}}};
-    }
-  }
 }
 
 }  // namespace
@@ -88,6 +44,11 @@ class WlodSessionTest : public QObject {
       QTest::newRow("pyramid " + n) << QByteArray(
                                            R"({"budget":200,"attention":"pyramid","w":64,"w2":1024,"protect":20})")
                                     << QByteArray("{}") << seed;
+      QTest::newRow("near-causal " + n)
+          << QByteArray(
+                 R"({"budget":200,"attention":"pyramid","w":32,"w2":1024,"near_causal":true,
+                                                   "protect":20,"recompute":"incremental"})")
+          << QByteArray("{}") << seed;
       QTest::newRow("no damping, always full " + n)
           << QByteArray(R"({"budget":160,"sigma":0,"recompute":"full","protect":0})") << QByteArray("{}") << seed;
       QTest::newRow("incremental, int8 " + n)
@@ -257,9 +218,12 @@ class WlodSessionTest : public QObject {
     QTest::newRow("over budget") << QByteArray(R"([{"action":"expand","node":1},{"action":"expand","node":129}])")
                                  << QByteArray("over_budget");
     QTest::newRow("protected") << QByteArray(R"([{"action":"collapse","node":1409}])") << QByteArray("protected_tail");
-    QTest::newRow("n to m") << QByteArray(R"([{"action":"replace","positions":[40],"new_token_ids":[4,5]}])")
-                            << QByteArray("breaks_alignment");
-    QTest::newRow("delete") << QByteArray(R"([{"action":"delete","position":60}])") << QByteArray("breaks_alignment");
+    QTest::newRow("too many tokens")
+        << QByteArray::fromStdString(
+               json{{{"action", "insert"}, {"position", 60}, {"token_ids", std::vector(40, 4)}}}.dump())
+        << QByteArray("over_budget");
+    QTest::newRow("a gist is deleted") << QByteArray(R"([{"action":"delete","position":0}])")
+                                       << QByteArray("not_a_token");
     QTest::newRow("a gist's place") << QByteArray(R"([{"action":"replace","positions":[0],"new_token_ids":[4]}])")
                                     << QByteArray("not_a_token");
     QTest::newRow("evict") << QByteArray(R"([{"action":"evict","layer":0,"ledger":[1]}])") << QByteArray("unsupported");

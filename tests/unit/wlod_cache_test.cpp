@@ -97,6 +97,8 @@ void WlodCacheTest::goesOn_data() {
     }
   QTest::newRow("no damping") << R"({"sigma":0,"recompute":"incremental"})"
                               << "{}";
+  QTest::newRow("near-causal") << R"({"near_causal":true,"attention":"pyramid"})"
+                               << "{}";
   QTest::newRow("trained gists") << R"({"gist":"trained","attention":"pyramid"})"
                                  << R"({"model":"demo"})";
   QTest::newRow("little brightness") << "{}"
@@ -236,6 +238,7 @@ void WlodCacheTest::otherSessions_data() {
   row("attention", wlodManifest({{"attention", "pyramid"}}), "other_format", "wlod.attention");
   row("w", wlodManifest({{"w", 64}}), "other_format", "wlod.w");
   row("w2", wlodManifest({{"w2", 2048}}), "other_format", "wlod.w2");
+  row("near-causal", wlodManifest({{"near_causal", true}}), "other_format", "wlod.near_causal");
   row("sigma", wlodManifest({{"sigma", 0.5}}), "other_format", "wlod.sigma");
   row("row types", wlodManifest(json::object(), {{"dtype", "f16"}}), "other_format", "rows");
   row("weights", wlodManifest(json::object(), {{"model", "synthetic:tiny:seed=5"}}), "other_model", "fingerprint");

@@ -19,12 +19,12 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
       adds ? adds == 1 && part.actions.size() == 1 && state.sinceRound + 1 >= state.rules.every : part.actions.empty();
   if (!room && !due) return ok();
   auto scope = call.trace.scope("refocus");
-  auto next = std::make_shared<WlodState>(state);
+  auto next = withPins(observed);
   std::vector<double> scores = m_parts.scores(state);
   scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
   if (!room) next->context = state.context.nextRound();
-  Result<Refocus> round = room ? makeRoom(next->context, scores, adds, state.rules.working)
-                               : refocus(next->context, scores, state.rules.focus, state.rules.working);
+  Result<Refocus> round = room ? makeRoom(next->context, scores, adds, next->rules.working)
+                               : refocus(next->context, scores, state.rules.focus, next->rules.working);
   if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold or refuses the tick
   if (!round) return round.error();
   if (!room) next->sinceRound = -adds;  // the tokens are counted when they are added

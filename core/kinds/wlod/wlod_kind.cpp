@@ -28,12 +28,14 @@ std::shared_ptr<const WlodChange> changeOf(const WlodState& before, const WlodPl
   out->earliest = applied.invalidation.earliest;
   for (const WlodRow& row : applied.state.rows) out->nodes.push_back(row.node);
   out->why = applied.invalidation.why;
-  out->layer0 = applied.invalidation.layer0;
+  out->layer0 = applied.layer0;
   out->gists = applied.gists;
   for (const Swap& swap : differences(before.context.entries().span(), applied.state.context.entries().span()))
     out->swapped += swap.countAfter;
   out->computed = applied.computed;
-  out->kept = static_cast<std::int32_t>(std::count(applied.state.stale.begin(), applied.state.stale.end(), true));
+  if (const std::vector<bool>& stale = applied.state.stale; !stale.empty())
+    out->kept =
+        static_cast<std::int32_t>(std::count(stale.begin() + applied.invalidation.firstDirty, stale.end(), true));
   out->full = applied.choice.full;
   out->reason = applied.choice.reason;
   out->share = applied.choice.share;
@@ -47,9 +49,9 @@ std::shared_ptr<const WlodChange> changeOf(const WlodState& before, const WlodPl
 WlodRules rulesOf(const WlodSettings& s) {
   WlodRules rules;
   rules.attention = s.attention == "flat" ? WlodAttention::Flat : WlodAttention::Pyramid;
-  rules.pyramid = {s.near, s.middle};
+  rules.pyramid = {s.near, s.middle, s.nearCausal};
   rules.sigma = s.sigma;
-  rules.working = {s.budget, s.protectedTail, s.cooldown};
+  rules.working = {s.budget, s.protectedTail, s.cooldown, {}};
   rules.start = {s.startTokens, s.startGists};
   rules.focus = {s.expandAt, s.collapseAt, s.edits};
   rules.every = s.every;
@@ -107,7 +109,7 @@ Status WlodKind::allows(const SessionParts&, Capability capability, const char* 
 nlohmann::json WlodKind::fileSettings() const {
   const nlohmann::json all = m_settings.toJson();
   nlohmann::json out{{"gist", m_parts->gistContent}};
-  for (const char* key : {"attention", "budget", "w", "w2", "sigma"}) out[key] = all[key];
+  for (const char* key : {"attention", "budget", "w", "w2", "near_causal", "sigma"}) out[key] = all[key];
   return out;
 }
 
@@ -118,7 +120,7 @@ std::vector<std::unique_ptr<Reviser>> WlodKind::revisers() const {
 }
 
 Result<EditPlan> WlodKind::plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const {
-  return asEditPlan(*state.wlod, KV_TRY(planWlod(*state.wlod, parts.model->config().vocab, std::move(actions))));
+  return asEditPlan(*state.wlod, KV_TRY(planWlod(*withPins(state), parts.model->config().vocab, std::move(actions))));
 }
 
 WlodTransaction WlodKind::transaction(CallContext& call) const {
@@ -146,7 +148,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   const std::int32_t adds = addsIn(part.actions);
   CacheState from = observed;
   {
-    auto counted = std::make_shared<WlodState>(*observed.wlod);
+    auto counted = withPins(observed);
     counted->rules.costs = costs(observed);
     counted->sinceRound += adds;
     from.wlod = std::move(counted);

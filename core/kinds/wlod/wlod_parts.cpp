@@ -19,7 +19,7 @@ WlodRatios ratiosOf(const WlodState& state, int layers) {
   for (std::size_t i = 0; i < change.why.size(); ++i) {
     spatial += change.why[i] == DirtyWhy::Hierarchical || change.why[i] == DirtyWhy::Both;
     temporal += change.why[i] == DirtyWhy::Temporal || change.why[i] == DirtyWhy::Both;
-    layer0 += !change.full && change.layer0[i];
+    layer0 += change.layer0[i];
   }
   out.spatial = spatial / rows;
   out.temporal = temporal / rows;

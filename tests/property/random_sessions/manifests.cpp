@@ -80,6 +80,7 @@ void drawWlod(Draw& d, json& m) {
                {"moments", d.one({2000, 4096})},
                {"w", 32},
                {"w2", 1024},
+               {"near_causal", d.percent(40)},
                {"sigma", d.one({0.0, 1.0})},
                {"gist", m["model"] == "demo" ? d.one({"mean", "trained"}) : "mean"},
                {"lens", d.one({"attention", "script", "off"})},

@@ -31,8 +31,7 @@ WlodTree::WlodTree(SnapshotPtr snapshot) : m_snapshot(std::move(snapshot)) {
   for (const WlodRow& row : view().rows) {
     while (change && known < change->nodes.size() && arrivesBefore(change->nodes[known], row.node)) ++known;
     const bool same = change && known < change->nodes.size() && change->nodes[known] == row.node;
-    place(row, row.entry ? position : -1, same ? change->why[known] : DirtyWhy::Clean,
-          same && change->layer0[known] && !change->full);
+    place(row, row.entry ? position : -1, same ? change->why[known] : DirtyWhy::Clean, same && change->layer0[known]);
     position += row.entry;
   }
   for (auto& level : m_rows)
