@@ -24,6 +24,17 @@ Status step(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// A failed tick comes back as a report here, too.
+Status stepStage(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  context.submit("stepStage", Json::object(), [&context](const Result<Json>& report) {
+    if (!report) return emit context.failed(report.error());
+    if (!report->value("ok", true)) emit context.failed(Error::fromJson((*report)["error"]));
+  });
+  emit context.scripted("s.stepStage()");
+  return ok();
+}
+
 Status stepBack(CommandHost& host, const Json&) {
   const std::int64_t tick = host.context().snapshot()->tick.value() - 1;
   return submitSaid(host, QString("s.goto(%1)").arg(tick), "goto", {{"tick", tick}});
@@ -77,6 +88,11 @@ QString needsReadyAlone(const CommandHost& host) {
   return why.isEmpty() ? needsAlone(host) : why;
 }
 
+QString needsOpenTick(const CommandHost& host) {
+  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->stage ? QString() : QString("no tick is open; Step Stage opens one");
+}
+
 QString breakLine(const Json& condition) { return QString("s.break(%1)").arg(scriptText(condition)); }
 
 Status addBreak(CommandHost& host, const Json& args) {
@@ -113,6 +129,14 @@ void addRunCommands(std::vector<Command>& list) {
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
       plainVerb("stepAction"), needsReadyAlone, {.keys = {"F11"}, .icon = "step_into"});
+  add(list,
+      {"step_stage", "Step Stage", "Run",
+       "Do the next stage of a tick and stop there: generate, observe, plan, each action, apply, verify."},
+      stepStage, needsReadyAlone, {.keys = {"F7"}});
+  add(list, {"finish_tick", "Finish Tick", "Run", "Run the open tick to its end."}, plainVerb("finishTick"),
+      needsOpenTick, {.keys = {"Shift+F7"}});
+  add(list, {"cancel_tick", "Cancel Tick", "Run", "Throw the open tick away; nothing has changed then."},
+      plainVerb("cancelTick"), needsOpenTick);
   add(list, {"step_out", "Step Out", "Run", "Apply all pending actions without generating."}, plainVerb("apply"),
       needsPending, {.keys = {"Shift+F11"}});
   add(list, {"step_back", "Step Back", "Run", "Go to the previous tick; the future stays as a branch."}, stepBack,

@@ -106,6 +106,10 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
   QString text = tr("tick %1").arg(grouped(shown.tick.value()));
   if (back) text += tr(" (looking back from %1)").arg(grouped(newest->tick.value()));
   if (shown.branch != "main") text += " · " + QString::fromStdString(shown.branch);
+  if (shown.stage) {
+    const std::string_view stage = name(shown.stage->stage);
+    text += tr(" · open after %1").arg(QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size())));
+  }
   if (shown.lanes) text += tr(" · %1 lanes").arg(shown.lanes->lanes.size());
   m_tick->setText(text);
   m_tick->setToolTip(back ? tr("The views show an older tick; Step continues from the newest tick")

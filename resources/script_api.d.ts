@@ -120,8 +120,25 @@ interface TickReport {
   violations: Violation[];
   /** In the last report of a step that a breakpoint stopped: its condition. */
   stoppedBy?: string;
+  /** Of stepStage, and of a step that stopped inside a tick: where the tick stands open; null once it is over. */
+  stage?: OpenStage | null;
   /** Of inject, evict, expand and collapse with now: how many actions the call queued. */
   queued?: number;
+}
+
+/** Where a tick stands that was stopped inside. */
+interface OpenStage {
+  /** What the tick has done last; "token": a token of a block waits for the commit, "apply": the commit is made. */
+  stage: "generate" | "observe" | "plan" | "action" | "token" | "apply";
+  next: "generate" | "observe" | "plan" | "action" | "token" | "apply" | "verify";
+  /** Tokens and actions of the tick so far. */
+  tokens: number[];
+  actions: Action[];
+  /** At the stages plan and action: how many edits of the list `context` shows, of how many. */
+  shown: number;
+  of: number;
+  /** Ledger ids in context order, with the shown edits or the waiting tokens. */
+  context: number[];
 }
 
 interface PlannedAction {
@@ -421,9 +438,18 @@ interface Session {
   step(n?: number, options?: { tokens?: number[] }): TickReport[];
   /** The pending action that stands highest, alone; a tick where none is pending. */
   stepAction(): TickReport;
+  /** Does the next stage of a tick and stops. Where no tick is open it begins a step, with `tokens` instead of sampled ones. */
+  stepStage(options?: { tokens?: number[] }): TickReport;
+  /** Runs the open tick to its end. */
+  finishTick(): TickReport;
+  /** Throws the open tick away; nothing has changed then. */
+  cancelTick(): null;
+  /** Where an open tick stands; null where none is open. */
+  stage(): OpenStage | null;
   run(options?: { maxTicks?: number }): { ticks: TickReport[]; stoppedBy: string };
   /** "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)",
-   * "wrap(layer==3)", "invariant", "error", "kl > 0.05", "token == 7", "length >= 900", "tick == 40". run and step stop at them. */
+   * "wrap(layer==3)", "invariant", "error", "kl > 0.05", "token == 7", "length >= 900", "tick == 40". run and step stop at them.
+   * "stage(plan)" stops inside a tick, which stays open. */
   break(condition: string): string[];
   clearBreaks(): string[];
 
@@ -491,7 +517,8 @@ interface Session {
   /** Ledger ids in context order; of the rows that one layer holds if a layer is given. */
   // options.kvHead: required where residency is by KV head.
   pos2ledger(layer?: number, options?: { kvHead?: number }): number[];
-  rows(layer: number, begin?: number, end?: number, options?: { kvHead?: number }): Row[];
+  /** view "committed_plus_pending": also the rows of an open block that wait for its commit. */
+  rows(layer: number, begin?: number, end?: number, options?: { kvHead?: number; view?: "committed" | "committed_plus_pending" }): Row[];
   ledger(id: number): LedgerEntry;
   history(ledger: number): HistoryEntry[];
   logits(): number[];

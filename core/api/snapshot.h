@@ -15,6 +15,7 @@
 #include "core/api/ledger_view.h"
 #include "core/api/policy_audit.h"
 #include "core/api/report.h"
+#include "core/api/stage_view.h"
 #include "core/api/storage_view.h"
 
 namespace kvlab {
@@ -102,6 +103,7 @@ struct Snapshot {
   std::vector<InvariantState> invariants;
   Alignment alignment;
   std::vector<Action> pending;
+  std::shared_ptr<const StageView> stage;  // where an open tick stands; null = no tick is open
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;  // null while every policy is full
   std::optional<double> kl;                     // of the last drift pass

@@ -154,6 +154,7 @@ Result<std::unique_ptr<Lanes>> makeLanes(std::unique_ptr<Session>& reference, co
   const VerbInfo& info = laneVerb(InLanes::Opens);
   const VerbArgs in(info.args, request);
   if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
+  KV_TRY(reference->noOpenTick());
   const LanesOptions options{in.flag("together"), placesOf(in, "needles")};
   return Lanes::around(reference, in.raw("lanes").get<std::vector<json>>(), options);
 }

@@ -22,7 +22,7 @@ Error bad(const std::string& text, const std::string& why) {
   return Error{"bad_condition",
                "the breakpoint was refused",
                why,
-               "write for example evicted(ledger==12), invariant, kl > 0.05 or length >= 900",
+               "write for example evicted(ledger==12), invariant, kl > 0.05, length >= 900 or stage(plan)",
                std::nullopt,
                "condition",
                text};
@@ -79,6 +79,7 @@ Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
   static const std::regex kLayer(
       R"(\s*(\w+)\s*\(\s*layer\s*(==|!=|>=|<=|>|<)\s*(\d{1,4})\s*(?:,\s*ledger\s*(==|!=|>=|<=|>|<)\s*(\d{1,9})\s*)?\)\s*)");
   static const std::regex kNumber(R"(\s*(\w+)\s*(==|!=|>=|<=|>|<)\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*)");
+  static const std::regex kStage(R"(\s*stage\s*\(\s*(\w+)\s*\)\s*)");
   static const std::regex kFlag(R"(\s*(\w+)\s*)");
   if (text.size() > 200) return bad(text, "the condition is longer than 200 characters");
   std::smatch m;
@@ -86,6 +87,9 @@ Result<Breakpoints::Condition> Breakpoints::parse(const std::string& text) {
     return Condition{text, m[1], {m[2], std::stod(m[3])}};
   if (std::regex_match(text, m, kLayer) && among(kLayerSubjects, m[1]) && (m[1] == "evicted" || !m[4].matched))
     return Condition{text, m[1], m[4].matched ? Test{m[4], std::stod(m[5])} : Test{}, {m[2], std::stod(m[3])}};
+  if (std::regex_match(text, m, kStage) &&
+      std::find(std::begin(kStages), std::end(kStages), m[1].str()) != std::end(kStages))
+    return Condition{text, "stage", {}, {}, m[1]};
   if (std::regex_match(text, m, kNumber) && among(kNumbers, m[1]))
     return Condition{text, m[1], {m[2], std::stod(m[3])}};
   if (std::regex_match(text, m, kFlag) && among(kFlags, m[1])) return Condition{text, m[1]};
@@ -103,10 +107,21 @@ bool Breakpoints::needsKl() const {
   return std::any_of(m_conditions.begin(), m_conditions.end(), [](const Condition& c) { return c.subject == "kl"; });
 }
 
+std::string Breakpoints::hit(Stage stage) const {
+  const auto met = [&](const Condition& c) { return c.subject == "stage" && c.stage == name(stage); };
+  const auto found = std::find_if(m_conditions.begin(), m_conditions.end(), met);
+  return found == m_conditions.end() ? std::string() : found->text;
+}
+
+bool Breakpoints::anyStage() const {
+  return std::any_of(m_conditions.begin(), m_conditions.end(), [](const Condition& c) { return c.subject == "stage"; });
+}
+
 std::string Breakpoints::hit(const TickReport& report, const CacheState& before, const CacheState& after,
                              double kl) const {
   for (const Condition& c : m_conditions) {
     bool met = false;
+    if (c.subject == "stage") continue;
     if (c.subject == "invariant") met = !report.violations.empty();
     else if (c.subject == "error") met = !report.ok;
     else if (c.subject == "wrap") met = wrapped(c, before, after);

@@ -51,9 +51,8 @@ void setFuture(Session& session, std::shared_ptr<const FutureMass> future) {
   session.refine(std::move(state));
 }
 
-std::vector<float> scoresOf(const Session& session, CacheLayer layer) {
+std::vector<float> scoresOf(const CacheState& state, CacheLayer layer) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  const CacheState& state = session.state();
   const ResidencyView& map = state.map(layer);
   if (!state.policy) return std::vector<float>(map.size(), kNone);
   return alignedWith(map, state.policy->layers[at(layer)].scores, 1, kNone);

@@ -12,6 +12,6 @@ Status setPolicy(Session& session, std::optional<Layer> layer, const PolicySpec&
 /// tick on; no commit is made.
 void setFuture(Session& session, std::shared_ptr<const FutureMass> future);
 /// Scores that the policy of a cache layer last gave its rows, [rows]; NaN for rows it did not score.
-std::vector<float> scoresOf(const Session& session, CacheLayer layer);
+std::vector<float> scoresOf(const CacheState& state, CacheLayer layer);
 
 }  // namespace kvlab

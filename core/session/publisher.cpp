@@ -80,6 +80,7 @@ void Publisher::publish(Session& session) {
   snapshot->invariants = health.invariants;
   snapshot->alignment = health.alignment.tell(session.timeline());
   snapshot->pending = session.pending();
+  snapshot->stage = session.stage();
   snapshot->storage = storageOf(session);
   snapshot->bytes = bytesOf(session);
   session.kind().describe(state, *snapshot);

@@ -29,7 +29,7 @@ Status standsAlone(const WlodState& state, const LedgerRow& row, LedgerId id) {
 }  // namespace
 
 Status inject(Session& session, const std::vector<Action>& actions) {
-  if (Status ready = session.usable(); !ready) return ready;
+  if (Status ready = session.changeable(); !ready) return ready;
   if (Result<EditPlan> planned = plan(session, actions); !planned) return planned.error();
   std::vector<Action> all = session.pending();
   all.insert(all.end(), actions.begin(), actions.end());

@@ -74,6 +74,11 @@ Status Session::usable() const {
   return Error{"broken", "the session is broken", m_health.reason, "rebuild, save the ids, or close the session"};
 }
 
+Status Session::changeable() const {
+  if (Status ready = usable(); !ready) return ready;
+  return noOpenTick();
+}
+
 void Session::markBroken(const std::string& reason) {
   m_health.status = SessionState::Broken;
   m_health.reason = reason;
@@ -87,7 +92,7 @@ void Session::commit(Commit commit) {
 }
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
-  if (Status ready = usable(); !ready) return ready;
+  if (Status ready = changeable(); !ready) return ready;
   Trace trace;
   CallContext call = callContext(trace);
   Result<Commit> made = makes(call);
@@ -101,6 +106,7 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
 }
 
 Result<RebuildOutcome> Session::rebuild() {
+  KV_TRY(noOpenTick());
   Trace trace;
   CallContext call = callContext(trace);
   Result<Rebuilt> rebuilt = kind().rebuild(state(), call);
@@ -159,6 +165,7 @@ void Session::startOver() {
 }
 
 Status Session::reset() {
+  KV_TRY(noOpenTick());
   for (const CacheLayer layer : m_parts.store.layers()) {
     // All slots ever handed out: rows that only history names are checked, too.
     std::vector<std::int32_t> slots(static_cast<std::size_t>(m_parts.store.slots(layer).untouched()));

@@ -6,8 +6,8 @@
 #pragma once
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"
+#include "core/session/open_tick.h"
 #include "core/session/publisher.h"
-#include "core/session/ticker.h"
 
 namespace kvlab {
 
@@ -47,9 +47,22 @@ class Session {
   // --- the funnel -----------------------------------------------------------------------------------
   /// Error (code broken) after a failure that lost rows. A broken session can be rebuilt, saved or closed.
   Status usable() const;
+  /// usable(), and no tick is open.
+  Status changeable() const;
   /// Generates, applies, verifies, publishes. If the report has ok == false, either nothing has changed and actions are
   /// still pending, or only the token was added (report.token is set), or the session is broken.
-  TickReport tick(TickWish wish);
+  /// With stops the tick may stay open. The report then says what the tick has done so far.
+  TickReport tick(TickWish wish, const StageStop& stops = {});
+  /// Goes on with the open tick. Errors of the report: no_tick_open, and those of tick().
+  TickReport stepStage(const StageStop& stops);
+  /// Throws the open tick away; nothing has changed then. Errors: no_tick_open, tick_committed.
+  Status cancelTick();
+  /// Where the open tick stands; null = no tick is open.
+  const std::shared_ptr<const StageView>& stage() const { return m_stage; }
+  /// The present state with the tokens of an open block that wait for the commit.
+  const CacheState& withPending() const;
+  /// Error (code tick_open) while a tick is open, which then must end first.
+  Status noOpenTick() const;
   /// True if a tick without tokens and actions would change something.
   bool wantsTick();
   enum class Check : std::uint8_t { None, AsInTicks, Full };
@@ -76,9 +89,7 @@ class Session {
   /// Runs every invariant once and publishes.
   const std::vector<InvariantState>& check(bool full);
   /// The object that runs one tick of this session.
-  Ticker ticker(CallContext& call) const {
-    return {call, m_revisers, state().tick.value() < m_watching.attentionUntil};
-  }
+  Ticker ticker(CallContext& call) const { return {call, m_revisers, wantsAllAttention()}; }
 
   // --- what readers see -----------------------------------------------------------------------------
   Publisher& publisher() { return m_publisher; }
@@ -98,14 +109,21 @@ class Session {
   explicit Session(SessionParts parts);
   CallContext callContext(Trace& trace);
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
+  bool wantsAllAttention() const { return state().tick.value() < m_watching.attentionUntil; }
+  TickReport goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops);
+  bool advance(OpenTick& tick, bool mayStop);
+  nlohmann::json againOf(const OpenTick& tick) const;
+  bool fail(OpenTick& tick, Error error);
+  bool close(OpenTick& tick);
   void commit(Commit commit);
   void undone(const CallContext& call);
   void mend();
-  void recover(CallContext& call, Ticker& ticker, bool forced, TickReport& report);
+  void recover(OpenTick& tick);
   void verify(Trace& trace, TickReport& report);
   std::vector<Violation> runChecks(bool full, std::int64_t part);
   std::vector<Violation> checkChange();
   TickReport refused(Error error) const;
+  void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();
   void select(int entry);
@@ -115,6 +133,8 @@ class Session {
   Revisers m_revisers;
   History m_history;
   std::vector<Action> m_pending;
+  std::unique_ptr<OpenTick> m_open;  // null while no tick is stopped
+  std::shared_ptr<const StageView> m_stage;
   Health m_health;
   Watching m_watching;
   Breakpoints m_breakpoints;

@@ -42,8 +42,8 @@ std::vector<Action> Session::takePending(std::optional<std::size_t> place, std::
   return {m_pending[*place]};
 }
 
-TickReport Session::tick(TickWish wish) {
-  if (Status ready = usable(); !ready) return refused(ready.error());
+TickReport Session::tick(TickWish wish, const StageStop& stops) {
+  if (Status ready = changeable(); !ready) return refused(ready.error());
   std::vector<Action> rest = m_pending;
   if (wish.pending) {
     rest.clear();
@@ -52,28 +52,77 @@ TickReport Session::tick(TickWish wish) {
   if (m_history.reached())
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
   if (Status room = growPools(*this, rowsAsked(wish, manifest(), state())); !room) return refused(room.error());
-  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops op events recorded between ticks
-  Trace trace;
-  CallContext call = callContext(trace);
-  Ticker ticker = this->ticker(call);
-  TickReport report;
-  report.tick = Tick(state().tick.value() + 1);
-  const bool forced = !wish.forced.empty();
-  Result<Commit> made = ticker.run(state(), std::move(wish), report);
-  if (made) {
-    report.left = made->left;
-    commit(made.take());
-    shrinkPools(*this);
-  } else {
-    undone(call);
-    if (!ticker.begun()) return finish(refused(made.error()), trace);
-    report.ok = false;
-    report.error = made.error();
-    recover(call, ticker, forced, report);
+  auto tick =
+      std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
+  tick->rest = std::move(rest);
+  tick->report.tick = Tick(state().tick.value() + 1);
+  tick->forced = wish.forced;
+  tick->ticker.begin(state(), std::move(wish));
+  return goOn(std::move(tick), stops);
+}
+
+TickReport Session::goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops) {
+  m_stage = nullptr;
+  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops what others have recorded
+  while (!advance(*tick, static_cast<bool>(stops))) {
+    if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
+    tick->stopped = true;
+    takeOps(tick->trace);
+    m_open = std::move(tick);
+    m_stage = std::make_shared<const StageView>(viewOf(*m_open, state()));
+    publish();
+    return m_open->report;
   }
-  if (report.ok || report.token) m_pending = std::move(rest);
-  if (m_health.status != SessionState::Broken) verify(trace, report);
-  return finish(std::move(report), trace);
+  return std::move(tick->report);
+}
+
+/// Does what comes next in a tick; true if the tick is over.
+bool Session::advance(OpenTick& tick, bool mayStop) {
+  if (tick.committed) return close(tick);
+  const bool planned = tick.stage == Stage::Plan || tick.stage == Stage::OneAction;
+  if (mayStop && planned && tick.shown + 1 < static_cast<std::int32_t>(tick.edits.size())) {
+    ++tick.shown;
+    tick.stage = Stage::OneAction;
+    return false;
+  }
+  if (tick.stopped && tick.ticker.commitsNext()) m_history.beginCommand("step", againOf(tick));
+  const Result<Stage> done = tick.ticker.next(tick.report);
+  if (!done) return fail(tick, done.error());
+  tick.stage = *done;
+  tick.shown = 0;
+  tick.edits.clear();
+  if (mayStop && *done == Stage::Plan)
+    if (Result<EditPlan> plan = kind().plan(m_parts, tick.ticker.observed(), tick.ticker.planned()); plan)
+      tick.edits = editsOf(plan.take(), manifest().executor);
+  if (!tick.ticker.done()) return false;
+  Commit made = tick.ticker.take();
+  tick.report.left = made.left;
+  commit(std::move(made));
+  shrinkPools(*this);
+  tick.committed = true;
+  m_pending = tick.rest;
+  return false;
+}
+
+/// The step of a tick failed.
+bool Session::fail(OpenTick& tick, Error error) {
+  undone(tick.call);
+  if (!tick.ticker.begun()) {
+    tick.report = finish(refused(std::move(error)), tick.trace);
+    return true;
+  }
+  tick.report.ok = false;
+  tick.report.error = std::move(error);
+  recover(tick);
+  if (tick.report.token) m_pending = tick.rest;
+  return close(tick);
+}
+
+/// The last step of a tick that made its commit, or failed.
+bool Session::close(OpenTick& tick) {
+  if (m_health.status != SessionState::Broken) verify(tick.trace, tick.report);
+  tick.report = finish(std::move(tick.report), tick.trace);
+  return true;
 }
 
 bool Session::wantsTick() {
@@ -100,27 +149,31 @@ void Session::mend() {
 
 /// Retries a failed tick once as a step without the pending actions, so that generation goes on. Where that fails too,
 /// nothing was added.
-void Session::recover(CallContext& call, Ticker& ticker, bool forced, TickReport& report) {
+void Session::recover(OpenTick& tick) {
+  TickReport& report = tick.report;
+  Ticker& ticker = tick.ticker;
   const bool planned = report.error->code != "fault" && report.error->code != "out_of_memory";
   const std::optional<TokenId> token = std::exchange(report.token, std::nullopt);
   report.block.clear();
   if (planned || !token || !ticker.single() || m_health.status == SessionState::Broken) return;
-  auto scope = call.trace.scope("retry_adds");
+  auto scope = tick.trace.scope("retry_adds");
   TickWish wish;
   wish.generates = true;
   wish.adds = Source::Model;
   nlohmann::json args = nlohmann::json::object();
-  if (forced || call.poolsTouched) {  // rows that a rebuild computed again may tell another token
+  if (!tick.forced.empty() || tick.call.poolsTouched) {  // rows that a rebuild computed again may tell another token
     wish.forced = {*token};
     args["tokens"] = {token->value()};
   }
-  call.poolsTouched = false;
+  tick.call.poolsTouched = false;
   m_history.beginCommand("step", std::move(args));
   TickReport alone;
-  Result<Commit> made = ticker.run(state(), std::move(wish), alone);
-  if (!made) return undone(call);
-  report.left = made->left;
-  commit(made.take());
+  ticker.begin(state(), std::move(wish));
+  while (!ticker.done())
+    if (Result<Stage> made = ticker.next(alone); !made) return undone(tick.call);
+  Commit made = ticker.take();
+  report.left = made.left;
+  commit(std::move(made));
   report.token = alone.token;
   report.block = alone.block;
 }
@@ -131,10 +184,15 @@ void Session::verify(Trace& trace, TickReport& report) {
   report.violations = checkChange();
 }
 
+/// The ops since the last call become events.
+void Session::takeOps(Trace& trace) {
+  if (kernels::OpLog* log = m_parts.backend->log()) trace.addOps(log->take());
+}
+
 TickReport Session::finish(TickReport report, Trace& trace) {
   report.tick = state().tick;
   for (const TokenId token : report.block) report.text += model().tokenizer().tokenText(token);
-  if (kernels::OpLog* log = m_parts.backend->log()) trace.addOps(log->take());
+  takeOps(trace);
   report.events = trace.take();
   m_health.report = std::make_shared<const TickReport>(report);
   if (report.tick == timeline().current().tick) m_history.setReport(m_health.report);

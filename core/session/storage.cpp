@@ -327,7 +327,7 @@ void shrinkPools(Session& session) {
 }
 
 Result<Compaction> compact(Session& session, std::int64_t most) {
-  if (Status ready = session.usable(); !ready) return ready.error();
+  if (Status ready = session.changeable(); !ready) return ready.error();
   SessionParts& parts = session.parts();
   CacheState next = session.state();
   session.history().forgetOlder(parts, true);  // older states name the slots that are about to move

@@ -2,6 +2,7 @@
 #include "core/session/ticker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/policy/brightness.h"
 
@@ -37,53 +38,65 @@ TransactionRules Ticker::rules(const CacheState& state) const {
   return rules;
 }
 
-Result<Commit> Ticker::run(const CacheState& state, TickWish wish, TickReport& report) {
+void Ticker::begin(const CacheState& state, TickWish wish) {
   m_observed = state;
   m_applied.reset();
   const bool generates = wish.generates && (state.length() > 0 || !wish.forced.empty());
   const auto block = static_cast<std::size_t>(m_call.parts.manifest.ring.blockTokens);
-  const std::size_t tokens = !generates ? 0 : wish.forced.empty() ? block : wish.forced.size();
-  m_tokens = tokens;
-  TickPart part;
-  part.actions = std::move(wish.actions);
-  part.adds = wish.adds;
-  part.pass = wish.pass;
-  part.draft = wish.draft;
-  Status done = ok();
-  if (tokens == 0) {
-    m_begun = true;
-    done = apply(std::move(part), report);
-  }
-  for (std::size_t i = 0; i < tokens && done; ++i) {
-    TickPart one = part;
-    part.actions.clear();  // only the first token of a block takes the actions
-    one.settles = i + 1 == tokens;
-    one.more = static_cast<std::int32_t>(tokens - 1 - i);
-    if (m_applied) m_observed = m_applied->state;
-    done = runToken(wish.forced.empty() ? std::nullopt : std::optional(wish.forced[i]), std::move(one), report);
-  }
-  if (!done) return done.error();
-  return Commit(std::move(*m_applied));
+  m_tokens = !generates ? 0 : wish.forced.empty() ? block : wish.forced.size();
+  m_wish = std::move(wish);
+  m_place = 0;
+  m_done = false;
+  m_begun = m_tokens == 0;
+  m_next = m_tokens == 0 ? Stage::Plan : Stage::Generate;
 }
 
-/// Generates, observes and computes one token of a tick, with its actions.
-Status Ticker::runToken(std::optional<TokenId> forced, TickPart part, TickReport& report) {
-  const Result<TokenId> token = observe(forced, m_observed);
-  if (!token) return giveUp(token.error());
+Result<Stage> Ticker::next(TickReport& report) {
+  const Stage stage = m_next;
+  if (stage == Stage::Generate) {
+    KV_TRY(choose(report));
+    m_next = Stage::Observe;
+  } else if (stage == Stage::Observe) {
+    observe(m_observed);
+    m_next = Stage::Plan;
+  } else if (stage == Stage::Plan) {
+    KV_TRY(plan(report));
+    m_next = Stage::Apply;
+  } else {
+    KV_TRY(apply(report));
+    if (!m_done) return Stage::Token;
+  }
+  return stage;
+}
+
+/// Generates one token of the tick, or takes the given one.
+Status Ticker::choose(TickReport& report) {
+  const Result<TokenId> token =
+      generate(m_wish.forced.empty() ? std::nullopt : std::optional(m_wish.forced[m_place]), m_observed);
+  if (!token) return failed(token.error());
+  m_token = *token;
   m_begun = true;
-  report.token = *token;
-  report.block.push_back(*token);
-  part.generates = true;
-  part.actions.push_back(Add{*token});
-  return apply(std::move(part), report);
+  report.token = m_token;
+  report.block.push_back(m_token);
+  return ok();
 }
 
-/// Discards the waiting tokens of a block that will not be committed.
-Error Ticker::giveUp(Error error) {
-  if (!m_applied) return error;
+Commit Ticker::take() {
+  Commit out(std::move(*m_applied));
+  m_applied.reset();
+  return out;
+}
+
+void Ticker::giveUp() {
+  if (!m_applied) return;
   m_call.poolsTouched = m_applied->rewritten;
   if (!m_applied->rewritten) m_call.parts.store.release(m_applied->added);
   m_applied.reset();
+}
+
+/// Discards the waiting tokens of a block that will not be committed.
+Error Ticker::failed(Error error) {
+  giveUp();
   return error;
 }
 
@@ -91,23 +104,44 @@ bool Ticker::followed(const CacheState& state) const {
   return std::any_of(m_revisers.begin(), m_revisers.end(), [&](const auto& one) { return one->follows(state); });
 }
 
-Status Ticker::apply(TickPart part, TickReport& report) {
-  CacheState observed = m_observed;  // revisers write their statistics here
-  part.rules = rules(observed);
-  part.earlier = m_applied ? &*m_applied : nullptr;
+/// Makes the list of one token's part of the tick complete. Only the first token of a block takes the wished actions.
+Status Ticker::plan(TickReport& report) {
+  m_part = {};
+  m_part.actions = std::exchange(m_wish.actions, {});
+  m_part.adds = m_wish.adds;
+  m_part.pass = m_wish.pass;
+  m_part.draft = m_wish.draft;
+  if (m_tokens > 0) {
+    m_part.generates = true;
+    m_part.actions.push_back(Add{m_token});
+    m_part.settles = m_place + 1 == m_tokens;
+    m_part.more = static_cast<std::int32_t>(m_tokens - 1 - m_place);
+  }
+  m_revised = m_observed;
+  m_part.rules = rules(m_revised);
+  m_part.earlier = m_applied ? &*m_applied : nullptr;
   for (const auto& reviser : m_revisers)
-    if (Status revised = reviser->before(observed, part, m_call); !revised) return giveUp(revised.error());
-  report.actions.insert(report.actions.end(), part.actions.begin(), part.actions.end());
-  const bool last = part.settles;
-  part.settles = last && !followed(observed);
-  Result<Applied> applied = m_call.parts.kind->apply(observed, part, m_call);
-  if (!applied && !part.actions.empty()) report.actions = part.actions;
+    if (Status revised = reviser->before(m_revised, m_part, m_call); !revised) return failed(revised.error());
+  report.actions.insert(report.actions.end(), m_part.actions.begin(), m_part.actions.end());
+  return ok();
+}
+
+Status Ticker::apply(TickReport& report) {
+  const bool last = m_part.settles;
+  m_part.settles = last && !followed(m_revised);
+  Result<Applied> applied = m_call.parts.kind->apply(m_revised, m_part, m_call);
+  if (!applied && !m_part.actions.empty()) report.actions = m_part.actions;
   m_applied.reset();
   for (const auto& reviser : m_revisers)
-    if (applied && last && reviser->follows(observed))
-      applied = reviser->after(applied.take(), part, m_call, report.actions);
+    if (applied && last && reviser->follows(m_revised))
+      applied = reviser->after(applied.take(), m_part, m_call, report.actions);
   if (!applied) return applied.error();
   m_applied = applied.take();
+  m_done = last;
+  if (last) return ok();
+  ++m_place;
+  m_observed = m_applied->state;
+  m_next = Stage::Generate;
   return ok();
 }
 
@@ -134,12 +168,10 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
   return token;
 }
 
-Result<TokenId> Ticker::observe(std::optional<TokenId> forced, CacheState& state) {
-  const Result<TokenId> token = generate(forced, state);
-  if (!token || !m_call.parts.manifest.probes || state.length() == 0) return token;
+void Ticker::observe(CacheState& state) {
+  if (!m_call.parts.manifest.probes || state.length() == 0) return;
   auto scope = m_call.trace.scope("observe");
   state.brightness = observedBrightness(state, m_call.parts.manifest.brightness);
-  return token;
 }
 
 }  // namespace kvlab

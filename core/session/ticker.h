@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one tick: generate, observe, plan, apply. The result is a commit that the session takes or discards. A ring
-// block is a tick of several tokens; all but the last stay unsettled until the end. One object per tick; engine thread.
-// core/architecture.md, "The tick".
+// Runs one tick, step by step: generate, observe, plan, apply. The result is a commit that the session takes or
+// discards. A ring block is a tick of several tokens, each with its own steps; all but the last stay unsettled until
+// the end. One object per tick; engine thread. core/architecture.md, "The tick".
 #pragma once
 #include <optional>
 #include <span>
 
+#include "core/api/stage_view.h"
 #include "core/kinds/base/cache_kind.h"
 
 namespace kvlab {
@@ -30,32 +31,55 @@ class Ticker {
   Ticker(CallContext& call, const Revisers& revisers, bool allAttention)
       : m_call(call), m_revisers(revisers), m_allAttention(allAttention) {}
 
-  /// Writes tokens, actions and events to the report. On error nothing has changed unless call.poolsTouched is set.
-  Result<Commit> run(const CacheState& state, TickWish wish, TickReport& report);
-  /// True if the failed run() had chosen its token, or needed none.
+  /// A tick over a state; next() makes its steps.
+  void begin(const CacheState& state, TickWish wish);
+  /// Makes the next step; returns which. Writes tokens, actions and events to the report. On error nothing has changed
+  /// unless call.poolsTouched is set.
+  Result<Stage> next(TickReport& report);
+  bool done() const { return m_done; }
+  Commit take();
+  /// Gives back what the waiting tokens of a block hold. Nothing has changed then unless rewritten() says so.
+  void giveUp();
+  /// The state on which the last token was computed.
+  const CacheState& observed() const { return m_observed; }
+  /// The waiting tokens of a block, not settled yet; null = there are none.
+  const CacheState* waiting() const { return m_applied ? &m_applied->state : nullptr; }
+  /// Rows of the state were rewritten before the commit.
+  bool rewritten() const { return m_applied && m_applied->rewritten; }
+  /// The actions that were planned last, and whether applying them ends the tick.
+  const std::vector<Action>& planned() const { return m_part.actions; }
+  bool settles() const { return m_part.settles; }
+  bool commitsNext() const { return m_next == Stage::Apply && m_part.settles; }
+  /// True if the tick has chosen its token, or needs none.
   bool begun() const { return m_begun; }
-  /// True if the last run() added one token and not a block.
+  /// True if the tick adds one token and not a block.
   bool single() const { return m_tokens == 1; }
 
   /// Samples the next token, or checks and returns `forced`. `state` gets fresh logits and the sampler's next state.
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& state);
-  /// generate(), and then brightness takes in the attention of the pass that produced the logits.
-  Result<TokenId> observe(std::optional<TokenId> forced, CacheState& state);
+  /// Brightness takes in the attention of the pass that produced the logits.
+  void observe(CacheState& state);
   /// What passes over a state should return.
   TransactionRules rules(const CacheState& state) const;
 
  private:
-  Status runToken(std::optional<TokenId> forced, TickPart part, TickReport& report);
-  Status apply(TickPart part, TickReport& report);
+  Status choose(TickReport& report);
+  Status plan(TickReport& report);
+  Status apply(TickReport& report);
   bool followed(const CacheState& state) const;
-  Error giveUp(Error error);
+  Error failed(Error error);
 
   CallContext& m_call;
   const Revisers& m_revisers;
   bool m_allAttention;
-  bool m_begun = false;
-  std::size_t m_tokens = 0;
+  bool m_begun = false, m_done = false;
+  TickWish m_wish;
+  std::size_t m_tokens = 0, m_place = 0;  // of the tick, and those of them that are computed
+  Stage m_next = Stage::Generate;         // Generate, Observe, Plan or Apply
+  TokenId m_token;                        // chosen last
+  TickPart m_part;                        // planned last
   CacheState m_observed;
+  CacheState m_revised;              // m_observed with what revisers have written down
   std::optional<Applied> m_applied;  // unsettled rows; in the end the content of the commit
 };
 

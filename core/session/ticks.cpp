@@ -16,8 +16,8 @@ TickReport refusedTick(const Session& session, Error error) {
   return report;
 }
 
-TickReport step(Session& session, const std::vector<TokenId>& forced) {
-  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+TickReport step(Session& session, const std::vector<TokenId>& forced, const StageStop& stops) {
+  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   if (session.state().length() == 0 && forced.empty() && session.pending().empty())
     return refusedTick(session,
                        {"empty", "there is nothing to continue", "the context is empty",
@@ -26,7 +26,7 @@ TickReport step(Session& session, const std::vector<TokenId>& forced) {
   wish.generates = wish.pending = true;
   wish.forced = forced;
   wish.adds = Source::Model;
-  return session.tick(std::move(wish));
+  return session.tick(std::move(wish), stops);
 }
 
 Result<TokenId> peek(Session& session) {
@@ -39,7 +39,7 @@ Result<TokenId> peek(Session& session) {
 }
 
 TickReport apply(Session& session) {
-  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   if (session.pending().empty())
     return refusedTick(
         session, {"nothing_pending", "there is nothing to apply", "no action is pending", "inject actions first"});
@@ -50,7 +50,7 @@ TickReport apply(Session& session) {
 
 TickReport stepAction(Session& session) {
   if (session.pending().empty()) return step(session);
-  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   // Highest position first, so that the remaining actions keep their references.
   Result<EditPlan> planned = plan(session, {});
   if (!planned) return refusedTick(session, planned.error());
@@ -66,7 +66,7 @@ TickReport stepAction(Session& session) {
 }
 
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last, bool draft) {
-  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   TickWish wish;
   for (TokenId token : tokens) wish.actions.push_back(Add{token});
   if (wish.actions.empty())
@@ -86,7 +86,7 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
 }
 
 TickReport endPrefill(Session& session) {
-  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   if (!session.state().policy || !session.state().policy->prefilling) {
     TickReport nothing;
     nothing.tick = session.state().tick;
@@ -105,7 +105,13 @@ void Stops::begin() {
   if (!m_breakpoints.conditions().empty()) m_before = m_session.state();
 }
 
+StageStop Stops::inside() const {
+  if (!m_breakpoints.anyStage()) return {};
+  return [this](Stage stage) { return !m_breakpoints.hit(stage).empty(); };
+}
+
 std::string Stops::after(const TickReport& report) {
+  if (m_session.stage()) return m_breakpoints.hit(m_session.stage()->stage);
   double kl = 0;
   if (m_breakpoints.needsKl())
     if (Result<Drift> measured = measureDrift(m_session)) kl = measured->kl;
@@ -124,8 +130,8 @@ std::vector<TickReport> run(Session& session, int maxTicks, std::string& stopped
       break;
     }
     stops.begin();
-    reports.push_back(step(session));
-    const TickReport& last = reports.back();
+    const TickReport last = step(session, {}, stops.inside());
+    if (!session.stage()) reports.push_back(last);
     if (const std::string hit = stops.after(last); !hit.empty()) {
       stoppedBy = hit;
       break;

@@ -8,7 +8,8 @@ namespace kvlab {
 
 /// Generates one token (or takes the given one) and applies it with all pending actions. With ring.block_tokens above 1
 /// the tick is a block of that many tokens, or of the given ones, which is committed or rejected as a whole.
-TickReport step(Session& session, const std::vector<TokenId>& forced = {});
+/// stops: where the tick may stop and stay open (Session::stage()).
+TickReport step(Session& session, const std::vector<TokenId>& forced = {}, const StageStop& stops = {});
 /// The token that step() would generate first. Only the logits are refreshed. Errors: empty, broken, and those of the
 /// query pass.
 Result<TokenId> peek(Session& session);
@@ -23,7 +24,9 @@ class Stops {
   explicit Stops(Session& session);
   /// The tick comes next.
   void begin();
-  /// The condition that the tick has met; empty = none.
+  /// Where the tick may stop inside.
+  StageStop inside() const;
+  /// The condition that the tick has met, or at which it stopped inside; empty = none.
   std::string after(const TickReport& report);
 
  private:

@@ -65,7 +65,7 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
     if (!perIndex.empty()) perIndex.resize(seen->size());
     perIndex = alignedWith(map, {seen, std::move(perIndex)}, 1, kNone);
   }
-  if (quantity == Quantity::Score) perIndex = scoresOf(session, layer);
+  if (quantity == Quantity::Score) perIndex = scoresOf(state, layer);
   const ExactnessMap* exact = quantity == Quantity::Staleness ? &exactnessMap(session) : nullptr;
   forResident(state, map, begin, begin + static_cast<std::int32_t>(out.size()), [&](std::int32_t p, std::size_t i) {
     const LedgerId id = state.context[at(p)];

@@ -18,6 +18,7 @@ Status restock(SessionParts& parts, const Manifest& wanted) {
 }  // namespace
 
 Status Session::travel(int id) {
+  KV_TRY(noOpenTick());
   const Health before = m_health;
   Status done = ok();
   if (timeline().entry(id).state) select(id);

@@ -155,7 +155,11 @@ void appendCapture(Session& session, const CaptureMark& mark, const std::string&
   if (!mark.live || !session.history().capture() || (!restarted && made == 0 && timeline.currentId() == mark.current))
     return;
   CaptureCommand record{verb, args.is_object() ? args : json::object(), session.state().tick, made};
-  if (made > 0) record.args = timeline.entry(mark.entries).args;
+  if (made > 0) {  // the command that the history knows: a step, whichever verb ended a tick that had been stopped
+    const Timeline::Entry& entry = timeline.entry(mark.entries);
+    record.args = entry.args;
+    if (!entry.verb.empty()) record.verb = entry.verb;
+  }
   if (session.history().capture()->next() % kHashPeriod == 0 ||
       liveBytes(session.state(), session.store()) < kHashedBytes)
     record.hash = hashOf(session.state(), session.store());

@@ -14,6 +14,8 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
+constexpr const char* kCommittedPlusPending = "committed_plus_pending";
+
 Result<json> tokenise(const Session& session, VerbArgs& in) {
   std::vector<TokenId> ids = KV_TRY(session.model().tokenizer().encode(in.text("text"), false));
   json out = json::array();
@@ -85,13 +87,16 @@ double sigmaOf(const CacheState& state, std::size_t position) {
 
 Result<json> rows(const Session& session, VerbArgs& in) {
   const CacheLayer layer = layerOf(in, session);
-  const CacheState& state = session.state();
+  const bool pending = in.text("view") == kCommittedPlusPending;
+  const CacheState& state = pending ? session.withPending() : session.state();
   const ResidencyView& map = state.map(layer);
   const auto size = static_cast<std::int64_t>(map.size());
   const std::int64_t end = in.within("end", 0, size, size), begin = in.within("begin", 0, end, 0);
   if (in.error()) return *in.error();
-  const ExactnessMap& exact = exactnessMap(session);
-  const std::vector<float> scores = scoresOf(session, layer);
+  const bool open = &state != &session.state();
+  const ExactnessMap waiting = open ? session.kind().exactness(session.parts(), state) : ExactnessMap();
+  const ExactnessMap& exact = open ? waiting : exactnessMap(session);
+  const std::vector<float> scores = scoresOf(state, layer);
   std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
   session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
                                        checksums.data() + map.first);
@@ -315,8 +320,9 @@ std::span<const Verb> queryVerbs() {
         Effect::Reads},
        pos2ledger},
       {{"rows",
-        {layerArg(), arg::integer("begin", 0, kMostId).orNone(), arg::integer("end", 0, kMostId).orNone(), headArg()},
-        "The resident rows of a layer.",
+        {layerArg(), arg::integer("begin", 0, kMostId).orNone(), arg::integer("end", 0, kMostId).orNone(), headArg(),
+         arg::text("view", {"committed", kCommittedPlusPending}).orElse("committed")},
+        "The resident rows of a layer, or also those of an open block that wait for its commit.",
         Effect::Reads},
        rows},
       {{"ledger", {arg::integer("id", 0, kMostId)}, "One row of the ledger.", Effect::Reads}, ledger},

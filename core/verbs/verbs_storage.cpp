@@ -11,7 +11,8 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-json ringOf(const StorageView& view) {
+/// pending: the map with the rows of an open block.
+json ringOf(const StorageView& view, const ResidencyView& pending) {
   const RingState& r = *view.ring;
   json out = KV_MEMBERS(r, capacity, window, block, head, filled, offset, base, wraps, rolled);
   const json committed{view.first, view.first + r.filled};
@@ -23,7 +24,7 @@ json ringOf(const StorageView& view) {
               {"len2", r.len2()},
               {"write", {r.writeBegin, r.writeCount}},
               {"first", view.first},
-              {"views", {{"committed", committed}, {"committed_plus_pending", committed}}}});
+              {"views", {{"committed", committed}, {"committed_plus_pending", {pending.first, pending.size()}}}}});
   return out;
 }
 
@@ -32,7 +33,7 @@ Result<json> ring(const Session& session, VerbArgs& in) {
   if (in.error()) return *in.error();
   const std::shared_ptr<const StorageView> view = storageOf(session)[at(layer)];
   if (!view->ring) return json(nullptr);
-  return ringOf(*view);
+  return ringOf(*view, session.withPending().map(layer));
 }
 
 /// Counts from converting one tensor to its storage type since the pool was made.
@@ -104,7 +105,7 @@ Result<json> storage(const Session& session, VerbArgs& in) {
               {"ring", nullptr},
               {"pages", nullptr},
               {"counts", {{"k", countsOf(counts.k)}, {"v", countsOf(counts.v)}}}});
-  if (view->ring) out["ring"] = ringOf(*view);
+  if (view->ring) out["ring"] = ringOf(*view, session.withPending().map(layer));
   if (withFree) out["free"] = freeRuns(session.store().slots(layer).free(view->poolSlots));
   if (const auto& p = view->pages) {
     out["pages"] = KV_MEMBERS(*p, block, pages, used, rows);

@@ -37,6 +37,13 @@ Result<json> prompt(Session& session, VerbArgs& in) {
 
 Result<json> endPrefillVerb(Session& session, VerbArgs&) { return single(endPrefill(session)); }
 
+/// The report of a tick, which may stand open.
+json reportOf(const Session& session, const TickReport& report) {
+  json out = toJson(report);
+  out["stage"] = session.stage() ? toJson(*session.stage()) : json();
+  return out;
+}
+
 Result<json> stepVerb(Session& session, VerbArgs& in) {
   const StepRequest request(session, in);
   if (in.error()) return *in.error();
@@ -45,13 +52,34 @@ Result<json> stepVerb(Session& session, VerbArgs& in) {
   for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) session.betweenTicks();
     stops.begin();
-    const TickReport report = step(session, request.block(i));
-    reports.push_back(toJson(report));
+    const TickReport report = step(session, request.block(i), stops.inside());
+    reports.push_back(session.stage() ? reportOf(session, report) : toJson(report));
     const std::string hit = stops.after(report);
     if (!hit.empty()) reports.back()["stoppedBy"] = hit;
     if (!report.ok || !hit.empty()) break;
   }
   return reports;
+}
+
+Result<json> stage(const Session& session, VerbArgs&) { return session.stage() ? toJson(*session.stage()) : json(); }
+
+Result<json> stepStageVerb(Session& session, VerbArgs& in) {
+  const std::vector<TokenId> tokens =
+      in.has("tokens") ? in.tokens("tokens", session.model().config().vocab) : std::vector<TokenId>();
+  const auto block = static_cast<std::size_t>(session.manifest().ring.blockTokens);
+  if (!tokens.empty() && session.stage()) in.fail("tokens", in.raw("tokens"), "come too late: a tick is open");
+  if (tokens.size() > block)
+    in.fail("tokens", in.raw("tokens"), "are more than the " + std::to_string(block) + " of a tick");
+  if (in.error()) return *in.error();
+  const StageStop always = [](Stage) { return true; };
+  return reportOf(session, session.stage() ? session.stepStage(always) : step(session, tokens, always));
+}
+
+Result<json> finishTickVerb(Session& session, VerbArgs&) { return single(session.stepStage({})); }
+
+Result<json> cancelTickVerb(Session& session, VerbArgs&) {
+  KV_TRY(session.cancelTick());
+  return json(nullptr);
 }
 
 Result<json> stepActionVerb(Session& session, VerbArgs&) { return toJson(stepAction(session)); }
@@ -156,6 +184,22 @@ std::span<const Verb> tickVerbs() {
         Effect::Commits,
         InLanes::Refused},
        stepActionVerb},
+      {{"stage", {}, "Where an open tick stands, and what it has decided; null where none is open.", Effect::Reads},
+       stage},
+      {{"stepStage",
+        {arg::tokens("tokens").orNone()},
+        "Does the next stage of a tick and stops: generate, observe, plan, each action, each token of a block, apply, "
+        "verify. Begins a step where no tick is open.",
+        Effect::Commits,
+        InLanes::Refused},
+       stepStageVerb},
+      {{"finishTick", {}, "Runs the open tick to its end.", Effect::Commits, InLanes::Refused}, finishTickVerb},
+      {{"cancelTick",
+        {},
+        "Throws the open tick away, before its commit; nothing has changed then.",
+        Effect::Queues,
+        InLanes::Refused},
+       cancelTickVerb},
       {{"run",
         {arg::integer("maxTicks", 1, kMostTicks).orElse(64)},
         "Runs ticks until a breakpoint, an error, the end of the text or maxTicks.",

@@ -44,7 +44,7 @@ Status noDraft(const Session& session, const char* what) {
 
 TickReport refocus(Session& session) {
   constexpr const char* kWhat = "nothing was refocused";
-  if (Status ready = session.usable(); !ready) return refusedTick(session, ready.error());
+  if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   if (const auto kind = wlodOf(session, kWhat); !kind) return refusedTick(session, kind.error());
   if (!session.manifest().wlod->allocates())
     return refusedTick(

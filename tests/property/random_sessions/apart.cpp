@@ -41,7 +41,8 @@ json Player::apart(const std::string& verb, const std::function<json()>& tries) 
 
 /// A copy of the process has one thread. After an armed failure much is allowed.
 bool Player::triesApart() const {
-  return !m_faulty && m_session->manifest().threads == 1 && m_session->health().status != SessionState::Broken;
+  return !m_faulty && !m_session->stage() && m_session->manifest().threads == 1 &&
+      m_session->health().status != SessionState::Broken;
 }
 
 std::optional<Failure> Player::faults(const Step& step) {

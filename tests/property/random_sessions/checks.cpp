@@ -28,7 +28,8 @@ bool mayHaveCommitted(const Step& step, const json& reports) {
 }
 
 bool rightfulTravel(const std::string& code) {
-  return code == "nothing_to_undo" || code == "nothing_to_redo" || code == "out_of_range" || code == "bad_argument";
+  return code == "tick_open" || code == "nothing_to_undo" || code == "nothing_to_redo" || code == "out_of_range" ||
+      code == "bad_argument";
 }
 
 json toJson(const Failure& finding) {

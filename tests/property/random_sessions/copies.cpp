@@ -115,6 +115,7 @@ std::optional<Failure> Player::forked() {
   Session& fork = **made;
   if (hashOf(fork) != before.rows) return Failure{"fork_hash", "#fork", "", "the fork begins in another state"};
   clearPending(fork);
+  (void)execute(fork, "clearBreaks", nullptr);  // a stage would keep its tick open
   const Result<json> ticked = execute(fork, "step", {{"tokens", {5}}});
   const bool done = ticked && (*ticked)[0]["ok"].get<bool>();
   if (Found found = wrongIn(fork, "#fork")) return found;

@@ -23,6 +23,7 @@ Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
       mark(named, state.wlod->draft->before->group(layer).stored().residentSlots());
   };
   note(session.state());
+  note(session.withPending());
   for (int id = 0; id < session.timeline().size(); ++id) {
     const Timeline::Entry& entry = session.timeline().entry(id);
     if (entry.state) note(*entry.state);

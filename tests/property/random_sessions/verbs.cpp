@@ -30,6 +30,11 @@ json step(Drawing& in) {
   return {{"n", in.draw.between(1, 4)}};
 }
 
+json stage(Drawing& in) {
+  if (in.session.stage() || in.draw.percent(70)) return json::object();
+  return {{"tokens", drawTokens(in, in.session.manifest().ring.blockTokens)}};
+}
+
 json evict(Drawing& in) {
   json out = drawEviction(in);
   out["now"] = in.draw.percent(50);
@@ -123,6 +128,10 @@ const Maker kMakers[] = {
     {"endPrefill", 5, false, nothing},
     {"step", 26, false, step},
     {"stepAction", 7, false, nothing},
+    {"stage", 1, true, nothing},
+    {"stepStage", 9, false, stage},
+    {"finishTick", 2, false, nothing},
+    {"cancelTick", 1, false, nothing},
     {"run", 5, false,
      [](Drawing& in) -> json {
        return {{"maxTicks", in.draw.between(1, 6)}};
@@ -142,7 +151,7 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"condition",
                 in.draw.one({"invariant", "error", "length >= 20", "kl > 0.05", "wrap(layer == 0)",
-                             "evicted(ledger == 5)", "evicted(layer == 1)"})}};
+                             "evicted(ledger == 5)", "evicted(layer == 1)", "stage(plan)", "stage(token)"})}};
      }},
     {"clearBreaks", 1, false, nothing},
     {"setBrightness", 4, false,
@@ -306,7 +315,10 @@ Step drawStep(Drawing& in) {
     return {"#save", json::array({in.draw.one({"native", "native", "hf_dynamic", "hf_tuple"}), in.draw.percent(60)})};
   if (special < 5) return {"#fork", json::array()};
   if (special < 6) return {in.draw.one({"#travel", "#reset"}), json::array()};
-  const Maker& maker = drawMaker(in);
+  // An open tick refuses most calls: it goes on more often than not.
+  const bool goesOn = in.session.stage() && in.draw.percent(60);
+  const Maker& maker =
+      goesOn ? *makerOf(in.draw.one({"stepStage", "stepStage", "finishTick", "cancelTick"})) : drawMaker(in);
   Step step{maker.verb, maker.args(in), maker.reads};
   if (special < 8 && !maker.reads)
     return {"#fault", json::array({in.draw.one({"allocation", "kernel", "copy"}), step.verb, step.args})};

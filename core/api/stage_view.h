@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a tick stands that was stopped inside, and what it has decided so far. Values; any thread.
+#pragma once
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/api/action.h"
+
+namespace kvlab {
+
+/// What a tick has done last, core/architecture.md, "The tick". A block goes through all but Apply once for each token.
+enum class Stage : std::uint8_t {
+  Generate,   // the token is known
+  Observe,    // brightness has taken over the attention of the last pass
+  Plan,       // the list of actions is complete and planned
+  OneAction,  // one more action of the list is shown in the context; no row is computed yet
+  Token,      // a token of a block is computed and waits for the commit
+  Apply,      // the commit is made; it is not verified yet
+};
+
+inline constexpr std::string_view kStages[] = {"generate", "observe", "plan", "action", "token", "apply"};
+constexpr std::string_view name(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
+
+struct StageView {
+  Stage stage = Stage::Generate;
+  std::string_view next;           // a stage, or verify
+  std::vector<TokenId> tokens;     // of the tick so far, generated or given
+  std::vector<Action> actions;     // of the tick so far, with those of culling
+  std::int32_t shown = 0, of = 0;  // stages plan and action: actions that `context` shows, and all
+  std::vector<LedgerId> context;   // with the shown actions, or with the waiting tokens of a block
+};
+
+nlohmann::json toJson(const StageView& view);
+
+}  // namespace kvlab

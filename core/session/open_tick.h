@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tick on its way: what Session::tick() works with, and what stays while the tick is stopped between two stages.
+// Owned by the session; engine thread.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "core/api/stage_view.h"
+#include "core/session/ticker.h"
+
+namespace kvlab {
+
+/// Asked after each stage of a tick: true = the tick stops there. Empty: the tick runs to its end.
+using StageStop = std::function<bool(Stage)>;
+
+struct OpenTick {
+  /// context: makes a call's context of a trace.
+  template <class Context>
+  OpenTick(Context context, const Revisers& revisers, bool allAttention)
+      : call(context(trace)), ticker(call, revisers, allAttention) {}
+  OpenTick(const OpenTick&) = delete;
+  OpenTick& operator=(const OpenTick&) = delete;
+
+  /// Readers may look at the committed state: its rows are where it says.
+  bool canStop() const { return committed || !ticker.rewritten(); }
+
+  Trace trace;
+  CallContext call;
+  Ticker ticker;
+  TickReport report = {};
+  std::vector<Action> rest = {};  // pending actions that the tick does not take
+  std::vector<TokenId> forced = {};
+  bool committed = false;
+  Stage stage = Stage::Generate;          // done last
+  std::vector<PlannedAction> edits = {};  // of the plan, in the order of the executor; only where the tick may stop
+  std::int32_t shown = 0;                 // edits that the view shows
+  bool stopped = false;                   // some time: then a command of its own makes the commit
+};
+
+/// The edits of a plan in the order in which the executor carries them out.
+std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor);
+/// What readers see of the tick. state: the session's.
+StageView viewOf(const OpenTick& tick, const CacheState& state);
+
+}  // namespace kvlab

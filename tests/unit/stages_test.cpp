@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tick that is stopped between its stages ends as the whole tick does, and a tick that is thrown away leaves nothing.
+#include "support/session_fixture.h"
+
+#include <QTemporaryDir>
+
+#include "core/verbs/capture_session.h"
+
+using namespace kvlab;
+
+namespace {
+
+constexpr std::pair<const char*, const char*> kManifests[] = {
+    {"indirection", R"({})"},
+    {"contiguous_splice", R"({"layout":"contiguous_splice"})"},
+    {"batch_splice", R"({"layout":"batch_splice","executor":"descending"})"},
+    {"boolean_gather", R"({"layout":"boolean_gather"})"},
+    {"paged", R"({"layout":"paged:block=4"})"},
+    {"blocks", R"({"ring":{"block_tokens":3}})"},
+    {"blocks in place", R"({"layout":"batch_splice","ring":{"block_tokens":3}})"},
+    {"blocks in pages", R"({"layout":"paged:block=4","ring":{"block_tokens":3}})"},
+    {"ring_roll", R"({"layout":"ring_roll","ring":{"window":16,"block_tokens":3}})"},
+    {"ring_pointer", R"({"layout":"ring_pointer","ring":{"window":16,"block_tokens":3}})"},
+    {"ring_lut", R"({"layout":"ring_lut","ring":{"window":16,"block_tokens":3},"kv":{"k":"int8","v":"int8"}})"},
+    {"ring_block_roll", R"({"layout":"ring_block_roll","ring":{"window":16,"block_tokens":3}})"},
+    {"ring_fused", R"({"layout":"ring_fused","ring":{"window":16,"block_tokens":3}})"},
+    {"keys at write", R"({"key_phase":"at_write","ring":{"block_tokens":2}})"},
+    {"absolute", R"({"position":"absolute","executor":"descending","after_edit":"recompute"})"},
+    {"policy", R"({"policy":"h2o:capacity=16,window=4"})"},
+    {"policy and blocks", R"({"policy":"h2o:capacity=16,window=4","ring":{"block_tokens":2}})"},
+    {"by head", R"({"policy":"brightness:capacity=16","residency":"kv_head"})"},
+    {"culling", R"({"brightness":{"compressor":"nearest","target":20,"min_cosine":-1}})"},
+    {"sampled", R"({"sampling":{"temperature":0.9},"op_events":true})"},
+    {"wLOD", R"({"wlod":{"budget":96,"every":1},"capacity":0})"}};
+
+json openingOf(const QString& manifest) { return json::parse(manifest.toStdString()); }
+
+void fill(const SessionFixture& s) {
+  s.prompt(25);
+  s.must("step", {{"n", 2}});
+}
+
+void queueEdits(const SessionFixture& s) {
+  if (s->manifest().wlod) return;
+  s.must("inject",
+         {{"actions",
+           {{{"action", "replace_pair"}, {"original_pos1", 12}, {"original_pos2", 13}, {"new_token_ids", {7}}},
+            {{"action", "delete"}, {"position", 14}},
+            {{"action", "replace"}, {"positions", {16}}, {"new_token_ids", {9}}}}}});
+}
+
+/// A report without what a clock says.
+json timeless(json report) {
+  report.erase("stage");
+  for (json& event : report["events"]) event.erase("start_us"), event.erase("us");
+  return report;
+}
+
+/// Where slots are free, and what rings say.
+json places(const SessionFixture& s) {
+  json out = json::array();
+  for (int layer = 0; layer < s->cacheLayers().layers; ++layer) {
+    json args{{"layer", layer}, {"free", true}};
+    if (s->cacheLayers().byHead()) args["kvHead"] = 0;
+    json one = s.must("storage", args);
+    one.erase("counts");
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+class StagesTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void endsAsTheWholeTick_data();
+  void endsAsTheWholeTick();
+  void leavesNothingWhenCancelled_data() { endsAsTheWholeTick_data(); }
+  void leavesNothingWhenCancelled();
+  void refusesOtherChanges();
+  void goesIntoHistoryAsAStep_data() { endsAsTheWholeTick_data(); }
+  void goesIntoHistoryAsAStep();
+  void stopsAtBreakpoints();
+  void showsActionsOneByOne_data();
+  void showsActionsOneByOne();
+  void showsWaitingRows_data();
+  void showsWaitingRows();
+  void refusesWithoutAnOpenTick();
+};
+
+void StagesTest::endsAsTheWholeTick_data() {
+  QTest::addColumn<QString>("manifest");
+  for (const auto& [name, manifest] : kManifests) QTest::newRow(name) << manifest;
+}
+
+void StagesTest::endsAsTheWholeTick() {
+  QFETCH(QString, manifest);
+  const SessionFixture whole(openingOf(manifest)), staged(openingOf(manifest));
+  for (const SessionFixture* s : {&whole, &staged}) fill(*s);
+  for (int round = 0; round < 6; ++round) {
+    if (round % 3 == 1)
+      for (const SessionFixture* s : {&whole, &staged}) queueEdits(*s);
+    const std::string before = staged.hash();
+    const json expected = whole.must("step")[0];
+    json report = staged.must("stepStage");
+    while (!report["stage"].is_null()) {
+      const bool committed = report["stage"]["stage"] == "apply";
+      if (!committed) QCOMPARE(staged.hash(), before);
+      QCOMPARE(staged.must("stage"), report["stage"]);
+      QVERIFY(staged->snapshot()->stage);
+      QVERIFY(staged.sound());
+      report = round % 2 ? staged.must("finishTick") : staged.must("stepStage");
+      if (!report.contains("stage")) break;
+    }
+    QCOMPARE(staged.must("stage"), json());
+    QCOMPARE(timeless(report), timeless(expected));
+    QCOMPARE(staged.hash(), whole.hash());
+    QCOMPARE(staged.must("pos2ledger"), whole.must("pos2ledger"));
+    QCOMPARE(staged->pending().size(), whole->pending().size());
+  }
+  QCOMPARE(places(staged), places(whole));
+  QVERIFY(staged.sound());
+}
+
+/// Thrown away after each number of stages.
+void StagesTest::leavesNothingWhenCancelled() {
+  QFETCH(QString, manifest);
+  const SessionFixture whole(openingOf(manifest)), s(openingOf(manifest));
+  for (const SessionFixture* one : {&whole, &s}) fill(*one), queueEdits(*one);
+  const std::string before = s.hash();
+  const json slots = places(s);
+  const int entries = s->timeline().size();
+  const std::size_t pending = s->pending().size();
+  for (int stages = 1;; ++stages) {
+    json stage;
+    for (int i = 0; i < stages; ++i) stage = s.must("stepStage")["stage"];
+    if (stage["stage"] == "apply") break;
+    s.must("cancelTick");
+    QCOMPARE(s.hash(), before);
+    QCOMPARE(places(s), slots);
+    QCOMPARE(s->timeline().size(), entries);
+    QCOMPARE(s->pending().size(), pending);
+    QVERIFY(!s->snapshot()->stage && s.sound());
+  }
+  QCOMPARE(s.verb("cancelTick").error().code, std::string("tick_committed"));
+  s.must("finishTick");
+  whole.must("step");
+  QCOMPARE(s.hash(), whole.hash());
+  QCOMPARE(places(s), places(whole));
+}
+
+void StagesTest::refusesOtherChanges() {
+  const SessionFixture s(json{{"ring", {{"block_tokens", 3}}}});
+  fill(s);
+  queueEdits(s);
+  for (int i = 0; i < 6; ++i) s.must("stepStage");
+  const std::string before = s.hash();
+  const json slots = places(s);
+  for (const auto& [verb, args] : std::initializer_list<std::pair<const char*, json>>{
+           {"step", json::object()},
+           {"run", json::object()},
+           {"apply", json::object()},
+           {"stepAction", json::object()},
+           {"promptIds", {{"ids", {5}}}},
+           {"inject", {{"actions", {{{"action", "delete"}, {"position", 1}}}}}},
+           {"clearPending", json::object()},
+           {"pin", {{"ledger", 1}}},
+           {"setLayout", {{"layout", "ring_lut"}}},
+           {"setRules", {{"executor", "descending"}}},
+           {"compact", json::object()},
+           {"rebuild", json::object()},
+           {"undo", json::object()},
+           {"redo", json::object()},
+           {"goto", {{"tick", 1}}},
+           {"reset", json::object()},
+           {"startCapture", {{"path", "nowhere"}}}}) {
+    const Result<json> result = s.verb(verb, args);
+    QVERIFY2(!result, verb);
+    QCOMPARE(result.error().code, std::string("tick_open"));
+    QVERIFY(result.error().remedy.find("finishTick") != std::string::npos &&
+            result.error().remedy.find("cancelTick") != std::string::npos);
+  }
+  for (const char* verb : {"drift", "topk", "logits", "bytes", "tokens", "invariants"}) s.must(verb);
+  const Result<std::unique_ptr<Session>> fork = s->fork();
+  QVERIFY(fork);
+  QCOMPARE(stateHash((*fork)->state(), (*fork)->store(), {}), before);
+  QCOMPARE((*fork)->pending().size(), s->pending().size());
+  QVERIFY(!(*fork)->stage());
+  QCOMPARE(s.hash(), before);
+  QCOMPARE(places(s), slots);
+  QVERIFY(s->stage());
+  const SessionFixture whole(json{{"ring", {{"block_tokens", 3}}}});
+  fill(whole);
+  queueEdits(whole);
+  whole.must("step");
+  s.must("finishTick");
+  QCOMPARE(s.hash(), whole.hash());
+  QVERIFY(s.sound());
+}
+
+void StagesTest::goesIntoHistoryAsAStep() {
+  QFETCH(QString, manifest);
+  const QTemporaryDir folder;
+  const json path{{"path", folder.filePath("running").toStdString()}};
+  const SessionFixture s(openingOf(manifest));
+  s.must("startCapture", path);
+  fill(s);
+  const std::string before = s.hash();
+  queueEdits(s);
+  const json given = s->manifest().ring.blockTokens > 1 ? json{5, 6} : json{5};
+  s.must("stepStage", {{"tokens", given}});
+  s.must("stepStage");
+  s.must("finishTick");
+  const std::string first = s.hash();
+  for (json report = s.must("stepStage"); !report["stage"].is_null();) report = s.must("stepStage");
+  const std::string second = s.hash();
+  s.must("undo");
+  QCOMPARE(s.hash(), first);
+  s.must("undo");
+  QCOMPARE(s.hash(), before);
+  s.must("redo");
+  s.must("redo");
+  QCOMPARE(s.hash(), second);
+  s.must("stopCapture");
+  const Result<Replay> replayed = replayCapture(path["path"], KVLAB_RESOURCES_DIR, {{}, true});
+  QVERIFY(replayed && replayed->ok());
+  QCOMPARE(stateHash(replayed->session->state(), replayed->session->store(), {}), second);
+  QVERIFY(s.sound());
+}
+
+void StagesTest::stopsAtBreakpoints() {
+  const SessionFixture s(json{{"ring", {{"block_tokens", 2}}}}), whole(json{{"ring", {{"block_tokens", 2}}}});
+  for (const SessionFixture* one : {&s, &whole}) fill(*one);
+  s.must("break", {{"condition", "stage(token)"}});
+  const json run = s.must("run", {{"maxTicks", 3}});
+  QCOMPARE(run["stoppedBy"], "stage(token)");
+  QCOMPARE(run["ticks"].size(), 0u);
+  QCOMPARE(s.must("stage")["stage"], "token");
+  s.must("finishTick");
+  const json steps = s.must("step", {{"n", 2}});
+  QCOMPARE(steps.size(), 1u);
+  QCOMPARE(steps[0]["stoppedBy"], "stage(token)");
+  QCOMPARE(steps[0]["stage"]["stage"], "token");
+  s.must("clearBreaks");
+  s.must("finishTick");
+  whole.must("step", {{"n", 2}});
+  QCOMPARE(s.hash(), whole.hash());
+  QCOMPARE(s.verb("break", {{"condition", "stage(lunch)"}}).error().code, std::string("bad_condition"));
+  s.must("break", {{"condition", " stage( plan ) "}});
+  s.must("step");
+  QCOMPARE(s.must("stage")["stage"], "plan");
+}
+
+void StagesTest::showsActionsOneByOne_data() {
+  QTest::addColumn<QString>("executor");
+  QTest::addColumn<QList<int>>("lengths");
+  // Before: 27 tokens. The pair becomes one, one leaves, one is replaced, and the new token comes last.
+  QTest::newRow("batch") << "batch" << QList<int>{27, 26, 25, 25};
+  QTest::newRow("descending") << "descending" << QList<int>{27, 27, 26, 25};
+}
+
+void StagesTest::showsActionsOneByOne() {
+  QFETCH(QString, executor);
+  QFETCH(QList<int>, lengths);
+  const SessionFixture s(json{{"executor", executor.toStdString()}});
+  fill(s);
+  queueEdits(s);
+  QList<int> seen;
+  json stage = s.must("stepStage")["stage"];
+  while (stage["next"] != "apply") {
+    stage = s.must("stepStage")["stage"];
+    if (stage["stage"] == "plan" || stage["stage"] == "action") {
+      QCOMPARE(stage["shown"], seen.size());
+      QCOMPARE(stage["of"], 4);
+      seen.push_back(static_cast<int>(stage["context"].size()));
+    }
+  }
+  QCOMPARE(seen, lengths);
+  const json actions = stage["actions"];
+  QCOMPARE(actions.size(), 4u);
+  QCOMPARE(actions.back()["action"], "add");
+  json shown = stage["context"];
+  s.must("stepStage");
+  const json after = s.must("pos2ledger");
+  shown.push_back(after.back());  // the new token, the last action of the list
+  QCOMPARE(shown, after);
+}
+
+void StagesTest::showsWaitingRows_data() {
+  QTest::addColumn<QString>("manifest");
+  for (const auto& [name, manifest] : kManifests)
+    if (QString(manifest).contains("block_tokens\":3")) QTest::newRow(name) << manifest;
+}
+
+void StagesTest::showsWaitingRows() {
+  QFETCH(QString, manifest);
+  const SessionFixture s(openingOf(manifest));
+  fill(s);
+  queueEdits(s);
+  const json plain{{"layer", 1}}, both{{"layer", 1}, {"view", "committed_plus_pending"}};
+  const json committed = s.must("rows", plain);
+  const int length = s->state().length();
+  QCOMPARE(s.must("rows", both), committed);
+  int tokens = 0;
+  json waiting;
+  for (json report = s.must("stepStage"); report["stage"]["stage"] != "apply"; report = s.must("stepStage")) {
+    tokens += report["stage"]["stage"] == "token";
+    QCOMPARE(s.must("rows", plain), committed);
+    const json now = s.must("rows", both);
+    if (tokens == 0) QCOMPARE(now, committed);
+    if (report["stage"]["stage"] != "token") continue;
+    QCOMPARE(now.back()["tokenId"], report["stage"]["tokens"].back());
+    QCOMPARE(now.back()["position"], length - 2 + tokens - 1);  // two tokens less by the edits
+    if (tokens == 2) QCOMPARE(now[now.size() - 2]["checksum"], waiting.back()["checksum"]);
+    waiting = now;
+    if (const json ring = s.must("ring", plain); !ring.is_null()) {
+      QCOMPARE(ring["views"]["committed"][1], length);
+      QCOMPARE(ring["views"]["committed_plus_pending"][1], length - 2 + tokens);
+    }
+  }
+  QCOMPARE(tokens, 2);
+  const json after = s.must("rows", both);
+  QCOMPARE(after, s.must("rows", plain));
+  QCOMPARE(after[after.size() - 2]["checksum"], waiting.back()["checksum"]);
+}
+
+void StagesTest::refusesWithoutAnOpenTick() {
+  const SessionFixture s;
+  QCOMPARE(s.must("stage"), json());
+  for (const char* verb : {"finishTick", "cancelTick"})
+    QCOMPARE(s.verb(verb).error().code, std::string("no_tick_open"));
+  QCOMPARE(s.must("stepStage")["error"]["code"], "empty");
+  fill(s);
+  QVERIFY(!s.verb("stepStage", {{"tokens", {5, 6}}}));
+  s.must("stepStage", {{"tokens", {5}}});
+  QCOMPARE(s.verb("stepStage", {{"tokens", {5}}}).error().field, std::string("tokens"));
+}
+
+QTEST_GUILESS_MAIN(StagesTest)
+#include "stages_test.moc"
