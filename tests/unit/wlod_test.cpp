@@ -417,12 +417,12 @@ class WlodTest : public QObject {
     scores[70] = 0.9;
     for (std::size_t i = 32; i < 64; ++i) scores[i] = 0.1;
     const WorkingRules rules{640, 128, 2};
-    const auto done = makeRoom(context, scores, 40, rules);
+    const auto done = makeRoom(context, scores, 40, {}, rules);
     QVERIFY(done);
     QCOMPARE(done->edits.size(), std::size_t{2});
     QCOMPARE(done->edits[0].node, (TreeNode{1, 32}));
     QCOMPARE(done->edits[1].node, (TreeNode{1, 0}));
-    QCOMPARE(makeRoom(context, scores, 600, rules).error().code, std::string("over_budget"));
+    QCOMPARE(makeRoom(context, scores, 600, {}, rules).error().code, std::string("over_budget"));
   }
 
   void invalidationUpwardsAndForwards() {
