@@ -28,6 +28,10 @@ void readAllocator(ManifestKeys& keys, WlodSettings& w) {
   keys.real("expand_at", w.expandAt, 0, 1, "A score above this expands a gist.");
   keys.real("collapse_at", w.collapseAt, 0, 1, "A score below minus this collapses a block.");
   keys.integer("edits", w.edits, 1, 1024, "Edits of one round at most.");
+  keys.real(
+      "dirty", w.dirty, 0, 1,
+      "Edits that make more than this share of the entries dirty wait for one round of `patience`; 1: they do not.");
+  keys.integer("patience", w.patience, 1, 1024, "One of so many rounds takes edits whatever they make dirty.");
   keys.integer("every", w.every, 1, 1 << 20, "Tokens between two rounds.");
   keys.integer("cooldown", w.cooldown, 0, 1024, "Rounds in which what was just swapped stays as it is.");
   keys.integer("protect", w.protectedTail, 0, 1 << 20, "Moments at the end that are never collapsed.");

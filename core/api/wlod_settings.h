@@ -22,9 +22,11 @@ struct WlodSettings {
   std::string gist = "mean";               // mean | trained (shipped for the model) | a file
   std::string lens = "attention";          // attention | script | off | a file
   double expandAt = 0.2, collapseAt = 0.2;
-  std::int32_t edits = 4;                             // per round
-  std::int32_t every = 32;                            // tokens between rounds
-  std::int32_t cooldown = 2;                          // rounds
+  std::int32_t edits = 4;     // per round
+  double dirty = 0.2;         // share of the entries that an edit may make dirty, in all rounds but one of `patience`
+  std::int32_t patience = 8;  // rounds
+  std::int32_t every = 32;    // tokens between rounds
+  std::int32_t cooldown = 2;  // rounds
   std::int32_t protectedTail = 128;                   // moments
   std::int32_t startTokens = 256, startGists = 2048;  // cold start: moments as tokens, and before them as LOD1
   WlodRecompute recompute = WlodRecompute::Chosen;

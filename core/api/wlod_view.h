@@ -57,7 +57,8 @@ struct FocusDecision {
   bool expand = true;
   double score = 0;
   bool done = false;
-  std::string code;    // accepted, makes_room, edit_limit, over_budget, overlap, cooldown, protected_tail, pinned
+  std::string
+      code;  // accepted, makes_room, edit_limit, over_budget, overlap, cooldown, protected_tail, deferred, pinned
   std::string reason;  // one sentence with the figures
 };
 

@@ -67,6 +67,17 @@ std::deque<FocusCandidate> collapses(const WorkingContext& context, std::span<co
   return out;
 }
 
+/// The share of the entries that an edit makes dirty: those that end behind its start.
+double dirtyShare(const WorkingContext& context, const LodEdit& edit) {
+  const std::int32_t before = context.entryAt(edit.node.start);
+  return static_cast<double>(context.cost() - before) / context.cost();
+}
+
+/// One round of `patience` takes every edit.
+bool takesEarly(const WorkingContext& context, const FocusRules& rules) {
+  return rules.dirty >= 1 || rules.patience <= 1 || context.round() % rules.patience == 0;
+}
+
 FocusCandidate first(std::deque<FocusCandidate>& from) {
   const FocusCandidate candidate = from.front();
   from.pop_front();
@@ -104,17 +115,30 @@ class Allocation {
     m_out.edits.push_back(candidate.edit);
     return note(candidate, true, code, std::move(reason));
   }
+  /// Takes the candidates that make too much dirty out of the list; records the strongest of them.
+  void defer(std::deque<FocusCandidate>& candidates, const FocusRules& rules) {
+    std::size_t listed = 0;
+    std::erase_if(candidates, [&](const FocusCandidate& one) {
+      const double share = dirtyShare(m_context, one.edit);
+      if (share <= rules.dirty) return false;
+      if (listed++ >= kListed) return (void)++m_out.round.unlisted, true;
+      note(one, false, "deferred",
+           "it makes " + shown(share).substr(1) + " of the entries dirty; one round of " +
+               std::to_string(rules.patience) + " takes such edits");
+      return true;
+    });
+  }
   bool note(const FocusCandidate& candidate, bool done, std::string code, std::string reason) {
     m_out.round.decisions.push_back(
         {candidate.edit.node, candidate.edit.expand, candidate.score, done, std::move(code), std::move(reason)});
     return done;
   }
   /// Records the strongest candidates beyond the limit of edits, and counts the rest.
-  Refocus finish(std::deque<FocusCandidate> expand, std::deque<FocusCandidate> collapse, const FocusRules& rules) {
+  Refocus finish(std::deque<FocusCandidate> expand, std::deque<FocusCandidate> collapse, std::int32_t limit) {
     for (std::size_t i = 0; i < kListed && !(expand.empty() && collapse.empty()); ++i)
       note(strongestOf(expand, collapse), false, "edit_limit",
-           "the limit of " + std::to_string(rules.edits) + " edits per round is reached");
-    m_out.round.unlisted = static_cast<std::int32_t>(expand.size() + collapse.size());
+           "the limit of " + std::to_string(limit) + " edits per round is reached");
+    m_out.round.unlisted += static_cast<std::int32_t>(expand.size() + collapse.size());
     m_out.round.after = m_cost;
     return std::move(m_out);
   }
@@ -131,9 +155,11 @@ class Allocation {
   Refocus m_out;
 };
 
-/// Moves blocks whose entries changed lately behind the others.
-std::deque<FocusCandidate> rested(const WorkingContext& context, const WorkingRules& working,
+/// Moves blocks that make much dirty behind the others, and blocks whose entries changed lately behind all.
+std::deque<FocusCandidate> rested(const WorkingContext& context, const FocusRules& rules, const WorkingRules& working,
                                   std::deque<FocusCandidate> blocks) {
+  std::stable_partition(blocks.begin(), blocks.end(),
+                        [&](const FocusCandidate& block) { return dirtyShare(context, block.edit) <= rules.dirty; });
   std::stable_partition(blocks.begin(), blocks.end(), [&](const FocusCandidate& block) {
     const auto error = context.refusal(block.edit, working);
     return !error || error->code != "cooldown";
@@ -178,8 +204,12 @@ Result<Refocus> refocus(const WorkingContext& context, std::span<const double> s
   std::deque<FocusCandidate> expand = expansions(context, scores, rules.expandAt),
                              collapse = collapses(context, scores, -rules.collapseAt);
   Allocation allocation(context, working);
+  const bool early = takesEarly(context, rules);
+  const std::int32_t limit = early && rules.dirty < 1 ? rules.edits * rules.patience : rules.edits;
+  if (!early)
+    for (std::deque<FocusCandidate>* candidates : {&expand, &collapse}) allocation.defer(*candidates, rules);
   while (!expand.empty() || !collapse.empty()) {
-    if (allocation.edits() >= at(rules.edits)) return allocation.finish(expand, collapse, rules);
+    if (allocation.edits() >= at(limit)) return allocation.finish(expand, collapse, limit);
     const bool expands = expandsFirst(expand, collapse), roomless = expands && !allocation.fits(kStep);
     if (roomless && collapse.empty()) {
       allocation.note(first(expand), false, "over_budget", tooMuch(allocation, working));
@@ -194,11 +224,11 @@ Result<Refocus> refocus(const WorkingContext& context, std::span<const double> s
                    : "highest score of the block " + shown(next.score) + ", at most " + shown(-rules.collapseAt));
     }
   }
-  return allocation.finish({}, {}, rules);
+  return allocation.finish({}, {}, limit);
 }
 
 Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> scores, std::int32_t entries,
-                         const WorkingRules& working) {
+                         const FocusRules& rules, const WorkingRules& working) {
   if (Status good = checkScores(context, scores); !good) return good.error();
   WorkingRules urgent = working;
   urgent.cooldown = 0;
@@ -207,14 +237,14 @@ Result<Refocus> makeRoom(const WorkingContext& context, std::span<const double> 
   Refocus out;
   for (;;) {
     Allocation allocation(now, urgent);
-    std::deque<FocusCandidate> collapse = rested(now, working, collapses(now, nowScores, 1));
+    std::deque<FocusCandidate> collapse = rested(now, rules, working, collapses(now, nowScores, 1));
     while (!allocation.fits(entries) && !collapse.empty()) {
       const FocusCandidate next = first(collapse);
       allocation.take(next, "makes_room",
                       "score " + shown(next.score) + ", makes room for " + std::to_string(entries) + " more entries");
     }
     const std::int32_t cost = allocation.cost();
-    Refocus part = allocation.finish({}, {}, {});
+    Refocus part = allocation.finish({}, {}, 0);
     const bool stuck = part.edits.empty();
     Result<WorkingContext::Edited> edited = now.edited(part.edits, urgent);
     if (!edited) return edited.error();

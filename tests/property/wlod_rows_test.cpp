@@ -334,7 +334,7 @@ class WlodRowsTest : public QObject {
           cache.state.context = cache.state.context.nextRound();
         }
         if (actions.empty()) {
-          const auto room = makeRoom(cache.state.context, scores, 1, with.working);
+          const auto room = makeRoom(cache.state.context, scores, 1, {}, with.working);
           QVERIFY2(bool(room), room ? "" : room.error().text().c_str());
           take(*room);
           actions.push_back(Add{TokenId(3 + i)});

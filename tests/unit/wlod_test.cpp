@@ -411,18 +411,38 @@ class WlodTest : public QObject {
     QCOMPARE(done->round.unlisted, 1);
   }
 
+  /// An early edit waits for the round that takes such edits, and that round takes more of them.
+  void earlyEditsWait() {
+    std::vector<LodEdit> down;
+    for (const std::int32_t start : {0, 32, 64, 512}) down.push_back(collapse(1, start));
+    WorkingContext context = tokens(640).edited(down, kFreeRules)->context.nextRound();
+    const std::vector<double> scores(at(context.cost()), 0.5);
+    const FocusRules rules{0.2, 0.2, 2, 0.3, 4};
+    for (int round = 1; round <= 4; ++round, context = context.nextRound()) {
+      const auto done = refocus(context, scores, rules, {8192, 0, 0, {}});
+      QVERIFY(done);
+      if (round < 4) {
+        QCOMPARE(done->edits.size(), std::size_t{1});
+        QCOMPARE(done->edits[0].node, (TreeNode{1, 512}));
+        QCOMPARE(std::ranges::count(done->round.decisions, "deferred", &FocusDecision::code), 3);
+      } else {
+        QCOMPARE(done->edits.size(), std::size_t{4});
+      }
+    }
+  }
+
   void roomIsMade() {
     const WorkingContext context = tokens(640);
     std::vector<double> scores(640, 0.5);
     scores[70] = 0.9;
     for (std::size_t i = 32; i < 64; ++i) scores[i] = 0.1;
     const WorkingRules rules{640, 128, 2, {}};
-    const auto done = makeRoom(context, scores, 40, rules);
+    const auto done = makeRoom(context, scores, 40, {}, rules);
     QVERIFY(done);
     QCOMPARE(done->edits.size(), std::size_t{2});
     QCOMPARE(done->edits[0].node, (TreeNode{1, 32}));
     QCOMPARE(done->edits[1].node, (TreeNode{1, 0}));
-    QCOMPARE(makeRoom(context, scores, 600, rules).error().code, std::string("over_budget"));
+    QCOMPARE(makeRoom(context, scores, 600, {}, rules).error().code, std::string("over_budget"));
   }
 
   void invalidationUpwardsAndForwards() {

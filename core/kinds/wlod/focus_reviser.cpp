@@ -23,8 +23,10 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
   std::vector<double> scores = m_parts.scores(state);
   scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
   if (!room) next->context = state.context.nextRound();
-  Result<Refocus> round = room ? makeRoom(next->context, scores, adds, next->rules.working)
-                               : refocus(next->context, scores, state.rules.focus, next->rules.working);
+  FocusRules rules = state.rules.focus;
+  if (!room && !adds) rules.dirty = 1;  // what a prompt asks about is looked at now
+  Result<Refocus> round = room ? makeRoom(next->context, scores, adds, rules, next->rules.working)
+                               : refocus(next->context, scores, rules, next->rules.working);
   if (!round && room && round.error().code == "over_budget") return ok();  // the plan starts cold or refuses the tick
   if (!round) return round.error();
   if (!room) next->sinceRound = -adds;  // the tokens are counted when they are added

@@ -53,7 +53,7 @@ WlodRules rulesOf(const WlodSettings& s) {
   rules.sigma = s.sigma;
   rules.working = {s.budget, s.protectedTail, s.cooldown, {}};
   rules.start = {s.startTokens, s.startGists};
-  rules.focus = {s.expandAt, s.collapseAt, s.edits};
+  rules.focus = {s.expandAt, s.collapseAt, s.edits, s.dirty, s.patience};
   rules.every = s.every;
   rules.costs.threshold = s.threshold;
   rules.selectiveRatio = s.selectiveRatio;
