@@ -73,6 +73,9 @@ class Session {
   void setPending(std::vector<Action> actions) { m_pending = std::move(actions); }
   /// Marks rows as lost; only a rebuild restores them.
   void markBroken(const std::string& reason);
+  /// Rows of the present state were lost: history forgets the states that share them, and all slots but those of the
+  /// present rows are free.
+  void loseRows();
   /// Runs every invariant once and publishes.
   const std::vector<InvariantState>& check(bool full);
   /// The object that runs one tick of this session.
@@ -108,6 +111,7 @@ class Session {
   TickReport refused(Error error) const;
   TickReport finish(TickReport report, Trace& trace);
   void startOver();
+  Status walk(int entry);
   Status replay(int entry);
 
   SessionParts m_parts;

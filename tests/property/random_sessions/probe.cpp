@@ -23,9 +23,10 @@ Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
       mark(named, state.wlod->draft->before->group(layer).stored().residentSlots());
   };
   note(session.state());
+  const std::vector<bool> there = session.timeline().inPools();
   for (int id = 0; id < session.timeline().size(); ++id) {
     const Timeline::Entry& entry = session.timeline().entry(id);
-    if (entry.state) note(*entry.state);
+    if (there[static_cast<std::size_t>(id)]) note(*entry.state);
     const auto at = static_cast<std::size_t>(layer.value());
     if (at < entry.freed.size()) mark(given, entry.freed[at]);
     if (at < entry.added.size()) mark(given, entry.added[at]);
