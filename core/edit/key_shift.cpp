@@ -136,6 +136,7 @@ std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& writ
   for (const CacheLayer layer : after.layers()) {
     const Turns turns = turnsOf(after.map(layer), written[at(layer)]);
     if (turns.slots.empty()) continue;
+    store.keep(layer, turns.slots);
     const ShiftTable table(turns.shift, transformer.rotary().frequencies());
     const auto n = static_cast<std::int64_t>(turns.slots.size());
     std::vector<double> errors;

@@ -164,20 +164,24 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
   if (std::none_of(state.groups.begin(), state.groups.end(), [](const LayerGroup& group) { return group.keep > 0; }))
     return;
   const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
+  LayerSlots lost(state.groupOf.size());
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
-    const std::vector<Slot> lost = leftBehind(state.groups[g]);
-    for (const CacheLayer layer : layers[g]) {
-      // A prompt that has overwritten rows of the previous state may also use the slots of its other rows.
-      if (overrun(state.groups[g], added[at(layer)].size(), looks))
-        layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost.size()));
-      else if (!layout(layer).inPlace()) account(lost, store.slots(layer), added[at(layer)], freed[at(layer)]);
-    }
+    const std::vector<Slot> left = leftBehind(state.groups[g]);
+    for (const CacheLayer layer : layers[g]) lost[at(layer)] = left;
+  }
+  if (inPlace()) store.keep(lost);
+  for (const CacheLayer layer : state.layers()) {
+    // A prompt that has overwritten rows of the previous state may also use the slots of its other rows.
+    if (overrun(state.group(layer), added[at(layer)].size(), looks))
+      layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost[at(layer)].size()));
+    else if (!layout(layer).inPlace()) account(lost[at(layer)], store.slots(layer), added[at(layer)], freed[at(layer)]);
   }
 }
 
 Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::int32_t rows, LayerSlots& added,
                                        LayerSlots& freed, LayoutContext& context, bool toFront) const {
   drop(state, added, freed, context.store, false);
+  if (inPlace()) context.store.keep(freed);
   for (const CacheLayer layer : state.layers())
     if (toFront && !layout(layer).inPlace())
       context.store.slots(layer).give(takePassing(added[at(layer)], freed[at(layer)]));
@@ -201,7 +205,7 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     for (std::size_t g = 0; g < state.groups.size(); ++g)
       if (layout(layers[g].front()).inPlace() == moving) KV_TRY(settleGroup(g));
   if (!inPlace()) return bytes;
-  // History keeps no older state, so slots that only older states named are free.
+  // History keeps rows of older states apart, so slots that only older states named are free.
   for (const CacheLayer layer : state.layers()) {
     if (!layout(layer).inPlace()) context.store.slots(layer).give(freed[at(layer)]);
     freed[at(layer)].clear();
@@ -235,7 +239,10 @@ void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {
 }
 
 void LayoutSet::restart(CacheStore& store, const CacheState& state) const {
-  for (const CacheLayer layer : store.layers()) layout(layer).restart(state.group(layer), store.slots(layer));
+  for (const CacheLayer layer : store.layers()) {
+    store.slots(layer).restart(state.group(layer).stored().residentSlots());
+    layout(layer).restart(state.group(layer), store.slots(layer));
+  }
 }
 
 void LayoutSet::start(CacheState& state, const std::vector<std::int32_t>& windows) const {
@@ -255,6 +262,15 @@ void LayoutSet::start(CacheState& state, const std::vector<std::int32_t>& window
     layout(layer).start(group, demand(layer));
     state.groups.push_back(std::move(group));
   }
+}
+
+LayerSlots slotsOf(const CacheState& state) {
+  LayerSlots out;
+  for (const CacheLayer layer : state.layers()) {
+    const std::span<const Slot> slots = state.group(layer).stored().residentSlots();
+    out.emplace_back(slots.begin(), slots.end());
+  }
+  return out;
 }
 
 LayerSlots slotsBeside(const CacheState& state, const CacheState& other) {

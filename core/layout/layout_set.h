@@ -24,7 +24,7 @@ class LayoutSet {
   Result<bool> resize(CacheStore& store, const std::vector<std::int32_t>& rows);
   bool alike(CacheLayer a, CacheLayer b) const;
   std::string names() const;
-  /// True if the layout of some layer works in place. History then keeps no older state.
+  /// True if the layout of some layer works in place. History then keeps the rows of older states apart from the pools.
   bool inPlace() const;
   /// Pools and their allocators; `formats` [layers].
   std::vector<LayerPool> pools(const std::vector<kernels::RowFormat>& formats) const;
@@ -62,6 +62,9 @@ class LayoutSet {
   std::vector<int> m_of;                                  // [layers]
   std::vector<LayerDemand> m_demands;                     // [layers]
 };
+
+/// Slots of the rows of `state`, in logical order, [layers].
+LayerSlots slotsOf(const CacheState& state);
 
 /// Slots of the rows of `state` in which `other` has no row, [layers].
 LayerSlots slotsBeside(const CacheState& state, const CacheState& other);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/history.h"
 
+#include "core/session/storage.h"
 #include "core/state/row_writers.h"
 
 namespace kvlab {
 namespace {
 
-/// Bytes that keeping the state before a commit costs: the rows that the commit freed, and the columns by row and by
-/// entry.
-std::int64_t costOf(const Commit& commit, const CacheStore& store) {
-  std::int64_t bytes = 12 * std::int64_t{commit.state.length()};
-  if (commit.state.wlod) bytes += 32 * std::int64_t{commit.state.wlod->count()};
-  for (const CacheLayer layer : idRange<CacheLayer>(0, commit.freed.size()))
-    bytes += store.pool(layer).stride() * static_cast<std::int64_t>(commit.freed[at(layer)].size());
+/// Bytes of the rows that keep their slots for the state before a commit.
+std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
+  std::int64_t bytes = 0;
+  for (const CacheLayer layer : idRange<CacheLayer>(0, freed.size()))
+    bytes += store.pool(layer).stride() * std::ssize(freed[at(layer)]);
   return bytes;
 }
 
@@ -25,7 +24,7 @@ void History::become(CacheState state) {
 }
 
 void History::start(CacheState state) {
-  m_timeline.start(state);
+  m_timeline.start(state, m_pools);
   become(std::move(state));
 }
 
@@ -42,19 +41,37 @@ void History::commit(Commit commit, SessionParts& parts) {
   entry.args = std::exchange(m_args, nullptr);
   entry.tick = commit.state.tick;
   entry.state = commit.state;
-  entry.bytes = costOf(commit, parts.store);
-  entry.added = std::move(commit.added);
-  entry.freed = std::move(commit.freed);
   entry.left = std::move(commit.left);
+  entry.apart = commit.stored || parts.layouts.inPlace();
+  if (!entry.apart) {
+    entry.added = std::move(commit.added);
+    entry.freed = std::move(commit.freed);
+  }
+  if (commit.stored) {
+    poolsChanged();
+    entry.storedBefore = std::move(commit.stored);
+    entry.stored = storedAs(parts);
+  }
+  entry.pools = m_pools;
+  std::optional<KeptRows> kept = parts.store.log().take();
+  if (kept) entry.kept = std::move(*kept);
+  entry.bytes = columnBytes(m_state) + freedBytes(entry.freed, parts.store) + entry.kept.bytes();
   become(std::move(commit.state));
   m_timeline.push(std::move(entry));
   if (m_commitsLeft > 0) --m_commitsLeft;
-  if (commit.severed || commit.rewritten || parts.layouts.inPlace()) forgetOlder(parts, !commit.severed);
+  if (commit.severed || !kept) forgetOlder(parts, !commit.severed);
   else makeRoom(parts, 0);
 }
 
+void History::setApart(SessionParts& parts) {
+  if (parts.layouts.inPlace()) return;                // they are apart
+  if (m_state.wlod) return forgetOlder(parts, true);  // a draft has slots of its own
+  m_timeline.setApart(parts.store);
+  parts.layouts.restart(parts.store, m_state);
+}
+
 void History::refine(CacheState state) {
-  m_timeline.refine(state);
+  m_timeline.refine(state, m_pools);
   m_state = std::move(state);
 }
 
@@ -100,11 +117,13 @@ Timeline History::beginReplay(CacheState empty) {
   return kept;
 }
 
-void History::endReplay(Timeline kept, int id, std::optional<CacheState> back) {
+bool History::endReplay(Timeline kept, int id, std::optional<CacheState> back) {
   m_replaying = false;
-  m_timeline = std::move(kept);
-  if (back) become(std::move(*back));
-  m_timeline.adopt(id, m_state);
+  std::swap(m_timeline, kept);
+  if (!back) return m_timeline.adopt(id, std::move(kept));
+  become(std::move(*back));
+  refine(m_state);
+  return false;
 }
 
 }  // namespace kvlab

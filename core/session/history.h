@@ -37,8 +37,8 @@ class History {
   /// Starts with the state of another session and the commands that led to it; older states are not copied.
   void startFrom(const History& other, CacheState state);
   /// Makes the commit's state current and records the command that made it. Only the first commit of a command carries
-  /// the command; executing the command again makes its other commits too. A layout that rewrites rows in place keeps
-  /// no older state.
+  /// the command; executing the command again makes its other commits too. Rows that the commit has overwritten come
+  /// from the log of the store.
   void commit(Commit commit, SessionParts& parts);
   /// Replaces the present state by an equivalent one: fresh logits, rows in other slots, the record of an oracle. Adds
   /// no entry, so undo skips it. Measurements stay.
@@ -48,7 +48,16 @@ class History {
   /// Drops kept states, oldest first, until `slots` slots are free in every layer. Returns false if dropping all is not
   /// enough.
   bool makeRoom(SessionParts& parts, std::int32_t slots) {
-    return m_timeline.makeRoom(parts.store, slots, parts.manifest.historyBytes);
+    return m_timeline.makeRoom(parts.store, parts.layouts.inPlace() ? 0 : slots, parts.manifest.historyBytes);
+  }
+  /// Copies the rows of older states to where pools may go and slots may be used again.
+  void setApart(SessionParts& parts);
+  /// Number of the present pools: slots of a state mean nothing in others.
+  int pools() const { return m_pools; }
+  void poolsChanged() { ++m_pools; }
+  /// As Timeline::exchange().
+  Result<std::int64_t> exchange(int entry, const std::function<Result<std::int64_t>(KeptRows&)>& swaps) {
+    return m_timeline.exchange(entry, swaps);
   }
   /// Drops all older states. freeSlots: also frees the slots that only older states name, except where layouts move
   /// rows in place.
@@ -76,8 +85,9 @@ class History {
 
   /// Restarts from `empty` with an empty timeline. Returns the present timeline, which endReplay() takes back.
   Timeline beginReplay(CacheState empty);
-  /// Restores the timeline `kept` with its entry `id` current. The entry gets the state that was reached, or `back`.
-  void endReplay(Timeline kept, int id, std::optional<CacheState> back);
+  /// Restores the timeline `kept`. Its entry `id` becomes current with the states that were reached, or, if there is
+  /// `back`, its current entry keeps that. True if all slots that are taken are those of kept states.
+  bool endReplay(Timeline kept, int id, std::optional<CacheState> back);
 
   /// Every later command is appended to this log; null = no log.
   void setCapture(std::unique_ptr<CaptureLog> log) { m_capture = std::move(log); }
@@ -89,6 +99,7 @@ class History {
   CacheState m_state;
   mutable Measured m_measured;
   Timeline m_timeline;
+  int m_pools = 0;
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;
   bool m_replaying = false;

@@ -199,16 +199,13 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   return slots;
 }
 
-/// Writes the rows, after all checks. Overwriting live rows destroys the rows of older states; undo executes the
-/// commands again.
-Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call) {
+/// Writes the rows, after all checks. over: over the rows of the present state, which the store's log keeps.
+Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call, bool over) {
   SessionParts& parts = call.parts;
   const auto layers = parts.store.layers();
-  for (const CacheLayer layer : layers) {
-    const std::span<const Slot> old = before.group(layer).stored().residentSlots();
-    commit.freed.emplace_back(old.begin(), old.end());
-  }
-  if (commit.severed) {
+  commit.freed = slotsOf(before);
+  if (over) {
+    parts.store.keep(commit.freed);
     commit.added = commit.freed = LayerSlots(layers.size());
     for (const CacheLayer layer : layers)
       parts.store.slots(layer).restart(commit.state.group(layer).stored().residentSlots());
@@ -218,8 +215,8 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   LayoutContext context{parts.store, parts.faults};
   Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
                                                     commit.added, commit.freed, context);
-  call.poolsTouched = !moved && commit.severed;
-  if (!moved && !commit.severed) parts.store.release(commit.added);
+  call.poolsTouched = !moved && over;
+  if (!moved && !over) parts.store.release(commit.added);
   if (!moved) return moved.error();
   commit.bytesMoved = *moved;
   return commit;
@@ -243,10 +240,10 @@ Status importRows(Session& session, const CacheImport& rows) {
         KV_TRY(growPools(session, most));
         const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
         Commit commit;
-        commit.severed = over;
+        commit.severed = over && !parts.layouts.inPlace();  // the rows of both states cannot share a pool
         commit.added = slotsFor(rows, parts, over);
         commit.state = Importer(session.state(), rows, commit.added, parts.manifest, parts.layouts).run();
-        Result<Commit> made = written(std::move(commit), rows, session.state(), call);
+        Result<Commit> made = written(std::move(commit), rows, session.state(), call, over);
         if (made) session.setPending(rows.pending);
         if (made) session.health().report = nullptr;
         return made;

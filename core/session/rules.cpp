@@ -109,6 +109,7 @@ Result<Commit> stored(SessionParts& parts, const CacheState& before, const Manif
     const Status back = takeManifest(parts, old);
     return back ? forRules(commit.error()) : back.error();
   }
+  commit->severed = true;  // older states are read at other phases, or have blocks of another size
   if (parts.transformer->keysRotated())
     shiftKeys(commit->state, writtenPhases(before), *parts.transformer, parts.store, wanted.probes);
   return commit;

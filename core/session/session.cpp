@@ -66,6 +66,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
 }
 
 CallContext Session::callContext(Trace& trace) {
+  m_parts.store.log().begin(state(), manifest().historyBytes);
   return {m_parts, trace, m_progress, [this](std::int32_t slots) { m_history.makeRoom(m_parts, slots); }};
 }
 
@@ -107,10 +108,12 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
 
 Result<RebuildOutcome> Session::rebuild() {
   KV_TRY(noOpenTick());
+  if (m_health.status == SessionState::Broken) m_parts.store.log().spoil();
   Trace trace;
   CallContext call = callContext(trace);
   Result<Rebuilt> rebuilt = kind().rebuild(state(), call);
   if (!rebuilt && call.poolsTouched) {
+    loseRows();
     markBroken(rebuilt.error().text());
     publish();
   }

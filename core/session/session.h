@@ -86,6 +86,9 @@ class Session {
   void setPending(std::vector<Action> actions) { m_pending = std::move(actions); }
   /// Marks rows as lost; only a rebuild restores them.
   void markBroken(const std::string& reason);
+  /// Rows of the present state were lost: history forgets the states that share them, and all slots but those of the
+  /// present rows are free.
+  void loseRows();
   /// Runs every invariant once and publishes.
   const std::vector<InvariantState>& check(bool full);
   /// The object that runs one tick of this session.
@@ -126,7 +129,7 @@ class Session {
   void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();
-  void select(int entry);
+  Status walk(int entry);
   Status replay(int entry);
 
   SessionParts m_parts;

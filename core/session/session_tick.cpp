@@ -138,11 +138,15 @@ void Session::undone(const CallContext& call) {
   else m_parts.layouts.backTo(m_parts.store, state());
 }
 
-/// A change failed after it had moved rows. Frees all slots that the present state does not name, also those of older
-/// states, and computes the present rows again.
-void Session::mend() {
+void Session::loseRows() {
   m_history.forgetOlder(m_parts, false);
   m_parts.layouts.restart(m_parts.store, state());
+  m_parts.store.log().spoil();
+}
+
+/// A change failed after it had moved rows: computes the present rows again.
+void Session::mend() {
+  loseRows();
   m_history.beginCommand("rebuild", nlohmann::json::object());  // history executes a rebuild instead
   if (Result<RebuildOutcome> mended = rebuild(); !mended) markBroken(mended.error().text());
 }

@@ -135,18 +135,28 @@ LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots
   return group;
 }
 
-Status roomFor(const SessionParts& parts, const CacheState& state, const StoragePlan& plan, const CacheStore& store) {
-  for (const CacheLayer layer : store.layers()) {
-    const LayerDemand& demand = plan.layouts.demand(layer);
-    const ResidencyView& map = state.map(layer);
+/// The content with its rows in slots that slotsOf(layer) hands out, in logical order. Errors: capacity.
+template <class SlotsOf>
+Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, const CacheState& content,
+                          SlotsOf slotsOf) {
+  for (const CacheLayer layer : content.layers()) {
+    const LayerDemand& demand = layouts.demand(layer);
+    const ResidencyView& map = content.map(layer);
     const bool fits = static_cast<std::int32_t>(map.size()) <= demand.capacity &&
-        static_cast<std::int32_t>(map.resident()) <= store.slots(layer).available();
+        static_cast<std::int32_t>(map.resident()) <= slotsOf(layer).available();
     if (!fits && !demand.keep)
       return Error{"capacity", "the storage was not changed",
                    "layer " + parts.cacheLayers.name(layer) + " has no room for its rows",
                    "raise capacity, or choose another layout"};
   }
-  return ok();
+  CacheState empty, next = content;
+  layouts.start(empty, windowsOf(parts));
+  const auto make = [&](CacheLayer layer) {
+    return moved(content.group(layer), empty.group(layer), slotsOf(layer), content.tick);
+  };
+  regroup(
+      next, [&](CacheLayer a, CacheLayer b) { return layouts.alike(a, b); }, make, [](CacheLayer, CacheLayer) {});
+  return next;
 }
 
 }  // namespace
@@ -157,53 +167,59 @@ bool storedAlike(const Manifest& a, const Manifest& b) {
 }
 
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows) {
-  Result<StoragePlan> plan = planStorage(parts, &before, std::move(rows));
-  if (!plan) return plan.error();
-  Result<CacheStore> made = makeStore(parts, *plan);
-  if (!made) return made.error();
-  CacheStore store = made.take();
-  if (Status fits = roomFor(parts, before, *plan, store); !fits) return fits.error();
-  Commit commit{before};
-  commit.severed = true;  // older states name slots of the old pools
+  NewPools made = KV_TRY(newPools(parts, before, std::move(rows)));
+  Commit commit{std::move(made.content)};
   CacheState& next = commit.state;
-  CacheState empty;
-  plan->layouts.start(empty, windowsOf(parts));
-  const auto make = [&](CacheLayer layer) {
-    return moved(before.group(layer), empty.group(layer), store.slots(layer), before.tick);
-  };
-  regroup(
-      next, [&](CacheLayer a, CacheLayer b) { return plan->layouts.alike(a, b); }, make, [](CacheLayer, CacheLayer) {});
+  LayerSlots lost;
   bool converted = false, dropped = false;
-  for (const CacheLayer layer : store.layers()) {
+  for (const CacheLayer layer : made.store.layers()) {
     const ResidencyView &old = before.map(layer), &now = next.map(layer);
     const auto first = at(now.first);
-    carry(parts.store.pool(layer), old.slotOf.span().subspan(first), store.pool(layer), now.residentSlots(), now.ledger,
-          first);
+    const bool same = parts.store.pool(layer).format() == made.store.pool(layer).format();
+    carry(parts.store.pool(layer), old.slotOf.span().subspan(first), made.store.pool(layer), now.residentSlots(),
+          now.ledger, first);
+    const std::span<const Slot> gone = old.residentSlots().first(same ? at(now.first - old.first) : old.resident());
+    lost.emplace_back(gone.begin(), gone.end());
     dropped = dropped || now.first != old.first;
-    converted = converted || !(parts.store.pool(layer).format() == store.pool(layer).format());
+    converted = converted || !same;
   }
   if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
-  plan->layouts.restart(store, next);
+  parts.store.keep(lost);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || dropped);
   next.edited = next.edited || converted;
   commit.left = leaveWindows(before, next, true, before.tick);
-  parts.store = std::move(store);
-  parts.layouts = std::move(plan->layouts);
+  install(parts, std::move(made), next);
   return commit;
 }
 
 namespace {
 
 /// Pools for so many rows of each layer. Slots are no part of what a session remembers: no step, and nothing to undo.
-/// Older states stay where rows stay in their slots, otherwise history executes their commands again.
 Status resize(Session& session, std::vector<std::int32_t> rows) {
   SessionParts& parts = session.parts();
   const bool stayed = KV_TRY(parts.layouts.resize(parts.store, rows));
   if (stayed) return ok();
+  session.history().setApart(parts);
   Commit moved = KV_TRY(carried(parts, session.state(), std::move(rows)));
-  session.history().forgetOlder(parts, false);
+  session.history().poolsChanged();
   session.refine(std::move(moved.state));
   return ok();
+}
+
+/// Pools grow to slots for needed(layer) rows and some more, up to what their layers may hold.
+Status grow(Session& session, const std::function<std::int64_t(CacheLayer)>& needed) {
+  const LayoutSet& layouts = session.parts().layouts;
+  std::vector<std::int32_t> rows;
+  bool grows = false;
+  for (const CacheLayer layer : session.state().layers()) {
+    const LayerDemand& demand = layouts.demand(layer);
+    const std::int64_t wanted = needed(layer);
+    const bool small = wanted > demand.pooled() && demand.pooled() < demand.capacity;
+    rows.push_back(small ? static_cast<std::int32_t>(std::min<std::int64_t>(demand.capacity, wanted + wanted / 4))
+                         : demand.pooled());
+    grows = grows || small;
+  }
+  return grows ? resize(session, std::move(rows)) : ok();
 }
 
 /// Reopens the storage with another manifest and keeps the content.
@@ -213,11 +229,14 @@ Status restore(Session& session, Manifest wanted) {
         SessionParts& parts = call.parts;
         if (Status can = parts.kind->allows(parts, Capability::Storage, "the storage was not changed"); !can)
           return can.error();
+        session.history().setApart(parts);
+        std::shared_ptr<const StoredAs> before = storedAs(parts);
         const std::int64_t capacity = parts.capacity;
         std::swap(parts.manifest, wanted);
         parts.capacity = parts.kind->sizes(parts.manifest, parts.model->config()).capacity;
         Result<Commit> commit = carried(parts, session.state());
         if (commit) {
+          commit->stored = std::move(before);
           session.publisher().describe(parts);
         } else {
           std::swap(parts.manifest, wanted);
@@ -295,17 +314,39 @@ Status growPools(Session& session, std::int32_t more) {
   const LayoutSet& layouts = session.parts().layouts;
   const auto whole = [&](CacheLayer layer) { return layouts.demand(layer).pooled() >= layouts.demand(layer).capacity; };
   if (std::ranges::all_of(session.state().layers(), whole)) return ok();
-  std::vector<std::int32_t> rows;
-  bool grows = false;
-  for (const CacheLayer layer : session.state().layers()) {
-    const LayerDemand& demand = layouts.demand(layer);
-    const std::int64_t needed = static_cast<std::int64_t>(session.state().map(layer).resident()) + more;
-    const bool small = needed > demand.pooled() && demand.pooled() < demand.capacity;
-    rows.push_back(small ? static_cast<std::int32_t>(std::min<std::int64_t>(demand.capacity, needed + needed / 4))
-                         : demand.pooled());
-    grows = grows || small;
-  }
-  return grows ? resize(session, std::move(rows)) : ok();
+  return grow(session, [&](CacheLayer layer) {
+    return static_cast<std::int64_t>(session.state().map(layer).resident()) + more;
+  });
+}
+
+std::shared_ptr<const StoredAs> storedAs(const SessionParts& parts) {
+  StoredAs out{parts.manifest, {}};
+  for (const CacheLayer layer : parts.store.layers()) out.rows.push_back(parts.layouts.demand(layer).rows);
+  return std::make_shared<const StoredAs>(std::move(out));
+}
+
+Result<NewPools> newPools(const SessionParts& parts, const CacheState& content, std::vector<std::int32_t> rows) {
+  StoragePlan plan = KV_TRY(planStorage(parts, &content, std::move(rows)));
+  CacheStore store = KV_TRY(makeStore(parts, plan));
+  CacheState there = KV_TRY(
+      placed(parts, plan.layouts, content, [&](CacheLayer layer) -> SlotAllocator& { return store.slots(layer); }));
+  return NewPools{std::move(store), std::move(plan.layouts), std::move(there)};
+}
+
+void install(SessionParts& parts, NewPools pools, const CacheState& content) {
+  pools.layouts.restart(pools.store, content);
+  pools.store.log() = std::move(parts.store.log());
+  parts.store = std::move(pools.store);
+  parts.layouts = std::move(pools.layouts);
+}
+
+Result<CacheState> placedAgain(Session& session, const CacheState& content) {
+  const SessionParts& parts = session.parts();
+  KV_TRY(grow(session, [&](CacheLayer layer) { return static_cast<std::int64_t>(content.map(layer).resident()); }));
+  std::vector<std::unique_ptr<SlotAllocator>> slots;
+  for (const CacheLayer layer : content.layers())
+    slots.push_back(parts.layouts.layout(layer).makeSlots(parts.layouts.demand(layer)));
+  return placed(parts, parts.layouts, content, [&](CacheLayer layer) -> SlotAllocator& { return *slots[at(layer)]; });
 }
 
 void shrinkPools(Session& session) {
@@ -330,10 +371,11 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
   if (Status ready = session.changeable(); !ready) return ready.error();
   SessionParts& parts = session.parts();
   CacheState next = session.state();
-  session.history().forgetOlder(parts, true);  // older states name the slots that are about to move
+  session.history().setApart(parts);  // older states name the slots that are about to move
   LayoutContext context{parts.store, parts.faults};
   Result<Compaction> all = parts.layouts.compact(next, most, context);
   if (!all) {
+    session.loseRows();
     session.markBroken(all.error().text());
     return all.error();
   }

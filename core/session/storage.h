@@ -17,15 +17,29 @@ Status setFormat(Session& session, std::optional<Layer> layer, const std::string
 Status setCapacity(Session& session, std::int64_t rows);
 /// True if storage for one manifest of a session is storage for another, but for the size that pools have at present.
 bool storedAlike(const Manifest& a, const Manifest& b);
-/// A commit of the content in pools made as parts.manifest says, see planStorage(). The old pools stay until all rows
-/// are over. Errors: those of planStorage() and makeStore(), capacity.
+/// A commit of the content in pools made as parts.manifest says, see newPools(). The old pools stay until all rows are
+/// over. Errors: those of newPools().
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {});
 /// Room for `more` rows in pools that have shrunk, up to what their layers may hold. No commit. Errors: out_of_memory.
 Status growPools(Session& session, std::int32_t more);
 /// Where policies keep less than half of what the pools have slots for, the pools shrink to what they keep. No commit.
 void shrinkPools(Session& session);
-/// Paged layers: fills pages by moving about `most` rows per layer. Drops kept older states, so undo executes commands
-/// again. Slots are not part of the session's content: compaction adds no entry to the history.
+/// What the present pools are made from.
+std::shared_ptr<const StoredAs> storedAs(const SessionParts& parts);
+/// Pools as parts.manifest says, and a content with its rows in slots of theirs. The rows themselves are not there yet.
+struct NewPools {
+  CacheStore store;
+  LayoutSet layouts;
+  CacheState content;
+};
+/// rows: as in planStorage(). Errors: capacity, out_of_memory.
+Result<NewPools> newPools(const SessionParts& parts, const CacheState& content, std::vector<std::int32_t> rows = {});
+/// Makes them the session's, with the rows of `content` in them.
+void install(SessionParts& parts, NewPools pools, const CacheState& content);
+/// Another content of the session with its rows in slots of the present pools, which grow if they must.
+Result<CacheState> placedAgain(Session& session, const CacheState& content);
+/// Paged layers: fills pages by moving about `most` rows per layer. Slots are not part of the session's content:
+/// compaction adds no entry to the history.
 Result<Compaction> compact(Session& session, std::int64_t most);
 
 /// The records of a layer's resident rows, in logical order: [rows][stride].

@@ -2,13 +2,20 @@
 #include "core/session/timeline.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kvlab {
-void Timeline::start(const CacheState& state) {
+
+std::int64_t columnBytes(const CacheState& state) {
+  return 12 * std::int64_t{state.length()} + (state.wlod ? 32 * std::int64_t{state.wlod->count()} : 0);
+}
+
+void Timeline::start(const CacheState& state, int pools) {
   m_entries = {Entry{}};
   m_entries[0].verb = "open";
   m_entries[0].tick = state.tick;
   m_entries[0].state = state;
+  m_entries[0].pools = pools;
   m_branches = {{"main", 0}};
   m_current = m_branch = 0;
   m_bytes = 0;
@@ -57,6 +64,22 @@ bool Timeline::onPath(int id, int tip) const {
   return false;
 }
 
+/// [entries] whether they lead to the current one.
+std::vector<bool> Timeline::onPath() const {
+  std::vector<bool> out(m_entries.size());
+  for (int id : path(m_current)) out[at(id)] = true;
+  return out;
+}
+
+std::vector<bool> Timeline::inPools() const {
+  const auto beside = [this](int id) { return !entry(id).apart && entry(id).kept.layers.empty(); };
+  std::vector<bool> out(m_entries.size());
+  for (int id = m_current; id >= 0 && entry(id).state; id = beside(id) ? entry(id).parent : -1) out[at(id)] = true;
+  for (int id = 1; id < size(); ++id)
+    if (entry(id).state && beside(id) && out[at(entry(id).parent)]) out[at(id)] = true;
+  return out;
+}
+
 int Timeline::redoTarget() const {
   int next = m_branches[at(m_branch)].tip;
   if (next == m_current || !onPath(m_current, next)) return -1;
@@ -76,28 +99,70 @@ int Timeline::oldestKept() const {
   return oldest;
 }
 
+std::vector<int> Timeline::way(int id) const {
+  const std::vector<int> from = path(m_current), to = path(id);
+  const auto [back, forward] = std::ranges::mismatch(from, to);
+  std::vector<int> out(std::next(from.rbegin()), std::make_reverse_iterator(std::prev(back)));  // down to the parting
+  out.insert(out.end(), forward, to.end());
+  return out;
+}
+
+void Timeline::refine(const CacheState& state, int pools) {
+  m_entries[at(m_current)].state = state;
+  m_entries[at(m_current)].pools = pools;
+}
+
+Result<std::int64_t> Timeline::exchange(int id, const std::function<Result<std::int64_t>(KeptRows&)>& swaps) {
+  Entry& entry = m_entries[at(id)];
+  const std::int64_t before = entry.kept.bytes();
+  Result<std::int64_t> moved = swaps(entry.kept);
+  const std::int64_t more = entry.kept.bytes() - before;
+  entry.bytes += more;
+  m_bytes += more;
+  return moved;
+}
+
+/// What holds between a state and its parent's while both are kept.
+void Timeline::forget(Entry& entry) {
+  entry.added = entry.freed = {};
+  entry.kept = {};
+  entry.storedBefore = entry.stored = {};
+  entry.bytes = 0;
+}
+
 void Timeline::dropAll(CacheStore& store, bool freeSlots) {
   if (freeSlots)
     while (dropOne(store)) {
     }
   for (int id = 0; id < size(); ++id) {
-    if (id == m_current) continue;
-    m_entries[at(id)].state.reset();
-    m_entries[at(id)].added = m_entries[at(id)].freed = {};
+    if (id != m_current) m_entries[at(id)].state.reset();
+    forget(m_entries[at(id)]);
   }
-  m_entries[at(m_current)].added = m_entries[at(m_current)].freed = {};
   m_bytes = 0;
 }
 
-void Timeline::adopt(int id, const CacheState& state) {
+bool Timeline::adopt(int id, Timeline again) {
   for (Entry& entry : m_entries) {
     entry.state.reset();
-    entry.added = entry.freed = {};
-    entry.bytes = 0;
+    forget(entry);
   }
-  m_bytes = 0;
+  m_bytes = again.m_bytes;
   m_current = id;
-  m_entries[at(id)].state = state;
+  const std::vector<int> own = path(id);
+  const std::size_t known = own.size() == again.m_entries.size() ? own.size() : 1;
+  for (std::size_t back = 1; back <= known; ++back) {
+    Entry &to = m_entries[at(own[own.size() - back])], &from = again.m_entries[again.m_entries.size() - back];
+    to.state = std::move(from.state);
+    to.apart = from.apart;
+    to.added = std::move(from.added);
+    to.freed = std::move(from.freed);
+    to.kept = std::move(from.kept);
+    to.storedBefore = std::move(from.storedBefore);
+    to.stored = std::move(from.stored);
+    to.bytes = from.bytes;
+    to.pools = from.pools;
+  }
+  return known == own.size();
 }
 
 /// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
@@ -106,8 +171,7 @@ void Timeline::dropLeaf(int id, CacheStore& store) {
   store.release(entry.added);
   m_bytes -= entry.bytes;
   entry.state.reset();
-  entry.added = entry.freed = {};
-  entry.bytes = 0;
+  forget(entry);
 }
 
 /// Drops the oldest kept state, which has one kept successor, and frees the slots that the successor freed.
@@ -118,15 +182,15 @@ void Timeline::dropOldest(int id, CacheStore& store) {
     if (!next.state) continue;
     store.release(next.freed);
     m_bytes -= next.bytes;
-    next.added = next.freed = {};
-    next.bytes = 0;
+    forget(next);
   }
 }
 
 bool Timeline::dropOne(CacheStore& store) {
+  const std::vector<bool> leads = onPath();
   // Drop side branches and the redo future first: leaves that do not lead to the current state.
   for (int id = 0; id < size(); ++id) {
-    if (!m_entries[at(id)].state || onPath(id, m_current)) continue;
+    if (!m_entries[at(id)].state || leads[at(id)]) continue;
     const std::vector<int>& children = m_entries[at(id)].children;
     const bool leaf =
         std::none_of(children.begin(), children.end(), [&](int child) { return entry(child).state.has_value(); });
@@ -138,6 +202,23 @@ bool Timeline::dropOne(CacheStore& store) {
   if (oldest == m_current) return false;
   dropOldest(oldest, store);
   return true;
+}
+
+void Timeline::setApart(const CacheStore& store) {
+  const std::vector<bool> leads = onPath();
+  for (int id = 1; id < size(); ++id) {
+    Entry& edge = m_entries[at(id)];
+    if (!edge.state || edge.apart || !entry(edge.parent).state) continue;
+    const CacheState& far = leads[at(id)] ? *entry(edge.parent).state : *edge.state;
+    RowLog log;
+    log.begin(far, std::numeric_limits<std::int64_t>::max());
+    store.keep(leads[at(id)] ? edge.freed : edge.added, log);
+    edge.kept.append(*log.take());
+    edge.added = edge.freed = {};
+    edge.apart = true;
+    m_bytes -= edge.bytes;
+    m_bytes += edge.bytes = columnBytes(far) + edge.kept.bytes();
+  }
 }
 
 bool Timeline::makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes) {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every state a session has been in, as a tree of commands. Restoring a kept state needs no computation, because the
-// rows it names are still in the pools. A dropped state is reached by executing its commands again. Knows which slots
-// older states still need. Engine thread.
+// Every state a session has been in, as a tree of commands. Restoring a kept state needs no computation: the rows that
+// it names are still in the pools, or the entries between it and the current state keep them. A dropped state is
+// reached by executing its commands again. Knows which slots older states still need. Engine thread.
 #pragma once
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/api/report.h"
-#include "core/state/cache_state.h"
-#include "core/state/cache_store.h"
+#include "core/state/commit.h"
 
 namespace kvlab {
+
+/// What the columns of a state by row and by entry cost a history that keeps the state.
+std::int64_t columnBytes(const CacheState& state);
 
 class Timeline {
  public:
@@ -27,11 +29,16 @@ class Timeline {
     std::shared_ptr<const TickReport> report = {};
     std::vector<Evict> left = {};          // rows that windows have left behind
     std::optional<CacheState> state = {};  // empty = dropped
-    LayerSlots added = {}, freed = {};     // relative to the parent, while both states are kept
-    std::int64_t bytes = 0;                // what keeping the parent's state costs
+    // Relative to the parent, while both states are kept:
+    bool apart = false;                 // the pools have rows for one of both states only; else for both
+    LayerSlots added = {}, freed = {};  // unless apart
+    KeptRows kept = {};                 // of that of both states which is farther from the current one
+    std::shared_ptr<const StoredAs> storedBefore = {}, stored = {};  // both, where their pools differ
+    std::int64_t bytes = 0;                                          // what keeping the farther state costs
+    int pools = 0;                                                   // number of the pools that the state has slots in
   };
 
-  void start(const CacheState& state);
+  void start(const CacheState& state, int pools);
   /// The path to the current entry as a new timeline that keeps only `state`, at its end.
   Timeline trunk(const CacheState& state) const;
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
@@ -51,18 +58,27 @@ class Timeline {
   int redoTarget() const;  // next entry towards the tip of the branch, -1 = at the tip
   /// Latest entry of the current branch with this tick; -1 = none.
   int find(Tick tick) const;
-  /// Replaces the current state by an equivalent one; adds no entry.
-  void refine(const CacheState& state) { m_entries[static_cast<std::size_t>(m_current)].state = state; }
+  /// Replaces the current state by an equivalent one with slots in pools of this number; adds no entry.
+  void refine(const CacheState& state, int pools);
+  /// [entries] whether the rows of the state lie in the pools, and nothing need be exchanged to make it current.
+  std::vector<bool> inPools() const;
   /// Makes a kept entry current.
   void select(int id) { m_current = id; }
   /// Entries from the root to `id`.
   std::vector<int> path(int id) const;
+  /// Entries from the current one, without it, to `id`: back to where both ways part, then forward.
+  std::vector<int> way(int id) const;
+  /// `swaps` exchanges the rows that the entry keeps. Its error is returned.
+  Result<std::int64_t> exchange(int id, const std::function<Result<std::int64_t>(KeptRows&)>& swaps);
+  /// Copies the rows of kept states into their entries, so that the pools hold rows of the current state only.
+  void setApart(const CacheStore& store);
 
   /// Drops all kept states but the current one, because their rows were overwritten. Slots that only those states named
   /// become free, unless the layout counts slots itself.
   void dropAll(CacheStore& store, bool freeSlots);
-  /// Makes `id` current with a state that was computed again in empty pools; no other state is kept.
-  void adopt(int id, const CacheState& state);
+  /// Makes `id` current with the states of another timeline, in which its commands were executed again; no other state
+  /// is kept. False if the other timeline did not go the same way, so that only its last state is kept.
+  bool adopt(int id, Timeline again);
   /// Drops kept states, oldest first, until `slots` slots are free in every layer and history uses at most `bytes`.
   /// Returns false if dropping all is not enough.
   bool makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes);
@@ -76,8 +92,10 @@ class Timeline {
   const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
 
  private:
+  std::vector<bool> onPath() const;
   bool onPath(int id, int tip) const;
   int oldestKept() const;
+  static void forget(Entry& entry);
   void dropLeaf(int id, CacheStore& store);
   void dropOldest(int id, CacheStore& store);
   bool dropOne(CacheStore& store);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves a session through its history: restores kept states, or executes commands again.
+// Moves a session through its history: from one kept state to the next, or by executing commands again.
 #include "core/kinds/base/cache_kind.h"
 #include "core/kinds/base/storage_plan.h"
+#include "core/layout/row_swap.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"
 
@@ -15,14 +16,90 @@ Status restock(SessionParts& parts, const Manifest& wanted) {
   return freshStorage(parts);
 }
 
+/// [layers] sizes of the pools.
+std::vector<std::int32_t> poolSlots(const CacheStore& store) {
+  std::vector<std::int32_t> out;
+  for (const CacheLayer layer : store.layers()) out.push_back(store.pool(layer).slots());
+  return out;
+}
+
+/// Gives the session's manifest the storage of another one.
+void storeAs(SessionParts& parts, const Manifest& other) {
+  Manifest& own = parts.manifest;
+  own.layout = other.layout;
+  own.kvK = other.kvK;
+  own.kvV = other.kvV;
+  own.layers = other.layers;
+  own.capacity = other.capacity;
+  parts.capacity = parts.kind->sizes(own, parts.model->config()).capacity;
+}
+
+using Swap = std::function<Result<std::int64_t>(const Placed& to)>;
+
+/// Brings the rows of a state into pools like those that it had.
+Result<std::int64_t> swapPools(Session& session, CacheState& to, const StoredAs& stored, const Swap& swap) {
+  SessionParts& parts = session.parts();
+  const Manifest now = parts.manifest;
+  storeAs(parts, stored.manifest);
+  const auto swapped = [&]() -> Result<std::int64_t> {
+    NewPools other = KV_TRY(newPools(parts, to, stored.rows));
+    const std::int64_t bytes = KV_TRY(swap({other.content, other.store}));
+    to = other.content;
+    install(parts, std::move(other), to);
+    return bytes;
+  };
+  Result<std::int64_t> bytes = swapped();
+  if (bytes) session.history().poolsChanged();
+  else storeAs(parts, now);
+  session.publisher().describe(parts);
+  return bytes;
+}
+
+/// Goes to a neighbour in the timeline whose state is kept; bytes read and written. On error nothing has changed, or
+/// the session is broken.
+Result<std::int64_t> stepTo(Session& session, int next) {
+  SessionParts& parts = session.parts();
+  History& history = session.history();
+  const int here = session.timeline().currentId();
+  const bool back = session.timeline().entry(here).parent == next;
+  const int edge = back ? here : next;
+  const Timeline::Entry& between = session.timeline().entry(edge);
+  const bool apart = between.apart;
+  if (!apart && between.kept.layers.empty()) {
+    history.select(next);
+    return std::int64_t{0};
+  }
+  if (apart) history.setApart(parts);
+  CacheState to = *session.timeline().entry(next).state;
+  const Swap swap = [&](const Placed& there) {
+    return history.exchange(edge, [&](KeptRows& kept) {
+      return swapRows({session.state(), parts.store}, there, kept, apart);
+    });
+  };
+  Result<std::int64_t> bytes = std::int64_t{0};
+  if (between.stored) {
+    bytes = swapPools(session, to, back ? *between.storedBefore : *between.stored, swap);
+  } else {
+    if (session.timeline().entry(next).pools != history.pools()) to = KV_TRY(placedAgain(session, to));
+    bytes = swap({to, parts.store});
+  }
+  if (!bytes && bytes.error().code != "not_kept") {
+    session.loseRows();
+    session.markBroken(bytes.error().text());
+  }
+  if (!bytes) return bytes;
+  history.select(next);
+  history.refine(std::move(to));
+  if (apart) parts.layouts.restart(parts.store, session.state());
+  return bytes;
+}
+
 }  // namespace
 
 Status Session::travel(int id) {
   KV_TRY(noOpenTick());
   const Health before = m_health;
-  Status done = ok();
-  if (timeline().entry(id).state) select(id);
-  else done = replay(id);
+  Status done = timeline().entry(id).state ? walk(id) : replay(id);
   if (done) {
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
@@ -37,23 +114,40 @@ Status Session::travel(int id) {
   return done;
 }
 
-/// Restores a kept state, with the rules that it was made under.
-void Session::select(int id) {
-  const std::shared_ptr<const Manifest> before = state().rules;
-  m_history.select(id);
-  if (state().rules == before) return;
-  followRules(m_parts, state());
-  m_publisher.describe(m_parts);
+/// Goes from one kept state to the next; the last one's rules are in force then. A state that cannot be had so is reached by executing commands again.
+Status Session::walk(int id) {
+  const int here = timeline().currentId();
+  const auto go = [this](int target) -> Status {
+    m_health.bytesMoved = 0;
+    for (const int next : timeline().way(target)) m_health.bytesMoved += KV_TRY(stepTo(*this, next));
+    return ok();
+  };
+  const bool broken = m_health.status == SessionState::Broken;
+  const std::shared_ptr<const Manifest> rules = state().rules;
+  const Status gone = go(id);
+  if (gone) {
+    if (state().rules != rules) {
+      followRules(m_parts, state());
+      m_publisher.describe(m_parts);
+    }
+    m_history.makeRoom(m_parts, 0);
+    return ok();
+  }
+  if (!broken && m_health.status == SessionState::Broken) return gone;
+  KV_TRY(go(here));
+  return replay(id);
 }
 
-/// Restarts from the opening state and executes the commands on the path to `id`. The timeline keeps its entries but
-/// only the reached state. On error the session is unchanged.
+/// Restarts from the opening state and executes the commands on the path to `id`. The timeline keeps its entries and
+/// the states on that path. On error the session is unchanged.
 Status Session::replay(int id) {
   const std::vector<PastCommand> all = m_history.commands(id);
   const std::vector<Action> pending = m_pending;
   const int here = timeline().currentId();
   const CacheState before = state();
+  m_history.setApart(m_parts);
   const std::vector<StoredRows> rows = rowsIn(m_parts, before);
+  const std::vector<std::int32_t> slots = poolSlots(m_parts.store);
   const Manifest now = manifest();
   Status done =
       storedAlike(m_parts.opened, now) ? takeManifest(m_parts, m_parts.opened) : restock(m_parts, m_parts.opened);
@@ -62,15 +156,17 @@ Status Session::replay(int id) {
     m_pending.clear();  // each command brings its own pending actions
     if (const Result<nlohmann::json> result = m_history.executeAgain(*this, all[i]); !result) done = result.error();
   }
+  bool counted = false;
   if (done) {
-    m_history.endReplay(std::move(kept), id, {});
+    counted = m_history.endReplay(std::move(kept), id, {});
   } else {
     if (Status back = restock(m_parts, now); !back) markBroken(back.error().text());
+    if (poolSlots(m_parts.store) != slots) m_history.poolsChanged();
     m_history.endReplay(std::move(kept), here, before);
     writeRows(m_parts, before, rows);
   }
   m_pending = pending;
-  m_parts.layouts.restart(m_parts.store, state());
+  if (!counted) m_parts.layouts.restart(m_parts.store, state());
   m_publisher.describe(m_parts);
   return done;
 }

@@ -111,18 +111,23 @@ Result<nlohmann::json> fault(Session& session, const std::string& kind, const nl
                  "faults",
                  false};
   Commit commit{session.state()};
-  commit.severed = true;  // the damaged rows stay in their slots: undo executes the commands again
-  Result<nlohmann::json> done = injectFault(kind, params, commit.state, parts.store, parts.faults);
-  if (!done || parts.faults.armed()) return done;
-  const CacheLayer layer(done->value("layer", 0));
-  for (const char* row : {"index", "other"})
-    if (done->contains(row)) {
-      const ResidencyView& map = session.state().map(layer);
-      commit.damaged.emplace_back(layer, map.ledger[(*done)[row].get<std::size_t>()]);
-    }
+  const auto known = std::ranges::find(faultKinds(), kind, &FaultKind::kind);
+  if (known != faultKinds().end() && known->caughtBy.empty())
+    return injectFault(kind, params, commit.state, parts.store, parts.faults);
+  nlohmann::json done;
+  const auto damage = [&](CallContext&) -> Result<Commit> {
+    done = KV_TRY(injectFault(kind, params, commit.state, parts.store, parts.faults));
+    commit.severed = parts.store.log().empty();  // a damaged map does not tell where rows lie
+    const CacheLayer layer(done.value("layer", 0));
+    for (const char* row : {"index", "other"})
+      if (done.contains(row)) {
+        const ResidencyView& map = session.state().map(layer);
+        commit.damaged.emplace_back(layer, map.ledger[done[row].get<std::size_t>()]);
+      }
+    return std::move(commit);
+  };
   // A fault lies in wait for a check.
-  const auto take = [&](CallContext&) -> Result<Commit> { return std::move(commit); };
-  if (Status damaged = session.change(take, Session::Check::None); !damaged) return damaged.error();
+  KV_TRY(session.change(damage, Session::Check::None));
   return done;
 }
 

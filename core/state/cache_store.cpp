@@ -42,15 +42,18 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
                  "needed " + std::to_string(count + tail) + ", free " +
                      std::to_string(available(count ? Placing::Scratch : Placing::Tail)),
                  "raise staging in the manifest, make a smaller edit, or compact pages"};
-  LayerSlots out(m_slots.size());
+  LayerSlots out(m_slots.size()), over(m_slots.size());
   bool again = false;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
     const std::int32_t untouched = m_slots[layer]->untouched();
+    const bool overruns = m_slots[layer]->available() < count + tail;  // a prompt that is longer than a ring's room
     out[layer].reserve(static_cast<std::size_t>(count + tail));
     m_slots[layer]->take(count, out[layer]);
     m_slots[layer]->take(tail, out[layer], Placing::Tail, behind(layer));
     again = again || std::ranges::any_of(out[layer], [&](Slot slot) { return slot.value() < untouched; });
+    if (overruns) over[layer] = out[layer];
   }
+  keep(over);
   if (again) m_backend->settle();  // a running op may still read the slot's old row
   return out;
 }
@@ -60,6 +63,12 @@ Status CacheStore::resize(CacheLayer layer, std::int32_t slots) {
   KV_TRY(pool(layer).resize(slots, *own.end()));
   own.resize(slots);
   return ok();
+}
+
+void CacheStore::keep(CacheLayer layer, std::span<const std::int32_t> slots) {
+  LayerSlots all(m_pools.size());
+  for (const std::int32_t slot : slots) all[at(layer)].emplace_back(slot);
+  keep(all);
 }
 
 void CacheStore::release(const LayerSlots& slots) {

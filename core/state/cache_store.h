@@ -8,6 +8,7 @@
 #include "core/api/snapshot.h"
 #include "core/state/fault_door.h"
 #include "core/state/map_mirror.h"
+#include "core/state/row_log.h"
 #include "core/state/row_pool.h"
 #include "core/state/slot_allocator.h"
 
@@ -19,9 +20,6 @@ struct LayerPool {
   std::int32_t slots = 0;
   std::unique_ptr<SlotAllocator> allocator;
 };
-
-/// Slots per layer, [layers][n].
-using LayerSlots = std::vector<std::vector<Slot>>;
 
 class CacheStore {
  public:
@@ -49,6 +47,11 @@ class CacheStore {
   Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
                              const std::vector<Slot>& after = {}, const std::vector<std::int32_t>& ahead = {});
   void release(const LayerSlots& slots);
+  /// Rows that a change is about to overwrite.
+  RowLog& log() { return m_log; }
+  void keep(const LayerSlots& slots) { m_log.keep(m_pools, slots); }
+  void keep(const LayerSlots& slots, RowLog& log) const { log.keep(m_pools, slots); }
+  void keep(CacheLayer layer, std::span<const std::int32_t> slots);
   /// A pool of another size for a layer whose slots have an end; rows stay in their slots. Errors: out_of_memory.
   Status resize(CacheLayer layer, std::int32_t slots);
 
@@ -58,6 +61,7 @@ class CacheStore {
   std::vector<std::unique_ptr<SlotAllocator>> m_slots;
   std::int64_t m_mapRoom = 0;  // expected size of maps
   MapMirror m_mirror;
+  RowLog m_log;
 };
 
 }  // namespace kvlab

@@ -3,19 +3,27 @@
 // A value; engine thread.
 #pragma once
 #include "core/api/action.h"
+#include "core/api/manifest.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
 namespace kvlab {
+
+/// What pools are made from.
+struct StoredAs {
+  Manifest manifest;
+  std::vector<std::int32_t> rows;  // [layers] as LayerDemand::rows
+};
 
 struct Commit {
   CacheState state;
   LayerSlots added = {}, freed = {};  // [layers] slots gained and lost against the previous state
   std::int64_t bytesMoved = 0;
   std::vector<std::pair<CacheLayer, LedgerId>> damaged = {};  // rows, by the fault drill
-  bool rewritten = false;        // rows of older states were overwritten: history drops these states
-  bool severed = false;          // older states cannot be restored: history drops them and frees no slot
-  std::vector<Evict> left = {};  // rows that windows have left behind, by layer
+  bool rewritten = false;                       // rows of the previous state were overwritten; the store's log has them
+  bool severed = false;                         // older states cannot be restored: history drops them and frees no slot
+  std::shared_ptr<const StoredAs> stored = {};  // the previous state, where the next one has other pools
+  std::vector<Evict> left = {};                 // rows that windows have left behind, by layer
 };
 
 }  // namespace kvlab

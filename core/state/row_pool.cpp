@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "core/model/decoder/backend_status.h"
 #include "kernels/backend/staging.h"
@@ -102,18 +103,8 @@ Status RowPool::resize(std::int32_t slots, std::int32_t kept) {
 }
 
 void RowPool::readRecords(std::span<const Slot> slots, std::uint8_t* out) const {
-  if (m_backend->onHost()) {
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      std::memcpy(out + at(m_stride) * i, data() + m_stride * slots[i].value(), at(m_stride));
-    return;
-  }
-  std::vector<kernels::RowMove> moves;
-  for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({slots[i].value(), static_cast<std::int32_t>(i), 1});
-  Staging staging(*m_backend);
-  std::uint8_t* records = staging.out(out, slots.size() * at(m_stride));
-  ops().moveRows(m_backend->context(),
-                 {data(), records, m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
-  staging.finish();
+  const RecordRead read{this, slots, out};
+  kvlab::readRecords(std::span(&read, 1));
 }
 
 void RowPool::writeRecords(std::span<const Slot> slots, const std::uint8_t* in) {
@@ -128,6 +119,25 @@ void RowPool::writeRecords(std::span<const Slot> slots, const std::uint8_t* in) 
   const std::uint8_t* records = staging.in(std::span(in, slots.size() * at(m_stride)));
   ops().moveRows(m_backend->context(),
                  {records, data(), m_format, staging.in(moves), static_cast<std::int64_t>(moves.size())});
+  staging.finish();
+}
+
+void readRecords(std::span<const RecordRead> reads) {
+  if (reads.empty()) return;
+  kernels::Backend& backend = reads.front().pool->backend();
+  Staging staging(backend);
+  std::deque<std::vector<kernels::RowMove>> lists;
+  for (const auto& [pool, slots, out] : reads) {
+    const std::size_t stride = at(pool->stride());
+    for (std::size_t i = 0; backend.onHost() && i < slots.size(); ++i)
+      std::memcpy(out + stride * i, pool->data() + stride * at(slots[i]), stride);
+    if (backend.onHost() || slots.empty()) continue;
+    std::vector<kernels::RowMove>& moves = lists.emplace_back();
+    for (std::size_t i = 0; i < slots.size(); ++i) moves.push_back({slots[i].value(), static_cast<std::int32_t>(i), 1});
+    backend.ops().moveRows(
+        backend.context(),
+        {pool->data(), staging.out(out, slots.size() * stride), pool->format(), staging.in(moves), std::ssize(moves)});
+  }
   staging.finish();
 }
 

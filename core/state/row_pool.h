@@ -60,6 +60,15 @@ class RowPool {
   std::int32_t m_slots = 0;
 };
 
+/// Whole records to copy from a pool to host memory, [slots, stride] bytes.
+struct RecordRead {
+  const RowPool* pool = nullptr;
+  std::span<const Slot> slots;
+  std::uint8_t* out = nullptr;
+};
+/// Copies from pools of one backend with one wait for the device.
+void readRecords(std::span<const RecordRead> reads);
+
 /// Checks the checksums of the same slots in several pools with one wait for the device. RowVerdict bits, [pools,
 /// slots].
 std::vector<std::uint8_t> verifyRows(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,

@@ -49,7 +49,7 @@ Column<std::int32_t> grown(const LayerGroup& old, const LayerGroup& now, std::si
 void noteWriters(const CacheState& before, Commit& commit, std::int32_t number) {
   CacheState& after = commit.state;
   const std::size_t rows = after.ledger.size();
-  const bool all = commit.rewritten || (commit.severed && commit.damaged.empty());
+  const bool all = commit.rewritten || commit.stored || (commit.severed && commit.damaged.empty());
   for (std::size_t g = 0; g < after.groups.size(); ++g) {
     const auto layer = std::find(after.groupOf.begin(), after.groupOf.end(), static_cast<std::int32_t>(g));
     if (layer == after.groupOf.end()) continue;

@@ -53,6 +53,9 @@ class SlotAllocator {
   std::int32_t m_untouched = 0;
 };
 
+/// Slots per layer, [layers][n].
+using LayerSlots = std::vector<std::vector<Slot>>;
+
 /// Removes the slots of `less` from `from`; the others keep their order.
 void removeSlots(std::vector<Slot>& from, std::vector<Slot> less);
 

@@ -37,13 +37,15 @@ std::vector<CaptureCommand> commandsOf(const Session& session, int tip) {
   std::vector<CaptureCommand> out;
   const Timeline& timeline = session.timeline();
   const std::vector<PastCommand> commands = session.history().commands(tip);
+  const std::vector<bool> there = timeline.inPools();
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const PastCommand& command = commands[i];
     const Timeline::Entry& entry = timeline.entry(command.last);
     CaptureCommand record{command.verb, command.args, entry.tick, command.commits};
     if (!record.args.is_object()) record.args = json::object();
     const bool last = i + 1 == commands.size();
-    if (entry.state && (last || i % kHashPeriod == 0 || liveBytes(*entry.state, session.store()) < kHashedBytes))
+    if (there[at(command.last)] &&
+        (last || i % kHashPeriod == 0 || liveBytes(*entry.state, session.store()) < kHashedBytes))
       record.hash = hashOf(*entry.state, session.store());
     out.push_back(std::move(record));
   }

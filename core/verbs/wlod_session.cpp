@@ -18,7 +18,8 @@ WlodState accepted(const WlodState& state) {
 }
 
 /// Where layers work in place, the rows of an older state may lie elsewhere by now.
-Status computeAgain(Commit& commit, CallContext& call) {
+Status computeAgain(const CacheState& now, Commit& commit, CallContext& call) {
+  call.parts.store.keep(slotsOf(now));
   call.parts.layouts.restart(call.parts.store, commit.state);
   call.poolsTouched = true;
   Rebuilt anew = KV_TRY(call.parts.kind->rebuild(commit.state, call));
@@ -92,7 +93,7 @@ Status endDraft(Session& session, bool keep) {
     const bool inPlace = call.parts.layouts.inPlace();
     Commit commit{keep ? now : before};
     if (keep) commit.state.wlod = std::make_shared<const WlodState>(accepted(state));
-    else if (inPlace) KV_TRY(computeAgain(commit, call));
+    else if (inPlace) KV_TRY(computeAgain(now, commit, call));
     if (!inPlace) commit.freed = keep ? slotsBeside(before, now) : slotsBeside(now, before);
     commit.state.tick = Tick(session.state().tick.value() + 1);
     return commit;

@@ -507,7 +507,7 @@ void CacheFileTest::damagedBytes() {
 
 void CacheFileTest::changedFileIsNotReplayed() {
   auto a = opened(tinyManifest());
-  auto s = opened(tinyManifest({{"layout", "contiguous_splice"}}));  // undo executes again
+  auto s = opened(tinyManifest({{"history_bytes", 0}}));  // undo executes again
   live(*a);
   call(*a, "saveCache", {{"path", path("x")}, {"form", "hf_dynamic"}});
   call(*s, "loadCache", {{"path", path("x")}});

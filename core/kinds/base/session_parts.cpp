@@ -17,6 +17,7 @@ CacheState emptyState(SessionParts& parts) {
   parts.layouts.start(state, windowsOf(parts));
   parts.kind->start(parts, state);
   parts.layouts.restart(parts.store, state);
+  parts.store.log() = {};
   state.random = {parts.manifest.sampling.seed, 0};
   return state;
 }

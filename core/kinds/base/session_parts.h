@@ -43,7 +43,8 @@ struct SessionParts {
   std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
 };
 
-/// An empty cache as the manifest describes it; frees all slots. Does not change the fault drill.
+/// An empty cache as the manifest describes it; frees all slots and forgets what was overwritten. Does not change the
+/// fault drill.
 CacheState emptyState(SessionParts& parts);
 
 }  // namespace kvlab

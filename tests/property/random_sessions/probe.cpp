@@ -24,9 +24,10 @@ Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
   };
   note(session.state());
   note(session.withPending());
+  const std::vector<bool> there = session.timeline().inPools();
   for (int id = 0; id < session.timeline().size(); ++id) {
     const Timeline::Entry& entry = session.timeline().entry(id);
-    if (entry.state) note(*entry.state);
+    if (there[static_cast<std::size_t>(id)]) note(*entry.state);
     const auto at = static_cast<std::size_t>(layer.value());
     if (at < entry.freed.size()) mark(given, entry.freed[at]);
     if (at < entry.added.size()) mark(given, entry.added[at]);

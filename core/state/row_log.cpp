@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/state/row_log.h"
+
+#include <algorithm>
+
+#include "core/state/cache_state.h"
+
+namespace kvlab {
+
+std::int64_t KeptRows::bytes() const {
+  std::int64_t bytes = 0;
+  for (const Rows& rows : layers) bytes += std::ssize(rows.records) + 4 * std::ssize(rows.ids);
+  return bytes;
+}
+
+void KeptRows::append(KeptRows other) {
+  if (layers.empty()) layers = std::move(other.layers);
+  for (std::size_t layer = 0; layer < other.layers.size(); ++layer) {
+    Rows &to = layers[layer], &from = other.layers[layer];
+    std::vector<LedgerId> known = to.ids;
+    std::ranges::sort(known);
+    const std::ptrdiff_t stride = from.ids.empty() ? 0 : std::ssize(from.records) / std::ssize(from.ids);
+    for (std::size_t i = 0; i < from.ids.size(); ++i) {
+      if (std::ranges::binary_search(known, from.ids[i])) continue;
+      const auto record = from.records.begin() + stride * static_cast<std::ptrdiff_t>(i);
+      to.ids.push_back(from.ids[i]);
+      to.records.insert(to.records.end(), record, record + stride);
+    }
+  }
+}
+
+void RowLog::begin(const CacheState& state, std::int64_t mostBytes) {
+  m_state = &state;
+  m_most = mostBytes;
+  m_bytes = 0;
+  m_kept = {};
+  m_slots.clear();
+}
+
+RowLog::Found RowLog::find(std::int32_t group, const std::vector<Slot>& sorted) const {
+  Found found;
+  const ResidencyView& map = m_state->groups[at(group)].stored();
+  const std::size_t rows = std::min(map.ledger.size(), map.slotOf.size());
+  for (std::size_t i = at(map.first); i < rows; ++i) {
+    if (!std::ranges::binary_search(sorted, map.slotOf[i])) continue;
+    found.ids.push_back(map.ledger[i]);
+    found.slots.push_back(map.slotOf[i]);
+  }
+  return found;
+}
+
+void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
+  if (!m_state || m_bytes > m_most) return;
+  std::int32_t group = -1;  // of the layer before, which mostly asks for the same
+  std::vector<Slot> asked;
+  std::deque<Found> found;
+  std::vector<RecordRead> reads;
+  for (std::size_t layer = 0; layer < slots.size(); ++layer) {
+    std::vector<Slot> wanted = slots[layer];
+    if (!m_slots.empty()) removeSlots(wanted, m_slots[layer]);
+    if (wanted.empty()) continue;
+    std::ranges::sort(wanted);
+    if (group != m_state->groupOf[layer] || wanted != asked) {
+      group = m_state->groupOf[layer];
+      asked = std::move(wanted);
+      found.push_back(find(group, asked));
+    }
+    const Found& rows = found.back();
+    m_bytes += std::ssize(rows.ids) * pools[layer].stride();
+    if (rows.ids.empty() || m_bytes > m_most) continue;
+    m_kept.layers.resize(slots.size());
+    m_slots.resize(slots.size());
+    KeptRows::Rows& kept = m_kept.layers[layer];
+    kept.ids.insert(kept.ids.end(), rows.ids.begin(), rows.ids.end());
+    m_slots[layer].insert(m_slots[layer].end(), rows.slots.begin(), rows.slots.end());
+    kept.records.resize(kept.ids.size() * at(pools[layer].stride()));
+    reads.push_back({&pools[layer], rows.slots,
+                     kept.records.data() + kept.records.size() - rows.ids.size() * at(pools[layer].stride())});
+  }
+  if (m_bytes <= m_most) return readRecords(reads);
+  m_kept = {};
+  m_slots.clear();
+}
+
+std::optional<KeptRows> RowLog::take() {
+  std::optional<KeptRows> out;
+  if (!m_spoilt && m_bytes <= m_most) out = std::move(m_kept);
+  m_spoilt = false;
+  m_state = nullptr;
+  m_kept = {};
+  m_slots.clear();
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows that a change takes from the state before it. Whoever is about to overwrite slots, or lets rows go whose
+// slots others will overwrite, says so first, and the log copies the rows to the host; history brings them back from
+// there. Part of a CacheStore; copies nothing until begin(). Engine thread.
+#pragma once
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/state/row_pool.h"
+#include "core/state/slot_allocator.h"
+
+namespace kvlab {
+
+struct CacheState;
+
+/// Records of rows of one state, [layers].
+struct KeptRows {
+  struct Rows {
+    std::vector<LedgerId> ids;
+    std::vector<std::uint8_t> records;  // [ids][stride]
+  };
+  std::vector<Rows> layers;  // or empty: no rows
+
+  std::int64_t bytes() const;
+  /// Takes over the rows of `other` that it lacks.
+  void append(KeptRows other);
+};
+
+class RowLog {
+ public:
+  /// Forgets all rows. From now on rows of `state` are copied, at most so many bytes. The state lives until take().
+  void begin(const CacheState& state, std::int64_t mostBytes);
+  /// Copies the rows that the state has in these slots, unless they were copied before.
+  void keep(const std::vector<RowPool>& pools, const LayerSlots& slots);
+  /// Rows of the state were lost already: the next take() returns none.
+  void spoil() { m_spoilt = true; }
+  bool empty() const { return m_kept.layers.empty(); }
+  /// The rows that were copied, which the log forgets; none if the log lacks rows.
+  std::optional<KeptRows> take();
+
+ private:
+  /// Rows of the state, and the slots that they lie in.
+  struct Found {
+    std::vector<LedgerId> ids;
+    std::vector<Slot> slots;
+  };
+  Found find(std::int32_t group, const std::vector<Slot>& sorted) const;
+
+  const CacheState* m_state = nullptr;
+  KeptRows m_kept;
+  LayerSlots m_slots;  // [layers] slots whose rows were copied
+  std::int64_t m_bytes = 0, m_most = 0;
+  bool m_spoilt = false;
+};
+
+}  // namespace kvlab
