@@ -27,6 +27,12 @@ Result<std::vector<std::string>> textsOf(const std::string& content, const std::
   return out;
 }
 
+/// What the tokenizer puts before a text; -1 = nothing.
+TokenId openingOf(const Tokenizer& tokenizer) {
+  const auto empty = tokenizer.encode("", true);
+  return empty && !empty->empty() && empty->front() == tokenizer.bos() ? tokenizer.bos() : TokenId(-1);
+}
+
 void cut(const std::vector<TokenId>& tokens, TokenId first, std::size_t window, Windows& out) {
   const std::size_t opening = first.value() < 0 ? 0 : 1, each = window - opening;
   for (std::size_t begin = 0; begin < tokens.size(); begin += each) {
@@ -57,7 +63,7 @@ Result<TrainingText> trainingText(const Tokenizer& tokenizer, const std::string&
   for (const std::string& text : KV_TRY(textsOf(content, path))) {
     const std::vector<TokenId> tokens = KV_TRY(tokenizer.encode(text, false));
     out.tokens += std::ssize(tokens);
-    cut(tokens, tokenizer.bos(), at(window), all);
+    cut(tokens, openingOf(tokenizer), at(window), all);
   }
   if (all.size() < 2)
     return Error("short_text", "nothing was recorded",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts a text file into the windows of tokens that training runs a model over. A file whose name ends with .json is a
 // list of texts, each a string or an object with a string `text`; every other file is one text. No window goes over the
-// end of a text. Each window begins with the model's first token, where its tokenizer has one. Any thread.
+// end of a text. Each window begins with the token that the tokenizer puts before a text, if any. Any thread.
 #pragma once
 #include <cstdint>
 #include <string>

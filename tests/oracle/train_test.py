@@ -5,6 +5,7 @@ Gates and gists of a copy of the demo model are recorded, trained for some steps
 without being named. A second run goes on where the first one ended and writes the same bytes."""
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,28 @@ class Train(unittest.TestCase):
             s.collapse(0 * 4 + 1, { now: true });
             s.collapse(32 * 4 + 1, { now: true });
             log("gists " + s.tree({ entries: true }).entries.filter(entry => entry.level === 1).length);"""))
+
+    def test_ctrl_c_costs_ten_steps(self):
+        """A training that was stopped between two checkpoints ends with the tensors of one that was not."""
+        self.stories("gists", "--count", 5)
+        recipe = ["--steps", 13, "--steps2", 0, "--batch", 1]
+        self.train("gists", *recipe)
+        file = self.model / "kvlab_gists.safetensors"
+        whole = load_file(file)
+        file.unlink()
+        command = [KVLAB, "train", "gists", "--model", self.model, "--text", "stories.json", "--python", sys.executable, "--work", "cut"]
+        with subprocess.Popen([str(part) for part in command + ["--"] + recipe], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                              text=True, cwd=self.folder) as stopped:
+            for line in stopped.stderr:
+                if "step 11 of 13" in line:
+                    stopped.send_signal(signal.SIGINT)
+                    break
+            said = stopped.stderr.read()
+        self.assertEqual((stopped.returncode, file.exists()), (1, False))
+        self.assertIn("kvlab: error: the training was stopped: on request; go on with --resume", said)
+        rest = self.run_one(*command, "--resume", "--", *recipe)
+        self.assertNotIn("step 10 of 13", rest)
+        self.assertTrue(all(torch.equal(w, whole[name]) for name, w in load_file(file).items()))
 
     def test_recipes_name_what_is_wrong(self):
         self.stories("gates", "--count", 2)
