@@ -114,7 +114,8 @@ Status Session::travel(int id) {
   return done;
 }
 
-/// Goes from one kept state to the next; the last one's rules are in force then. A state that cannot be had so is reached by executing commands again.
+/// Goes from one kept state to the next; the last one's rules are in force then. A state that cannot be had so is
+/// reached by executing commands again.
 Status Session::walk(int id) {
   const int here = timeline().currentId();
   const auto go = [this](int target) -> Status {
