@@ -29,7 +29,7 @@ class WlodLine {
         m_transaction(transformer, m_store, m_layouts, m_faults, *m_net) {
     auto wlod = std::make_shared<WlodState>();
     wlod->rules.attention = attention;
-    wlod->rules.working = {kMostMoments, 0, 0, {}};
+    wlod->rules.working = {kMostMoments, 0, 0};
     wlod->tree = MegaContext(machine.model->config().hidden);
     m_state.wlod = std::move(wlod);
     m_layouts.start(m_state, std::vector<std::int32_t>(m_store.layers().size()));

@@ -14,10 +14,10 @@
 namespace kvlab {
 
 struct WorkingRules {
-  std::int32_t budget = 8192;        // entries
-  std::int32_t protectedTail = 128;  // last moments that may not be collapsed
-  std::int32_t cooldown = 2;         // rounds for which an edited entry keeps its level
-  std::vector<std::int32_t> pinned;  // moments of tokens that do not collapse, ascending
+  std::int32_t budget = 8192;             // entries
+  std::int32_t protectedTail = 128;       // last moments that may not be collapsed
+  std::int32_t cooldown = 2;              // rounds for which an edited entry keeps its level
+  std::vector<std::int32_t> pinned = {};  // moments of tokens that do not collapse, ascending
 
   /// The first pinned token in some moments.
   std::optional<std::int32_t> pinnedIn(Moments moments) const;

@@ -21,7 +21,7 @@ WlodRules rules(WlodAttention attention, double sigma = 1, bool nearCausal = fal
   out.attention = attention;
   out.pyramid = {64, 1024, nearCausal};
   out.sigma = sigma;
-  out.working = {4000, 0, 0, {}};
+  out.working = {4000, 0, 0};
   return out;
 }
 
@@ -309,7 +309,7 @@ class WlodRowsTest : public QObject {
   void aLongTimeLineInASmallBudget() {
     for (const WlodAttention attention : {WlodAttention::Flat, WlodAttention::Pyramid}) {
       WlodRules with = rules(attention);
-      with.working = {300, 64, 2, {}};
+      with.working = {300, 64, 2};
       WlodFixture cache({.rules = with});
       QVERIFY(cache.add(3000));
       QVERIFY(cache.state.context.cost() <= 300);

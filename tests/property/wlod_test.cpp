@@ -137,7 +137,7 @@ class WlodTest : public QObject {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       std::mt19937 random(seed);
       WorkingContext context = tokens(3000);
-      const WorkingRules rules{3000, 128, 2, {}};
+      const WorkingRules rules{3000, 128, 2};
       int done = 0, refused = 0;
       for (int i = 0; i < 300; ++i) {
         std::vector<LodEdit> edits;
@@ -211,7 +211,7 @@ class WlodTest : public QObject {
     for (unsigned seed = 1; seed <= 30; ++seed) {
       std::mt19937 random(seed);
       WorkingContext context = shuffled(tokens(4000), random, 200);
-      const WorkingRules rules{context.cost() + static_cast<std::int32_t>(random() % 80), 128, 2, {}};
+      const WorkingRules rules{context.cost() + static_cast<std::int32_t>(random() % 80), 128, 2};
       for (int round = 0; round < 10; ++round) {
         std::vector<double> scores;
         for (std::int32_t i = 0; i < context.cost(); ++i)

@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-inline const WorkingRules kFreeRules{1 << 30, 0, 0, {}};
+inline constexpr WorkingRules kFreeRules{1 << 30, 0, 0};
 
 inline WorkingContext tokens(std::int32_t count) { return *WorkingContext().appended(count, kFreeRules); }
 

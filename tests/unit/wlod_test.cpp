@@ -238,8 +238,8 @@ class WlodTest : public QObject {
     QVERIFY(done);
     QCOMPARE(done->context.cost(), 7);
     QCOMPARE(done->swaps.size(), std::size_t{1});
-    QCOMPARE(codeOf(done->context, {expand(2, 0)}, {30, 0, 0, {}}), std::string("over_budget"));
-    QCOMPARE(codeOf(done->context, {expand(2, 0)}, {38, 0, 0, {}}), std::string());
+    QCOMPARE(codeOf(done->context, {expand(2, 0)}, {30, 0, 0}), std::string("over_budget"));
+    QCOMPARE(codeOf(done->context, {expand(2, 0)}, {38, 0, 0}), std::string());
   }
 
   void illegalEdits_data() {
@@ -271,7 +271,7 @@ class WlodTest : public QObject {
     QFETCH(int, level);
     QFETCH(int, start);
     QFETCH(QString, code);
-    const WorkingRules rules{2100, 128, 2, {}};
+    const WorkingRules rules{2100, 128, 2};
     auto context = tokens(2100)
                        .edited(std::vector{collapse(1, 0), collapse(1, 32), collapse(1, 64)}, kFreeRules)
                        ->context.nextRound()
@@ -288,7 +288,7 @@ class WlodTest : public QObject {
   }
 
   void cooldownEnds() {
-    const WorkingRules rules{4000, 0, 2, {}};
+    const WorkingRules rules{4000, 0, 2};
     WorkingContext context = tokens(640).edited(std::vector{collapse(1, 32)}, rules)->context;
     QCOMPARE(codeOf(context, {expand(1, 32)}, rules), std::string("cooldown"));
     context = context.nextRound();
@@ -298,7 +298,7 @@ class WlodTest : public QObject {
 
   void theBudgetCountsTheOutcome() {
     const WorkingContext start = tokens(640).edited(std::vector{collapse(1, 32)}, kFreeRules)->context;
-    const WorkingRules tight{start.cost(), 0, 0, {}};
+    const WorkingRules tight{start.cost(), 0, 0};
     QCOMPARE(codeOf(start, {expand(1, 32)}, tight), std::string("over_budget"));
     QCOMPARE(codeOf(start, {expand(1, 32), collapse(1, 64)}, tight), std::string());
     QVERIFY(!start.appended(1, tight));
@@ -323,7 +323,7 @@ class WlodTest : public QObject {
     QFETCH(int, lod2);
     QFETCH(int, lod1);
     QFETCH(int, tokens);
-    const auto made = coldStart(length, {}, {budget, 128, 2, {}});
+    const auto made = coldStart(length, {}, {budget, 128, 2});
     QVERIFY2(bool(made), made ? "" : made.error().text().c_str());
     QCOMPARE(QString::fromStdString(flaw(*made, length)), QString());
     int count[3] = {};
@@ -333,7 +333,7 @@ class WlodTest : public QObject {
   }
 
   void aBudgetBelowTheCoarsestIsRefused() {
-    const auto made = coldStart(100000, {}, {200, 128, 2, {}});
+    const auto made = coldStart(100000, {}, {200, 128, 2});
     QVERIFY(!made);
     QCOMPARE(made.error().code, std::string("over_budget"));
   }
@@ -381,7 +381,7 @@ class WlodTest : public QObject {
     score(128, 0.1);
     for (std::int32_t t = 192; t < 224; ++t) score(t, -0.7);
     for (std::int32_t t = 600; t < 640; ++t) score(t, -0.9);
-    const WorkingRules rules{context.cost(), 128, 2, {}};
+    const WorkingRules rules{context.cost(), 128, 2};
     const auto done = refocus(context, scores, {}, rules);
     QVERIFY(done);
     const auto& decisions = done->round.decisions;
@@ -403,7 +403,7 @@ class WlodTest : public QObject {
     std::vector<LodEdit> down;
     for (std::int32_t t = 0; t < 640; t += 32) down.push_back(collapse(1, t));
     const WorkingContext context = tokens(700).edited(down, kFreeRules)->context.nextRound().nextRound();
-    const auto done = refocus(context, std::vector<double>(at(context.cost()), 0.5), {0.2, 0.2, 3}, {8192, 0, 2, {}});
+    const auto done = refocus(context, std::vector<double>(at(context.cost()), 0.5), {0.2, 0.2, 3}, {8192, 0, 2});
     QVERIFY(done);
     QCOMPARE(done->edits.size(), std::size_t{3});
     QCOMPARE(done->round.decisions.size(), std::size_t{3 + 16});
@@ -436,7 +436,7 @@ class WlodTest : public QObject {
     std::vector<double> scores(640, 0.5);
     scores[70] = 0.9;
     for (std::size_t i = 32; i < 64; ++i) scores[i] = 0.1;
-    const WorkingRules rules{640, 128, 2, {}};
+    const WorkingRules rules{640, 128, 2};
     const auto done = makeRoom(context, scores, 40, {}, rules);
     QVERIFY(done);
     QCOMPARE(done->edits.size(), std::size_t{2});

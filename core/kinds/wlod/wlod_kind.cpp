@@ -51,7 +51,7 @@ WlodRules rulesOf(const WlodSettings& s) {
   rules.attention = s.attention == "flat" ? WlodAttention::Flat : WlodAttention::Pyramid;
   rules.pyramid = {s.near, s.middle, s.nearCausal};
   rules.sigma = s.sigma;
-  rules.working = {s.budget, s.protectedTail, s.cooldown, {}};
+  rules.working = {s.budget, s.protectedTail, s.cooldown};
   rules.start = {s.startTokens, s.startGists};
   rules.focus = {s.expandAt, s.collapseAt, s.edits, s.dirty, s.patience};
   rules.every = s.every;

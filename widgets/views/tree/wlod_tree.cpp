@@ -31,7 +31,8 @@ WlodTree::WlodTree(SnapshotPtr snapshot) : m_snapshot(std::move(snapshot)) {
   for (const WlodRow& row : view().rows) {
     while (change && known < change->nodes.size() && arrivesBefore(change->nodes[known], row.node)) ++known;
     const bool same = change && known < change->nodes.size() && change->nodes[known] == row.node;
-    place(row, row.entry ? position : -1, same ? change->why[known] : DirtyWhy::Clean, same && change->layer0[known]);
+    place(row, row.entry ? position : -1, same ? change->why[known] : DirtyWhy::Clean,
+          same && change->layer0[known] && !change->full);
     position += row.entry;
   }
   for (auto& level : m_rows)
