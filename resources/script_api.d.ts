@@ -517,7 +517,8 @@ interface Session {
   /** Ledger ids in context order; of the rows that one layer holds if a layer is given. */
   // options.kvHead: required where residency is by KV head.
   pos2ledger(layer?: number, options?: { kvHead?: number }): number[];
-  /** view "committed_plus_pending": also the rows of an open block that wait for its commit. */
+  /** view "committed_plus_pending": also what waits for the commit of an open tick. Rows of a plan are not computed yet:
+   * slot, tag, exactness and checksum are null. */
   rows(layer: number, begin?: number, end?: number, options?: { kvHead?: number; view?: "committed" | "committed_plus_pending" }): Row[];
   ledger(id: number): LedgerEntry;
   history(ledger: number): HistoryEntry[];

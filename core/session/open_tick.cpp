@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/edit/splice.h"
+
 namespace kvlab {
 namespace {
 
@@ -39,6 +41,14 @@ std::string_view nextOf(const OpenTick& tick) {
 std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor) {
   if (executor == Executor::Descending) std::reverse(plan.details.begin(), plan.details.end() - plan.adds);
   return std::move(plan.details);
+}
+
+std::optional<CacheState> previewOf(const EditPlan& plan, const CacheState& before, const SessionParts& parts) {
+  if (before.wlod) return std::nullopt;
+  const LayerSlots none(before.groupOf.size(), std::vector<Slot>(plan.rows.size(), Slot(-1)));
+  CacheState out = splice(before, plan, none, transactionRules(parts).splice).state;
+  for (LayerGroup& group : out.groups) group.provenance.append(std::vector<Provenance>(plan.rows.size()));
+  return out;
 }
 
 StageView viewOf(const OpenTick& tick, const CacheState& state) {

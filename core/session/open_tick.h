@@ -31,14 +31,18 @@ struct OpenTick {
   std::vector<Action> rest = {};  // pending actions that the tick does not take
   std::vector<TokenId> forced = {};
   bool committed = false;
-  Stage stage = Stage::Generate;          // done last
-  std::vector<PlannedAction> edits = {};  // of the plan, in the order of the executor; only where the tick may stop
-  std::int32_t shown = 0;                 // edits that the view shows
-  bool stopped = false;                   // some time: then a command of its own makes the commit
+  Stage stage = Stage::Generate;           // done last
+  std::vector<PlannedAction> edits = {};   // of the plan, in the order of the executor; only where the tick may stop
+  std::optional<CacheState> preview = {};  // with the rows of the plan, which have no slots; only with `edits`
+  std::int32_t shown = 0;                  // edits that the view shows
+  bool stopped = false;                    // some time: then a command of its own makes the commit
 };
 
 /// The edits of a plan in the order in which the executor carries them out.
 std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor);
+/// The state with the rows of a plan, before they are computed: none of them has a slot. None in a wLOD session, where
+/// rows stand by the ends of their nodes.
+std::optional<CacheState> previewOf(const EditPlan& plan, const CacheState& before, const SessionParts& parts);
 /// What readers see of the tick. state: the session's.
 StageView viewOf(const OpenTick& tick, const CacheState& state);
 

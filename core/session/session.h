@@ -59,7 +59,8 @@ class Session {
   Status cancelTick();
   /// Where the open tick stands; null = no tick is open.
   const std::shared_ptr<const StageView>& stage() const { return m_stage; }
-  /// The present state with the tokens of an open block that wait for the commit.
+  /// The present state with what waits for the commit of the open tick: the computed tokens of a block, and the rows of
+  /// a plan, which have no slots yet.
   const CacheState& withPending() const;
   /// Error (code tick_open) while a tick is open, which then must end first.
   Status noOpenTick() const;

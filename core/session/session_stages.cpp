@@ -42,6 +42,7 @@ Status Session::noOpenTick() const {
 }
 
 const CacheState& Session::withPending() const {
+  if (m_open && m_open->preview) return *m_open->preview;
   const CacheState* waiting = m_open ? m_open->ticker.waiting() : nullptr;
   return waiting ? *waiting : state();
 }

@@ -91,9 +91,12 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
   tick.stage = *done;
   tick.shown = 0;
   tick.edits.clear();
+  tick.preview.reset();
   if (mayStop && *done == Stage::Plan)
-    if (Result<EditPlan> plan = kind().plan(m_parts, tick.ticker.observed(), tick.ticker.planned()); plan)
+    if (Result<EditPlan> plan = kind().plan(m_parts, tick.ticker.observed(), tick.ticker.planned()); plan) {
+      tick.preview = previewOf(*plan, tick.ticker.observed(), m_parts);
       tick.edits = editsOf(plan.take(), manifest().executor);
+    }
   if (!tick.ticker.done()) return false;
   Commit made = tick.ticker.take();
   tick.report.left = made.left;

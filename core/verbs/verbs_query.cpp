@@ -85,6 +85,26 @@ double sigmaOf(const CacheState& state, std::size_t position) {
   return entry.level ? state.wlod->rules.sigma * entry.span() / 2 : 0;
 }
 
+/// Rows of a plan have none yet.
+bool hasSlot(const ResidencyView& map, std::size_t i) { return map.slotOf[i].value() >= 0; }
+
+/// [rows] what the stored records say of themselves; 0 for rows without a slot.
+struct StoredWords {
+  std::vector<std::uint64_t> tags, checksums;
+};
+
+StoredWords storedWords(const RowPool& pool, const ResidencyView& map) {
+  StoredWords out{std::vector<std::uint64_t>(map.size()), std::vector<std::uint64_t>(map.size())};
+  for (std::size_t begin = 0; begin < map.size();) {
+    std::size_t end = begin;
+    while (end < map.size() && hasSlot(map, end)) ++end;
+    pool.readTags(plain(map.slotOf.span().subspan(begin, end - begin)), out.tags.data() + begin,
+                  out.checksums.data() + begin);
+    begin = end + 1;
+  }
+  return out;
+}
+
 Result<json> rows(const Session& session, VerbArgs& in) {
   const CacheLayer layer = layerOf(in, session);
   const bool pending = in.text("view") == kCommittedPlusPending;
@@ -97,9 +117,7 @@ Result<json> rows(const Session& session, VerbArgs& in) {
   const ExactnessMap waiting = open ? session.kind().exactness(session.parts(), state) : ExactnessMap();
   const ExactnessMap& exact = open ? waiting : exactnessMap(session);
   const std::vector<float> scores = scoresOf(state, layer);
-  std::vector<std::uint64_t> tags(at(size)), checksums(at(size));
-  session.store().pool(layer).readTags(plain(map.residentSlots()), tags.data() + map.first,
-                                       checksums.data() + map.first);
+  const StoredWords words = storedWords(session.store().pool(layer), map);
   json out = json::array();
   std::size_t position = 0;
   for (std::int64_t i = 0; i < end; ++i) {
@@ -111,18 +129,18 @@ Result<json> rows(const Session& session, VerbArgs& in) {
     if (i < begin || !map.has(at(i))) continue;
     const LedgerRow& row = state.ledger[map.ledger[at(i)]];
     out.push_back({{"index", i},
-                   {"slot", map.slotOf[at(i)].value()},
+                   {"slot", hasSlot(map, at(i)) ? json(map.slotOf[at(i)].value()) : json()},
                    {"phase", map.phase(at(i)).value()},
                    {"sigma", sigmaOf(state, position)},
                    {"ledger", map.ledger[at(i)].value()},
-                   {"tag", tags[at(i)]},
+                   {"tag", hasSlot(map, at(i)) ? json(words.tags[at(i)]) : json()},
                    {"position", position},
                    {"tokenId", row.token.value()},
                    {"brightness", state.brightness[position]},
                    {"score", finite(scores[at(i)])},
-                   {"exactness", name(exact.layers[at(layer)][position])},
+                   {"exactness", hasSlot(map, at(i)) ? json(name(exact.layers[at(layer)][position])) : json()},
                    {"bornTick", row.born.value()},
-                   {"checksum", hex(checksums[at(i)])}});
+                   {"checksum", hasSlot(map, at(i)) ? json(hex(words.checksums[at(i)])) : json()}});
     if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
   }
   return out;
@@ -322,7 +340,7 @@ std::span<const Verb> queryVerbs() {
       {{"rows",
         {layerArg(), arg::integer("begin", 0, kMostId).orNone(), arg::integer("end", 0, kMostId).orNone(), headArg(),
          arg::text("view", {"committed", kCommittedPlusPending}).orElse("committed")},
-        "The resident rows of a layer, or also those of an open block that wait for its commit.",
+        "The resident rows of a layer, or also those of an open tick that wait for its commit.",
         Effect::Reads},
        rows},
       {{"ledger", {arg::integer("id", 0, kMostId)}, "One row of the ledger.", Effect::Reads}, ledger},

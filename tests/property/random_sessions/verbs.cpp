@@ -90,6 +90,7 @@ json load(Drawing& in) {
 json rows(Drawing& in) {
   json out = drawLayer(in);
   if (in.draw.percent(50)) out["begin"] = 0;
+  if (in.draw.percent(50)) out["view"] = "committed_plus_pending";
   return out;
 }
 
@@ -202,7 +203,7 @@ const Maker kMakers[] = {
     {"tokens", 1, true, nothing},
     {"stateHash", 1, true, nothing},
     {"pos2ledger", 1, true, layered},
-    {"rows", 2, true, rows},
+    {"rows", 3, true, rows},
     {"ledger", 1, true,
      [](Drawing& in) -> json {
        return {{"id", drawLedger(in)}};
