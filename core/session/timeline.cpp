@@ -100,10 +100,16 @@ int Timeline::oldestKept() const {
 }
 
 std::vector<int> Timeline::way(int id) const {
-  const std::vector<int> from = path(m_current), to = path(id);
-  const auto [back, forward] = std::ranges::mismatch(from, to);
-  std::vector<int> out(std::next(from.rbegin()), std::make_reverse_iterator(std::prev(back)));  // down to the parting
-  out.insert(out.end(), forward, to.end());
+  std::vector<int> out, forward;
+  for (int from = m_current; from != id;) {
+    if (entry(from).depth >= entry(id).depth) {
+      out.push_back(from = entry(from).parent);
+    } else {
+      forward.push_back(id);
+      id = entry(id).parent;
+    }
+  }
+  out.insert(out.end(), forward.rbegin(), forward.rend());
   return out;
 }
 
@@ -187,9 +193,10 @@ void Timeline::dropOldest(int id, CacheStore& store) {
 }
 
 bool Timeline::dropOne(CacheStore& store) {
-  const std::vector<bool> leads = onPath();
+  const bool beside = canRedo() || m_branches.size() > 1;
+  const std::vector<bool> leads = beside ? onPath() : std::vector<bool>();
   // Drop side branches and the redo future first: leaves that do not lead to the current state.
-  for (int id = 0; id < size(); ++id) {
+  for (int id = 0; beside && id < size(); ++id) {
     if (!m_entries[at(id)].state || leads[at(id)]) continue;
     const std::vector<int>& children = m_entries[at(id)].children;
     const bool leaf =

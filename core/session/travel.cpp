@@ -72,9 +72,13 @@ Result<std::int64_t> stepTo(Session& session, int next) {
   if (apart) history.setApart(parts);
   CacheState to = *session.timeline().entry(next).state;
   const Swap swap = [&](const Placed& there) {
-    return history.exchange(edge, [&](KeptRows& kept) {
+    Result<std::int64_t> bytes = history.exchange(edge, [&](KeptRows& kept) {
       return swapRows({session.state(), parts.store}, there, kept, apart);
     });
+    if (bytes || bytes.error().code == "not_kept" || &there.store != &parts.store) return bytes;
+    session.loseRows();
+    session.markBroken(bytes.error().text());
+    return bytes;
   };
   Result<std::int64_t> bytes = std::int64_t{0};
   if (between.stored) {
@@ -82,10 +86,6 @@ Result<std::int64_t> stepTo(Session& session, int next) {
   } else {
     if (session.timeline().entry(next).pools != history.pools()) to = KV_TRY(placedAgain(session, to));
     bytes = swap({to, parts.store});
-  }
-  if (!bytes && bytes.error().code != "not_kept") {
-    session.loseRows();
-    session.markBroken(bytes.error().text());
   }
   if (!bytes) return bytes;
   history.select(next);

@@ -64,7 +64,7 @@ class KeyPhaseTest : public QObject {
   void edits_data();
   void edits();
   void everyShiftCosts();
-  void historyExecutesAgain();
+  void historyTurnsKeysBack();
   void aFailureIsRebuilt();
   void files();
 };
@@ -153,7 +153,7 @@ void KeyPhaseTest::everyShiftCosts() {
   QCOMPARE(call(*write, "rows", {{"layer", 1}})[5]["rotations"]["count"].get<int>(), 0);
 }
 
-void KeyPhaseTest::historyExecutesAgain() {
+void KeyPhaseTest::historyTurnsKeysBack() {
   const auto s = opened(atWrite(tinyManifest()));
   live(*s);
   const std::string before = stateHash(*s);
