@@ -103,10 +103,12 @@ Status runRecipe(const QString& python, const CommandLine& line, const std::stri
   while (!process.waitForFinished(200) && process.state() != QProcess::NotRunning)
     if (stopped) process.terminate();
   if (stopped) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
-  if (process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0) return ok();
+  const bool ended = process.exitStatus() == QProcess::NormalExit && process.error() != QProcess::FailedToStart;
+  if (ended && process.exitCode() == 0) return ok();
   return Error("training_failed", "nothing was trained",
-               "the recipe ended with exit code " + std::to_string(process.exitCode()),
-               "what it printed says why; go on with --resume");
+               ended ? "the recipe ended with exit code " + std::to_string(process.exitCode())
+                     : "the recipe was killed, or the interpreter crashed",
+               "what it printed says more; go on with --resume");
 }
 
 Status train(const CommandLine& line) {
