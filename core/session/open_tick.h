@@ -28,6 +28,8 @@ struct OpenTick {
   CallContext call;
   Ticker ticker;
   TickReport report = {};
+  TickWish wish = {};             // for a second attempt
+  bool compacted = false;         // this is the second attempt
   std::vector<Action> rest = {};  // pending actions that the tick does not take
   std::vector<TokenId> forced = {};
   bool committed = false;

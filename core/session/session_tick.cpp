@@ -57,6 +57,7 @@ TickReport Session::tick(TickWish wish, const StageStop& stops) {
   tick->rest = std::move(rest);
   tick->report.tick = Tick(state().tick.value() + 1);
   tick->forced = wish.forced;
+  tick->wish = wish;
   tick->ticker.begin(state(), std::move(wish));
   return goOn(std::move(tick), stops);
 }
@@ -109,7 +110,16 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
 
 /// The step of a tick failed.
 bool Session::fail(OpenTick& tick, Error error) {
+  const bool untouched = !tick.call.poolsTouched && !tick.stopped && !tick.compacted;
   undone(tick.call);
+  if (untouched && error.code == "staging" && compactPages(*this)) {
+    tick.compacted = true;
+    tick.report = {};
+    tick.report.tick = Tick(state().tick.value() + 1);
+    tick.ticker.begin(state(), tick.wish);
+    tick.stage = Stage::Generate;
+    return false;
+  }
   if (!tick.ticker.begun()) {
     tick.report = finish(refused(std::move(error)), tick.trace);
     return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports how rows are stored, and changes layouts, formats and capacity of an open session.
 #include <algorithm>
+#include <limits>
 
 #include "core/edit/departures.h"
 #include "core/kinds/base/storage_plan.h"
@@ -384,6 +385,16 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
   session.refine(std::move(next));
   session.check(false);
   return all;
+}
+
+bool compactPages(Session& session) {
+  const CacheState& state = session.state();
+  const auto paged = [&](CacheLayer layer) {
+    const SessionParts& parts = session.parts();
+    return parts.layouts.layout(layer).pages(state.group(layer), parts.store.slots(layer)).has_value();
+  };
+  if (std::ranges::none_of(state.layers(), paged) || (state.wlod && state.wlod->draft)) return false;
+  return static_cast<bool>(compact(session, std::numeric_limits<std::int64_t>::max()));
 }
 
 std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& state) {

@@ -41,6 +41,9 @@ Result<CacheState> placedAgain(Session& session, const CacheState& content);
 /// Paged layers: fills pages by moving about `most` rows per layer. Slots are not part of the session's content:
 /// compaction adds no entry to the history.
 Result<Compaction> compact(Session& session, std::int64_t most);
+/// Fills all pages, and takes the rows of older states out of them: whether rows fit then depends on nothing but the
+/// content. False where no layer has pages, or where a draft holds its slots.
+bool compactPages(Session& session);
 
 /// The records of a layer's resident rows, in logical order: [rows][stride].
 using StoredRows = std::vector<std::uint8_t>;

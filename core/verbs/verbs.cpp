@@ -37,11 +37,15 @@ Error needsLanes(const std::string& name) {
           "open lanes with lab.lanes and call the verb there"};
 }
 
-/// Restores the pending actions that a recorded command carries. They were checked against the state in which they were
-/// injected, and the tick checks them again together with what its revisers add.
+/// Restores the pending actions that a recorded command carries. Whether they fit is asked by the tick, because its
+/// revisers may make room for them.
 Status restorePending(Session& session, const json& args) {
   if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
-  session.setPending(KV_TRY(actionsFromJson(args[kPending])));
+  clearPending(session);
+  std::vector<Action> actions = KV_TRY(actionsFromJson(args[kPending]));
+  if (const Result<EditPlan> possible = plan(session, actions); !possible && possible.error().code != "capacity")
+    return possible.error();
+  session.setPending(std::move(actions));
   return ok();
 }
 

@@ -193,7 +193,8 @@ Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call
 }
 
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
-  if (state.wlod->draft)  // a rollback restores rows in slots that a rebuild would free
+  // A rollback restores rows in slots that a rebuild would free. Where layers work in place it computes them again.
+  if (state.wlod->draft && !call.parts.layouts.inPlace())
     return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
                  "accept it or roll it back first"};
   Result<WlodApplied> made = rebuilt(state, call);
