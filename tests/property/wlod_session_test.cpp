@@ -193,6 +193,10 @@ class WlodSessionTest : public QObject {
                                      {"rebuild", json::object()},
                                      {"collapse", {{"node", id(1, 0)}, {"now", true}}}}) {
       const Result<json> refused = s.verb(verb, args);
+      if (verb == "rebuild" && s->parts().layouts.inPlace()) {  // a rollback computes rows again anyway
+        QVERIFY(refused);
+        continue;
+      }
       QVERIFY(!refused);
       QCOMPARE(refused.error().code, std::string("speculating"));
       s.must("clearPending");
