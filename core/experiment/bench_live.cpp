@@ -45,18 +45,18 @@ Result<std::vector<TokenId>> textOf(const BenchOptions& options, const Session& 
 
 /// What the edits of one text cost.
 struct Costs {
-  std::vector<double> rowRatios, timeRatios;
+  std::vector<double> rowRatios, us;
   double computed = 0, full = 0;  // rows
 };
 
 /// Reads the tokens one by one; `each` edit of the working context is added to `costs`.
-Status read(Session& session, std::span<const TokenId> tokens, double fullUs, Costs* costs) {
+Status read(Session& session, std::span<const TokenId> tokens, Costs* costs) {
   for (const TokenId token : tokens) {
     KV_TRY(failed(step(session, {token})));
     const WlodState& state = *session.state().wlod;
     if (!costs || !state.change || state.change->tick != session.state().tick || state.change->swapped == 0) continue;
     costs->rowRatios.push_back(static_cast<double>(state.count()) / state.change->computed);
-    costs->timeRatios.push_back(fullUs / state.change->us);
+    costs->us.push_back(state.change->us);
     costs->computed += state.change->computed;
     costs->full += state.count();
   }
@@ -80,16 +80,17 @@ Status measureCosts(const BenchOptions& options, const char* attention, int budg
   const std::vector<TokenId> text = KV_TRY(textOf(options, *session, moments));
   const auto begin = std::span(text).first(at(start));
   KV_TRY(failed(append(*session, {begin.begin(), begin.end()}, Source::Prompt, false)));
+  Costs costs;
+  KV_TRY(read(*session, std::span(text).subspan(at(start)), &costs));
   const auto began = BenchClock::now();
   KV_TRY(session->rebuild());
   const double fullUs = secondsSince(began) * 1e6;
-  Costs costs;
-  KV_TRY(read(*session, std::span(text).subspan(at(start)), fullUs, &costs));
   rows.push_back(benchRow("live", what, "edits", "edits", {static_cast<double>(costs.rowRatios.size())}));
   if (costs.rowRatios.empty()) return ok();
   rows.push_back(benchRow("live", what, "full_over_computed", "rows", costs.rowRatios));
   rows.push_back(benchRow("live", what, "full_over_computed_all", "rows", {costs.full / costs.computed}));
-  rows.push_back(benchRow("live", what, "full_over_edit", "time", costs.timeRatios));
+  for (double& us : costs.us) us = fullUs / us;
+  rows.push_back(benchRow("live", what, "full_over_edit", "time", costs.us));
   return ok();
 }
 
@@ -109,11 +110,11 @@ Status measureAnswers(const BenchOptions& options, const Weighing& weighing, con
   for (const SweepStory& story : stories) {
     KV_TRY(goOn(progress, std::string("live: answers, ") + weighing.name, static_cast<std::int64_t>(asked), 0));
     std::unique_ptr<Session> session = KV_TRY(openLive(options, wlod));
-    KV_TRY(read(*session, story.tokens, 0, nullptr));
+    KV_TRY(read(*session, story.tokens, nullptr));
     for (const SweepQuestion& question : story.questions) {
       std::unique_ptr<Session> asker = KV_TRY(session->fork());
-      KV_TRY(read(*asker, question.tokens, 0, nullptr));
-      KV_TRY(read(*asker, std::span(question.reply).first(question.reply.size() - 1), 0, nullptr));
+      KV_TRY(read(*asker, question.tokens, nullptr));
+      KV_TRY(read(*asker, std::span(question.reply).first(question.reply.size() - 1), nullptr));
       KV_TRY(refreshLogits(*asker));
       right += likeliestToken(*asker->state().logits) == question.reply.back();
       ++asked;
