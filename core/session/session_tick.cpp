@@ -157,22 +157,25 @@ void Session::loseRows() {
   m_parts.store.log().spoil();
 }
 
-/// A change failed after it had moved rows: computes the present rows again.
+/// A change failed after it had moved rows: computes the present rows again. A failed travel restores the state where
+/// it began.
 void Session::mend() {
+  if (m_history.replaying()) return;
   loseRows();
   m_history.beginCommand("rebuild", nlohmann::json::object());  // history executes a rebuild instead
   if (Result<RebuildOutcome> mended = rebuild(); !mended) markBroken(mended.error().text());
 }
 
 /// Retries a failed tick once as a step without the pending actions, so that generation goes on. Where that fails too,
-/// nothing was added.
+/// nothing was added. A command that is executed again does what it did or fails.
 void Session::recover(OpenTick& tick) {
   TickReport& report = tick.report;
   Ticker& ticker = tick.ticker;
   const bool planned = report.error->code != "fault" && report.error->code != "out_of_memory";
   const std::optional<TokenId> token = std::exchange(report.token, std::nullopt);
   report.block.clear();
-  if (planned || !token || !ticker.single() || m_health.status == SessionState::Broken) return;
+  const bool final = planned || m_history.executingAgain() || m_health.status == SessionState::Broken;
+  if (final || !token || !ticker.single()) return;
   auto scope = tick.trace.scope("retry_adds");
   TickWish wish;
   wish.generates = true;
