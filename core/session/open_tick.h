@@ -28,10 +28,9 @@ struct OpenTick {
   CallContext call;
   Ticker ticker;
   TickReport report = {};
-  TickWish wish = {};             // for a second attempt
+  TickWish wish = {};             // as asked for; a second attempt begins with it
   bool compacted = false;         // this is the second attempt
   std::vector<Action> rest = {};  // pending actions that the tick does not take
-  std::vector<TokenId> forced = {};
   bool committed = false;
   Stage stage = Stage::Generate;           // done last
   std::vector<PlannedAction> edits = {};   // of the plan, in the order of the executor; only where the tick may stop

@@ -7,7 +7,7 @@ namespace kvlab {
 /// Arguments of the step that makes a tick again.
 nlohmann::json Session::againOf(const OpenTick& tick) const {
   nlohmann::json args = nlohmann::json::object();
-  for (const TokenId token : tick.forced) args["tokens"].push_back(token.value());
+  for (const TokenId token : tick.wish.forced) args["tokens"].push_back(token.value());
   for (const Action& action : m_pending) args["pending"].push_back(toJson(action));
   return args;
 }

@@ -56,7 +56,6 @@ TickReport Session::tick(TickWish wish, const StageStop& stops) {
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
   tick->rest = std::move(rest);
   tick->report.tick = Tick(state().tick.value() + 1);
-  tick->forced = wish.forced;
   tick->wish = wish;
   tick->ticker.begin(state(), std::move(wish));
   return goOn(std::move(tick), stops);
@@ -181,7 +180,8 @@ void Session::recover(OpenTick& tick) {
   wish.generates = true;
   wish.adds = Source::Model;
   nlohmann::json args = nlohmann::json::object();
-  if (!tick.forced.empty() || tick.call.poolsTouched) {  // rows that a rebuild computed again may tell another token
+  if (!tick.wish.forced.empty() ||
+      tick.call.poolsTouched) {  // rows that a rebuild computed again may tell another token
     wish.forced = {*token};
     args["tokens"] = {token->value()};
   }
