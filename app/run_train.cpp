@@ -102,9 +102,9 @@ Status runRecipe(const QString& python, const CommandLine& line, const std::stri
   process.start(python, arguments << line.args);
   while (!process.waitForFinished(200) && process.state() != QProcess::NotRunning)
     if (stopped) process.terminate();
-  if (stopped) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
   const bool ended = process.exitStatus() == QProcess::NormalExit && process.error() != QProcess::FailedToStart;
   if (ended && process.exitCode() == 0) return ok();
+  if (stopped) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
   return Error("training_failed", "nothing was trained",
                ended ? "the recipe ended with exit code " + std::to_string(process.exitCode())
                      : "the recipe was killed, or the interpreter crashed",
