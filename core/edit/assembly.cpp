@@ -69,6 +69,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
   }
   // A long prompt has overwritten rows that none of its later queries attends to.
   first = std::max({first, map.first, last - group.ring->capacity});
+  last = std::max(first, last);  // queries whose rows the window has left behind see none
   Lists& lists = m_lists.emplace_back();
   for (std::int32_t i = first; i < last; ++i) {
     lists.seen.push_back(map.slotOf[at(i)].value());

@@ -88,7 +88,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
                             !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults,
                             rules.more);
     if (!slots) {
-      if (earlier && !m_poolsTouched) m_store.release(earlier->added);
+      if (earlier) m_layouts.takeBack(m_store, earlier->added, m_poolsTouched);
       return slots.error();
     }
     work.added = slots.take();
@@ -130,7 +130,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     m_poolsTouched = m_poolsTouched || (m_layouts.inPlace() && (bytes || done.error().code != "staging"));
   }
   if (!done) {
-    if (!m_poolsTouched) m_store.release(work.added);
+    m_layouts.takeBack(m_store, work.added, m_poolsTouched);
     return done.error();
   }
   std::vector<Evict> left =
@@ -318,7 +318,7 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
         group.map->ledger[group.map->size() - 1] == state.context[state.context.size() - 1];
   });
   if (!resident) {
-    scratch = KV_TRY(m_store.reserve(1, m_faults));
+    scratch = KV_TRY(m_store.lend(1, m_faults));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
@@ -345,7 +345,7 @@ Result<Observation> Transaction::observe(const CacheState& state, std::int32_t q
   LayerSlots slots(state.groupOf.size());
   if (!whole) {
     // A query's own K and V are scratch of its chunk: a few slots serve all queries.
-    slots = KV_TRY(m_store.reserve(std::clamp(m_store.available(), 1, n), m_faults));
+    slots = KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, n), m_faults));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};

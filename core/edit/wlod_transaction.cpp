@@ -109,7 +109,7 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   // Slots run out before layouts that work in place begin.
   m_poolsTouched = !moved && m_layouts.inPlace() && moved.error().code != "staging";
   if (!moved) {
-    if (!m_poolsTouched) m_store.release(out.added);
+    m_layouts.takeBack(m_store, out.added, m_poolsTouched);
     return moved.error();
   }
   scope.bytes(*moved);

@@ -202,8 +202,12 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     return ok();
   };
   for (const bool moving : {false, true})  // slots may run out only before rows are moved in place
-    for (std::size_t g = 0; g < state.groups.size(); ++g)
-      if (layout(layers[g].front()).inPlace() == moving) KV_TRY(settleGroup(g));
+    for (std::size_t g = 0; g < state.groups.size(); ++g) {
+      if (layout(layers[g].front()).inPlace() != moving) continue;
+      const Status settled = settleGroup(g);
+      if (!settled && moving) context.store.log().spoil();  // rows that moved are not in the log
+      KV_TRY(settled);
+    }
   if (!inPlace()) return bytes;
   // History keeps rows of older states apart, so slots that only older states named are free.
   for (const CacheLayer layer : state.layers()) {
@@ -231,6 +235,11 @@ void LayoutSet::release(CacheStore& store, const LayerSlots& unused, LayerSlots&
     if (!layout(layer).inPlace()) store.slots(layer).give(unused[at(layer)]);
     removeSlots(added[at(layer)], unused[at(layer)]);
   }
+}
+
+void LayoutSet::takeBack(CacheStore& store, const LayerSlots& added, bool touched) const {
+  for (const CacheLayer layer : idRange<CacheLayer>(0, added.size()))
+    if (!touched || !layout(layer).inPlace()) store.slots(layer).give(added[at(layer)]);
 }
 
 void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {

@@ -48,6 +48,9 @@ class LayoutSet {
   Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
   /// Gives back reserved slots that no state names, and `added` loses them. In-place layouts have already counted them.
   void release(CacheStore& store, const LayerSlots& unused, LayerSlots& added) const;
+  /// Gives back what a failed change has taken. touched: rows have begun to move; then backTo() counts the slots of
+  /// in-place layouts.
+  void takeBack(CacheStore& store, const LayerSlots& added, bool touched) const;
   /// Restores the slots of in-place layouts to those of `state`, after a failed change.
   void backTo(CacheStore& store, const CacheState& state) const;
   /// Frees every slot but those of the rows of `state`.

@@ -45,10 +45,10 @@ class History {
   void refine(CacheState state);
   /// Makes a kept state of the timeline current.
   void select(int entry);
-  /// Drops kept states, oldest first, until `slots` slots are free in every layer. Returns false if dropping all is not
-  /// enough.
-  bool makeRoom(SessionParts& parts, std::int32_t slots) {
-    return m_timeline.makeRoom(parts.store, parts.layouts.inPlace() ? 0 : slots, parts.manifest.historyBytes);
+  /// Drops kept states, oldest first, until `slots` slots for a purpose are free in every layer. Returns false if
+  /// dropping all is not enough.
+  bool makeRoom(SessionParts& parts, std::int32_t slots, Placing placing = Placing::Scratch) {
+    return m_timeline.makeRoom(parts.store, parts.layouts.inPlace() ? 0 : slots, placing, parts.manifest.historyBytes);
   }
   /// Copies the rows of older states to where pools may go and slots may be used again.
   void setApart(SessionParts& parts);

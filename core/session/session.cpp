@@ -10,6 +10,13 @@
 #include "core/session/storage.h"
 
 namespace kvlab {
+namespace {
+
+/// Bytes of overwritten rows that a call keeps until its commit, however short the history is, so that a failure can
+/// be taken back.
+constexpr std::int64_t kTakenBack = 16 << 20;
+
+}  // namespace
 
 Session::Session(SessionParts parts) : m_parts(std::move(parts)), m_revisers(m_parts.kind->revisers()) {
   for (const Invariant& invariant : invariants())
@@ -66,8 +73,9 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
 }
 
 CallContext Session::callContext(Trace& trace) {
-  m_parts.store.log().begin(state(), manifest().historyBytes);
-  return {m_parts, trace, m_progress, [this](std::int32_t slots) { m_history.makeRoom(m_parts, slots); }};
+  m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack));
+  return {m_parts, trace, m_progress,
+          [this](std::int32_t slots, Placing placing) { m_history.makeRoom(m_parts, slots, placing); }};
 }
 
 Status Session::usable() const {
@@ -112,7 +120,7 @@ Result<RebuildOutcome> Session::rebuild() {
   Trace trace;
   CallContext call = callContext(trace);
   Result<Rebuilt> rebuilt = kind().rebuild(state(), call);
-  if (!rebuilt && call.poolsTouched) {
+  if (!rebuilt && !takenBack(call) && !m_history.replaying()) {
     loseRows();
     markBroken(rebuilt.error().text());
     publish();

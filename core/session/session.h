@@ -120,7 +120,8 @@ class Session {
   bool fail(OpenTick& tick, Error error);
   bool close(OpenTick& tick);
   void commit(Commit commit);
-  void undone(const CallContext& call);
+  bool takenBack(CallContext& call);
+  bool undone(CallContext& call);
   void mend();
   void recover(OpenTick& tick);
   void verify(Trace& trace, TickReport& report);

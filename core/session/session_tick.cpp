@@ -109,9 +109,8 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
 
 /// The step of a tick failed.
 bool Session::fail(OpenTick& tick, Error error) {
-  const bool untouched = !tick.call.poolsTouched && !tick.stopped && !tick.compacted;
-  undone(tick.call);
-  if (untouched && error.code == "staging" && compactPages(*this)) {
+  const bool first = !tick.stopped && !tick.compacted;
+  if (undone(tick.call) && first && error.code == "staging" && compactPages(*this)) {
     tick.compacted = true;
     tick.report = {};
     tick.report.tick = Tick(state().tick.value() + 1);
@@ -144,10 +143,19 @@ bool Session::wantsTick() {
   });
 }
 
-/// Repairs what a failed call took or moved.
-void Session::undone(const CallContext& call) {
-  if (call.poolsTouched) mend();
-  else m_parts.layouts.backTo(m_parts.store, state());
+/// Brings back the rows that a failed call has overwritten; false if the log lacks some, and then nothing has changed.
+bool Session::takenBack(CallContext& call) {
+  if (call.poolsTouched && !m_parts.store.putBack()) return false;
+  call.poolsTouched = false;
+  m_parts.layouts.backTo(m_parts.store, state());
+  return true;
+}
+
+/// Repairs what a failed call took or moved. True if the session is as it was before the call.
+bool Session::undone(CallContext& call) {
+  if (takenBack(call)) return true;
+  mend();
+  return false;
 }
 
 void Session::loseRows() {
@@ -156,8 +164,8 @@ void Session::loseRows() {
   m_parts.store.log().spoil();
 }
 
-/// A change failed after it had moved rows: computes the present rows again. A failed travel restores the state where
-/// it began.
+/// A change failed while rows moved inside a pool: computes the present rows again. A failed travel restores the state
+/// where it began.
 void Session::mend() {
   if (m_history.replaying()) return;
   loseRows();
@@ -190,7 +198,7 @@ void Session::recover(OpenTick& tick) {
   TickReport alone;
   ticker.begin(state(), std::move(wish));
   while (!ticker.done())
-    if (Result<Stage> made = ticker.next(alone); !made) return undone(tick.call);
+    if (Result<Stage> made = ticker.next(alone); !made) return (void)undone(tick.call);
   Commit made = ticker.take();
   report.left = made.left;
   commit(std::move(made));

@@ -90,7 +90,7 @@ Commit Ticker::take() {
 void Ticker::giveUp() {
   if (!m_applied) return;
   m_call.poolsTouched = m_applied->rewritten;
-  if (!m_applied->rewritten) m_call.parts.store.release(m_applied->added);
+  m_call.parts.layouts.takeBack(m_call.parts.store, m_applied->added, m_applied->rewritten);
   m_applied.reset();
 }
 
@@ -148,7 +148,7 @@ Status Ticker::apply(TickReport& report) {
 Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& state) {
   auto scope = m_call.trace.scope("generate");
   if (state.logitsStale) {
-    m_call.makeRoom(1);
+    m_call.makeRoom(1, Placing::Look);
     Result<CacheState> fresh = m_call.transaction().query(state, rules(state), m_call.trace);
     if (!fresh) return fresh.error();
     state = fresh.take();

@@ -228,9 +228,9 @@ void Timeline::setApart(const CacheStore& store) {
   }
 }
 
-bool Timeline::makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes) {
-  while (store.available() < slots || m_bytes > bytes)
-    if (!dropOne(store)) return store.available() >= slots;
+bool Timeline::makeRoom(CacheStore& store, std::int32_t slots, Placing placing, std::int64_t bytes) {
+  while (store.available(placing) < slots || m_bytes > bytes)
+    if (!dropOne(store)) return store.available(placing) >= slots;
   return true;
 }
 

@@ -81,7 +81,7 @@ class Timeline {
   bool adopt(int id, Timeline again);
   /// Drops kept states, oldest first, until `slots` slots are free in every layer and history uses at most `bytes`.
   /// Returns false if dropping all is not enough.
-  bool makeRoom(CacheStore& store, std::int32_t slots, std::int64_t bytes);
+  bool makeRoom(CacheStore& store, std::int32_t slots, Placing placing, std::int64_t bytes);
 
   struct Branch {
     std::string name;

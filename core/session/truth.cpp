@@ -25,7 +25,7 @@ Status ready(const Session& session, Capability capability, const char* what) {
 Status refreshLogits(Session& session) {
   if (!session.state().logitsStale || session.state().length() == 0) return ok();
   return session.look([&](CallContext& call) -> Status {
-    call.makeRoom(1);
+    call.makeRoom(1, Placing::Look);
     Result<CacheState> fresh =
         call.transaction().query(session.state(), session.ticker(call).rules(session.state()), call.trace);
     if (!fresh) return fresh.error();
@@ -71,7 +71,7 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Cache
       !can)
     return can.error();
   Result<CacheState> seen = session.look([&](CallContext& call) {
-    call.makeRoom(1);
+    call.makeRoom(1, Placing::Look);
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newestPerHead = InLayers::All;
     return call.transaction().query(state, rules, call.trace);

@@ -5,6 +5,15 @@
 #include <limits>
 
 namespace kvlab {
+namespace {
+
+Error noRoom(std::int32_t needed, std::int32_t free) {
+  return {"staging", "the edit needs more free slots than there are",
+          "needed " + std::to_string(needed) + ", free " + std::to_string(free),
+          "raise staging in the manifest, make a smaller edit, or compact pages"};
+}
+
+}  // namespace
 
 Result<CacheStore> CacheStore::create(kernels::Backend& backend, std::vector<LayerPool> layers) {
   CacheStore store;
@@ -37,11 +46,7 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
   bool fits = true;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     fits = fits && m_slots[layer]->fits(count, tail + (ahead.empty() ? 0 : ahead[layer]), behind(layer));
-  if (!fits)
-    return Error{"staging", "the edit needs more free slots than there are",
-                 "needed " + std::to_string(count + tail) + ", free " +
-                     std::to_string(available(count ? Placing::Scratch : Placing::Tail)),
-                 "raise staging in the manifest, make a smaller edit, or compact pages"};
+  if (!fits) return noRoom(count + tail, available(count ? Placing::Scratch : Placing::Tail));
   LayerSlots out(m_slots.size()), over(m_slots.size());
   bool again = false;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
@@ -55,6 +60,16 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
   }
   keep(over);
   if (again) m_backend->settle();  // a running op may still read the slot's old row
+  return out;
+}
+
+Result<LayerSlots> CacheStore::lend(std::int32_t count, FaultDoor& faults) {
+  KV_TRY(faults.pass(FaultPoint::Allocation, "reserving slots"));
+  if (const std::int32_t free = available(Placing::Look); free < count) return noRoom(count, free);
+  LayerSlots out(m_slots.size());
+  for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
+    m_slots[layer]->take(count, out[layer], Placing::Look, Slot(-1));
+  m_backend->settle();  // a running op may still read the slot's old row
   return out;
 }
 

@@ -46,10 +46,13 @@ class CacheStore {
   /// many more slots must be free for later calls. Error (code staging): nothing is taken.
   Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
                              const std::vector<Slot>& after = {}, const std::vector<std::int32_t>& ahead = {});
+  /// Takes `count` slots in every layer for a pass that only looks; release() gives them back. Errors: staging.
+  Result<LayerSlots> lend(std::int32_t count, FaultDoor& faults);
   void release(const LayerSlots& slots);
   /// Rows that a change is about to overwrite.
   RowLog& log() { return m_log; }
   void keep(const LayerSlots& slots) { m_log.keep(m_pools, slots); }
+  bool putBack() { return m_log.putBack(m_pools); }
   void keep(const LayerSlots& slots, RowLog& log) const { log.keep(m_pools, slots); }
   void keep(CacheLayer layer, std::span<const std::int32_t> slots);
   /// A pool of another size for a layer whose slots have an end; rows stay in their slots. Errors: out_of_memory.

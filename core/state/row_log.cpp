@@ -82,6 +82,14 @@ void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
   m_slots.clear();
 }
 
+bool RowLog::putBack(std::vector<RowPool>& pools) {
+  if (m_spoilt || !m_state || m_bytes > m_most) return false;
+  for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
+    if (!m_slots[layer].empty()) pools[layer].writeRecords(m_slots[layer], m_kept.layers[layer].records.data());
+  begin(*m_state, m_most);
+  return true;
+}
+
 std::optional<KeptRows> RowLog::take() {
   std::optional<KeptRows> out;
   if (!m_spoilt && m_bytes <= m_most) out = std::move(m_kept);

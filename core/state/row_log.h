@@ -33,8 +33,10 @@ class RowLog {
   void begin(const CacheState& state, std::int64_t mostBytes);
   /// Copies the rows that the state has in these slots, unless they were copied before.
   void keep(const std::vector<RowPool>& pools, const LayerSlots& slots);
-  /// Rows of the state were lost already: the next take() returns none.
+  /// Rows of the state were lost, or moved without being copied: the next take() returns none.
   void spoil() { m_spoilt = true; }
+  /// Writes the copied rows into the slots that they had. False if the log lacks rows, and nothing was written.
+  bool putBack(std::vector<RowPool>& pools);
   bool empty() const { return m_kept.layers.empty(); }
   /// The rows that were copied, which the log forgets; none if the log lacks rows.
   std::optional<KeptRows> take();

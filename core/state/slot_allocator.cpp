@@ -130,9 +130,16 @@ bool PageSlots::takeSlot(Slot slot) {
   if (!isFree(slot)) return false;
   const std::int32_t page = slot.value() / m_block;
   if (m_used[at(page)]++ == 0) --m_freePages;
+  --m_free;
   m_taken[at(slot.value())] = true;
   touch(slot.value() + 1);
   return true;
+}
+
+Slot PageSlots::takeAny() {
+  const Slot slot(static_cast<std::int32_t>(std::find(m_taken.begin(), m_taken.end(), false) - m_taken.begin()));
+  takeSlot(slot);
+  return slot;
 }
 
 void PageSlots::take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) {
@@ -140,7 +147,7 @@ void PageSlots::take(std::int32_t count, std::vector<Slot>& out, Placing placing
   for (; count > 0; --count) {
     Slot next(last.value() + 1);
     const bool goesOn = last.value() >= 0 && next.value() % m_block != 0 && takeSlot(next);
-    if (!goesOn) next = takePage();
+    if (!goesOn) next = placing == Placing::Look ? takeAny() : takePage();
     out.push_back(last = next);
   }
 }
@@ -149,6 +156,7 @@ void PageSlots::give(std::span<const Slot> slots) {
   for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot) {
     const std::int32_t page = slot->value() / m_block;
     m_taken[at(slot->value())] = false;
+    ++m_free;
     if (--m_used[at(page)] > 0) continue;
     ++m_freePages;
     m_stack.push_back(page);
@@ -161,6 +169,7 @@ void PageSlots::restart(std::span<const Slot> taken) {
   m_stack.resize(m_used.size());
   std::iota(m_stack.rbegin(), m_stack.rend(), 0);
   m_freePages = pages();
+  m_free = static_cast<std::int32_t>(m_taken.size());
   for (Slot slot : taken) takeSlot(slot);
 }
 

@@ -18,6 +18,7 @@ namespace kvlab {
 enum class Placing : std::uint8_t {
   Scratch,  // computed or inserted rows; the layout moves them at the commit
   Tail,     // rows appended behind the row `after`
+  Look,     // rows of a pass that only looks and gives them back
 };
 
 class SlotAllocator {
@@ -109,8 +110,10 @@ class RunSlots : public SlotAllocator {
 class PageSlots : public SlotAllocator {
  public:
   PageSlots(std::int32_t slots, std::int32_t block);
-  /// Slots of pages that are entirely free.
-  std::int32_t available(Placing) const override { return m_freePages * m_block; }
+  /// Slots of pages that are entirely free; to look, any free slots.
+  std::int32_t available(Placing placing) const override {
+    return placing == Placing::Look ? m_free : m_freePages * m_block;
+  }
   bool fits(std::int32_t count, std::int32_t tail, Slot after) const override;
   void take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) override;
   void give(std::span<const Slot> slots) override;
@@ -123,13 +126,15 @@ class PageSlots : public SlotAllocator {
   Slot takePage();
   /// Takes the slot and returns true if it is free.
   bool takeSlot(Slot slot);
+  /// Takes the lowest free slot.
+  Slot takeAny();
 
  private:
   std::int32_t m_block;
   std::vector<bool> m_taken;          // [slots]
   std::vector<std::int32_t> m_used;   // [pages] slots taken
   std::vector<std::int32_t> m_stack;  // pages that may be free, lowest on top
-  std::int32_t m_freePages;
+  std::int32_t m_freePages, m_free;   // m_free: slots
 };
 
 }  // namespace kvlab

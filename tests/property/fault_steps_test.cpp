@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An allocation, a kernel or a copy that fails at any step of a tick or a rebuild leaves the old state
-// (with the tick's token where one was sampled), or a verified rebuild.
+// (with the tick's token where one was sampled), or a verified rebuild of it where rows were on their way inside a
+// pool.
 #include "core/api/layout_names.h"
 #include "core/check/fault_drill.h"
 #include "core/session/truth.h"
@@ -116,26 +117,23 @@ class FaultStepsTest : public QObject {
     edited(clean);
     clean.must("rebuild");
     for (const bool twice : {false, true}) {  // the second attempt fails at its first copy, too
-      bool broke = false;
       int n = 0;
+      bool failed = false;
       for (bool passed = false; !passed;) {
         QVERIFY2(++n < kMostSteps, "the rebuild never gets through");
         const QByteArray step = kind + " " + QByteArray::number(n);
         SessionFixture s(changed);
         edited(s);
         const std::vector<int> tokens = s.tokens();
+        const std::string before = s.hash();
         s.must("fault", {{"kind", kind.toStdString()}, {"n", n}});
         if (twice && kind == "kernel") s.must("fault", {{"kind", "copy"}, {"n", n / 3 + 1}});
         const bool done = bool(s.verb("rebuild"));
         passed = s->parts().faults.armed();
         s->parts().faults.disarm();
         if (!done) {
-          broke = true;
-          QVERIFY2(s->health().status == SessionState::Broken, step);
-          for (const char* verb : {"step", "apply"}) {
-            const Result<json> refused = s.verb(verb);
-            QVERIFY2(refused ? (*refused)[0]["error"]["code"] == "broken" : refused.error().code == "broken", step);
-          }
+          failed = true;
+          QVERIFY2(s->health().status == SessionState::Ready && s.hash() == before, step);
           s.must("rebuild");
         }
         QVERIFY2(s->health().status == SessionState::Ready && s.tokens() == tokens, step);
@@ -145,7 +143,7 @@ class FaultStepsTest : public QObject {
         const QByteArray trouble = goesOn(s);
         QVERIFY2(trouble.isEmpty(), step + trouble);
       }
-      if (twice && kind == "kernel") QVERIFY2(broke, "two failures never broke the session");
+      if (twice && kind == "kernel") QVERIFY2(failed, "two failures never reached the caller");
     }
   }
 

@@ -65,7 +65,7 @@ class KeyPhaseTest : public QObject {
   void edits();
   void everyShiftCosts();
   void historyTurnsKeysBack();
-  void aFailureIsRebuilt();
+  void aFailureTurnsKeysBack();
   void files();
 };
 
@@ -165,19 +165,18 @@ void KeyPhaseTest::historyTurnsKeysBack() {
   QCOMPARE(stateHash(*s), after);
 }
 
-/// A pass that fails after the keys have turned ends in a verified rebuild of the old context.
-void KeyPhaseTest::aFailureIsRebuilt() {
+/// A pass that fails after the keys have turned brings the old keys back.
+void KeyPhaseTest::aFailureTurnsKeysBack() {
   const auto s = opened(atWrite(tinyManifest({{"faults", true}})));
   live(*s);
-  const json tokens = call(*s, "tokens");
   call(*s, "inject",
        {{"actions",
          {{{"action", "delete"}, {"position", 2}}, {{"action", "insert"}, {"position", 20}, {"token_ids", {4}}}}}});
+  const std::string before = stateHash(*s);
   call(*s, "fault", {{"kind", "kernel"}, {"n", 1}});
   QCOMPARE(codeOf(*s, "apply"), std::string("fault"));
-  QCOMPARE(call(*s, "tokens"), tokens);
+  QCOMPARE(stateHash(*s), before);
   QCOMPARE(broken(*s), QString());
-  QCOMPARE(call(*s, "drift")["kl"].get<double>(), 0.0);
 }
 
 void KeyPhaseTest::files() {

@@ -12,10 +12,10 @@ namespace {
 
 bool cachePhases(const SessionParts& parts) { return parts.manifest.position == PositionMode::Cache; }
 
-/// Frees the slots of unsettled parts, or sets poolsTouched so that the session rebuilds the pools.
+/// Frees the slots of unsettled parts, and sets poolsTouched if rows must come back from the log.
 Error giveBack(const TickPart& part, CallContext& call, Error error) {
   call.poolsTouched = part.earlier && part.earlier->rewritten;
-  if (part.earlier && !call.poolsTouched) call.parts.store.release(part.earlier->added);
+  if (part.earlier) call.parts.layouts.takeBack(call.parts.store, part.earlier->added, call.poolsTouched);
   return error;
 }
 
@@ -88,7 +88,8 @@ Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, Cal
   const std::size_t rows = plan->rows.size();
   auto scope = call.trace.scope("apply", std::to_string(rows) + (rows == 1 ? " new row" : " new rows"));
   const bool all = part.rules.afterEdit != AfterEdit::Keep;
-  if (!part.earlier) call.makeRoom(static_cast<std::int32_t>(rows) + (all ? plan->stale : 0) + part.more);
+  if (!part.earlier)
+    call.makeRoom(static_cast<std::int32_t>(rows) + (all ? plan->stale : 0) + part.more, Placing::Scratch);
   TransactionRules rules = part.rules;
   if (rules.probes && part.pass != PassKind::Decode)
     rules.wanted = rules.wanted | Wanted{.newest = InLayers::All, .received = InLayers::All};

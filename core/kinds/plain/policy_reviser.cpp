@@ -20,7 +20,7 @@ std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
   const std::vector<PolicySpec>& specs = state.policy->specs;
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
-  call.makeRoom(1);
+  call.makeRoom(1, Placing::Look);
   for (const std::int32_t queries : observations(specs)) {
     Result<Observation> seen =
         call.transaction().observe(state, queries, momentsFrom(specs), rules, call.trace, call.progress);
@@ -54,7 +54,7 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   auto scope = call.trace.scope("policy");
   const auto fail = [&](Error error) {
     call.poolsTouched = applied.rewritten;
-    if (!applied.rewritten) call.parts.store.release(applied.added);
+    call.parts.layouts.takeBack(call.parts.store, applied.added, applied.rewritten);
     return error;
   };
   TransactionRules rules = part.rules;

@@ -170,7 +170,8 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
                  plan->context.length()};
   auto scope = call.trace.scope("apply");
   const bool appends = plan->earliest >= before.tree.length();
-  call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()));
+  call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()),
+                Placing::Scratch);
   const Tick tick(observed.tick.value() + 1);
   // A rollback leads to the rows before a draft: they stay in their slots where they can.
   const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
@@ -188,7 +189,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
 
 /// Computes every row again, in new slots.
 Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call) {
-  call.makeRoom(state.wlod->count());
+  call.makeRoom(state.wlod->count(), Placing::Scratch);
   return transaction(call).rebuild(state, call.trace, call.progress);
 }
 
