@@ -75,6 +75,10 @@ Result<std::vector<std::int32_t>> indexList(const json& manifest, const char* ke
   return out;
 }
 
+const char* residencyName(const CacheTarget& target) {
+  return target.formats.size() == static_cast<std::size_t>(target.config.layers) ? "layer" : "kv_head";
+}
+
 json describeModel(const ModelConfig& config) {
   return {{"model_type", config.type},
           {"num_hidden_layers", config.layers},
@@ -123,6 +127,11 @@ Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::stri
     return Error("other_format", "cannot use " + path,
                  "a Hugging Face form has a row for each token, and a wLOD session needs rows of gists, too",
                  "load it in a session without wlod, or prompt the file's tokens", "form", word);
+  if (*form != CacheForm::Native && std::string_view(residencyName(target)) != "layer")
+    return Error("other_format", "cannot use " + path,
+                 "all KV heads of a layer have the same rows in a Hugging Face form, and the session's residency is by "
+                 "KV head",
+                 "load it in a session with residency layer", "form", word);
   Result<CacheImport> rows =
       *form == CacheForm::Native ? parseNative(file, manifest, path, target) : parseHf(file, manifest, path, target);
   if (rows) rows->form = *form;

@@ -8,8 +8,9 @@
 // to a context that no longer exists; absent = false).
 //
 // hf_tuple and hf_dynamic hold past_key_values.{layer}.key and .value, [1, kvHeads, length,
-// headDim], keys rotated at position_ids as Hugging Face stores them. Values and token ids come
-// back bit for bit. Keys are rotated and unrotated in double and rounded to the storage type on
+// headDim], keys rotated at position_ids as Hugging Face stores them. Where a layer lacks rows, the manifest also has
+// "rows": [layers][length of the layer], ascending indices of input_ids, and tensors are as long as their layer. Values
+// and token ids come back bit for bit. Keys are rotated and unrotated in double and rounded to the storage type on
 // either way: a key pair that was saved and loaded differs by at most 3 u |pair|, u = 2^-24 (f32),
 // 2^-11 (f16), 2^-8 (bf16). A file does not say what its rows were computed from: unless it is
 // marked edited, they count as computed from the context that the file holds.
@@ -18,7 +19,7 @@
 //
 // Every refusal of a file is an Error whose text names file, tensor and place and leaves the
 // session as it was: bad_file (damaged or made up), other_model, other_numerics, other_format
-// (native, other row types, position mode or wLOD settings), bad_positions, ragged (saving), empty,
+// (native, other row types, position mode, residency or wLOD settings), bad_positions, ragged (saving), empty,
 // capacity, no_phase_room.
 #pragma once
 #include <optional>
@@ -50,6 +51,8 @@ inline constexpr std::int64_t kNumbersEnd = std::int64_t{1} << 31;
 /// manifest[key] as numbers from 0 below `end`, or bad_file.
 Result<std::vector<std::int32_t>> indexList(const nlohmann::json& manifest, const char* key, std::int64_t end,
                                             const std::string& file);
+/// What a session's cache layers are, as the manifest says it: layer, or kv_head.
+const char* residencyName(const CacheTarget& target);
 nlohmann::json describeModel(const ModelConfig& config);
 /// Error (code other_model) unless the file's model is the session's.
 Status checkModel(const nlohmann::json& manifest, const ModelConfig& config, const std::string& file);

@@ -57,13 +57,29 @@ class HfReader {
           "position_ids");
     for (std::int32_t id : ids) m_rows.tokens.emplace_back(id);
     m_rows.phases = std::move(positions);
-    if (std::find(m_target.keep.begin(), m_target.keep.end(), 0) != m_target.keep.end())  // a layer has no window
-      KV_TRY(checkCapacity(length(), m_target, m_path));
+    KV_TRY(readHeld());
+    for (const CacheLayer layer : idRange<CacheLayer>(0, m_target.keep.size()))
+      if (m_target.keep[at(layer)] == 0)  // the layer has no window
+        KV_TRY(checkCapacity(m_rows.heldRows(layer), m_target, m_path));
     KV_TRY(checkOrder());
     const json edited = m_manifest.value("edited", json(false));
     if (!edited.is_boolean()) return badCache(m_path, "edited is neither true nor false", "edited");
-    m_rows.edited = edited.get<bool>();
+    m_rows.edited = edited.get<bool>() || !m_rows.held.empty();  // rows may have seen others that are gone
     return checkPhases(m_rows.phases, m_target, m_path);
+  }
+
+  Status readHeld() {
+    if (!m_manifest.contains("rows")) return ok();
+    const json& all = m_manifest["rows"];
+    if (!all.is_array() || all.size() != at(m_target.config.layers))
+      return badCache(m_path, "rows does not name each layer", "rows");
+    for (const json& one : all) {
+      auto rows = KV_TRY(indexList({{"rows", one}}, "rows", length(), m_path));
+      if (std::ranges::adjacent_find(rows, std::greater_equal()) != rows.end())
+        return badCache(m_path, "rows of layer " + std::to_string(m_rows.held.size()) + " do not ascend", "rows");
+      m_rows.held.push_back(std::move(rows));
+    }
+    return ok();
   }
 
   Status checkOrder() const {
@@ -90,7 +106,7 @@ class HfReader {
       CacheImport::Rotated pair;
       for (const char* part : {"key", "value"}) {
         const std::string name = "past_key_values." + std::to_string(layer) + "." + part;
-        auto view = KV_TRY(readTensor(name, *element));
+        auto view = KV_TRY(readTensor(name, *element, m_rows.heldRows(CacheLayer(layer))));
         (*part == 'k' ? pair.key : pair.value) = std::move(view);
       }
       m_rows.rotated.push_back(std::move(pair));
@@ -103,14 +119,14 @@ class HfReader {
     return ok();
   }
 
-  Result<TensorView> readTensor(const std::string& name, Element element) const {
+  Result<TensorView> readTensor(const std::string& name, Element element, std::int64_t rows) const {
     const FileTensor* tensor = m_file.find(name);
     if (!tensor) return badCache(m_path, "tensor \"" + name + "\" is missing", name);
-    const std::vector<std::int64_t> shape = {1, m_target.config.kvHeads, length(), m_target.config.headDim};
+    const std::vector<std::int64_t> shape = {1, m_target.config.kvHeads, rows, m_target.config.headDim};
     if (tensor->shape != shape)
       return badCache(m_path,
                       "tensor \"" + name + "\" has shape " + shapeText(tensor->shape) + ", expected " +
-                          shapeText(shape) + " = [1, kv_heads, length, head_dim]",
+                          shapeText(shape) + " = [1, kv_heads, rows of the layer, head_dim]",
                       name);
     if (tensor->element != element)
       return badCache(m_path,
@@ -130,14 +146,15 @@ class HfReader {
     const kernels::RowFormat& format = m_target.formats[at(layer)];
     const std::int64_t width = std::int64_t{c.kvHeads} * c.headDim;
     std::vector<float> k(at(kBlock * width)), v(k.size());
-    for (std::int64_t begin = 0; begin < length(); begin += kBlock) {
-      const std::int64_t n = std::min(kBlock, length() - begin);
+    const std::int64_t rows = m_rows.heldRows(layer);
+    for (std::int64_t begin = 0; begin < rows; begin += kBlock) {
+      const std::int64_t n = std::min(kBlock, rows - begin);
       unrotatedRows(m_rows, c, layer, begin, n, k.data(), v.data());
       for (std::int64_t i = 0; i < n * width; ++i) {
         const bool goodKey = fits(format.k, k[at(i)]);
         if (goodKey && fits(format.v, v[at(i)])) continue;
         const std::int64_t row = begin + i / width, x = i % width;
-        return badValue(layer, !goodKey, (x / c.headDim * length() + row) * c.headDim + x % c.headDim,
+        return badValue(layer, !goodKey, (x / c.headDim * rows + row) * c.headDim + x % c.headDim,
                         "does not fit the session's row type");
       }
     }
@@ -146,10 +163,10 @@ class HfReader {
 
   Status badValue(CacheLayer layer, bool key, std::int64_t i, const std::string& why) const {
     const std::string name = "past_key_values." + std::to_string(layer.value()) + (key ? ".key" : ".value");
-    const std::int64_t dim = m_target.config.headDim;
+    const std::int64_t dim = m_target.config.headDim, rows = m_rows.heldRows(layer);
     return badCache(m_path,
-                    "tensor \"" + name + "\": value [0, " + std::to_string(i / dim / length()) + ", " +
-                        std::to_string(i / dim % length()) + ", " + std::to_string(i % dim) + "] " + why,
+                    "tensor \"" + name + "\": value [0, " + std::to_string(i / dim / rows) + ", " +
+                        std::to_string(i / dim % rows) + ", " + std::to_string(i % dim) + "] " + why,
                     name);
   }
 
@@ -171,7 +188,7 @@ void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLaye
                    std::int64_t n, float* k, float* v) {
   const KeyRotation rotation(config);
   const auto& [key, value] = rows.rotated[at(layer)];
-  const auto length = static_cast<std::int64_t>(rows.tokens.size());
+  const std::int64_t length = rows.heldRows(layer);
   const std::int64_t dim = config.headDim, width = config.kvHeads * dim;
   std::vector<double> row(at(width));
   for (std::int64_t i = 0; i < n; ++i) {
@@ -180,7 +197,7 @@ void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLaye
       row[at(x)] = valueAt(key, place);
       v[i * width + x] = valueAt(value, place);
     }
-    rotation.unrotate(rows.phases[at(begin + i)], config.kvHeads, row.data());
+    rotation.unrotate(rows.phases[at(rows.heldAt(layer, begin + i))], config.kvHeads, row.data());
     for (std::int64_t x = 0; x < width; ++x) k[i * width + x] = static_cast<float>(row[at(x)]);
   }
 }

@@ -44,11 +44,20 @@ struct CacheImport {
   std::vector<std::int32_t> phases;  // [length]
   bool edited = false;               // rows may belong to a context that no longer exists
 
-  /// Hugging Face forms: keys rotated at `phases`, [kvHeads, length, headDim] as the file has them.
+  /// Hugging Face forms: keys rotated at `phases`, [kvHeads, rows of the layer, headDim] as the file has them.
   struct Rotated {
     TensorView key, value;
   };
   std::vector<Rotated> rotated;  // [layers]
+  /// [layers] indices of the tokens whose rows a layer has, ascending; or empty: each layer has all rows.
+  std::vector<std::vector<std::int32_t>> held;
+  /// Rows of a layer in a Hugging Face form, and the token of one of them.
+  std::int32_t heldRows(CacheLayer layer) const {
+    return static_cast<std::int32_t>(held.empty() ? tokens.size() : held[at(layer)].size());
+  }
+  std::int32_t heldAt(CacheLayer layer, std::int64_t row) const {
+    return held.empty() ? static_cast<std::int32_t>(row) : held[at(layer)][at(row)];
+  }
 
   /// Form native: the whole state, and row records as the pool had them.
   struct Group {

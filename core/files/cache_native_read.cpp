@@ -69,6 +69,13 @@ class NativeReader {
     if (have != want)
       return other("other_format", m_path, "rows", have, want.dump(),
                    "open the session with the file's kv formats, or save with form hf_dynamic");
+    return checkResidency();
+  }
+
+  Status checkResidency() const {
+    const std::string want = residencyName(m_target);
+    if (const json have = m_manifest.value("residency", json("layer")); have != want)
+      return other("other_format", m_path, "residency", have, want, "open the session with the file's residency");
     return checkWlod();
   }
 

@@ -103,6 +103,7 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
   return {{"fingerprint", target.fingerprint},
           {"numerics", target.numerics},
           {"position", positionName(target.position)},
+          {"residency", residencyName(target)},
           {"rows", rowsJson(target.formats)},
           {"first", first},
           {"keep", target.keep},

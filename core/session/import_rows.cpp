@@ -20,8 +20,8 @@ constexpr std::int64_t kChunk = 256;  // rows converted at a time
 
 /// Number of rows that the file holds for a layer.
 std::int32_t rowsOf(const CacheImport& rows, CacheLayer layer) {
-  return static_cast<std::int32_t>(
-      rows.form == CacheForm::Native ? rows.groups[at(rows.groupOf[at(layer)])].ledger.size() : rows.tokens.size());
+  if (rows.form != CacheForm::Native) return rows.heldRows(layer);
+  return static_cast<std::int32_t>(rows.groups[at(rows.groupOf[at(layer)])].ledger.size());
 }
 
 /// Builds the state that an import leads to; `slots` = [layers][rows that a layer keeps]. A layer keeps the file's last
@@ -90,6 +90,7 @@ class Importer {
   void joinGroup(CacheLayer layer) {
     const auto alike = [&](CacheLayer first) {
       return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
+          (m_rows.held.empty() || m_rows.held[at(first)] == m_rows.held[at(layer)]) &&
           m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) &&
           m_slots[at(first)] == m_slots[at(layer)];
     };
@@ -116,6 +117,7 @@ class Importer {
       }
       group.provenance.assign(rows.provenance);
     } else {
+      if (map->size() != m_state.context.size()) takeHeld(layer, *map);
       group.provenance.assign(std::vector<Provenance>(m_state.ledger.size()));
     }
     group.map = std::move(map);
@@ -123,6 +125,19 @@ class Importer {
       group.all = std::exchange(group.map, entriesOf(*group.map));
     group.absent = m_state.length() - static_cast<std::int32_t>(group.map->size());
     m_state.groups.push_back(std::move(group));
+  }
+
+  /// The rows of a layer that lacks some.
+  void takeHeld(CacheLayer layer, ResidencyView& map) const {
+    const bool byIndex = m_manifest.position == PositionMode::Cache;
+    std::vector<LedgerId> ids;
+    std::vector<std::int32_t> phases;
+    for (const std::int32_t row : m_rows.held[at(layer)]) {
+      phases.push_back(byIndex ? static_cast<std::int32_t>(ids.size()) : m_state.phases[at(row)]);
+      ids.push_back(m_state.context[at(row)]);
+    }
+    map.ledger.assign(ids);
+    map.phases.assign(phases);
   }
 
   /// The entries among all rows of a wLOD session.
@@ -216,6 +231,7 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
                                                     commit.added, commit.freed, context);
   call.poolsTouched = !moved && over;
+  if (call.poolsTouched && !parts.layouts.inPlace()) parts.store.log().spoil();  // slots of history were taken, too
   if (!moved && !over) parts.store.release(commit.added);
   if (!moved) return moved.error();
   commit.bytesMoved = *moved;

@@ -146,8 +146,10 @@ bool Session::wantsTick() {
 /// Brings back the rows that a failed call has overwritten; false if the log lacks some, and then nothing has changed.
 bool Session::takenBack(CallContext& call) {
   if (call.poolsTouched && !m_parts.store.putBack()) return false;
-  call.poolsTouched = false;
-  m_parts.layouts.backTo(m_parts.store, state());
+  // Slots that only history names are free where layouts work in place.
+  if (std::exchange(call.poolsTouched, false) && m_parts.layouts.inPlace())
+    m_parts.layouts.restart(m_parts.store, state());
+  else m_parts.layouts.backTo(m_parts.store, state());
   return true;
 }
 

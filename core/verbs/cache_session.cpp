@@ -41,7 +41,7 @@ bool put(kernels::DType type, float value, std::byte* out) {
   return std::isfinite(type == kernels::DType::f16 ? kernels::halfToFloat(bits) : kernels::bf16ToFloat(bits));
 }
 
-/// Tensors of one layer, [1, kvHeads, length, headDim].
+/// Tensors of one layer, [1, kvHeads, rows, headDim].
 struct LayerTensors {
   std::vector<std::byte> key, value;
 };
@@ -55,10 +55,11 @@ class HfWriter {
         m_type(fileType(session.store())) {}
 
   Status addTo(SafetensorsWriter& writer) {
-    const std::vector<std::int64_t> shape = {1, m_config.kvHeads, m_session.state().length(), m_config.headDim};
     m_layers.resize(at(m_config.layers));
     for (const CacheLayer layer : m_session.store().layers()) {
       KV_TRY(convert(layer));
+      const auto rows = static_cast<std::int64_t>(m_session.state().map(layer).resident());
+      const std::vector<std::int64_t> shape = {1, m_config.kvHeads, rows, m_config.headDim};
       const std::string prefix = "past_key_values." + std::to_string(layer.value());
       writer.add(prefix + ".key", elementOf(m_type), shape, m_layers[at(layer)].key);
       writer.add(prefix + ".value", elementOf(m_type), shape, m_layers[at(layer)].value);
@@ -70,7 +71,7 @@ class HfWriter {
  private:
   Status convert(CacheLayer layer) {
     const ResidencyView& map = m_session.state().map(layer);
-    const auto n = static_cast<std::int64_t>(map.size());
+    const auto n = static_cast<std::int64_t>(map.resident());
     const std::int64_t dim = m_config.headDim, width = m_config.kvHeads * dim, size = kernels::dtypeBytes(m_type);
     LayerTensors& out = m_layers[at(layer)];
     out.key.resize(at(n * width * size));
@@ -79,18 +80,19 @@ class HfWriter {
     std::vector<double> rotated(k.size());
     const RowPool& pool = m_session.store().pool(layer);
     for (std::int64_t row = 0; row < n; ++row) {
-      const std::int32_t slot = map.slotOf[at(row)].value();
+      const std::size_t index = at(map.first + row);
+      const std::int32_t slot = map.slotOf[index].value();
       pool.gather({&slot, 1}, k.data(), v.data());
       rotated.assign(k.begin(), k.end());
       if (!m_session.transformer().keysRotated())
-        m_rotation.rotate(map.phase(at(row)).value(), m_config.kvHeads, rotated.data());
+        m_rotation.rotate(map.phase(index).value(), m_config.kvHeads, rotated.data());
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
         const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
             put(m_type, v[at(x)], out.value.data() + place);
         if (!good)
           return Error("not_finite", "the cache was not saved",
-                       "layer " + std::to_string(layer.value()) + ", index " + std::to_string(row) +
+                       "layer " + std::to_string(layer.value()) + ", index " + std::to_string(index) +
                            " holds a number that " + dtype() + " does not",
                        "rebuild, or check the weights");
       }
@@ -111,6 +113,13 @@ Status unrotatedOnly(const char* done) {
                "use form hf_dynamic, or a session with key_phase on_read", "key_phase", "at_write");
 }
 
+/// The first layer that lacks rows.
+std::optional<CacheLayer> firstRagged(const CacheState& state) {
+  for (const CacheLayer layer : state.layers())
+    if (!state.complete(state.map(layer))) return layer;
+  return std::nullopt;
+}
+
 Status savable(const Session& session, CacheForm form) {
   if (session.health().status == SessionState::Broken)
     return Error("broken", "the cache was not saved", "the session is broken", "rebuild first, or save the ids");
@@ -125,14 +134,34 @@ Status savable(const Session& session, CacheForm form) {
         "save with form native", "form", name(form));
   if (state.length() == 0)
     return Error("empty", "the cache was not saved", "there are no rows", "prompt some text first");
-  for (const CacheLayer layer : state.layers())
-    if (!state.complete(state.map(layer)))
-      return Error("ragged", "the cache was not saved",
-                   "layer " + std::to_string(layer.value()) + " holds " + std::to_string(state.map(layer).resident()) +
-                       " of " + std::to_string(state.length()) +
-                       " rows, and the Hugging Face forms need every row in every layer",
-                   "save with form native", "form", name(form));
+  if (session.cacheLayers().byHead())
+    return Error("unsupported", "the cache was not saved",
+                 "all KV heads of a layer have the same rows in a Hugging Face form, and the session's residency is by "
+                 "KV head",
+                 "save with form native", "form", name(form));
+  if (session.manifest().position != PositionMode::Cache) return ok();
+  if (const auto layer = firstRagged(state))
+    return Error("ragged", "the cache was not saved",
+                 "layer " + std::to_string(layer->value()) +
+                     " lacks rows, and in position mode cache its others stand " + "at positions of their own",
+                 "save with form native, or use position context", "form", name(form));
   return ok();
+}
+
+/// [layers] indices in the context of the rows that a layer has.
+json rowsByLayer(const CacheState& state) {
+  json out = json::array();
+  for (const CacheLayer layer : state.layers()) {
+    const ResidencyView& map = state.map(layer);
+    json rows = json::array();
+    std::int32_t position = 0;
+    for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
+      while (state.context[at(position)] != map.ledger[i]) ++position;
+      rows.push_back(position);
+    }
+    out.push_back(std::move(rows));
+  }
+  return out;
 }
 
 json manifestOf(const Session& session, CacheForm form) {
@@ -187,8 +216,9 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   if (form == CacheForm::Native) {
     manifest.update(nativeManifest(session.state(), cacheTarget(session), session.pending()));
     native.emplace(session.state(), session.store()).addTo(writer);
-  } else if (Status done = rotated.addTo(writer); !done) {
-    return done.error();
+  } else {
+    if (firstRagged(session.state())) manifest["rows"] = rowsByLayer(session.state());
+    KV_TRY(rotated.addTo(writer));
   }
   writer.metadata("kvlab", manifest.dump());
   KV_TRY(writer.write(path));

@@ -11,8 +11,9 @@ namespace kvlab {
 /// What a file must match to be loaded into this session.
 CacheTarget cacheTarget(const Session& session);
 
-/// Returns {path, form, rows, bytes}. Errors: ragged (Hugging Face forms: a layer lacks rows), empty (likewise),
-/// not_finite (the row type cannot hold a rotated key), damaged (native: an invariant is violated), broken, bad_file.
+/// Returns {path, form, rows, bytes}. Errors: ragged (Hugging Face forms: a layer lacks rows in position mode cache),
+/// empty, unsupported and not_finite (Hugging Face forms: no rows, residency by head, a number too large), damaged
+/// (native: an invariant is violated), broken, bad_file.
 Result<nlohmann::json> saveCache(Session& session, const std::string& path, CacheForm form);
 
 /// Replaces the session's content; returns {path, form, rows, content}. `content`: the hash that the file must have

@@ -12,6 +12,8 @@ keys rotated as Hugging Face stores them, in float32, float16 or bfloat16. The m
     {"format": "kvlab-cache", "version": 1, "form": "hf_dynamic" | "hf_tuple" | "native",
      "model": {"model_type", "num_hidden_layers", "num_key_value_heads", "head_dim", "rope_theta"},
      "input_ids": [seq], "position_ids": [seq], "dtype": "float32"}
+Where layers lack rows, as after an eviction, "rows" lists the indices of the input_ids that each layer holds, and the
+layers of the cache have unequal lengths.
 position_ids are the rotary positions of the rows, strictly increasing; after an edit that leaves gaps the next
 token goes to `next_position(manifest)`, which is then more than the length.
 
@@ -31,10 +33,11 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 MODEL_SIZES = ("num_hidden_layers", "num_key_value_heads", "head_dim")
 
 
-def save_cache(path, past_key_values, input_ids, model_config, form="hf_dynamic", position_ids=None):
+def save_cache(path, past_key_values, input_ids, model_config, form="hf_dynamic", position_ids=None, rows=None):
     """Writes a cache of one sequence. `past_key_values` is a DynamicCache of transformers 4 or 5 or a legacy tuple
     ((key, value), ...); `input_ids` are the tokens whose rows it holds, [seq] or [1, seq]; `position_ids` their
-    rotary positions, 0.. when left out. `model_config` is the model's config or a dict with the same fields."""
+    rotary positions, 0.. when left out. `rows`, for layers of unequal length: for each layer the ascending indices of
+    the input_ids whose rows it holds. `model_config` is the model's config or a dict with the same fields."""
     if form not in FORMS:
         raise ValueError(f"form is {form!r}; use one of {', '.join(FORMS)} (native files are written by kvlab only)")
     layers = to_legacy(past_key_values)
@@ -44,6 +47,8 @@ def save_cache(path, past_key_values, input_ids, model_config, form="hf_dynamic"
     dtype = _dtype_name(layers[0][0])
     manifest = {"format": "kvlab-cache", "version": 1, "form": form, "model": model, "input_ids": ids,
                 "position_ids": positions, "dtype": dtype}
+    if rows is not None:
+        manifest["rows"] = [_integers("rows", one) if len(one) else [] for one in rows]
     _check_manifest(manifest, "save_cache")
     _check_layers(layers, manifest, "save_cache")
     tensors = {}
@@ -167,18 +172,28 @@ def _check_rows(manifest, where):
         raise ValueError(f"{where}: {len(positions)} position_ids for {len(ids)} input_ids; give one for each token")
     if any(b <= a for a, b in zip(positions, positions[1:])):
         raise ValueError(f"{where}: position_ids do not strictly increase; rows must be in the order of their positions")
+    if "rows" not in manifest:
+        return
+    rows, layers = manifest["rows"], manifest["model"]["num_hidden_layers"]
+    if not isinstance(rows, list) or len(rows) != layers:
+        raise ValueError(f"{where}: rows does not have a list for each of {layers} layers; give one for each")
+    for number, held in enumerate(rows):
+        good = isinstance(held, list) and all(_is_index(v) and v < len(ids) for v in held)
+        if not good or any(b <= a for a, b in zip(held, held[1:])):
+            raise ValueError(f"{where}: rows of layer {number} are not ascending indices below {len(ids)}")
 
 
 def _check_layers(layers, manifest, where):
-    """Every tensor is [1, kv_heads, seq, head_dim] in the manifest's type, seq = number of input_ids."""
+    """Every tensor is [1, kv_heads, seq, head_dim] in the manifest's type, seq = number of rows of its layer."""
     model, length = manifest["model"], len(manifest["input_ids"])
     if len(layers) != model["num_hidden_layers"]:
         raise ValueError(f"{where}: the cache has {len(layers)} layers, the model {model['num_hidden_layers']}; "
                          "pass the config of the model that made it")
     heads, dim = model["num_key_value_heads"], model["head_dim"]
     for number, pair in enumerate(layers):
+        held = len(manifest["rows"][number]) if "rows" in manifest else length
         for part, tensor in zip(("key", "value"), pair):
-            _check_tensor(tensor, (1, heads, length, dim), manifest["dtype"], f"{where}: layer {number} {part}")
+            _check_tensor(tensor, (1, heads, held, dim), manifest["dtype"], f"{where}: layer {number} {part}")
 
 
 def _check_tensor(tensor, wanted, dtype, what):
@@ -188,8 +203,8 @@ def _check_tensor(tensor, wanted, dtype, what):
     if len(shape) == 4 and shape[2] != wanted[2]:
         raise ValueError(
             f"{what} holds {shape[2]} rows for {wanted[2]} input_ids; pass exactly the ids whose rows are cached "
-            "(generate() never feeds the last one). Layers that differ, or that dropped rows for a sliding window, "
-            "have no such file: build the cache as DynamicCache() without a config, or use kvlab's native form")
+            "(generate() never feeds the last one). For layers that differ, or that dropped rows for a sliding window, "
+            "pass with rows what each layer holds, or build the cache as DynamicCache() without a config")
     if shape != wanted:
         raise ValueError(f"{what} has shape {list(shape)}, expected {list(wanted)} = [1, kv_heads, seq, head_dim]")
     if tensor.dtype != DTYPES[dtype]:

@@ -8,7 +8,7 @@ DIR is a Hugging Face model directory. `make` runs the prompt (without --ids: in
 and writes its cache. `continue` loads a cache, drops its last row, feeds the last token again at its position and
 decodes greedily. Both print one JSON object; `continue` gives
     input_ids, position_ids   what the file holds
-    continued                 N ids chosen on top of the cache of the file
+    continued                 N ids chosen on top of the cache of the file, whose layers may differ in length
     fresh                     N ids chosen by full forward passes over the same ids at the same positions
     logits_difference         largest |cached - fresh| of the first choice's logits, over the largest |fresh|
 """
@@ -75,12 +75,28 @@ def decode_fresh(model, ids, positions, count):
     return tokens[len(ids):], first
 
 
+def decode_ragged(model, layers, ids, positions, count):
+    """As decode_cached for layers of unequal length: one token at a time, which needs no mask."""
+    cache = to_dynamic_cache(tuple((key[:, :, :-1], value[:, :, :-1]) for key, value in layers))
+    model.set_attn_implementation("sdpa")
+    chosen = []
+    for step in range(count):
+        token = chosen[-1] if chosen else ids[-1]
+        out = model(input_ids=torch.tensor([[token]]), position_ids=torch.tensor([[positions[-1] + step]]),
+                    past_key_values=cache, use_cache=True)
+        chosen.append(int(out.logits[0, -1].argmax()))
+    return chosen
+
+
 def resume(options):
     cache, ids, manifest = load_cache(options.cache)
     ids, positions = ids[0].tolist(), manifest["position_ids"]
     model = load_model(options.dir, options.dtype)
     dtype = getattr(torch, options.dtype)
     layers = tuple((key.to(dtype), value.to(dtype)) for key, value in to_legacy(cache))
+    if "rows" in manifest:
+        return {"input_ids": ids, "position_ids": positions, "rows": [len(one) for one in manifest["rows"]],
+                "continued": decode_ragged(model, layers, ids, positions, options.count)}
     continued, cached_logits = decode_cached(model, layers, ids, positions, options.count)
     fresh, fresh_logits = decode_fresh(model, ids, positions, options.count)
     difference = (cached_logits - fresh_logits).abs().max() / fresh_logits.abs().max()

@@ -71,6 +71,20 @@ class RoundTrip(unittest.TestCase):
             with self.subTest(name):
                 self.check(HERE / "models" / name, "hf_tuple", "keep")
 
+    def test_layers_of_unequal_length(self):
+        """What kvlab evicted from single layers is gone in transformers, too: both go on with the same ids."""
+        for name in ("llama_tied_f32", "qwen3_f32"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                model = HERE / "models" / name
+                hugging_face("make", model, Path(folder) / "prompt.safetensors")
+                out = run(KVLAB, "run", HERE / "kvlab_evicted.js", "--out", folder, "--", model, COUNT)
+                here = json.loads(next(line.split("RESULT ", 1)[1] for line in out.splitlines() if "RESULT " in line))
+                there = hugging_face("continue", model, Path(folder) / "evicted.safetensors", COUNT)
+                self.assertEqual(there["rows"], here["rows"])
+                self.assertGreater(len(set(there["rows"])), 1)
+                self.assertEqual(there["continued"], here["continued"])
+                self.assertNotEqual(here["continued"], here["whole"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -62,7 +62,6 @@ class CacheFileTest : public QObject {
   void hfFormsComeBack_data();
   void hfFormsComeBack();
   void hfReplacesContent();
-  void hfRefusesRaggedAndEmpty();
   void hfPositions();
   void hfSaysThatRowsWereEdited();
   void hostileHf_data();
@@ -312,20 +311,6 @@ void CacheFileTest::hfReplacesContent() {
   QCOMPARE(call(*b, "ledger", {{"id", 0}})["state"], json("deleted"));
   call(*b, "undo");
   QCOMPARE(stateHash(*b), before);
-}
-
-void CacheFileTest::hfRefusesRaggedAndEmpty() {
-  auto s = opened(tinyManifest());
-  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("e")}, {"form", "hf_dynamic"}}), std::string("empty"));
-  live(*s);
-  call(*s, "evict", {{"layer", 2}, {"ledger", {6}}, {"now", true}});
-  const Result<json> refused = execute(*s, "saveCache", {{"path", path("r")}, {"form", "hf_dynamic"}});
-  QVERIFY(!refused);
-  QCOMPARE(refused.error().code, std::string("ragged"));
-  QVERIFY(refused.error().why.find("layer 2") != std::string::npos);
-  QVERIFY(!QFile::exists(m_folder.filePath("r")));
-  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("r")}, {"form", "pickle"}}), std::string("bad_argument"));
-  QCOMPARE(codeOf(*s, "saveCache", {{"path", path("no/such/folder/r")}}), std::string("bad_file"));
 }
 
 void CacheFileTest::hfPositions() {

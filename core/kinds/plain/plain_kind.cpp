@@ -48,8 +48,7 @@ Status PlainKind::open(const SessionParts& parts) {
 void PlainKind::start(const SessionParts& parts, CacheState& state) const { state.policy = startPolicies(parts); }
 
 Status PlainKind::allows(const SessionParts& parts, Capability capability, const char* what) const {
-  const bool whole = capability == Capability::Import || capability == Capability::QuantisationError;
-  if (!whole || !parts.cacheLayers.byHead()) return ok();
+  if (capability != Capability::QuantisationError || !parts.cacheLayers.byHead()) return ok();
   return Error{"unsupported",
                what,
                "this needs rows that all KV heads share, and the session's residency is by KV head",

@@ -13,9 +13,10 @@ namespace {
 bool rightfulRefusal(const Session& session, const std::string& form, const std::string& code) {
   const auto& wlod = session.state().wlod;
   if (code == "speculating") return wlod && wlod->draft;
-  if (code == "unsupported") return wlod ? form != "native" : session.manifest().residentByHead();
+  if (code == "unsupported") return form != "native" && (wlod || session.cacheLayers().byHead());
   if (form == "native") return code == "other_format" && session.manifest().keyPhase == "at_write";
-  return code == "ragged" || code == "empty" || code == "not_finite";
+  if (code == "ragged") return session.manifest().position == PositionMode::Cache;
+  return code == "empty" || code == "not_finite";
 }
 
 /// The first invariant that a copy breaks.
