@@ -3,6 +3,7 @@
 
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
+#include "core/edit/wlod_seen.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -111,7 +112,9 @@ void refreshProvenance(CacheState& state, bool cachePhases) {
   }
 }
 
-ExactnessMap exactnessOf(const WlodState& state, const CacheLayers& layers) {
+namespace {
+
+ExactnessMap staleRows(const WlodState& state, const CacheLayers& layers) {
   ExactnessMap out;
   std::vector<Exactness> own(at(state.context.cost()), Exactness::Exact);
   std::vector<std::int32_t> from(own.size(), -1);
@@ -131,6 +134,85 @@ ExactnessMap exactnessOf(const WlodState& state, const CacheLayers& layers) {
     out.inherited[at(layer)].assign(own.size(), -1);
   }
   return out;
+}
+
+/// What rows of a wLOD state were computed from, against what a pass would compute them from today.
+class CoveredVerdicts {
+ public:
+  explicit CoveredVerdicts(const CacheState& state)
+      : m_state(state), m_wlod(*state.wlod), m_row(at(m_wlod.count()), Exactness::Exact), m_from(m_row.size(), -1) {
+    for (std::int32_t row = 0; row < m_wlod.count(); ++row) m_rows.push_back(row);
+    const Coverage coverage(m_wlod.context, m_wlod.rows.span(), m_wlod.rules.attention, m_wlod.rules.pyramid);
+    const std::vector<QueryBlock> blocks = coverage.blocks(m_rows);
+    for (const LayerGroup& group : state.groups) {
+      Group& one = m_groups.emplace_back();
+      one.seen = seenRows(blocks, m_rows, missingRows(m_wlod, group.stored()));
+      one.begin = one.seen.through(m_wlod, m_rows, group.window);
+      const std::vector<Provenance> now = provenancesOf(m_wlod, one.seen, m_rows, group.window);
+      for (std::size_t row = 0; row < m_rows.size(); ++row) {
+        const bool stale = !m_wlod.stale.empty() && m_wlod.stale[row];
+        one.own.push_back(stale ? Exactness::ContextEdited
+                                : verdict(group.provenance[at(m_wlod.ledger[row].value())], now[row]));
+      }
+    }
+  }
+
+  ExactnessMap run() {
+    ExactnessMap out;
+    std::vector<Exactness> input;
+    for (const CacheLayer layer : m_state.layers()) {
+      if (m_state.cacheLayers().partOf(layer) == 0) {
+        input = m_row;
+        out.layers.insert(out.layers.end(), at(m_state.perLayer), entries(m_row));
+        out.inherited.insert(out.inherited.end(), at(m_state.perLayer), entries(m_from));
+      }
+      pass(m_groups[at(m_state.groupOf[at(layer)])], input);
+    }
+    return out;
+  }
+
+ private:
+  struct Group {
+    SeenRows seen;
+    std::vector<std::int32_t> begin;  // [rows] what the mask lets through
+    std::vector<Exactness> own;       // [rows] Exact, or how the fingerprint differs
+  };
+
+  /// The attention of a layer, whose input has these labels.
+  void pass(const Group& group, const std::vector<Exactness>& input) {
+    const std::vector<std::int32_t>& lists = group.seen.rows;
+    std::vector<std::size_t> next(lists.size() + 1, lists.size());  // the first inexact row from here on
+    for (std::size_t i = lists.size(); i-- > 0;) next[i] = input[at(lists[i])] != Exactness::Exact ? i : next[i + 1];
+    for (std::size_t row = 0; row < m_row.size(); ++row) {
+      if (m_row[row] != Exactness::Exact) continue;
+      m_row[row] = group.own[row];
+      const std::size_t seen = next[at(group.begin[row])];
+      if (m_row[row] != Exactness::Exact || seen >= at(group.seen.end[row])) continue;
+      m_row[row] = Exactness::Inherited;
+      m_from[row] = m_wlod.context.entryAt(m_wlod.rows[at(lists[seen])].node.start);
+    }
+  }
+
+  template <class T>
+  std::vector<T> entries(const std::vector<T>& rows) const {
+    std::vector<T> out;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      if (m_wlod.rows[row].entry) out.push_back(rows[row]);
+    return out;
+  }
+
+  const CacheState& m_state;
+  const WlodState& m_wlod;
+  std::vector<std::int32_t> m_rows;  // all
+  std::vector<Group> m_groups;
+  std::vector<Exactness> m_row;      // [rows] so far
+  std::vector<std::int32_t> m_from;  // [rows] position of the earliest inexact row that the row saw
+};
+
+}  // namespace
+
+ExactnessMap wlodExactness(const CacheState& state) {
+  return state.edited ? CoveredVerdicts(state).run() : staleRows(*state.wlod, state.cacheLayers());
 }
 
 }  // namespace kvlab

@@ -18,8 +18,9 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache.
 ExactnessMap exactness(CacheState& state, bool cachePhases);
 
-/// In a wLOD session all rows are exact but those that `selective` left as they were and all rows after these.
-ExactnessMap exactnessOf(const WlodState& state, const CacheLayers& layers);
+/// In a wLOD session. As long as no row has left a layer, all rows are exact but those that `selective` left as they
+/// were and all rows after these.
+ExactnessMap wlodExactness(const CacheState& state);
 
 /// Notes after a rebuild that every row of the context was computed from today's context.
 void refreshProvenance(CacheState& state, bool cachePhases);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries and summaries stand in order of arrival. Context, maps and phases follow the entries, and the phase of a gist
-// is its centre. Tokens and gists have the ledger rows that the tree names. No gist is dirty, because rows that depend
-// on a dirty gist would count as clean. Sessions without wLOD pass. semantics.md, section 8.
+// Entries and summaries stand in order of arrival. Context and phases follow the entries, and the phase of a gist is
+// its centre. A layer holds every summary, and its map lists the entries among the rows that it holds. Tokens and gists
+// have the ledger rows that the tree names. No gist is dirty, because rows that depend on a dirty gist would count as
+// clean. Sessions without wLOD pass. semantics.md, section 8.
 #include <algorithm>
 
 #include "core/check/checks.h"
@@ -11,9 +12,8 @@
 namespace kvlab {
 namespace {
 
-/// Compares one entry with the mirror and the maps.
-void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std::size_t index, std::size_t row,
-                Findings& findings) {
+/// Compares one entry with the mirror.
+void checkEntry(const CheckInput& input, std::size_t index, std::size_t row, Findings& findings) {
   const CacheState& state = input.state;
   const WlodState& wlod = *state.wlod;
   const TreeNode node = wlod.rows[row].node;
@@ -26,15 +26,32 @@ void checkEntry(const CheckInput& input, const std::vector<SharedMap>& maps, std
     findings.add(place,
                  where() + " has phase " + std::to_string(state.phases[index]) + ", its centre is " +
                      std::to_string(node.phase()));
-  for (const SharedMap& shared : maps) {
-    if (index >= shared.map->slotOf.size()) continue;  // another invariant checks lengths
-    const Slot lies = shared.group->stored().slotOf[row];
-    if (shared.map->slotOf[index] != lies)
-      findings.add({shared.first(), index, id},
-                   shared.name() + ", " + where() + ": the map has slot " +
-                       std::to_string(shared.map->slotOf[index].value()) + ", the row lies in " +
-                       std::to_string(lies.value()));
+}
+
+/// Compares a layer's rows and its map with the working context.
+void checkLayer(const CheckInput& input, const SharedMap& shared, Findings& findings) {
+  const WlodState& wlod = *input.state.wlod;
+  const ResidencyView &stored = shared.group->stored(), &map = *shared.map;
+  const std::size_t rows = std::min(stored.ledger.size(), stored.slotOf.size());
+  std::size_t next = 0, index = 0;  // in order of arrival, among the entries
+  for (std::size_t row = 0; row < wlod.rows.size(); ++row) {
+    const LedgerId id = wlod.ledger[row];
+    const auto where = [&] { return shared.name() + ", " + wlod.rows[row].node.text() + ", " + rowName(id); };
+    const bool held = next < rows && stored.ledger[next] == id, entry = wlod.rows[row].entry;
+    const bool listed = entry && index < shared.rows() && map.ledger[index] == id;
+    const Place place{shared.first(), index, id};
+    if (!held && !entry) findings.add(place, where() + ": the layer has lost a summary");
+    if (entry && held != listed)
+      findings.add(place, where() + (held ? ": the map lacks a row of the layer" : ": the map has a row that left"));
+    if (held && listed && map.slotOf[index] != stored.slotOf[next])
+      findings.add(place,
+                   where() + ": the map has slot " + std::to_string(map.slotOf[index].value()) + ", the row lies in " +
+                       std::to_string(stored.slotOf[next].value()));
+    next += held, index += listed;
   }
+  if (next < rows)
+    findings.add({shared.first(), {}, stored.ledger[next]},
+                 shared.name() + ": " + rowName(stored.ledger[next]) + " is not in order of arrival");
 }
 
 }  // namespace
@@ -48,12 +65,7 @@ void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
     return findings.add({},
                         "there are " + std::to_string(wlod.rows.size()) + " rows and " +
                             std::to_string(wlod.ledger.size()) + " ledger ids");
-  const std::vector<SharedMap> maps = sharedMaps(input);
-  for (const SharedMap& shared : maps)
-    if (const std::size_t slots = shared.group->stored().slotOf.size(); slots != wlod.rows.size())
-      return findings.add(
-          {shared.first(), {}, {}},
-          shared.name() + " has " + std::to_string(slots) + " slots for " + std::to_string(wlod.rows.size()) + " rows");
+  for (const SharedMap& shared : sharedMaps(input)) checkLayer(input, shared, findings);
   if (input.full) {
     const std::vector<WlodRow> wanted = wlodRows(wlod.context, wlod.rules.attention);
     if (!std::equal(wanted.begin(), wanted.end(), wlod.rows.begin(), wlod.rows.end()))
@@ -64,7 +76,7 @@ void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
     if (wlod.tree.row(wlod.rows[row].node) != wlod.ledger[row])
       findings.add({{}, {}, wlod.ledger[row]},
                    "row " + std::to_string(row) + ", " + wlod.rows[row].node.text() + ", is not the tree's");
-    if (wlod.rows[row].entry) checkEntry(input, maps, index++, row, findings);
+    if (wlod.rows[row].entry) checkEntry(input, index++, row, findings);
   }
 }
 

@@ -144,7 +144,7 @@ kernels::AttentionOut RowDriver::attentionOf(CacheLayer own, const RowsChunk& ch
   for (const AttentionList& list : kAttentionLists) {
     const InLayers in = m_wanted.*list.wanted;
     const bool wanted = in == InLayers::All || (in == InLayers::Last && m_layers.layerOf(own) == m_layers.last());
-    if (!wanted || (!list.summed && !chunk.newest)) continue;
+    if (!wanted || !(list.summed ? chunk.summed : chunk.newest)) continue;
     float*& placed = m_placed[at(own)].*list.out;
     const std::int64_t lists = list.perHead ? m_transformer.model().config().heads / m_layers.perLayer : 1;
     if (!placed) {

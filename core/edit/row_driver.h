@@ -24,6 +24,7 @@ namespace kvlab {
 struct RowsChunk {
   std::int64_t begin = 0, n = 0;
   bool newest = false;  // the last row is the one whose logits and attention are requested
+  bool summed = true;   // its queries count where attention is summed over queries
 };
 
 /// What a pass returned; see Wanted.

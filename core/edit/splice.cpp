@@ -51,7 +51,7 @@ class Splicer {
         spliceColumn(m_before.brightness, m_plan, [&](std::size_t i) { return startOf(rows[i].source); });
     if (m_rules.position == PositionMode::Absolute)
       state.phases = m_plan.phases.empty() ? Column<std::int32_t>() : Column<std::int32_t>(m_plan.phases);
-    else state.phases = ramp(state.ramp, at(m_plan.lengthAfter));
+    else if (!state.wlod) state.phases = ramp(state.ramp, at(m_plan.lengthAfter));  // rows of a time line only leave
     for (const NewRow& row : rows) state.birthPhases.push_back(row.phase);
     state.contextSums = m_before.contextSums.prefix(untouched() + 1);
   }
@@ -94,6 +94,7 @@ class Splicer {
     else if (appends) group.map = appendRagged(layer);
     else if (m_plan.removed.empty() && m_plan.rows.empty()) group.map = evictOnly(layer, group.absent, kept);
     else group.map = spliceRagged(layer, group.absent);
+    if (group.all) group.all = withoutEvicted(layer, *group.all);
     group.idSums = old.idSums.prefix(kept);
     group.phasedSums = old.phasedSums.prefix(kept);
     return group;
@@ -164,6 +165,19 @@ class Splicer {
     map->phases = m_rules.position == PositionMode::Cache ? ramp(m_out.state.ramp, map->ledger.size())
                                                           : without(old.phases, leaving);
     if (!leaving.empty()) kept = leaving.front() + 1;
+    return map;
+  }
+
+  /// All rows of a wLOD layer, whose entries have left its map.
+  std::shared_ptr<const ResidencyView> withoutEvicted(CacheLayer layer, const ResidencyView& all) const {
+    const std::vector<LedgerId> out = evicted(layer);
+    std::vector<std::size_t> leaving;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (std::binary_search(out.begin(), out.end(), all.ledger[i])) leaving.push_back(i);
+    auto map = std::make_shared<ResidencyView>(all);
+    map->ledger = without(all.ledger, leaving);
+    map->slotOf = without(all.slotOf, leaving);
+    map->phases = without(all.phases, leaving);
     return map;
   }
 

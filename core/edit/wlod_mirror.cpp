@@ -3,19 +3,33 @@
 
 #include <algorithm>
 
+#include "core/edit/gate_scores.h"
 #include "core/wlod/lens.h"
 
 namespace kvlab {
 namespace {
 
-/// Selects the values of rows that are entries.
-template <class T>
-Column<T> entriesOf(const WlodState& state, const Column<T>& rows, const Column<T>& before) {
-  if (state.rules.attention == WlodAttention::Flat) return rows;
-  std::vector<T> out;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (state.rows[i].entry) out.push_back(rows[i]);
-  return before.following(out);
+/// The values of the entries that a map holds, and one for the row itself, which attention has told of all entries.
+void addHeld(const CacheState& state, const ResidencyView& map, std::span<const double> entries,
+             std::vector<float>& out) {
+  std::size_t entry = 0;
+  for (const LedgerId id : map.ledger) {
+    while (state.context[entry] != id) ++entry;
+    out.push_back(static_cast<float>(entries[entry]));
+  }
+  out.push_back(0);
+}
+
+/// By entry, from lists by row, [lists, rows of the state].
+std::vector<float> heldMass(const CacheState& state, CacheLayer layer, std::span<const float> lists) {
+  const WlodState& wlod = *state.wlod;
+  std::vector<float> out;
+  for (std::size_t from = 0; from < lists.size(); from += at(wlod.count())) {
+    const auto own = lists.subspan(from, at(wlod.count()));
+    const std::vector<float> list(own.begin(), own.end());
+    addHeld(state, state.map(layer), entryMass(wlod.context, wlod.rows.span(), {&list, 1}), out);
+  }
+  return out;
 }
 
 class Mirror {
@@ -28,25 +42,31 @@ class Mirror {
     auto state = std::make_shared<WlodState>(std::move(applied.state));
     m_state = state.get();
     m_out.tick = Tick(m_before.tick.value() + 1);
-    m_out.edited = false;
+    m_out.edited = m_before.edited && !applied.all;
     m_out.logitsStale = false;
     m_out.contextSums = {};
     writeContext();
     writeBirths();
     writeBrightness();
     writeGroups();
+    m_out.wlod = state;
+    if (m_out.edited) noteProvenance(m_out, applied.rows);
+    writeScores(applied);
+    writeStatistics();
     m_out.logits = applied.result.logits.empty()
         ? nullptr
         : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
-    if (m_rules.probes) writeAttention(applied.result.mass, *state);
+    if (m_rules.probes) writeAttention(applied.result, *state);
     if (!state->scores.empty()) state->scores = follow(state->scores, 0, false);
-    m_out.wlod = std::move(state);
     return std::move(m_out);
   }
 
  private:
   void writeContext() {
-    m_out.context = entriesOf(*m_state, m_state->ledger, m_before.context);
+    std::vector<LedgerId> context;
+    for (std::size_t row = 0; row < m_state->rows.size(); ++row)
+      if (m_state->rows[row].entry) context.push_back(m_state->ledger[row]);
+    m_out.context = m_before.context.following(context);
     std::vector<std::int32_t> phases;
     for (const TreeNode entry : m_state->context.entries()) phases.push_back(entry.phase());
     m_out.phases = m_before.phases.following(phases);
@@ -139,42 +159,98 @@ class Mirror {
     const LayerGroup& before = m_before.group(layer);
     LayerGroup group;
     static_cast<GroupRules&>(group) = before;
-    auto map = std::make_shared<ResidencyView>();
-    map->ledger = m_out.context;
-    map->phases = m_out.phases;
-    map->slotOf = entriesOf(*m_state, m_slots[at(layer)], before.map->slotOf);
-    group.map = std::move(map);
+    group.map = viewOf(m_slots[at(layer)], true, *before.map);
+    group.absent = m_out.length() - static_cast<std::int32_t>(group.map->size());
+    if (group.map->size() == m_out.context.size()) shareContext(group);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
-    if (m_state->rules.attention == WlodAttention::Flat) return group;
-    auto all = std::make_shared<ResidencyView>();
-    all->ledger = m_state->ledger;
-    all->slotOf = m_slots[at(layer)];
-    all->phases = Column<std::int32_t>::make(at(m_state->count()), [&](std::int32_t* out) {
-      for (const WlodRow& row : m_state->rows) *out++ = row.node.phase();
-    });
-    group.all = std::move(all);
+    if (m_state->rules.attention == WlodAttention::Pyramid)
+      group.all = viewOf(m_slots[at(layer)], false, before.stored());
     return group;
   }
 
+  /// The rows that have slots, or the entries among them.
+  std::shared_ptr<const ResidencyView> viewOf(const Column<Slot>& slotOf, bool entries,
+                                              const ResidencyView& before) const {
+    std::vector<LedgerId> ledger;
+    std::vector<Slot> slots;
+    std::vector<std::int32_t> phases;
+    for (std::size_t row = 0; row < slotOf.size(); ++row) {
+      if (slotOf[row].value() < 0 || (entries && !m_state->rows[row].entry)) continue;
+      ledger.push_back(m_state->ledger[row]);
+      slots.push_back(slotOf[row]);
+      phases.push_back(m_state->rows[row].node.phase());
+    }
+    auto out = std::make_shared<ResidencyView>();
+    out->ledger = before.ledger.following(ledger);
+    out->slotOf = before.slotOf.following(slots);
+    out->phases = before.phases.following(phases);
+    return out;
+  }
+
+  void shareContext(LayerGroup& group) const {
+    auto map = std::make_shared<ResidencyView>(*group.map);
+    map->ledger = m_out.context;
+    map->phases = m_out.phases;
+    group.map = std::move(map);
+  }
+
+  /// Gates score a row once, when it comes.
+  void writeScores(const WlodApplied& applied) {
+    const std::vector<std::vector<float>>& all = applied.result.gateScores;
+    std::vector<RowTarget> rows;
+    std::vector<std::vector<float>> scores(all.size());
+    const auto heads = at(m_rules.kvHeads);
+    for (std::size_t i = 0; !all.empty() && i < applied.rows.size(); ++i) {
+      const LedgerId id = m_state->ledger[at(applied.rows[i])];
+      if (id < m_before.ledger.nextId()) continue;
+      rows.push_back({id, m_out.ledger[id].token});
+      for (std::size_t layer = 0; layer < all.size(); ++layer) {
+        const auto own = std::span(all[layer]).subspan(i * heads, heads);
+        scores[layer].insert(scores[layer].end(), own.begin(), own.end());
+      }
+    }
+    if (!rows.empty()) keepGateScores(m_out, rows, scores, m_rules.kvHeads);
+  }
+
+  /// What policies have noted of attention follows the rows into another tiling.
+  void writeStatistics() {
+    if (!m_before.policy || m_out.context.prefix(m_before.context.size()).sharesWith(m_before.context)) return;
+    auto next = std::make_shared<PolicyState>(*m_before.policy);
+    for (const CacheLayer layer : m_out.layers())
+      for (RowValues* values : {&next->layers[at(layer)].received, &next->layers[at(layer)].observed})
+        if (values->map && values->map->size() > 0) *values = followed(layer, *values);
+    m_out.policy = std::move(next);
+  }
+
+  RowValues followed(CacheLayer layer, const RowValues& values) const {
+    const std::size_t lists = values.values.size() / values.map->size();
+    const ResidencyView& before = m_before.map(layer);
+    const std::vector<float> was = alignedWith(before, values, static_cast<int>(lists), 0);
+    RowValues out{m_out.group(layer).map, {}};
+    for (std::size_t list = 0; list < lists; ++list) {
+      std::vector<double> entries(m_before.context.size());
+      for (std::size_t i = 0, entry = 0; i < before.size(); ++i) {
+        while (m_before.context[entry] != before.ledger[i]) ++entry;
+        entries[entry] = was[list * before.size() + i];
+      }
+      addHeld(m_out, *out.map, follow(entries, 0, true), out.values);
+      out.values.pop_back();
+    }
+    return out;
+  }
+
   /// Sums attention by entry: per layer for readers, over all layers for the lens.
-  void writeAttention(const std::vector<std::vector<float>>& mass, WlodState& state) {
-    if (mass.empty()) {  // no entry is left
+  void writeAttention(const WlodResult& result, WlodState& state) {
+    if (result.mass.empty() || result.mass.front().empty()) {  // no entry is left
       m_out.attention = nullptr;
       state.mass = follow(state.mass, 0, true);
       return;
     }
-    auto newest = std::make_shared<NewestAttention>();
-    for (const CacheLayer layer : m_out.layers()) {
-      const std::vector<double> entries = entryMass(state.context, state.rows.span(), {&mass[at(layer)], 1});
-      newest->mass.emplace_back(entries.begin(), entries.end());
-      newest->maps.push_back(m_out.group(layer).map);
-    }
-    newest->received.resize(mass.size());
-    m_out.attention = std::move(newest);
+    m_out.attention = attentionOf(m_out, result);
     std::vector<double> weights;
     for (const double layer : m_rules.lens) weights.insert(weights.end(), at(m_out.perLayer), layer);
-    const std::vector<double> now = entryMass(state.context, state.rows.span(), mass, weights);
+    const std::vector<double> now = entryMass(state.context, state.rows.span(), result.mass, weights);
     std::vector<double> was = follow(state.mass, 0, true);
     for (std::size_t i = 0; i < now.size(); ++i) was[i] = m_rules.memory * was[i] + (1 - m_rules.memory) * now[i];
     state.mass = std::move(was);
@@ -209,6 +285,20 @@ std::vector<double> carried(const WorkingContext& before, std::span<const double
       highest = std::max(highest, values[b]);
     }
     out[i] = sums ? sum : highest;
+  }
+  return out;
+}
+
+std::shared_ptr<const NewestAttention> attentionOf(const CacheState& state, const WlodResult& result) {
+  auto out = std::make_shared<NewestAttention>();
+  const std::size_t layers = result.mass.size();
+  out->mass.resize(layers), out->perHead.resize(layers);
+  out->received.resize(layers), out->receivedPerHead.resize(layers);
+  for (const CacheLayer layer : idRange<CacheLayer>(0, layers)) {
+    out->maps.push_back(state.group(layer).map);
+    out->mass[at(layer)] = heldMass(state, layer, result.mass[at(layer)]);
+    out->perHead[at(layer)] = heldMass(state, layer, result.perHead[at(layer)]);
+    out->receivedPerHead[at(layer)] = heldMass(state, layer, result.receivedPerHead[at(layer)]);
   }
   return out;
 }

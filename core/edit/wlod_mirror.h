@@ -14,10 +14,15 @@ struct WlodMirrorRules {
   bool probes = true;
   std::vector<double> lens = {};  // [layers of the model] weights of attention; empty = alike
   double memory = 0;              // weight of the old value in the running mean of attention
+  int kvHeads = 1;                // of the model
+  bool pending = false;           // the commit is not settled yet
 };
 
 /// before: the state before the transaction; applied: its result, whose wLOD state is moved from.
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules);
+
+/// Attention of a pass by entry, in the form that readers know: a row of a summary counts for the entries under it.
+std::shared_ptr<const NewestAttention> attentionOf(const CacheState& state, const WlodResult& result);
 
 /// Carries one value per entry over to another tiling of the time line. Unchanged entries keep their value. Children
 /// get the value of their gist, a gist the maximum of its entries. With `sums` children share the value equally and a

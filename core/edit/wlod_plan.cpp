@@ -147,8 +147,8 @@ class WlodPlanner {
     m_plan.tailChanges = true;
   }
   void read(const Evict&) {
-    fail("unsupported", "ledger", nullptr, "a wLOD session collapses instead of evicting",
-         "collapse blocks, or open a session without wlod");
+    fail("unsupported", "ledger", nullptr, "rows of a wLOD session leave layers by policies alone",
+         "collapse blocks, set a policy, or open a session without wlod");
   }
   void read(const Expand& a) { lod({true, TreeNode::of(a.node)}); }
   void read(const Collapse& a) { lod({false, TreeNode::of(a.node)}); }

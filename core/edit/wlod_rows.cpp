@@ -4,28 +4,37 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 
+#include "core/edit/moment_sums.h"
 #include "core/edit/row_driver.h"
-#include "kernels/ops/attention.h"
 
 namespace kvlab {
 namespace {
 
-/// The rows that the queries of a chunk attend to: the lists of its blocks, one after another. Each list starts at a
-/// multiple of attention's key block, so that a query's bits do not depend on where its list starts.
-struct ChunkLists {
+/// The lists of some rows of the pass, in cache layers that hold the same rows.
+struct ListedAlike {
   struct Begins {
-    std::vector<std::int32_t> host;  // [queries] later than `begin`
+    std::vector<std::int32_t> host;  // [queries] later than those of the lists
     const std::int32_t* placed = nullptr;
   };
-  std::vector<std::int32_t> rows;                           // row numbers of the state
-  std::vector<std::int32_t> phases, begin, end;             // [rows], [queries], [queries]
-  std::vector<bool> self;                                   // [queries]
-  std::vector<std::vector<std::int32_t>> slots, selfSlots;  // [cache layers][rows], [cache layers][queries]
-  std::map<int, Begins> windows;                            // what masks let through
-  LayerPass shared;                                         // arguments that all layers share
+  SeenRows seen;
+  std::vector<std::int32_t> phases;  // [rows]
+  std::map<int, Begins> windows;     // what masks let through
+  LayerPass shared;                  // arguments that these layers share
+};
 
-  bool anySelf() const { return std::find(self.begin(), self.end(), true) != self.end(); }
+/// What some chunks of the pass attend to in all layers. The passes hold addresses of the vectors, which do not move.
+struct ChunkLists {
+  struct OfLayer {
+    std::vector<std::int32_t> slots;     // [rows of the lists]
+    std::vector<std::int32_t> self, to;  // [queries] slots of rows beside the lists, slots that the pass writes
+    LayerPass pass;                      // of all queries
+  };
+  std::size_t first = 0, end = 0;    // rows of the pass
+  std::vector<std::int32_t> phases;  // [queries] rows of the rotary table
+  std::deque<ListedAlike> alike;
+  std::deque<OfLayer> layers;  // [cache layers]
 };
 
 /// Computes rows of a wLOD state over the rows that their coverage names.
@@ -38,58 +47,64 @@ class CoveredRows : public RowDriver {
         m_job(job),
         m_state(job.state),
         m_coverage(m_state.context, m_state.rows.span(), m_state.rules.attention, m_state.rules.pyramid) {
-    for (const WlodRow& row : m_state.rows) m_phases.push_back(phaseOf(row.node));
+    for (const WlodRow& row : m_state.rows)
+      m_phases.push_back(transformer.rotary().index(Phase(row.node.phase()), m_state.rules.blurOf(row.node)));
     m_list = job.rows;
     for (std::int32_t row = job.from; job.rows.empty() && row < m_state.count(); ++row) m_list.push_back(row);
     for (const std::int32_t row : m_list) m_rows.push_back({m_state.ledger[at(row)], tokenOf(row), row, 0});
     m_newest = m_state.count() - 1;
     while (!m_state.rows[at(m_newest)].entry) --m_newest;  // summaries may follow the newest entry
-    transformer.table();                                   // uploaded before a kernel reads it
+    for (std::size_t layer = 0; layer < job.slots.size(); ++layer) {
+      const auto same = std::find_if(m_firsts.begin(), m_firsts.end(),
+                                     [&](std::size_t first) { return missing(first) == missing(layer); });
+      m_alike.push_back(static_cast<std::size_t>(same - m_firsts.begin()));
+      if (same == m_firsts.end()) m_firsts.push_back(layer);
+    }
+    if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
+    transformer.table();  // uploaded before a kernel reads it
   }
 
   Result<WlodResult> run(const Progress& progress) {
     RowsBrought brought = KV_TRY(byRows(progress));
     m_result.logits = std::move(brought.logits);
+    m_result.gateScores = std::move(brought.gateScores);
     m_result.rows = count();
-    if (!m_newestLists || !brought.attention) return std::move(m_result);
-    for (const CacheLayer layer : idRange<CacheLayer>(0, brought.attention->mass.size())) {
-      const std::vector<float>& mass = brought.attention->mass[at(layer)];
-      std::vector<float>& out = m_result.mass.emplace_back(at(m_state.count()));  // [rows of the state]
-      for (std::int32_t i = beginsOf(*m_newestLists, layer).back(); i < m_newestLists->end.back(); ++i)
-        out[at(m_newestLists->rows[at(i)])] = mass[at(i)];
+    if (m_moments) m_result.moments = m_moments->take();
+    if (!brought.attention) return std::move(m_result);
+    NewestAttention& attention = *brought.attention;
+    for (std::size_t layer = 0; layer < m_job.slots.size(); ++layer) {
+      m_result.mass.push_back(byRow(attention.mass[layer], layer, m_newestLists));
+      m_result.perHead.push_back(byRow(attention.perHead[layer], layer, m_newestLists));
+      m_result.receivedPerHead.push_back(byRow(attention.receivedPerHead[layer], layer, &m_lists.front()));
     }
     return std::move(m_result);
   }
 
  protected:
-  /// Either all rows of a chunk keep their layer 0, or none. The newest entry is the last row of its chunk.
+  /// Either all rows of a chunk keep their layer 0, or none, and the queries of all or none count in sums. The newest
+  /// entry is the last row of its chunk.
   RowsChunk chunk(std::int64_t begin, std::int64_t most) override {
+    if (m_job.scratch) most = std::min(most, std::ssize(m_job.scratch->front()));
     const std::size_t first = at(begin), limit = std::min(m_list.size(), first + at(most));
     std::size_t end = first + 1;
-    while (end < limit && m_list[end - 1] != m_newest && keepsLayer0(m_list[end]) == keepsLayer0(m_list[first])) ++end;
+    while (end < limit && m_list[end - 1] != m_newest && alike(m_list[end], m_list[first])) ++end;
     m_chunk = std::span<const std::int32_t>(m_list).subspan(first, end - first);
-    list();
-    if (m_chunk.back() == m_newest) m_newestLists = &m_lists.back();
-    return {begin, static_cast<std::int64_t>(m_chunk.size()), m_chunk.back() == m_newest};
+    if (m_lists.empty() || m_lists.back().end < end) list(first, sums() ? m_list.size() : end);
+    const bool newest = m_chunk.back() == m_newest;
+    if (newest) m_newestLists = &m_lists.back();
+    return {begin, static_cast<std::int64_t>(m_chunk.size()), newest, counts(m_list[first])};
   }
 
   LayerPass pass(CacheLayer layer, const RowsChunk& chunk) override {
     const ChunkLists& lists = m_lists.back();
-    const RowPool& pool = m_store.pool(layer);
-    const std::span<const std::int32_t> own = plain(m_job.slots[at(layer)].span());
-    const bool kept = m_layers.layerOf(layer) == Layer(0) && keepsLayer0(m_chunk.front());
-    LayerPass one = lists.shared;
-    readFrom(one, pool);
-    one.write = kept ? nullptr : pick(own);
-    if (const int window = m_job.windows[at(layer)]) one.rowBegin = lists.windows.at(window).placed;
-    one.slots = m_staging.in(flat() ? own : std::span<const std::int32_t>(lists.slots[at(layer)]));
-    one.selfSlot = lists.anySelf() ? m_staging.in(lists.selfSlots[at(layer)]) : nullptr;
-    if (!kept) m_result.bytes += chunk.n * pool.stride();
+    LayerPass one = fromRow(lists.layers[at(layer)].pass, chunk.begin - static_cast<std::int64_t>(lists.first));
+    if (m_layers.layerOf(layer) == Layer(0) && keepsLayer0(m_chunk.front())) one.write = nullptr;
+    if (one.write && !m_job.scratch) m_result.bytes += chunk.n * m_store.pool(layer).stride();
     return one;
   }
 
   /// Overwrites the embeddings of gist rows with gists from the tree.
-  void complete(WholePass& whole, const RowsChunk&) override {
+  void complete(WholePass& whole, const RowsChunk& chunk) override {
     whole.given = [this](float* x) {
       for (const std::int32_t row : m_chunk) {
         if (const TreeNode node = m_state.rows[at(row)].node; node.level) {
@@ -99,99 +114,126 @@ class CoveredRows : public RowDriver {
         x += m_transformer.hidden();
       }
     };
+    if (!m_moments) return;
+    whole.see = [this, chunk](Layer layer, const float* x) {
+      m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
+    };
   }
 
  private:
-  bool flat() const { return m_state.rules.attention == WlodAttention::Flat; }
   TokenId tokenOf(std::int32_t row) const {
     return m_state.rows[at(row)].node.level ? TokenId(0) : m_job.tokenOf(m_state.ledger[at(row)]);
   }
-
-  /// The rotary table row for a node: the centre of its span, blurred by half its span.
-  std::int32_t phaseOf(TreeNode node) {
-    return m_transformer.rotary().index(Phase(node.phase()), node.level ? m_state.rules.sigma * node.span() / 2 : 0.0);
+  const MissingRows& missing(std::size_t layer) const {
+    static const MissingRows none;
+    return m_job.missing.empty() ? none : m_job.missing[layer];
   }
-
-  const std::vector<std::int32_t>& beginsOf(const ChunkLists& lists, CacheLayer layer) const {
-    const int window = m_job.windows[at(layer)];
-    return window ? lists.windows.at(window).host : lists.begin;
-  }
-
   bool keepsLayer0(std::int32_t row) const {
     return !m_job.keepsLayer0.empty() && m_job.keepsLayer0[at(row - m_job.from)];
   }
-
-  void addBlock(ChunkLists& lists, const QueryBlock& block) {
-    lists.rows.resize((lists.rows.size() + kernels::kAttentionBlock - 1) / kernels::kAttentionBlock *
-                      kernels::kAttentionBlock);
-    const auto begin = static_cast<std::int32_t>(lists.rows.size());
-    lists.rows.insert(lists.rows.end(), block.rows.begin(), block.rows.end());
-    for (std::size_t q = 0; q < block.queries.size(); ++q) {
-      const auto query = at(std::lower_bound(m_chunk.begin(), m_chunk.end(), block.queries[q]) - m_chunk.begin());
-      lists.begin[query] = begin;
-      lists.end[query] = begin + block.seen[q];
-      lists.self[query] = block.self[q];
-      m_result.pairs += block.seen[q] + (block.self[q] ? 1 : 0);
-    }
+  bool sums() const {
+    return m_job.wanted.received != InLayers::None || m_job.wanted.receivedPerHead != InLayers::None;
+  }
+  bool counts(std::int32_t row) const {
+    return m_state.rows[at(row)].node.level == 0 && m_state.ledger[at(row)] >= m_job.sumsFrom;
+  }
+  bool alike(std::int32_t a, std::int32_t b) const {
+    return keepsLayer0(a) == keepsLayer0(b) && (!sums() || counts(a) == counts(b));
   }
 
-  /// What the mask of a window lets through of each query's list, whose phases ascend.
-  void addWindow(ChunkLists& lists, int window) {
-    if (!window || lists.windows.contains(window)) return;
-    ChunkLists::Begins& begins = lists.windows[window];
-    const auto phase = [&](std::int32_t row) { return m_state.rows[at(row)].node.phase(); };
-    for (std::size_t q = 0; q < m_chunk.size(); ++q) {
-      const auto from = lists.rows.begin() + lists.begin[q], to = lists.rows.begin() + lists.end[q];
-      const std::int32_t last = phase(m_chunk[q]) - window;
-      const auto first = std::partition_point(from, to, [&](std::int32_t row) { return phase(row) <= last; });
-      begins.host.push_back(static_cast<std::int32_t>(first - lists.rows.begin()));
-    }
-    begins.placed = m_staging.in(begins.host);
+  /// Attention by row of the state, [heads, rows], from that to the rows of lists and to the self row, [heads, .. + 1].
+  std::vector<float> byRow(const std::vector<float>& lists, std::size_t layer, const ChunkLists* of) const {
+    if (lists.empty() || !of) return {};
+    const std::vector<std::int32_t>& rows = of->alike[m_alike[layer]].seen.rows;
+    const std::size_t heads = lists.size() / (rows.size() + 1);
+    std::vector<float> out(heads * at(m_state.count()));
+    for (std::size_t head = 0; head < heads; ++head)
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        out[head * at(m_state.count()) + at(rows[i])] += lists[head * (rows.size() + 1) + i];
+    return out;
   }
 
-  /// Makes the lists of the current chunk.
-  void list() {
+  /// Makes the lists of the rows [first, end) of the pass.
+  void list(std::size_t first, std::size_t end) {
     ChunkLists& lists = m_lists.emplace_back();
-    const std::size_t n = m_chunk.size();
-    lists.begin.resize(n), lists.end.resize(n), lists.self.resize(n);
-    for (const QueryBlock& block : m_coverage.blocks(m_chunk)) addBlock(lists, block);
-    for (const int window : m_job.windows) addWindow(lists, window);
-    if (!flat()) {  // flat attention reads the state's own columns
-      for (const std::int32_t row : lists.rows) lists.phases.push_back(m_phases[at(row)]);
-      for (const Column<Slot>& column : m_job.slots) {
-        std::vector<std::int32_t>&slots = lists.slots.emplace_back(), &self = lists.selfSlots.emplace_back();
-        for (const std::int32_t row : lists.rows) slots.push_back(column[at(row)].value());
-        for (std::size_t q = 0; q < n; ++q) self.push_back(lists.self[q] ? column[at(m_chunk[q])].value() : -1);
-      }
-    }
-    LayerPass& shared = lists.shared;
-    shared.phase = pick(m_phases);
-    shared.rowBegin = m_staging.in(lists.begin);
-    shared.rowEnd = m_staging.in(lists.end);
-    shared.phases = m_staging.in(flat() ? m_phases : lists.phases);
-    shared.rows = static_cast<std::int64_t>(lists.rows.size());
+    lists.first = first, lists.end = end;
+    const auto queries = std::span<const std::int32_t>(m_list).subspan(first, end - first);
+    const std::vector<QueryBlock> blocks = m_coverage.blocks(queries);
+    for (const QueryBlock& block : blocks)
+      m_result.pairs += std::accumulate(block.seen.begin(), block.seen.end(), std::int64_t{0}) +
+          std::count(block.self.begin(), block.self.end(), true);
+    for (const std::int32_t row : queries) lists.phases.push_back(m_phases[at(row)]);
+    for (const std::size_t layer : m_firsts) listAlike(lists.alike.emplace_back(), blocks, queries, missing(layer));
+    for (const CacheLayer layer : m_layers.each()) listSlots(lists, layer, queries);
   }
 
-  /// Uploads the values of the chunk's rows.
-  const std::int32_t* pick(std::span<const std::int32_t> values) {
-    if (at(m_chunk.back() - m_chunk.front()) + 1 == m_chunk.size())
-      return m_staging.in(values.subspan(at(m_chunk.front()), m_chunk.size()));
-    std::vector<std::int32_t>& picked = m_picked.emplace_back();
-    for (const std::int32_t row : m_chunk) picked.push_back(values[at(row)]);
-    return m_staging.in(picked);
+  void listAlike(ListedAlike& alike, const std::vector<QueryBlock>& blocks, std::span<const std::int32_t> queries,
+                 const MissingRows& missing) {
+    alike.seen = seenRows(blocks, queries, missing);
+    for (const int window : m_job.windows)
+      if (window && !alike.windows.contains(window)) {
+        ListedAlike::Begins& begins = alike.windows[window];
+        begins.host = alike.seen.through(m_state, queries, window);
+        begins.placed = m_staging.in(begins.host);
+      }
+    const bool whole = columnServes(missing);
+    for (std::size_t i = 0; !whole && i < alike.seen.rows.size(); ++i)
+      alike.phases.push_back(m_phases[at(alike.seen.rows[i])]);
+    alike.shared.rowBegin = m_staging.in(alike.seen.begin);
+    alike.shared.rowEnd = m_staging.in(alike.seen.end);
+    alike.shared.phases = m_staging.in(whole ? m_phases : alike.phases);
+    alike.shared.rows = static_cast<std::int64_t>(alike.seen.rows.size());
+  }
+
+  /// Flat attention reads the state's own columns where a layer holds every row.
+  bool columnServes(const MissingRows& missing) const {
+    return m_state.rules.attention == WlodAttention::Flat && missing.empty();
+  }
+
+  void listSlots(ChunkLists& lists, CacheLayer layer, std::span<const std::int32_t> queries) {
+    const ListedAlike& alike = lists.alike[m_alike[at(layer)]];
+    const Column<Slot>& column = m_job.slots[at(layer)];
+    ChunkLists::OfLayer& own = lists.layers.emplace_back();
+    own.pass = alike.shared;
+    readFrom(own.pass, m_store.pool(layer));
+    own.pass.phase = m_staging.in(lists.phases);
+    if (const int window = m_job.windows[at(layer)]) own.pass.rowBegin = alike.windows.at(window).placed;
+    const bool whole = columnServes(missing(at(layer)));
+    for (std::size_t i = 0; !whole && i < alike.seen.rows.size(); ++i)  // what lies between two lists is not read
+      own.slots.push_back(std::max(0, column[at(alike.seen.rows[i])].value()));
+    own.pass.slots = m_staging.in(whole ? plain(column.span()) : std::span<const std::int32_t>(own.slots));
+    bool beside = false, lacking = false;
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const bool lacks = !missing(at(layer)).empty() && missing(at(layer))[at(queries[q])];
+      const std::int32_t slot = column[at(queries[q])].value(),
+                         spare = m_job.scratch ? spareSlot(layer, lists.first + q) : slot;
+      own.to.push_back(spare);
+      own.self.push_back(!alike.seen.self[q] ? -1 : lacks ? spare : slot);
+      beside = beside || alike.seen.self[q];
+      lacking = lacking || lacks;
+    }
+    if (beside) own.pass.selfSlot = m_staging.in(own.self);
+    if (!m_job.scratch || lacking) own.pass.write = m_staging.in(own.to);
+  }
+
+  std::int32_t spareSlot(CacheLayer layer, std::size_t query) const {
+    const std::vector<Slot>& slots = (*m_job.scratch)[at(layer)];
+    return slots[query % slots.size()].value();
   }
 
   CacheStore& m_store;
   const WlodJob& m_job;
   const WlodState& m_state;
   Coverage m_coverage;
+  std::optional<MomentSums> m_moments;
   std::int32_t m_newest = 0;           // row of the last entry
   std::vector<std::int32_t> m_phases;  // [rows] rows of the rotary table
   std::vector<std::int32_t> m_list;    // rows to compute, ascending
+  std::vector<std::size_t> m_alike;    // [cache layers] place among the lists of layers that hold the same rows
+  std::vector<std::size_t> m_firsts;   // one of each of these layers
   std::span<const std::int32_t> m_chunk;
-  std::deque<ChunkLists> m_lists;  // [chunks]; a deque keeps addresses valid
-  std::deque<std::vector<std::int32_t>> m_picked;
-  const ChunkLists* m_newestLists = nullptr;  // its last query is the newest entry
+  std::deque<ChunkLists> m_lists;             // in order; one list serves all chunks where attention is summed
+  const ChunkLists* m_newestLists = nullptr;  // those of the newest entry
   WlodResult m_result;
 };
 

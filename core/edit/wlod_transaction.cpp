@@ -16,11 +16,21 @@ std::size_t commonFront(std::span<const WlodRow> a, std::span<const WlodRow> b) 
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
+/// Entries that policies have evicted from every layer are entries.
+bool inContext(RowState state) { return counted(state) || state == RowState::Evicted; }
+
 /// Row of the newest entry; summaries may follow it. 0 if there is none.
 std::int32_t lastEntry(const WlodState& state) {
   std::int32_t row = std::max(0, state.count() - 1);
   while (row > 0 && !state.rows[at(row)].entry) --row;
   return row;
+}
+
+/// Measured costs, which differ from run to run, decide as long as both choices lead to the same rows.
+RecomputeCosts costsOf(const CacheState& state) {
+  RecomputeCosts costs = state.wlod->rules.costs;
+  if (state.edited) costs.rowUs = costs.pairUs = costs.incrementalUs = 0;
+  return costs;
 }
 
 /// Rows attended to, summed over the queries; counted without building lists of rows.
@@ -42,24 +52,41 @@ struct WlodTransaction::Work {
   const WlodPlan* plan;  // null = a rebuild
   Source addSource;
   WlodRecompute recompute;
+  Wanted wanted;
   Trace& trace;
   const WlodState& before = *state.wlod;
   Tick now = Tick(state.tick.value() + 1);
   WlodApplied out = {};
-  LayerSlots unused = {};               // of out.added: rows that stay where they were
-  std::vector<std::int32_t> old = {};   // [rows after] old row of the same node, -1 = none
-  std::int32_t from = 0;                // first row to compute
-  std::vector<bool> keeps = {};         // [rows - from] rows whose layer 0 stays valid
-  std::vector<std::int32_t> rows = {};  // rows to compute
+  std::vector<Column<Slot>> was = {};     // [cache layers][rows before], -1 = the layer did not hold the row
+  std::vector<MissingRows> missing = {};  // [cache layers][rows after]
+  LayerSlots unused = {};                 // of out.added: rows that stay where they were
+  std::vector<std::int32_t> old = {};     // [rows after] old row of the same node, -1 = none
+  std::int32_t from = 0;                  // first row to compute
+  std::vector<bool> keeps = {};           // [rows - from] rows whose layer 0 stays valid
+  std::vector<std::int32_t> rows = {};    // rows to compute
 
-  const Column<Slot>& slotsBefore(CacheLayer layer) const { return state.group(layer).stored().slotOf; }
+  /// Before the run.
+  bool held(CacheLayer layer, std::int32_t row) const { return was[at(layer)][at(old[at(row)])].value() >= 0; }
+  bool lacks(CacheLayer layer, std::int32_t row) const {
+    return !missing[at(layer)].empty() && missing[at(layer)][at(row)];
+  }
+  bool nowhere(std::int32_t row) const {
+    return std::ranges::all_of(state.layers(), [&](CacheLayer layer) { return lacks(layer, row); });
+  }
+  /// Layer 1 has held the row, and every layer that holds it now has.
+  bool comparable(std::int32_t row) const {
+    return std::ranges::all_of(state.layers(), [&](CacheLayer layer) {
+      return held(layer, row) || (lacks(layer, row) && state.cacheLayers().layerOf(layer) > Layer(1));
+    });
+  }
   /// A cache layer of layer 0, whose rows depend on embedding and phase alone.
   bool first(CacheLayer layer) const { return state.cacheLayers().layerOf(layer) == Layer(0); }
 };
 
 Result<WlodApplied> WlodTransaction::run(const CacheState& before, const WlodPlan& plan, Source addSource,
-                                         WlodRecompute recompute, Trace& trace, const Progress& progress) {
-  Work work{before, &plan, addSource, recompute, trace};
+                                         WlodRecompute recompute, const Wanted& wanted, Trace& trace,
+                                         const Progress& progress) {
+  Work work{before, &plan, addSource, recompute, wanted, trace};
   work.out.ledger = before.ledger;
   work.out.state = work.before;
   {
@@ -72,7 +99,7 @@ Result<WlodApplied> WlodTransaction::run(const CacheState& before, const WlodPla
 }
 
 Result<WlodApplied> WlodTransaction::rebuild(const CacheState& before, Trace& trace, const Progress& progress) {
-  Work work{before, nullptr, Source::User, WlodRecompute::Full, trace};
+  Work work{before, nullptr, Source::User, WlodRecompute::Full, {}, trace};
   work.out.ledger = before.ledger;
   work.out.state = work.before;
   const std::span<const WlodRow> rows = work.before.rows.span();
@@ -82,6 +109,7 @@ Result<WlodApplied> WlodTransaction::rebuild(const CacheState& before, Trace& tr
 }
 
 Result<WlodApplied> WlodTransaction::finish(Work& work, const Progress& progress) {
+  findMissing(work);
   chooseFrom(work);
   KV_TRY(placeRows(work));
   Status done = chooseRows(work, progress);
@@ -91,6 +119,7 @@ Result<WlodApplied> WlodTransaction::finish(Work& work, const Progress& progress
     return done.error();
   }
   m_layouts.release(m_store, work.unused, work.out.added);
+  forgetScratch(work);
   return std::move(work.out);
 }
 
@@ -104,6 +133,10 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   out.added = std::move(applied.added);
   out.freed = std::move(applied.freed);
   out.state = mirrored(before, std::move(applied), rules);
+  if (rules.pending) {
+    out.state.tick = before.tick;
+    return out;
+  }
   LayoutContext context{m_store, m_faults};
   const Result<std::int64_t> moved = m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context);
   // Slots run out before layouts that work in place begin.
@@ -245,11 +278,34 @@ void WlodTransaction::nameRows(Work& work) {
   for (std::int32_t i = earliest < was.length() ? was.entryAt(earliest) : was.cost(); i < was.cost(); ++i) {
     const TreeNode entry = was.entries()[at(i)];
     const LedgerId id = work.before.tree.row(entry);
-    if (std::binary_search(stay.begin(), stay.end(), id) || out.ledger[id].state != RowState::Live) continue;
+    if (std::binary_search(stay.begin(), stay.end(), id) || !inContext(out.ledger[id].state)) continue;
     const bool coarser = entry.start < is.length() && is.entries()[at(is.entryAt(entry.start))].level > entry.level;
     state(id, entry.level == 0 || coarser ? RowState::Collapsed : RowState::Replaced);
   }
-  for (const LedgerId id : entries) state(id, RowState::Live);
+  for (const LedgerId id : entries)
+    if (!inContext(out.ledger[id].state)) state(id, RowState::Live);
+}
+
+/// A row that a layer has lost stays away from it, wherever it stands now. New rows and summaries are everywhere.
+void WlodTransaction::findMissing(Work& work) {
+  const WlodState& state = work.out.state;
+  std::vector<std::pair<LedgerId, std::int32_t>> known;  // rows before, sorted; empty while nothing has left
+  for (const CacheLayer layer : work.state.layers()) {
+    const ResidencyView& stored = work.state.group(layer).stored();
+    work.was.push_back(slotsByRow(work.before, stored));
+    MissingRows& missing = work.missing.emplace_back();
+    if (stored.resident() == at(work.before.count())) continue;
+    if (known.empty()) {
+      for (std::int32_t row = 0; row < work.before.count(); ++row) known.emplace_back(work.before.ledger[at(row)], row);
+      std::sort(known.begin(), known.end());
+    }
+    for (std::int32_t row = 0; row < state.count(); ++row) {
+      const auto found = std::lower_bound(known.begin(), known.end(), std::pair(state.ledger[at(row)], 0));
+      const bool there = found != known.end() && found->first == state.ledger[at(row)];
+      missing.push_back(there && state.rows[at(row)].entry && work.was.back()[at(found->second)].value() < 0);
+    }
+    if (std::find(missing.begin(), missing.end(), true) == missing.end()) missing.clear();
+  }
 }
 
 /// Which rows are computed.
@@ -261,15 +317,18 @@ void WlodTransaction::chooseFrom(Work& work) {
       std::all_of(work.old.begin() + dirty.firstDirty, work.old.end(), [](std::int32_t row) { return row < 0; });
   const WlodRecompute wanted = work.recompute;
   if (!appends)
-    out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), state.rules.costs);
+    out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), costsOf(work.state));
   else out.choice = {false, "only new rows are computed", dirty.share(), 0, 0};
   const bool full = wanted == WlodRecompute::Full || (wanted == WlodRecompute::Chosen && out.choice.full);
   out.choice.full = full;
   if (wanted != WlodRecompute::Chosen && !appends)
     out.choice.reason = full ? "wlod.recompute asks for all rows" : "only dirty rows are computed";
   work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // logits need the newest entry
-  for (std::int32_t row = work.from; row < state.count(); ++row)
-    work.keeps.push_back(!full && dirty.layer0[at(row)] && work.old[at(row)] >= 0);
+  for (std::int32_t row = work.from; row < state.count(); ++row) {
+    bool keeps = !full && dirty.layer0[at(row)] && work.old[at(row)] >= 0;
+    for (const CacheLayer layer : work.state.layers()) keeps = keeps && !(work.first(layer) && !work.held(layer, row));
+    work.keeps.push_back(keeps);
+  }
   out.appended = work.from >= work.before.count();
 }
 
@@ -286,18 +345,17 @@ Status WlodTransaction::placeRows(Work& work) {
   for (std::int32_t row = 0; row < work.from; ++row) keptFront[at(work.old[at(row)])] = true;
   for (const CacheLayer layer : m_store.layers()) {
     std::vector<bool> kept = keptFront;
-    const Column<Slot>& was = work.slotsBefore(layer);
+    const Column<Slot>& was = work.was[at(layer)];
     std::vector<Slot> slots(was.begin(), was.begin() + std::min(work.from, work.before.count()));
     for (std::int32_t i = 0; i < computed; ++i) {
       const Slot fresh = out.added[at(layer)][at(i)];
       const bool stays = work.first(layer) && work.keeps[at(i)];
       slots.push_back(stays ? was[at(work.old[at(work.from + i)])] : fresh);
-      if (!stays) continue;
-      kept[at(work.old[at(work.from + i)])] = true;
-      work.unused[at(layer)].push_back(fresh);
+      if (stays || work.lacks(layer, work.from + i)) work.unused[at(layer)].push_back(fresh);
+      if (stays) kept[at(work.old[at(work.from + i)])] = true;
     }
     for (std::size_t i = 0; i < kept.size(); ++i)
-      if (!kept[i]) out.freed[at(layer)].push_back(was[i]);
+      if (!kept[i] && was[i].value() >= 0) out.freed[at(layer)].push_back(was[i]);
     out.slots.push_back(was.following(slots));
   }
   return ok();
@@ -307,6 +365,7 @@ WlodJob WlodTransaction::jobOf(const Work& work) const {
   const Ledger& ledger = work.out.ledger;
   WlodJob job{.state = work.out.state,
               .slots = work.out.slots,
+              .missing = work.missing,
               .tokenOf = [&ledger](LedgerId id) { return ledger[id].token; },
               .from = work.from,
               .perLayer = work.state.perLayer,
@@ -324,7 +383,7 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
   std::vector<std::int32_t> candidates, left;
   const std::int32_t newest = lastEntry(state);
   for (std::int32_t row = work.from; row < state.count(); ++row)
-    if (work.keeps[at(row - work.from)] && row != newest) candidates.push_back(row);
+    if (work.keeps[at(row - work.from)] && row != newest && work.comparable(row)) candidates.push_back(row);
   if (work.recompute == WlodRecompute::Selective && !candidates.empty()) {
     auto scope = work.trace.scope("choose_rows", std::to_string(candidates.size()) + " candidates");
     const std::vector<std::int32_t> chosen =
@@ -336,12 +395,13 @@ Status WlodTransaction::chooseRows(Work& work, const Progress& progress) {
         " dirty rows that were there before deviate most";
   }
   for (std::int32_t row = work.from; row < state.count(); ++row)
-    if (!stale[at(row)]) work.rows.push_back(row);
+    if (!stale[at(row)] && (row == newest || !work.nowhere(row))) work.rows.push_back(row);
   work.out.computed = static_cast<std::int32_t>(work.rows.size());
   work.out.layer0.resize(at(state.count()));
   for (const std::int32_t row : work.rows) work.out.layer0[at(row)] = work.keeps[at(row - work.from)];
   const bool any = std::find(stale.begin(), stale.end(), true) != stale.end();
   state.stale = any ? std::move(stale) : std::vector<bool>();
+  work.out.all = work.from == 0 && !any;
   return ok();
 }
 
@@ -358,7 +418,7 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
   for (const CacheLayer own : layers.of(layer)) {
     std::vector<std::int32_t> was, is;
     for (const std::int32_t row : rows) {
-      was.push_back(work.slotsBefore(own)[at(work.old[at(row)])].value());
+      was.push_back(work.was[at(own)][at(work.old[at(row)])].value());
       is.push_back(out.slots[at(own)][at(row)].value());
     }
     const RowPool& pool = m_store.pool(own);
@@ -385,11 +445,11 @@ Result<std::vector<double>> WlodTransaction::deviations(Work& work, const std::v
 void WlodTransaction::leave(Work& work, const std::vector<std::int32_t>& rows) {
   WlodApplied& out = work.out;
   for (const CacheLayer layer : m_store.layers()) {
-    const Column<Slot>&was = work.slotsBefore(layer), &is = out.slots[at(layer)];
+    const Column<Slot>&was = work.was[at(layer)], &is = out.slots[at(layer)];
     std::vector<Slot> slots(is.begin(), is.end()), again;
     for (const std::int32_t row : rows) {
       const Slot old = was[at(work.old[at(row)])];
-      if (slots[at(row)] == old) continue;  // kept layer 0
+      if (slots[at(row)] == old || work.lacks(layer, row)) continue;  // kept layer 0, or a slot of no row
       work.unused[at(layer)].push_back(slots[at(row)]);
       again.push_back(old);
       slots[at(row)] = old;
@@ -405,14 +465,85 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
                                 std::to_string(out.computed) + " of " + std::to_string(out.state.count()) + " rows");
   WlodJob job = jobOf(work);
   job.rows = work.rows;
-  job.wanted = {.logits = true, .newest = InLayers::All};
+  job.wanted = work.wanted | Wanted{.logits = true, .newest = InLayers::All};
+  job.sumsFrom = work.state.ledger.nextId();
   const auto start = Trace::Clock::now();
   Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
   if (!result) return result.error();
   out.us = std::chrono::duration<double, std::micro>(Trace::Clock::now() - start).count();
   out.result = result.take();
+  out.rows = work.rows;
   scope.bytes(out.result.bytes);
   return ok();
+}
+
+/// Rows that a layer does not hold had slots for the pass alone.
+void WlodTransaction::forgetScratch(Work& work) {
+  for (const CacheLayer layer : m_store.layers()) {
+    const MissingRows& missing = work.missing[at(layer)];
+    if (missing.empty()) continue;
+    std::vector<Slot> slots(work.out.slots[at(layer)].begin(), work.out.slots[at(layer)].end());
+    for (std::size_t row = 0; row < slots.size(); ++row)
+      if (missing[row]) slots[row] = Slot(-1);
+    work.out.slots[at(layer)].assign(slots);
+  }
+}
+
+Result<WlodResult> WlodTransaction::look(const CacheState& state, WlodJob& job, const Progress& progress) {
+  std::vector<Column<Slot>> slots;
+  std::vector<MissingRows> missing;
+  bool lacking = false;
+  for (const CacheLayer layer : state.layers()) {
+    slots.push_back(slotsByRow(*state.wlod, state.group(layer).stored()));
+    missing.push_back(missingRows(*state.wlod, state.group(layer).stored()));
+    for (const std::int32_t row : job.rows) lacking = lacking || slots.back()[at(row)].value() < 0;
+    job.windows.push_back(state.group(layer).window);
+  }
+  // K and V of rows that a layer does not hold are scratch of their chunk: a few slots serve all.
+  LayerSlots scratch(state.groupOf.size(), std::vector<Slot>(job.rows.size(), Slot(-1)));
+  if (lacking)
+    scratch = KV_TRY(m_store.lend(
+        std::clamp(m_store.available(Placing::Look), 1, static_cast<std::int32_t>(job.rows.size())), m_faults));
+  job.slots = slots;
+  job.missing = missing;
+  job.scratch = &scratch;
+  job.perLayer = state.perLayer;
+  job.tokenOf = [&](LedgerId id) { return state.ledger[id].token; };
+  Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
+  if (lacking) m_store.release(scratch);
+  return result;
+}
+
+Result<CacheState> WlodTransaction::query(const CacheState& state, const TransactionRules& rules, Trace& trace) {
+  CacheState refreshed = state;
+  if (state.length() == 0) return refreshed;
+  auto scope = trace.scope("query_pass");
+  WlodJob job{.state = *state.wlod};
+  job.rows = {lastEntry(*state.wlod)};
+  job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
+  const WlodResult result = KV_TRY(look(state, job, {}));
+  refreshed.logits = std::make_shared<const std::vector<float>>(result.logits);
+  if (job.wanted.attention()) refreshed.attention = attentionOf(state, result);
+  refreshed.logitsStale = false;
+  return refreshed;
+}
+
+Result<Observation> WlodTransaction::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                                             Trace& trace, const Progress& progress) {
+  WlodJob job{.state = *state.wlod};
+  for (std::int32_t row = state.wlod->count() - 1; row >= 0; --row) {
+    if (queries && std::ssize(job.rows) == queries) break;
+    if (const WlodRow& one = state.wlod->rows[at(row)]; one.entry && one.node.level == 0) job.rows.push_back(row);
+  }
+  std::reverse(job.rows.begin(), job.rows.end());
+  Observation out{nullptr, {}, static_cast<std::int32_t>(job.rows.size())};
+  if (job.rows.empty()) return out;
+  auto scope = trace.scope("observe_prompt", std::to_string(out.queries) + (out.queries == 1 ? " query" : " queries"));
+  job.wanted = {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};
+  const WlodResult result = KV_TRY(look(state, job, progress));
+  out.attention = attentionOf(state, result);
+  out.moments = result.moments;
+  return out;
 }
 
 }  // namespace kvlab

@@ -15,10 +15,12 @@ namespace kvlab {
 struct WlodApplied {
   Ledger ledger;
   WlodState state;
-  std::vector<Column<Slot>> slots;  // [cache layers][rows of the state]
+  std::vector<Column<Slot>> slots;  // [cache layers][rows of the state], -1 = the layer does not hold the row
   LayerSlots added, freed;          // [cache layers] slots gained and lost against the state before
   bool appended = false;            // rows only came behind the last one
   WlodResult result;                // result of the pass
+  std::vector<std::int32_t> rows;   // that were computed
+  bool all = false;                 // every row was computed
   Invalidation invalidation;
   RecomputeChoice choice;
   std::vector<TreeNode> gists;  // gists that were made
@@ -36,11 +38,16 @@ class WlodTransaction {
       : m_transformer(transformer), m_store(store), m_layouts(layouts), m_faults(faults), m_net(net) {}
 
   Result<WlodApplied> run(const CacheState& before, const WlodPlan& plan, Source addSource, WlodRecompute recompute,
-                          Trace& trace, const Progress& progress = {});
+                          const Wanted& wanted, Trace& trace, const Progress& progress = {});
   /// Computes every row of a state again, in new slots.
   Result<WlodApplied> rebuild(const CacheState& before, Trace& trace, const Progress& progress = {});
-  /// The state that follows `before`, settled. Where this fails, the slots of `applied` are given back, unless
-  /// poolsTouched().
+  /// A pass that writes nothing over the present rows: the next token's logits and the attention of the newest entry.
+  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
+  /// Attention of the last `queries` tokens among the entries (0 = all), and moments of queries, as Transaction does.
+  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, Trace& trace,
+                              const Progress& progress);
+  /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it. Where this
+  /// fails, the slots of `applied` are given back, unless poolsTouched().
   Result<Applied> commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules, Trace& trace);
   /// True if the last commit() failed after rows had begun to move in place.
   bool poolsTouched() const { return m_poolsTouched; }
@@ -53,12 +60,15 @@ class WlodTransaction {
   LedgerId nameOf(Work& work, TreeNode node);
   void spliceRows(Work& work);
   void nameRows(Work& work);
+  void findMissing(Work& work);
   void chooseFrom(Work& work);
   Status placeRows(Work& work);
   WlodJob jobOf(const Work& work) const;
+  Result<WlodResult> look(const CacheState& state, WlodJob& job, const Progress& progress);
   Status chooseRows(Work& work, const Progress& progress);
   Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress);
   void leave(Work& work, const std::vector<std::int32_t>& rows);
+  void forgetScratch(Work& work);
   Status compute(Work& work, const Progress& progress);
   Result<WlodApplied> finish(Work& work, const Progress& progress);
 

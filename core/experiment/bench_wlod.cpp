@@ -44,7 +44,7 @@ class WlodLine {
       done = m_transaction.rebuild(m_state, trace);
     } else {
       WlodPlan plan = KV_TRY(planWlod(*m_state.wlod, m_machine.model->config().vocab, actions));
-      done = m_transaction.run(m_state, plan, Source::Prompt, WlodRecompute::Incremental, trace);
+      done = m_transaction.run(m_state, plan, Source::Prompt, WlodRecompute::Incremental, {}, trace);
     }
     if (!done) return done.error();
     const double seconds = secondsSince(start);

@@ -62,7 +62,7 @@ Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::st
 Status checkPhases(const std::vector<std::int32_t>& phases, const CacheTarget& target, const std::string& file);
 
 /// Version of form native that is written; older versions can be read, too. The other forms have version 1.
-inline constexpr std::int64_t kNativeVersion = 3;
+inline constexpr std::int64_t kNativeVersion = 4;
 
 Result<CacheImport> parseHf(const Safetensors& file, const nlohmann::json& manifest, const std::string& path,
                             const CacheTarget& target);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace kvlab {
@@ -72,7 +73,19 @@ class MemoryReader {
 
  private:
   auto layers() const { return idRange<CacheLayer>(0, m_rows.groupOf.size()); }
-  const CacheImport::Group& groupOf(CacheLayer layer) const { return m_rows.groups[at(m_rows.groupOf[at(layer)])]; }
+  /// Cache layers in a layer of the model.
+  std::int64_t parts() const { return count(m_rows.groupOf.size()) / m_target.config.layers; }
+  /// Ledger ids of the layer's map.
+  std::vector<LedgerId> mapOf(CacheLayer layer) const {
+    const std::vector<LedgerId>& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger;
+    if (!m_rows.wlod) return rows;
+    std::vector<LedgerId> sorted(m_rows.context), out;
+    std::sort(sorted.begin(), sorted.end());
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(out), [&](LedgerId id) {  // no map has summaries
+      return std::binary_search(sorted.begin(), sorted.end(), id);
+    });
+    return out;
+  }
   Error bad(const std::string& why) const { return badCache(m_path, why, "memory"); }
 
   Status readNext() {
@@ -160,19 +173,19 @@ class MemoryReader {
   }
 
   Status readStatistics(CacheLayer layer, LayerPolicyState& own) {
-    const std::vector<LedgerId>& ids = groupOf(layer).ledger;
+    const std::vector<LedgerId> ids = mapOf(layer);
     const std::shared_ptr<const ResidencyView> map = naming(ids);
     for (const Statistic& one : kStatistics) {
       const std::string name = prefixOf(layer) + one.name;
       if (!m_in.has(name)) continue;
       std::vector<float> values;
-      const std::int64_t lists = one.perHead ? m_target.config.kvHeads : 1;
+      const std::int64_t lists = one.perHead ? m_target.config.kvHeads / parts() : 1;
       if (Status s = m_in.take(name, Element::F32, {lists, count(ids.size())}, values); !s) return s;
       own.*one.values = {map, std::move(values)};
     }
     if (!m_in.has(prefixOf(layer) + "mean")) return ok();
     QueryMoments moments;
-    const std::int64_t heads = m_target.config.heads, dim = m_target.config.headDim;
+    const std::int64_t heads = m_target.config.heads / parts(), dim = m_target.config.headDim;
     if (Status s = m_in.take(prefixOf(layer) + "mean", Element::F64, {heads, dim}, moments.mean); !s) return s;
     KV_TRY(m_in.take(prefixOf(layer) + "covariance", Element::F64, {heads, dim, dim}, moments.covariance));
     own.queries = std::make_shared<const QueryMoments>(std::move(moments));

@@ -242,19 +242,21 @@ class NativeReader {
                                              : Status(badAt("context.phases", i, "is not that of " + entry.text()));
   }
 
-  /// The rows of a wLOD session are those that its working context asks for, in order of arrival.
+  /// The rows of a wLOD session are those that its working context asks for, in order of arrival. A layer may lack
+  /// entries that have left it.
   Status checkArrivals(const std::string& prefix, const std::vector<std::int32_t>& ids, CacheImport::Group& group) {
     const WlodState& wlod = *m_rows.wlod;
-    if (ids.size() != wlod.rows.size())
-      return bad(prefix + "ledger has " + std::to_string(ids.size()) + " rows, the working context asks for " +
-                     std::to_string(wlod.rows.size()),
-                 prefix + "ledger");
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const TreeNode node = wlod.rows[i].node;
-      if (ids[i] != wlod.ledger[i].value()) return badAt(prefix + "ledger", i, "is not the row of " + node.text());
+    std::size_t row = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i, ++row) {
+      while (row < wlod.rows.size() && wlod.rows[row].entry && ids[i] != wlod.ledger[row].value()) ++row;
+      if (row == wlod.rows.size() || ids[i] != wlod.ledger[row].value())
+        return badAt(prefix + "ledger", i, "is not a row of the working context in order of arrival");
+      const TreeNode node = wlod.rows[row].node;
       if (group.phases[i] != node.phase()) return badAt(prefix + "phases", i, "is not that of " + node.text());
       group.ledger.emplace_back(ids[i]);
     }
+    for (; row < wlod.rows.size(); ++row)
+      if (!wlod.rows[row].entry) return bad(prefix + "ledger lacks " + wlod.rows[row].node.text(), prefix + "ledger");
     return ok();
   }
 

@@ -35,7 +35,7 @@ NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store) {
   m_columns.add("context.brightness", Element::F32, {length}, plain(state.brightness));
   rows(state, store);
   if (state.wlod) addWlod(m_columns, *state.wlod);
-  addMemory(m_columns, state, store.pool(CacheLayer(0)).format().kvHeads);
+  addMemory(m_columns, state, state.perLayer * store.pool(CacheLayer(0)).format().kvHeads);
 }
 
 void NativeColumns::ledger(const CacheState& state) {

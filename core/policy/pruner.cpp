@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/edit/edit_plan.h"
+#include "core/edit/wlod_seen.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/policy/selection.h"
 
@@ -75,7 +77,7 @@ class Decision {
   }
 
   bool bounded(const PolicySpec& spec) const {
-    return !spec.keepsAll() && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
+    return !spec.keepsAll() && !m_in.holds && !m_next.prefilling && (!spec.ratio || m_next.promptRows > 0);
   }
 
   LayerBands bandsFor(CacheLayer layer) const {
@@ -258,7 +260,8 @@ class Decision {
     return out;
   }
 
-  /// By place in the context, which equals the place in the record as long as nothing was edited.
+  /// By place in the context, which equals the place in the record as long as nothing was edited. A gist has the sum of
+  /// its tokens.
   std::vector<float> futureOf(CacheLayer layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();
@@ -272,8 +275,12 @@ class Decision {
     std::size_t position = 0;
     for (std::size_t i = 0; i < rows; ++i, ++position) {
       while (m_in.state.context[position] != map.ledger[at(map.first) + i]) ++position;
-      for (std::size_t list = 0; list < lists && position < recorded; ++list)
-        out[list * rows + i] = mass[(first + list) * recorded + position];
+      const TreeNode node = m_in.state.wlod ? m_in.state.wlod->context.entries()[position]
+                                            : TreeNode{0, static_cast<std::int32_t>(position)};
+      for (std::size_t list = 0; list < lists && at(node.end()) <= recorded; ++list) {
+        const auto begin = mass.begin() + static_cast<std::ptrdiff_t>((first + list) * recorded) + node.start;
+        out[list * rows + i] = std::accumulate(begin, begin + node.span(), 0.0f);
+      }
     }
     return out;
   }
@@ -298,8 +305,10 @@ class Decision {
     const ResidencyView& map = m_in.state.map(layer);
     std::vector<float> out =
         gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
-    if (keys && !m_in.transformer.keysRotated())
-      m_in.transformer.rotateKeys(out.data(), map.phases.span().subspan(at(map.first)), m_heads.kv);
+    if (keys && !m_in.transformer.keysRotated()) {
+      const std::vector<std::int32_t> phases = rotaryRowsOf(m_in.state, map, m_in.transformer.rotary());
+      m_in.transformer.rotateKeys(out.data(), std::span(phases).subspan(at(map.first)), m_heads.kv);
+    }
     return out;
   }
 

@@ -25,6 +25,7 @@ struct PrunerInput {
   Transformer& transformer;
   const CacheStore& store;
   PassKind pass = PassKind::Decode;
+  bool holds = false;  // only statistics are taken: no row leaves
 };
 
 struct Pruned {

@@ -140,13 +140,22 @@ class Importer {
     map.phases.assign(phases);
   }
 
-  /// The entries among all rows of a wLOD session.
+  /// The entries among the rows that a layer of a wLOD session holds.
   std::shared_ptr<const ResidencyView> entriesOf(const ResidencyView& all) const {
+    std::vector<LedgerId> ledger;
+    std::vector<std::int32_t> phases;
     auto map = std::make_shared<ResidencyView>();
-    map->ledger = m_state.context;
-    map->phases = m_state.phases;
-    for (std::size_t row = 0; row < all.slotOf.size(); ++row)
-      if (m_rows.wlod->rows[row].entry) map->slotOf.push_back(all.slotOf[row]);
+    for (std::size_t row = 0, i = 0; i < all.size(); ++row) {
+      if (m_rows.wlod->ledger[row] != all.ledger[i]) continue;
+      if (m_rows.wlod->rows[row].entry) {
+        ledger.push_back(all.ledger[i]);
+        phases.push_back(all.phases[i]);
+        map->slotOf.push_back(all.slotOf[i]);
+      }
+      ++i;
+    }
+    map->ledger = m_state.context.following(ledger);
+    map->phases = m_state.phases.following(phases);
     return map;
   }
 

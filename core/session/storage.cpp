@@ -351,7 +351,7 @@ Result<CacheState> placedAgain(Session& session, const CacheState& content) {
 }
 
 void shrinkPools(Session& session) {
-  if (!session.state().policy) return;
+  if (!session.state().policy || session.state().wlod) return;  // a working context comes back to any row of its budget
   const LayoutSet& layouts = session.parts().layouts;
   std::vector<std::int32_t> rows = rowsBounded(session.manifest(), session.state());
   std::int64_t slots = 0, wanted = 0;

@@ -26,8 +26,7 @@ Status refreshLogits(Session& session) {
   if (!session.state().logitsStale || session.state().length() == 0) return ok();
   return session.look([&](CallContext& call) -> Status {
     call.makeRoom(1, Placing::Look);
-    Result<CacheState> fresh =
-        call.transaction().query(session.state(), session.ticker(call).rules(session.state()), call.trace);
+    Result<CacheState> fresh = session.kind().query(session.state(), session.ticker(call).rules(session.state()), call);
     if (!fresh) return fresh.error();
     session.refine(fresh.take());
     return ok();
@@ -74,7 +73,7 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Cache
     call.makeRoom(1, Placing::Look);
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newestPerHead = InLayers::All;
-    return call.transaction().query(state, rules, call.trace);
+    return session.kind().query(state, rules, call);
   });
   if (!seen) return seen.error();
   const std::vector<float>& all = seen->attention->perHead[at(layer)];

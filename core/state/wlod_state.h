@@ -31,6 +31,9 @@ struct WlodRules {
   double selectiveRatio = 0.15;  // share of the old dirty rows that are computed again
   std::int32_t every = 32;       // tokens between rounds of refocusing
   RecomputeCosts costs = {};
+
+  /// Of the rotation of a node.
+  double blurOf(TreeNode node) const { return node.level ? sigma * node.span() / 2 : 0; }
 };
 
 /// A speculative span: tokens from `begin` on may be rolled back.

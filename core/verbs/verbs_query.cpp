@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/members.h"
+#include "core/edit/wlod_seen.h"
 #include "core/files/key_rotation.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
@@ -80,9 +81,7 @@ json rotationsOf(const CacheState& state, CacheLayer layer, LedgerId id) {
 
 /// Blur of a context row; only gists have one.
 double sigmaOf(const CacheState& state, std::size_t position) {
-  if (!state.wlod) return 0;
-  const TreeNode entry = state.wlod->context.entries()[position];
-  return entry.level ? state.wlod->rules.sigma * entry.span() / 2 : 0;
+  return state.wlod ? state.wlod->rules.blurOf(state.wlod->context.entries()[position]) : 0;
 }
 
 /// Rows of a plan have none yet.
@@ -279,7 +278,8 @@ Result<json> row(Session& session, VerbArgs& in) {
   Transformer& t = session.transformer();
   pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
   if (which == "k" && rotated && !t.keysRotated()) {
-    t.rotateKeys(data.data(), map.phases.span().subspan(at(index), 1), format.kvHeads);
+    const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
+    t.rotateKeys(data.data(), std::span(phases).subspan(at(index), 1), format.kvHeads);
   } else if (which == "k" && !rotated && t.keysRotated()) {
     std::vector<double> keys(data.begin(), data.end());
     KeyRotation(session.model().config()).unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());

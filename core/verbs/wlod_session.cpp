@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/wlod_session.h"
 
+#include <algorithm>
+
 #include "core/session/ticks.h"
 
 namespace kvlab {
@@ -17,10 +19,23 @@ WlodState accepted(const WlodState& state) {
   return next;
 }
 
-/// Where layers work in place, the rows of an older state may lie elsewhere by now.
-Status computeAgain(const CacheState& now, Commit& commit, CallContext& call) {
-  call.parts.store.keep(slotsOf(now));
+/// True if the rows of a state lie in front of those that came since, in their slots.
+bool inFront(const CacheState& before, const CacheState& now) {
+  const auto begins = [](const auto& all, const auto& some) {
+    return some.size() <= all.size() && std::equal(some.begin(), some.end(), all.begin());
+  };
+  return std::ranges::all_of(before.layers(), [&](CacheLayer layer) {
+    const ResidencyView &was = before.group(layer).stored(), &is = now.group(layer).stored();
+    return begins(is.ledger, was.ledger) && begins(is.slotOf, was.slotOf);
+  });
+}
+
+/// Where layers work in place, the rows of an older state may lie elsewhere by now: then they are computed again.
+Status backInPlace(const CacheState& now, Commit& commit, CallContext& call) {
+  const bool there = inFront(commit.state, now);
+  call.parts.store.keep(there ? slotsBeside(now, commit.state) : slotsOf(now));
   call.parts.layouts.restart(call.parts.store, commit.state);
+  if (there) return ok();
   call.poolsTouched = true;
   Rebuilt anew = KV_TRY(call.parts.kind->rebuild(commit.state, call));
   call.poolsTouched = !anew.commit;
@@ -93,7 +108,7 @@ Status endDraft(Session& session, bool keep) {
     const bool inPlace = call.parts.layouts.inPlace();
     Commit commit{keep ? now : before};
     if (keep) commit.state.wlod = std::make_shared<const WlodState>(accepted(state));
-    else if (inPlace) KV_TRY(computeAgain(now, commit, call));
+    else if (inPlace) KV_TRY(backInPlace(now, commit, call));
     if (!inPlace) commit.freed = keep ? slotsBeside(before, now) : slotsBeside(now, before);
     commit.state.tick = Tick(session.state().tick.value() + 1);
     return commit;

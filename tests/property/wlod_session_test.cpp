@@ -276,7 +276,7 @@ class WlodSessionTest : public QObject {
     QTest::addColumn<QByteArray>("key");
     QTest::addColumn<QByteArray>("value");
     QTest::newRow("capacity") << QByteArray("capacity") << QByteArray("100");
-    QTest::newRow("policy") << QByteArray("policy") << QByteArray(R"({"name":"h2o","budget":20})");
+    QTest::newRow("blocks") << QByteArray("ring") << QByteArray(R"({"block_tokens":2})");
     QTest::newRow("position") << QByteArray("position") << QByteArray("\"absolute\"");
     QTest::newRow("at write") << QByteArray("key_phase") << QByteArray("\"at_write\"");
     QTest::newRow("culling") << QByteArray("brightness") << QByteArray(R"({"compressor":"nearest"})");

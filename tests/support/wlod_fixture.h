@@ -41,7 +41,7 @@ class WlodFixture {
   Result<WlodApplied> apply(std::vector<Action> actions, WlodRecompute recompute = WlodRecompute::Incremental) {
     Result<WlodPlan> plan = planWlod(state, model->config().vocab, std::move(actions));
     if (!plan) return plan.error();
-    return take(transaction().run(present(), *plan, Source::Prompt, recompute, trace));
+    return take(transaction().run(present(), *plan, Source::Prompt, recompute, {}, trace));
   }
   Result<WlodApplied> rebuild() { return take(transaction().rebuild(present(), trace)); }
   Result<WlodApplied> add(int count, unsigned seed = 5) {

@@ -94,7 +94,7 @@ void CacheMemoryTest::nativeOfVersionOne() {
     old.data += whole.data.substr(begin, end - begin);
   }
   json manifest = whole.manifest();
-  QCOMPARE(manifest["version"], json(3));
+  QCOMPARE(manifest["version"], json(4));
   manifest["version"] = 1;
   manifest.erase("keep");
   manifest.erase("memory");

@@ -380,7 +380,7 @@ void WlodCacheTest::hostileNumbers_data() {
       {"empty", "/wlod", "{}", "other_format"},
       {"settings", "/wlod/settings", "[1]", "other_format"},
       {"first", "/first/1", "3", "bad_file"},
-      {"version", "/version", "4", "bad_file"},
+      {"version", "/version", "5", "bad_file"},
       {"no memory", "/version", "1", "bad_file"},
   };
   for (const auto& row : bad) QTest::newRow(row[0]) << row[1] << row[2] << row[3];

@@ -51,6 +51,15 @@ class CacheKind {
   /// Applies a part of a tick. On error the previous state is intact unless call.poolsTouched is set, and the slots of
   /// part.earlier are freed.
   virtual Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) = 0;
+  /// Ends a tick whose last part waits: evicts rows from layers and settles. On error call.poolsTouched is set, or the
+  /// slots of `applied` are freed.
+  virtual Result<Applied> evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
+                                CallContext& call);
+  /// A copy of the state with logits and attention of its last row over the present rows.
+  virtual Result<CacheState> query(const CacheState& state, const TransactionRules& rules, CallContext& call);
+  /// What the last `queries` rows (0 = all) attend to, and moments of queries from a position on.
+  virtual Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                                      const TransactionRules& rules, CallContext& call);
   /// Computes every row again. After an error with call.poolsTouched, rows are lost.
   virtual Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) = 0;
   virtual Result<Drift> drift(const CacheState& state, CallContext& call) = 0;

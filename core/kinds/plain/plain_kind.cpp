@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "core/kinds/base/policy_reviser.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/kinds/plain/culling.h"
-#include "core/kinds/plain/policy_reviser.h"
 
 namespace kvlab {
 namespace {

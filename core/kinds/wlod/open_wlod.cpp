@@ -58,10 +58,6 @@ Status wlodPossible(const SessionParts& parts) {
     return refuse("new_rows", "embedding_only", "embedding_only is not supported: rows are always computed");
   if (m.ring.window || m.ring.blockTokens > 1)
     return refuse("ring", nullptr, "is not supported: a working context gives up detail, not its oldest rows");
-  for (const Layer layer : parts.cacheLayers.ofModel())
-    if (!m.policyOf(layer).keepsAll())
-      return refuse("policy", m.policyOf(layer).name,
-                    "would evict rows, and a working context collapses blocks instead");
   return ok();
 }
 

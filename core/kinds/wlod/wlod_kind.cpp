@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/analysis/drift_meter.h"
+#include "core/kinds/base/policy_reviser.h"
 #include "core/kinds/wlod/focus_reviser.h"
 
 namespace kvlab {
@@ -60,6 +61,13 @@ WlodRules rulesOf(const WlodSettings& s) {
   return rules;
 }
 
+/// A rollback leads back to rows that the draft has put others in place of: they keep their slots.
+void holdDraft(Applied& made) {
+  if (!made.state.wlod->draft) return;
+  const LayerSlots held = slotsBeside(*made.state.wlod->draft->before, made.state);
+  for (std::size_t layer = 0; layer < made.freed.size(); ++layer) removeSlots(made.freed[layer], held[layer]);
+}
+
 }  // namespace
 
 KindSizes WlodKind::sizes(const Manifest& manifest, const ModelConfig& config) const {
@@ -92,11 +100,12 @@ void WlodKind::start(const SessionParts& parts, CacheState& state) const {
   wlod->rules = rulesOf(m_settings);
   wlod->tree = MegaContext(parts.model->config().hidden);
   state.wlod = std::move(wlod);
+  state.policy = startPolicies(parts);
   for (LayerGroup& group : state.groups) group.read = ReadPath::InPlace;  // by lists of slots
 }
 
 Status WlodKind::allows(const SessionParts&, Capability capability, const char* what) const {
-  if (capability == Capability::Import) return ok();
+  if (capability == Capability::Import || capability == Capability::Policies) return ok();
   return Error{"unsupported",
                what,
                "the rows of a wLOD session belong to its tree",
@@ -116,6 +125,7 @@ nlohmann::json WlodKind::fileSettings() const {
 std::vector<std::unique_ptr<Reviser>> WlodKind::revisers() const {
   std::vector<std::unique_ptr<Reviser>> out;
   out.push_back(std::make_unique<FocusReviser>(*m_parts, m_settings));
+  out.push_back(std::make_unique<PolicyReviser>());
   return out;
 }
 
@@ -129,18 +139,16 @@ WlodTransaction WlodKind::transaction(CallContext& call) const {
 }
 
 WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
-  return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes, m_parts->lens.layers, memory};
+  return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes,
+          m_parts->lens.layers,           memory,        parts.model->config().kvHeads};
 }
 
 Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
-                                   double memory) const {
+                                   const WlodMirrorRules& rules) const {
   WlodTransaction one = transaction(call);
-  Result<Applied> out = one.commit(before, std::move(applied), mirrorRules(call.parts, memory), call.trace);
+  Result<Applied> out = one.commit(before, std::move(applied), rules, call.trace);
   call.poolsTouched = one.poolsTouched();
-  if (!out || !out->state.wlod->draft) return out;
-  // A rollback leads back to rows that the draft has put others in place of.
-  const LayerSlots held = slotsBeside(*out->state.wlod->draft->before, out->state);
-  for (std::size_t layer = 0; layer < out->freed.size(); ++layer) removeSlots(out->freed[layer], held[layer]);
+  if (out && !rules.pending) holdDraft(*out);
   return out;
 }
 
@@ -175,7 +183,8 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   const Tick tick(observed.tick.value() + 1);
   // A rollback leads to the rows before a draft: they stay in their slots where they can.
   const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
-  Result<WlodApplied> applied = transaction(call).run(from, *plan, part.adds, recompute, call.trace, call.progress);
+  Result<WlodApplied> applied =
+      transaction(call).run(from, *plan, part.adds, recompute, part.rules.wanted, call.trace, call.progress);
   if (!applied) return applied.error();
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);
@@ -184,7 +193,30 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   if (part.draft && !before.draft)
     applied->state.draft = WlodDraft{before.tree.length(), std::make_shared<const CacheState>(observed)};
   const bool decodes = part.pass == PassKind::Decode && adds == 1;
-  return commitOf(from, applied.take(), call, decodes ? 0.875 : 0);
+  WlodMirrorRules rules = mirrorRules(call.parts, decodes ? 0.875 : 0);
+  rules.pending = !part.settles;
+  return commitOf(from, applied.take(), call, rules);
+}
+
+Result<Applied> WlodKind::evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
+                                CallContext& call) {
+  if (!evictions.empty() && !applied.state.edited) {  // from now on rows remember what they were computed from
+    std::vector<std::int32_t> rows;
+    for (std::int32_t row = 0; row < applied.state.wlod->count(); ++row) rows.push_back(row);
+    noteProvenance(applied.state, rows);
+  }
+  Result<Applied> out = CacheKind::evict(std::move(applied), std::move(evictions), rules, call);
+  if (out) holdDraft(*out);
+  return out;
+}
+
+Result<CacheState> WlodKind::query(const CacheState& state, const TransactionRules& rules, CallContext& call) {
+  return transaction(call).query(state, rules, call.trace);
+}
+
+Result<Observation> WlodKind::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                                      const TransactionRules&, CallContext& call) {
+  return transaction(call).observe(state, queries, momentsFrom, call.trace, call.progress);
 }
 
 /// Computes every row again, in new slots.
@@ -209,7 +241,7 @@ Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   out.outcome.logits = made->result.logits;
   out.outcome.layersDone = call.parts.cacheLayers.layers;
   m_parts->costs.add(made->result.rows, made->result.pairs, made->us);
-  out.commit = KV_TRY(commitOf(state, made.take(), call, 0));
+  out.commit = KV_TRY(commitOf(state, made.take(), call, mirrorRules(call.parts, 0)));
   return out;
 }
 
@@ -218,24 +250,26 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   if (!anew) return anew.error();
   CacheStore& store = call.parts.store;
   DriftMeter meter(state.length());
-  std::vector<std::int32_t> positions;
-  for (std::int32_t i = 0; i < state.length(); ++i) positions.push_back(i);
   for (const CacheLayer layer : store.layers()) {
-    std::vector<std::int32_t> records;
-    for (std::size_t row = 0; row < anew->state.rows.size(); ++row)
-      if (anew->state.rows[row].entry) records.push_back(anew->slots[at(layer)][row].value());
+    std::vector<std::int32_t> records, positions;
+    std::int32_t position = 0;
+    for (std::size_t row = 0; row < anew->state.rows.size(); ++row) {
+      if (!anew->state.rows[row].entry) continue;
+      const std::int32_t slot = anew->slots[at(layer)][row].value();
+      if (slot >= 0) records.push_back(slot), positions.push_back(position);
+      ++position;
+    }
     meter.add(layer, store.pool(layer), plain(state.map(layer).slotOf.span()), store.pool(layer), records, positions);
   }
   std::span<const float> logits;
   if (state.logits) logits = *state.logits;
   Drift out = std::move(meter).finish(anew->result.logits, logits);
   store.release(anew->added);
+  call.parts.layouts.backTo(store, state);
   return out;
 }
 
-ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const {
-  return exactnessOf(*state.wlod, state.cacheLayers());
-}
+ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const { return wlodExactness(state); }
 
 void WlodKind::describe(const CacheState& state, Snapshot& snapshot) const {
   const int layers = state.cacheLayers().layers;

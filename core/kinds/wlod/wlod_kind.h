@@ -23,6 +23,11 @@ class WlodKind : public CacheKind {
   }
   Result<EditPlan> plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const override;
   Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) override;
+  Result<Applied> evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
+                        CallContext& call) override;
+  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, CallContext& call) override;
+  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                              const TransactionRules& rules, CallContext& call) override;
   Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
@@ -38,7 +43,8 @@ class WlodKind : public CacheKind {
   WlodTransaction transaction(CallContext& call) const;
   WlodMirrorRules mirrorRules(const SessionParts& parts, double memory) const;
   Result<WlodApplied> rebuilt(const CacheState& state, CallContext& call);
-  Result<Applied> commitOf(const CacheState& before, WlodApplied applied, CallContext& call, double memory) const;
+  Result<Applied> commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
+                           const WlodMirrorRules& rules) const;
 
   WlodSettings m_settings;
   std::optional<WlodParts> m_parts;  // set by open()

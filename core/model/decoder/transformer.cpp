@@ -205,7 +205,8 @@ void Transformer::rotateParts(LayerParts parts, float* x, std::int64_t n, int he
 }
 
 void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases, int heads) {
-  for (const std::int32_t phase : phases) m_rotary.index(Phase(phase));
+  for (const std::int32_t phase : phases)
+    if (phase < m_rotary.dense()) m_rotary.index(Phase(phase));
   kernels::Staging staging(m_backend);
   float* turned = staging.inOut(k, phases.size() * static_cast<std::size_t>(heads * model().config().headDim));
   rotate(turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), heads, 0);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kinds/plain/policy_reviser.h"
+#include "core/kinds/base/policy_reviser.h"
 
 #include <algorithm>
 
+#include "core/kinds/base/cache_kind.h"
 #include "core/policy/policy.h"
 
 namespace kvlab {
@@ -22,8 +23,7 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
   call.makeRoom(1, Placing::Look);
   for (const std::int32_t queries : observations(specs)) {
-    Result<Observation> seen =
-        call.transaction().observe(state, queries, momentsFrom(specs), rules, call.trace, call.progress);
+    Result<Observation> seen = call.parts.kind->observe(state, queries, momentsFrom(specs), rules, call);
     if (!seen) return seen.error();
     state.policy = withObservation(*state.policy, heads, queries, *seen);
   }
@@ -33,7 +33,7 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
 /// Computes attention and logits over the resident rows if they are stale. A tick must not depend on earlier queries.
 Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
   if (!state.logitsStale || state.length() == 0) return ok();
-  state = KV_TRY(call.transaction().query(state, rules, call.trace));
+  state = KV_TRY(call.parts.kind->query(state, rules, call));
   return ok();
 }
 
@@ -59,13 +59,14 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
   };
   TransactionRules rules = part.rules;
   rules.keepLogits = true;
-  PassKind pass = part.pass;
+  const bool drafts = applied.state.wlod && applied.state.wlod->draft;  // a rollback leads back to all of its rows
+  PassKind pass = drafts ? PassKind::Decode : part.pass;
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
   if (pass == PassKind::PromptEnd)
     if (Status seen = observePrompt(applied.state, rules, call); !seen) return fail(seen.error());
   if (statisticsOf(applied.state.policy->specs) & kNewest)
     if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
-  Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass});
+  Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts});
   if (!pruned) return fail(pruned.error());
   std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
   rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();
@@ -73,12 +74,7 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
     if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
   applied.state.policy = std::move(pruned->state);
   actions.insert(actions.end(), evictions.begin(), evictions.end());
-  Result<EditPlan> plan = planEdit(applied.state, planRules(call.parts, Source::Model), std::move(evictions));
-  if (!plan) return fail(plan.error());
-  Transaction transaction = call.transaction();
-  Result<Applied> settled = transaction.run(applied.state, *plan, rules, call.trace, call.progress, &applied);
-  call.poolsTouched = !settled && transaction.poolsTouched();
-  return settled;
+  return call.parts.kind->evict(std::move(applied), std::move(evictions), rules, call);
 }
 
 }  // namespace kvlab
