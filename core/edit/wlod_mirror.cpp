@@ -39,6 +39,7 @@ class Mirror {
         ? nullptr
         : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
     if (m_rules.probes) writeAttention(applied.result.mass, *state);
+    else if (!state->mass.empty()) state->mass = follow(state->mass, 0, true);
     if (!state->scores.empty()) state->scores = follow(state->scores, 0, false);
     m_out.wlod = std::move(state);
     return std::move(m_out);

@@ -6,6 +6,7 @@
 
 #include "core/analysis/drift_meter.h"
 #include "core/kinds/wlod/focus_reviser.h"
+#include "core/wlod/gist_figures.h"
 
 namespace kvlab {
 namespace {
@@ -129,7 +130,8 @@ WlodTransaction WlodKind::transaction(CallContext& call) const {
 }
 
 WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
-  return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes, m_parts->lens.layers, memory};
+  return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes, m_parts->lens.layers,
+          m_parts->lens.net ? 1 : memory};  // what a network foresaw at the last round stays
 }
 
 Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
@@ -235,6 +237,8 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
 ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const {
   return exactnessOf(*state.wlod, state.cacheLayers());
 }
+
+std::string WlodKind::notice() const { return gistNotice(*m_parts->gists); }
 
 void WlodKind::describe(const CacheState& state, Snapshot& snapshot) const {
   const int layers = state.cacheLayers().layers;
