@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/verbs.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <set>
 
@@ -108,9 +106,7 @@ Result<json> execute(Session& session, const std::string& name, const json& give
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress) {
   Result<std::unique_ptr<Session>> session = Session::open(manifest, resources, progress);
-  if (!session) return session;
-  (*session)->history().setExecute(execute);
-  if (const std::string notice = (*session)->kind().notice(); !notice.empty()) spdlog::warn("{}", notice);
+  if (session) (*session)->history().setExecute(execute);
   return session;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lenses beside each other: questions about facts of the demo model's stories that stand in gists, asked after rounds of
-// the focus allocator. Shown are the share answered and the entries then.
+// the focus allocator; none with the lens off. Shown are the share answered and the entries then.
 //   kvlab run lens.js -- [STORIES [LENS,LENS.. [GIST,GIST.. [START_GISTS [ROUNDS]]]]]
 const [most = 10, lenses = "attention,trained", kinds = "trained,mean", startGists = 1024, rounds = 3] = args;
 const stories = [].concat(...JSON.parse(lab.readText("resource:prompts/recall-1024.json")).sets.map((set) => set.stories)).slice(0, most);
@@ -18,7 +18,7 @@ for (const gist of kinds.split(","))
       for (const question of story.questions) {
         const reply = s.tokenise(" " + question.reply);
         s.prefill([...s.tokenise(" " + question.text), ...reply.slice(0, question.deciding)], { last: false });
-        s.refocus(Number(rounds));
+        if (lens !== "off") s.refocus(Number(rounds));
         entries += s.length;
         right += s.topk(1)[0].id === reply[question.deciding] ? 1 : 0;
         asked += 1;

@@ -251,6 +251,31 @@ class LensNetTest : public QObject {
     QVERIFY(s->state().wlod->mass[0] > s->state().wlod->mass.back());
   }
 
+  /// Undo, replay and a saved cache find what the network foresaw.
+  void whatWasForeseenBelongsToTheState() {
+    const QTemporaryDir folder;
+    const SessionFixture plain;
+    const std::string path = LensFile(plain->model().config().hidden).write(folder),
+                      file = folder.filePath("saved").toStdString();
+    const json manifest{
+        {"capacity", 0},
+        {"wlod", {{"budget", 128}, {"lens", path}, {"start_tokens", 48}, {"protect", 32}, {"every", 4}}}};
+    const SessionFixture a(manifest), b(manifest);
+    a.prompt(300);
+    a.must("step", {{"n", 6}});
+    a.must("saveCache", {{"path", file}});
+    b.must("loadCache", {{"path", file}});
+    const std::string before = a.hash();
+    const std::int64_t tick = a->state().tick.value();
+    for (const SessionFixture* s : {&a, &b}) s->must("step", {{"n", 9}});
+    QCOMPARE(a.hash(), b.hash());
+    const std::string after = a.hash();
+    a.must("goto", {{"tick", tick}});
+    QCOMPARE(a.hash(), before);
+    a.must("step", {{"n", 9}});
+    QCOMPARE(a.hash(), after);
+  }
+
   void filesOfOtherModelsAreRefused() {
     const QTemporaryDir folder;
     const SessionFixture plain;

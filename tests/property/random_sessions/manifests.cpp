@@ -75,24 +75,26 @@ void drawWlod(Draw& d, json& m) {
   m["layout"] = drawLayout(d);
   if (d.percent(25)) m["residency"] = d.one({"kv_head", "auto"});
   if (d.percent(25)) m["layers"] = json::array({{{"match", d.one({"0", "1-2"})}, {"window", d.one({7, 40, 200})}}});
-  m["wlod"] = {{"attention", d.one({"flat", "pyramid"})},
-               {"budget", d.one({64, 96, 160})},
-               {"moments", d.one({2000, 4096})},
-               {"w", 32},
-               {"w2", 1024},
-               {"near_causal", d.percent(40)},
-               {"sigma", d.one({0.0, 1.0})},
-               {"gist", m["model"] == "demo" ? d.one({"mean", "trained"}) : "mean"},
-               {"lens", d.one({"attention", "script", "off"})},
-               {"edits", d.one({1, 4})},
-               {"every", d.one({4, 32})},
-               {"cooldown", d.one({0, 1, 2})},
-               {"protect", d.one({8, 32})},
-               {"start_tokens", d.one({16, 32})},
-               {"start_gists", d.one({128, 2048})},
-               {"recompute", d.one({"chosen", "incremental", "full", "selective"})},
-               {"selective_ratio", 0.3},
-               {"threshold", d.one({0.2, 0.7})}};
+  m["wlod"] = {
+      {"attention", d.one({"flat", "pyramid"})},
+      {"budget", d.one({64, 96, 160})},
+      {"moments", d.one({2000, 4096})},
+      {"w", 32},
+      {"w2", 1024},
+      {"near_causal", d.percent(40)},
+      {"sigma", d.one({0.0, 1.0})},
+      {"gist", m["model"] == "demo" ? d.one({"mean", "trained"}) : "mean"},
+      {"lens",
+       m["model"] == "demo" ? d.one({"attention", "script", "off", "trained"}) : d.one({"attention", "script", "off"})},
+      {"edits", d.one({1, 4})},
+      {"every", d.one({4, 32})},
+      {"cooldown", d.one({0, 1, 2})},
+      {"protect", d.one({8, 32})},
+      {"start_tokens", d.one({16, 32})},
+      {"start_gists", d.one({128, 2048})},
+      {"recompute", d.one({"chosen", "incremental", "full", "selective"})},
+      {"selective_ratio", 0.3},
+      {"threshold", d.one({0.2, 0.7})}};
 }
 
 }  // namespace
