@@ -103,16 +103,18 @@ Result<json> buildManifest(const SessionOptions& options) {
 }
 
 void addTrain(CLI::App& train, CommandLine& line) {
-  train.add_option("what", line.train, "gates or gists")
+  train.add_option("what", line.train, "gates, gists or lens")
       ->required()
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"gates", "gists"}));
+      ->check(CLI::IsMember({"gates", "gists", "lens"}));
   train.add_option("--text", line.file, "the text to learn from, or a list of texts (.json)")
       ->required()
       ->type_name("FILE");
   train.add_option("--out", line.out, "the trained file (where sessions of the model find it, unless given)")
       ->type_name("FILE");
-  train.add_option("--work", line.work, "folder of the recordings, checkpoints and reports (NAME.gates or NAME.gists)")
+  train
+      .add_option("--work", line.work,
+                  "folder of the recordings, checkpoints and reports (NAME.gates, NAME.gists, NAME.lens)")
       ->type_name("DIR");
   train.add_flag("--resume", line.resume, "go on where a training ended");
   train.add_flag("--record-only", line.recordOnly, "record, and train later with --resume");
@@ -152,7 +154,9 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   sweep->add_option("--jobs", line.jobs, "cells at a time (all cores unless given)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  addTrain(*verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists of wLOD"), line);
+  addTrain(
+      *verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
+      line);
   CLI::App* replay = verb("replay", "open a capture, or print it as a table");
   replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
   replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);

@@ -27,7 +27,7 @@ struct CommandLine {
   bool markdown = false;                               // list --markdown
   bool resume = false;                                 // sweep and train --resume
   int jobs = 0;                                        // sweep --jobs, 0 = all cores
-  std::string train;                                   // train: gates or gists
+  std::string train;                                   // train: gates, gists or lens
   std::string work;                                    // train --work
   std::string python;                                  // train --python
   bool recordOnly = false;                             // train --record-only

@@ -40,6 +40,12 @@ class CoreEngine : public Engine {
   std::unique_ptr<SessionHolder> m_holder;
 };
 
+/// An engine over a session that was opened; the log tells what a person should know of it.
+std::unique_ptr<Engine> engineOf(std::unique_ptr<Session> session) {
+  if (const std::string notice = session->kind().notice(); !notice.empty()) spdlog::warn("{}", notice);
+  return std::make_unique<CoreEngine>(std::move(session));
+}
+
 Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::string& resources,
                                              const Progress& progress) {
   const auto checked = Manifest::fromJson(manifest);
@@ -47,7 +53,7 @@ Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::st
   spdlog::info("opening {}", manifest.dump());
   auto session = openSession(*checked, resources, progress);
   if (!session) return session.error();
-  return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
+  return engineOf(session.take());
 }
 
 Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::string& resources,
@@ -58,7 +64,7 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
   spdlog::info("opening {}", path);
   auto session = openCaptured(path, resources, to, progress);
   if (!session) return session.error();
-  return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(session.take()));
+  return engineOf(session.take());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ if(TARGET kvlab_cuda)
 endif()
 install(DIRECTORY resources/demo resources/prompts resources/scripts resources/sweeps resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
   PATTERN "__pycache__" EXCLUDE PATTERN "train.py" EXCLUDE PATTERN "evaluate.py" EXCLUDE)
-install(DIRECTORY resources/gates resources/gists DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "__pycache__" EXCLUDE)  # with train.py: gates are for any model
+install(DIRECTORY resources/gates resources/gists resources/lens DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "__pycache__" EXCLUDE)  # with train.py: they serve any model
 install(DIRECTORY resources/manual DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "*.js" EXCLUDE)
 install(FILES resources/script_api.d.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab)
 install(FILES resources/packaging/kvlab.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)

@@ -42,7 +42,7 @@ Status possibleModel(const CommandLine& line) {
   const std::string model = modelOf(line);
   if (model.empty())
     return Error("usage", "nothing was trained", "no model is named", "add --model and a folder, or --model demo");
-  if (line.train == "gists" && model.starts_with("synthetic:"))
+  if (line.train != "gates" && model.starts_with("synthetic:"))
     return Error("unsupported", "nothing was trained", "PyTorch cannot open " + model + ", which has no files",
                  "name a folder or demo", "model", model);
   return ok();
@@ -59,7 +59,7 @@ Status writable(const std::string& out) {
 /// Error (no_pytorch): the interpreter is not there, or lacks a module that the recipe imports.
 Status usable(const QString& python, const CommandLine& line) {
   QStringList modules{"torch", "safetensors"};
-  if (line.train == "gists") modules << "transformers";
+  if (line.train != "gates") modules << "transformers";
   const auto refused = [&](const std::string& why) {
     return Error("no_pytorch", "nothing was trained", why,
                  "install the modules (pip install " + modules.join(' ').toStdString() +
@@ -93,7 +93,10 @@ Progress tellRecorded(const std::string& what) {
 Status runRecipe(const QString& python, const CommandLine& line, const std::string& work, const std::string& out) {
   const QString root = resourceRoot(), model = text(modelOf(line));
   QStringList arguments{root + "/" + text(line.train) + "/train.py", "--data", text(work), "--out", text(out)};
-  if (line.train == "gists") arguments << "--model" << (model == "demo" ? root + "/demo" : model);
+  if (line.train != "gates") arguments << "--model" << (model == "demo" ? root + "/demo" : model);
+  if (const QString gists = text(trainedFile("gists", modelOf(line), root.toStdString()));
+      line.train == "lens" && QFileInfo::exists(gists))
+    arguments << "--gists" << gists;
   QProcess process;
   process.setProcessChannelMode(QProcess::ForwardedChannels);
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();

@@ -50,10 +50,17 @@ interface TickEvent {
 
 interface WlodNode { node: number; level: 0 | 1 | 2; start: number; end: number; }
 
+/** Nats per token behind the whole text, behind gists, means, as many of the last tokens as there are gists, and nothing. */
+interface GistLosses { full: number; trained: number; mean: number; truncation: number; nothing: number; }
+
 interface WlodTree {
   attention: "flat" | "pyramid";
   gist: string;
   lens: string;
+  /** Why the gists may be worth less than as many of the last tokens; "" where they were measured to be better. */
+  notice: string;
+  /** What the gists cost on text that their training has not seen, by level; [] where nobody has measured it. */
+  figures: { level: number; tokens: number; nll: GistLosses; kl: GistLosses }[];
   /** Moments that a pyramid's query sees as entries, and through LOD1 at least; blur of a gist in halves of its span. */
   w: number;
   w2: number;

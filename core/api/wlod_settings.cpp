@@ -22,9 +22,9 @@ void readName(ManifestKeys& keys, const char* key, std::string& out, std::string
 }
 
 void readAllocator(ManifestKeys& keys, WlodSettings& w) {
-  readName(
-      keys, "lens", w.lens,
-      "What says where detail is wanted: attention, script (the verb setLensScores), a file of a network, or off.");
+  readName(keys, "lens", w.lens,
+           "What says where detail is wanted: attention, trained (a network for the model), script (the verb "
+           "setLensScores), a file of a network or of weights, or off.");
   keys.real("expand_at", w.expandAt, 0, 1, "A score above this expands a gist.");
   keys.real("collapse_at", w.collapseAt, 0, 1, "A score below minus this collapses a block.");
   keys.integer("edits", w.edits, 1, 1024, "Edits of one round at most.");

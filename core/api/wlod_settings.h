@@ -20,7 +20,7 @@ struct WlodSettings {
   bool nearCausal = false;                 // summaries see the rows of their own span, too
   double sigma = 1;                        // blur of a gist in halves of its span; 0 = its rotation is not damped
   std::string gist = "mean";               // mean | trained (shipped for the model) | a file
-  std::string lens = "attention";          // attention | script | off | a file
+  std::string lens = "attention";          // attention | trained | script | off | a file
   double expandAt = 0.2, collapseAt = 0.2;
   std::int32_t edits = 4;     // per round
   double dirty = 0.2;         // share of the entries that an edit may make dirty, in all rounds but one of `patience`

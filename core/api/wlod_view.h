@@ -79,9 +79,24 @@ struct WlodRatios {
   std::array<double, kTopLevel + 1> residency = {};  // moments that stand as tokens, LOD1, LOD2
 };
 
+/// Losses of the next tokens in nats: behind the whole text, gists of a network, means, as many of the text's last
+/// tokens as there are gists, and nothing.
+struct GistLosses {
+  double full = 0, trained = 0, mean = 0, truncation = 0, nothing = 0;
+};
+
+/// What a gist network costs on text that its training has not seen.
+struct GistFigures {
+  int level = 1;
+  std::int64_t tokens = 0;  // that were measured
+  GistLosses nll, kl;       // kl: to what the model says behind the whole text
+};
+
 struct WlodView {
   std::string attention;              // "flat", "pyramid"
   std::string gist, lens;             // by name
+  std::vector<GistFigures> figures;   // of the gists, by level; empty = not measured
+  std::string notice;                 // why the gists may be worth less than as many of the last tokens; empty = none
   std::int32_t near = 0, middle = 0;  // W and W2, moments
   double sigma = 1;
   std::int32_t moments = 0;           // length of the time line

@@ -57,6 +57,7 @@ class Mirror {
         ? nullptr
         : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
     if (m_rules.probes) writeAttention(applied.result, *state);
+    else if (!state->mass.empty()) state->mass = follow(state->mass, 0, true);
     if (!state->scores.empty()) state->scores = follow(state->scores, 0, false);
     return std::move(m_out);
   }

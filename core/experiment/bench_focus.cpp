@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a gist costs the demo model and what focus gives back: questions about stories whose facts stand as tokens, in
 // LOD1, in LOD2, and where the focus allocator may look for them. The same questions throughout: share answered (the
-// deciding token of the reply is the likeliest), KL of the deciding token against the story as tokens, entries. Phases
+// deciding token of the reply is the likeliest), KL of the deciding token against the story as tokens, entries. Beside
+// each figure stands truncation: as many rows as there were entries, all of them the last tokens alone. Phases
 // stay within what the model was trained on. semantics.md, section 8.
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include "core/analysis/metrics.h"
 #include "core/api/sweep_table.h"
 #include "core/experiment/bench_rig.h"
+#include "core/experiment/bench_truncation.h"
 #include "core/experiment/prompt_set.h"
 #include "core/model/files/strict_json.h"
 #include "core/session/requests.h"
@@ -109,6 +111,25 @@ Result<std::vector<Answer>> askAll(const BenchOptions& options, const std::vecto
   return out;
 }
 
+/// The same questions behind the last tokens alone, each with as many rows as `beside` had entries.
+Result<std::vector<Answer>> askTruncated(const BenchOptions& options, const std::vector<SweepStory>& stories,
+                                         std::span<const Answer> beside, const Progress& progress) {
+  Truncation truncation = KV_TRY(Truncation::open(options));
+  std::vector<Answer> out;
+  for (const SweepStory& story : stories) {
+    KV_TRY(goOn(progress, "focus: truncation", std::ssize(out), std::ssize(beside)));
+    const std::vector<TokenId> text = KV_TRY(filled(truncation.session(), story));
+    for (const SweepQuestion& question : story.questions) {
+      Answer one;
+      one.entries = beside[out.size()].entries;
+      one.logits = KV_TRY(truncation.ask(text, question, static_cast<std::int64_t>(one.entries)));
+      one.right = likeliestToken(one.logits) == question.reply.back();
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
+
 void compare(const std::string& what, const std::vector<Answer>& tokens, const std::vector<Answer>& answers,
              nlohmann::json& rows) {
   int right = 0;
@@ -205,6 +226,9 @@ Status benchFocus(const BenchOptions& options, nlohmann::json& rows, const Progr
       for (const Setting& setting : kSettings) {
         std::vector<Answer> answers = KV_TRY(askAll(options, stories, &setting, gist, sigma, progress));
         compare(std::string(setting.name) + ", gist " + gist + (sigma > 0 ? "" : ", sigma 0"), tokens, answers, rows);
+        if (gist == "trained" || sigma == 0) continue;
+        std::vector<Answer> truncated = KV_TRY(askTruncated(options, stories, answers, progress));
+        compare(std::string(setting.name) + ", truncation to as many rows", tokens, truncated, rows);
       }
     }
   return ok();

@@ -2,12 +2,14 @@
 // The focus allocator in use: a text goes in token by token, rounds come as they are due. Measured: rows of a full pass
 // over rows computed, and the time of a full pass over the time of the edit, for each edit of the working context; all
 // edits together; and questions about stories that were read and asked in this way. Each figure stands beside that of
-// an allocator that does not weigh what an edit makes dirty. semantics.md, section 8.
+// an allocator that does not weigh what an edit makes dirty, and answers beside those behind as many of the last tokens
+// alone. semantics.md, section 8.
 #include <algorithm>
 #include <fstream>
 
 #include "core/analysis/metrics.h"
 #include "core/experiment/bench_rig.h"
+#include "core/experiment/bench_truncation.h"
 #include "core/experiment/prompt_set.h"
 #include "core/model/files/strict_json.h"
 #include "core/session/ticks.h"
@@ -106,7 +108,8 @@ Status measureAnswers(const BenchOptions& options, const Weighing& weighing, con
     std::vector<SweepStory> some = KV_TRY(readStories(set, file, seed, probe->model(), {0, 0}));
     stories.insert(stories.end(), some.begin(), some.end());
   }
-  double right = 0, asked = 0;
+  Truncation truncation = KV_TRY(Truncation::open(options));
+  double right = 0, truncated = 0, asked = 0;
   for (const SweepStory& story : stories) {
     KV_TRY(goOn(progress, std::string("live: answers, ") + weighing.name, static_cast<std::int64_t>(asked), 0));
     std::unique_ptr<Session> session = KV_TRY(openLive(options, wlod));
@@ -117,10 +120,14 @@ Status measureAnswers(const BenchOptions& options, const Weighing& weighing, con
       KV_TRY(read(*asker, std::span(question.reply).first(question.reply.size() - 1), nullptr));
       KV_TRY(refreshLogits(*asker));
       right += likeliestToken(*asker->state().logits) == question.reply.back();
+      const std::vector<float> logits = KV_TRY(truncation.ask(story.tokens, question, asker->state().length()));
+      truncated += likeliestToken(logits) == question.reply.back();
       ++asked;
     }
   }
   rows.push_back(benchRow("live", std::string("questions, ") + weighing.name, "answered", "share", {right / asked}));
+  rows.push_back(benchRow("live", std::string("questions, ") + weighing.name, "answered_truncation", "share",
+                          {truncated / asked}));
   rows.push_back(benchRow("live", std::string("questions, ") + weighing.name, "asked", "questions", {asked}));
   return ok();
 }

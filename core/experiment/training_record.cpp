@@ -33,12 +33,12 @@ class TrainingRecorder {
   }
 
  private:
-  bool gists() const { return m_order.what == "gists"; }
-  std::int64_t rows() const { return m_order.rows ? m_order.rows : gists() ? 38912 : 20480; }
+  bool hidden() const { return m_order.what != "gates"; }  // what the last layer left, and no keys
+  std::int64_t rows() const { return m_order.rows ? m_order.rows : hidden() ? 38912 : 20480; }
   static std::string specOf(const json& manifest) { return manifest.value("model", "demo"); }
 
   Result<int> window(const ModelConfig& config) const {
-    const int wanted = m_order.window ? m_order.window : gists() ? 1216 : 1024;
+    const int wanted = m_order.window ? m_order.window : hidden() ? 1216 : 1024;
     if (config.maxPositions <= 0 || wanted <= config.maxPositions) return wanted;
     if (!m_order.window) return config.maxPositions;
     return Error("out_of_range", "nothing was recorded",
@@ -116,8 +116,8 @@ class TrainingRecorder {
     }
     LifespanRules rules;
     rules.after = static_cast<std::int32_t>(tokens.size() / 2) - 1;
-    rules.keys = !gists();
-    rules.hidden = gists();
+    rules.keys = !hidden();
+    rules.hidden = hidden();
     const auto wanted = [&](const std::string&, std::int64_t, std::int64_t) { return report(m_progress, "", 0, 0); };
     const RebuildInput input{state, m_session->transformer(), m_session->parts().faults};
     Result<Lifespans> out = recordLifespans(input, m_session->parts().store, rules, wanted);

@@ -6,8 +6,8 @@
 //   0000.safetensors, 0001 ..    one per window (core/analysis/lifespans.h), each whole or not at all
 //
 // Gates get keys and lifespans of every layer, with the attention that the window's second half pays to each row as
-// `mass`. Gists get what the last layer left (`hidden`), from which the distribution of the next token follows.
-// recordTraining() may be called on any thread.
+// `mass`. Gists and lens get what the last layer left (`hidden`), from which the distribution of the next token
+// follows. recordTraining() may be called on any thread.
 #pragma once
 #include <string>
 
@@ -17,13 +17,13 @@
 namespace kvlab {
 
 struct TrainingOrder {
-  std::string what = "gates";  // or gists
+  std::string what = "gates";  // or gists, lens
   nlohmann::json manifest = nlohmann::json::object();
   std::string resources;  // of the program
   std::string text;       // file
   std::string folder;     // of the recording; made where it is missing
-  int window = 0;         // tokens; 0 = 1 024 for gates and 1 216 for gists, or what the model has positions for
-  std::int64_t rows = 0;  // tokens in all; 0 = 20 480 for gates and 38 912 for gists
+  int window = 0;         // tokens; 0 = 1 024 for gates and 1 216 for others, or what the model has positions for
+  std::int64_t rows = 0;  // tokens in all; 0 = 20 480 for gates and 38 912 for others
   bool resume = false;    // go on in a folder that has a recording; start where there is none
 };
 

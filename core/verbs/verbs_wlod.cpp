@@ -84,12 +84,22 @@ json changeJson(const WlodChange& change) {
   return out;
 }
 
+json lossesJson(const GistLosses& losses) { return KV_MEMBERS(losses, full, trained, mean, truncation, nothing); }
+
+json figuresJson(const GistFigures& figures) {
+  json out = KV_MEMBERS(figures, level, tokens);
+  out.update({{"nll", lossesJson(figures.nll)}, {"kl", lossesJson(figures.kl)}});
+  return out;
+}
+
 Result<json> tree(const Session& session, VerbArgs& in) {
   const bool entries = in.flag("entries");
   const auto kind = KV_TRY(wlodOf(session, "there is no tree"));
   const std::shared_ptr<const WlodView> view = session.snapshot()->wlod;
   const WlodRatios& r = view->ratios;
-  json out = KV_MEMBERS(*view, attention, gist, lens, sigma, moments, budget, protectedFrom);
+  json out = KV_MEMBERS(*view, attention, gist, lens, notice, sigma, moments, budget, protectedFrom);
+  out["figures"] = json::array();
+  for (const GistFigures& level : view->figures) out["figures"].push_back(figuresJson(level));
   out.update({{"w", view->near},
               {"w2", view->middle},
               {"length", view->entries.size()},

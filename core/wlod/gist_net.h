@@ -12,12 +12,15 @@
 //
 // For children x_i: u_i = rmsnorm(x_i) * norm; a_hi = softmax over i of (query_h . u_i + position_hi); p_h = sum_i a_hi
 // x_i; z = (p_1 .. p_H) / rms; gist = mean(x) + w2 silu(w1 z + b1) + b2. With w2 = b2 = 0 the gist is the mean.
-// Metadata: `kind` = "gist_net", `model` (fingerprint of the model it was trained for, text).
+// Metadata: `kind` = "gist_net", `model` (fingerprint of the model it was trained for, text), and, where they were
+// measured, `measured` (gist_figures.h).
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/api/error.h"
+#include "core/api/wlod_view.h"
 #include "kernels/backend/backend.h"
 
 namespace kvlab {
@@ -28,6 +31,8 @@ class GistNet {
   virtual const std::string& name() const = 0;  // "mean", or the file
   /// Fingerprint of the model that the network was trained for; empty = any model.
   virtual const std::string& model() const = 0;
+  /// What the network costs, by level; empty = not measured.
+  virtual const std::vector<GistFigures>& figures() const = 0;
   /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
   virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "core/api/error.h"
 #include "core/wlod/coverage.h"
+#include "core/wlod/lens_net.h"
 
 namespace kvlab {
 
@@ -22,6 +23,7 @@ struct Lens {
   std::string name = "attention";
   std::vector<double> layers = {};  // empty = equal
   double gain = 1, bias = 0;
+  std::shared_ptr<const LensNet> net = nullptr;  // says what attention would be; null = attention as it was
 };
 
 /// Errors: bad_file (no JSON), bad_lens (names the key).

@@ -11,6 +11,7 @@ class MeanGistNet : public GistNet {
   explicit MeanGistNet(int hidden) : m_hidden(hidden) {}
   const std::string& name() const override { return m_name; }
   const std::string& model() const override { return m_model; }
+  const std::vector<GistFigures>& figures() const override { return m_figures; }
   void gists(int, const float* children, std::int64_t n, float* out) const override {
     for (std::int64_t i = 0; i < n; ++i) meanOf(children + i * kGistBlock * m_hidden, m_hidden, out + i * m_hidden);
   }
@@ -18,6 +19,7 @@ class MeanGistNet : public GistNet {
  private:
   int m_hidden;
   std::string m_name = "mean", m_model;
+  std::vector<GistFigures> m_figures;
 };
 
 }  // namespace

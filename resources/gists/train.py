@@ -10,10 +10,12 @@ are collapsed (all before the last ones in three of four steps, else some), and 
 the first gist trains the network through the model; half of the steps damp the rotation (sigma 1), half do not. `level 2`:
 the same for one node of 1 024 tokens, level 1 fixed; only where windows are long enough. Muon for w1 and w2, Adam for the
 rest. The last tenth of the steps is averaged. Every tenth window is held out, and the report is about these. A checkpoint
-in DIR lets a second run go on. Equal seeds and data give equal tensors on one machine. Needs PyTorch, safetensors and
-transformers.
+in DIR lets a second run go on. Equal seeds and data give equal tensors on one machine. The file carries the held-out
+losses, beside those of truncation to as many rows; --start FILE --steps 0 --steps2 0 measures a network as it is. Needs
+PyTorch, safetensors and transformers.
 """
 import argparse
+import json
 import os
 import random
 import sys
@@ -256,6 +258,19 @@ def measured(windows, nets):
     return rows + ([measure(windows, nets, 1024, 2)] if windows.fitting(windows.held, 1024) else [])
 
 
+def losses(evaluation):
+    """What the file carries (core/wlod/gist_figures.h): means of NLL and KL over all tokens of a level."""
+    out = []
+    for level in (1, 2):
+        rows = [row for row in evaluation if row["level"] == level]
+        tokens = sum(row["tokens"] for row in rows)
+        mean = lambda kind, way: round(sum(row["ways"][way][kind] * row["tokens"] for row in rows) / tokens, 4)
+        names = {"full": "full", "trained": "trained", "mean": "mean", "truncation": "truncation", "left out": "nothing"}
+        if rows:
+            out.append({"level": level, "tokens": tokens, **{kind: {name: mean(kind, way) for way, name in names.items()} for kind in ("nll", "kl")}})
+    return out
+
+
 def as_text(report):
     ways = ("full",) + WAYS
     lines = [f"gists for model {report['model']}: {report['windows']['training']} windows, {report['windows']['held_out']} held out",
@@ -270,9 +285,10 @@ def as_text(report):
 
 # ---- files ----
 
-def export(path, nets, model):
+def export(path, nets, model, measured=None):
     tensors = {f"levels.{level}.{name}": w.detach().contiguous() for level, net in enumerate(nets, 1) for name, w in net.items()}
-    kt.write_whole(path, lambda name: save_file(tensors, name, metadata={"kind": "gist_net", "model": model}))
+    metadata = {"kind": "gist_net", "model": model, **({"measured": json.dumps(measured)} if measured else {})}
+    kt.write_whole(path, lambda name: save_file(tensors, name, metadata=metadata))
     os.chmod(path, 0o644)
 
 
@@ -294,16 +310,18 @@ def train(args):
         raise SystemExit(f"{args.data}: windows need at least {min(LENGTHS) + LEAST} tokens; record with a larger --window")
     windows.check()
     nets = [{name: w.requires_grad_() for name, w in net.items()} for net in load(args.start)] if args.start else []
+    levels = max(1, len(nets))
     nets += [nw.start_level(model.hidden, pools, width) for pools, width in list(zip(POOLS, WIDTH))[len(nets):]]
-    done = {"level_1": train_level1(nets[0], windows, args)}
+    done = {}
+    if args.steps > 0:
+        done["level_1"] = train_level1(nets[0], windows, args)
     if windows.fitting(windows.learnt, 1024) and args.steps2 > 0:
-        done["level_2"] = train_level2(nets[1], nets[0], windows, args)
-    else:
-        nets = nets[:1]  # a file without level 2 uses level 1 for both
-    export(args.out, nets, windows.meta["model"])
+        done["level_2"], levels = train_level2(nets[1], nets[0], windows, args), 2
+    nets = nets[:levels]  # a file without level 2 uses level 1 for both
+    evaluation = measured(windows, nets if levels == 2 else nets * 2)
+    export(args.out, nets, windows.meta["model"], losses(evaluation))
     report = {"model": windows.meta["model"], "settings": args.settings, "torch": torch.__version__, "pools": POOLS, "width": WIDTH,
-              "windows": {"training": len(windows.learnt), "held_out": len(windows.held)}, **done,
-              "evaluation": measured(windows, nets if len(nets) == 2 else nets * 2)}
+              "windows": {"training": len(windows.learnt), "held_out": len(windows.held)}, **done, "evaluation": evaluation}
     kt.write_reports(args.data, report, as_text(report))
 
 
@@ -313,7 +331,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--model", required=True, help="folder of the model")
     parser.add_argument("--start", help="a network to start from")
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=200, help="of level 1; 0 = none")
     parser.add_argument("--steps2", type=int, default=60, help="of level 2; 0 = none")
     parser.add_argument("--batch", type=int, default=2, help="windows of a step")
     parser.add_argument("--muon", type=float, default=0.04)

@@ -22,7 +22,16 @@ function ask(question, look) {
   look();
   return s.step()[0].token === reply[question.deciding];
 }
-const asked = { gists: 0, focus: 0, of: 0, shown: null };
+// Truncation: the last tokens alone, in as many rows as the budget has entries.
+const last = lab.open({ model: "demo", dtype: "f32", capacity: 352 });
+function askTruncated(question) {
+  const reply = last.tokenise(" " + question.reply), behind = [...last.tokenise(" " + question.text), ...reply.slice(0, question.deciding)];
+  last.prefill([...ids.slice(behind.length + 1 - 352), ...behind], { last: false });
+  const right = last.step()[0].token === reply[question.deciding];
+  last.goto(0);
+  return right;
+}
+const asked = { gists: 0, focus: 0, truncation: 0, of: 0, shown: null };
 for (const question of story.questions) {
   asked.of += 1;
   const gists = ask(question, () => {});
@@ -30,6 +39,7 @@ for (const question of story.questions) {
   const focus = ask(question, () => s.refocus(3));
   asked.gists += gists ? 1 : 0;
   asked.focus += focus ? 1 : 0;
+  asked.truncation += askTruncated(question) ? 1 : 0;
   if (focus && !gists && !asked.shown) {
     const opened = [].concat(...s.tree({ entries: false }).rounds.map((round) => round.decisions)).filter((one) => one.done && one.edit === "expand");
     expect(opened.some((one) => one.start <= question.needle_at && question.needle_at < one.end), "the block of the fact was opened");
@@ -44,7 +54,8 @@ for (const question of story.questions) {
   }
   s.goto(fed);
 }
-log(`wlod: ${asked.gists} of ${asked.of} questions answered from gists alone, ${asked.focus} with focus`);
+log(`wlod: ${asked.gists} of ${asked.of} questions answered from gists alone, ${asked.focus} with focus, ${asked.truncation} from the last 352 tokens`);
+expect(asked.focus > asked.truncation, "focus answers more than truncation to the budget");
 
 // Opening a block and closing it again: rows are those of a full pass each time.
 const gist = s.tree().entries.find((entry) => entry.level === 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts behind gists: a story of the demo model stands as gists of 32 tokens, all but its end. Questions are asked of the
 // gists as they are, and again with the focus allocator: where the reply comes to the place, it expands what is looked at.
+// Beside both stands truncation: the last tokens alone, in as many rows as the budget has entries.
 // Pictures of the tree before the question, after the expansion, and after the answer, for the first question that only
 // the expansion answers.
 //   kvlab run wlod_focus.js --out DIR [-- STORIES]     writes wlod_focus.json and the pictures
@@ -28,7 +29,15 @@ function picture(s, name, colour) {
   view.screenshot("tree", `wlod_focus_${name}.png`, { width: 1200, height: 560 });
 }
 
-const figures = { asked: 0, gists: 0, focused: 0, shown: null };
+const last = lab.open({ model: "demo", capacity: 352 });
+function askTruncated(ids, question) {
+  const long = last.tokenise(" " + question.text).length + last.tokenise(" " + question.reply).length;
+  last.prefill(ids.slice(long - 352), { last: false });
+  const right = ask(last, question).right;
+  last.goto(0);
+  return right;
+}
+const figures = { asked: 0, gists: 0, focused: 0, truncation: 0, shown: null };
 for (const story of stories) {
   const plain = open("off"), focused = open("attention");
   const ids = [1, ...plain.tokenise(story.text)], more = plain.tokenise(filler);
@@ -43,6 +52,7 @@ for (const story of stories) {
     focused.goto(at.focused);
     figures.asked += 1;
     figures.gists += gists.right ? 1 : 0;
+    figures.truncation += askTruncated(ids, question) ? 1 : 0;
     figures.focused += answer.right ? 1 : 0;
     if (figures.shown || gists.right || !answer.right) continue;
     const before = levels(focused);
@@ -58,7 +68,7 @@ for (const story of stories) {
   }
   plain.close();
 }
-log(`${figures.asked} questions: ${figures.gists} answered from gists alone, ${figures.focused} with the focus allocator`);
+log(`${figures.asked} questions: ${figures.gists} answered from gists alone, ${figures.focused} with the focus allocator, ${figures.truncation} from the last 352 tokens`);
 expect(figures.focused > figures.gists, "focus answers more than gists alone");
 expect(figures.shown !== null, "some question is answered by the expansion alone");
 lab.writeText("wlod_focus.json", JSON.stringify(figures, null, 1));

@@ -73,7 +73,7 @@ void CommandLineTest::refusals_data() {
   QTest::newRow("arguments for gui") << QStringList{"gui", "--", "x"} << "x";
   QTest::newRow("bad level") << QStringList{"--log", "loud"} << "loud";
   QTest::newRow("nothing to train") << QStringList{"train", "--text", "a.txt"} << "what";
-  QTest::newRow("no such training") << QStringList{"train", "lens", "--text", "a.txt"} << "lens";
+  QTest::newRow("no such training") << QStringList{"train", "lenses", "--text", "a.txt"} << "lenses";
   QTest::newRow("a short window") << QStringList{"train", "gates", "--text", "a.txt", "--window", "8"} << "window";
   QTest::newRow("negative tick") << QStringList{"replay", "a.kvcap", "--to", "-3"} << "-3";
 }

@@ -103,6 +103,34 @@ class Train(unittest.TestCase):
             s.collapse(32 * 4 + 1, { now: true });
             log("gists " + s.tree({ entries: true }).entries.filter(entry => entry.level === 1).length);"""))
 
+    def test_lens(self):
+        self.stories("gists", "--count", 5)
+        report = self.trained("lens", ["--steps", 40, "--batch", 2], "lens: step")
+        self.assertEqual(report["windows"], {"training": 18, "held_out": 2})
+        lenses = report["evaluation"]["lenses"]
+        self.assertEqual(lenses["mean, oracle"]["correlation"], 1)
+        self.assertLess(lenses["mean, network"]["caught"], lenses["mean, oracle"]["caught"])
+        # What the engine foresees is what the recipe's network says of the same entries.
+        said = self.script("""
+            const s = lab.open({ model: args[0], dtype: "f32", probes: false,
+                                 wlod: { budget: 300, lens: "trained", every: 1, expand_at: 1, collapse_at: 1 } });
+            const ids = s.tokenise("the red box is in the kitchen . ".repeat(64));
+            s.prefill(ids);
+            s.step();
+            const { lens, entries } = s.tree({ entries: true });
+            log("told " + JSON.stringify({ lens, ids, entries: entries.slice(0, -1).map((one) => [one.level, one.start, one.mass]) }));""")
+        told = json.loads(next(line[5:] for line in said.splitlines() if line.startswith("told ")))
+        self.assertEqual(told["lens"], "trained")
+        sys.path[:0] = [str(RESOURCES / "lens"), str(RESOURCES / "gists")]
+        recipe = importlib.import_module("train")
+        embeddings = load_file(self.model / "model.safetensors")["model.embed_tokens.weight"].float()[told["ids"]]
+        nodes = [(level, start) for level, start, _ in told["entries"]]
+        rows = recipe.nw.rows_of(recipe.nw.tree_of([None, None], embeddings[None]), [nodes])[0]
+        net = load_file(self.model / "kvlab_lens.safetensors")
+        wanted = torch.softmax(recipe.logits_of(net, rows, nodes, embeddings[-recipe.TAIL:], len(embeddings)), 0)
+        got = torch.tensor([mass for _, _, mass in told["entries"]])
+        self.assertLess(float((got - wanted).abs().max() / wanted.max()), 1e-4)
+
     def test_ctrl_c_costs_ten_steps(self):
         """A training that was stopped between two checkpoints ends with the tensors of one that was not."""
         self.stories("gists", "--count", 5)

@@ -12,8 +12,8 @@ package=$(ls "$work"/*.deb)
 dpkg-deb -c "$package" >"$work/list"
 for file in usr/bin/kvlab usr/share/applications/kvlab.desktop usr/share/metainfo/org.kvlab.kvlab.metainfo.xml \
   usr/share/icons/hicolor/scalable/apps/kvlab.svg usr/share/icons/hicolor/48x48/apps/kvlab.png \
-  usr/share/man/man1/kvlab.1 usr/share/kvlab/demo/model.safetensors usr/share/kvlab/gates/demo.safetensors usr/share/kvlab/gists/demo.safetensors usr/share/kvlab/scripts/tour.js \
-  usr/share/kvlab/script_api.d.ts usr/share/kvlab/manual/index.md usr/share/kvlab/gates/train.py usr/share/kvlab/gists/train.py \
+  usr/share/man/man1/kvlab.1 usr/share/kvlab/demo/model.safetensors usr/share/kvlab/gates/demo.safetensors usr/share/kvlab/gists/demo.safetensors usr/share/kvlab/lens/demo.safetensors usr/share/kvlab/scripts/tour.js \
+  usr/share/kvlab/script_api.d.ts usr/share/kvlab/manual/index.md usr/share/kvlab/gates/train.py usr/share/kvlab/gists/train.py usr/share/kvlab/lens/train.py \
   usr/share/kvlab/gists/network.py usr/share/kvlab/python/kvlab_training.py; do
   grep -q " ./$file$" "$work/list" || { echo "not in the package: $file"; exit 1; }
 done

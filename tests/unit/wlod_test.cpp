@@ -8,6 +8,7 @@
 #include "core/wlod/cost_meter.h"
 #include "core/wlod/coverage.h"
 #include "core/wlod/focus_allocator.h"
+#include "core/wlod/gist_figures.h"
 #include "core/wlod/invalidation.h"
 #include "core/wlod/lens.h"
 #include "core/wlod/mega_context.h"
@@ -213,6 +214,45 @@ class WlodTest : public QObject {
     QCOMPARE(net.error().code, std::string("bad_gist_net"));
     QCOMPARE(QString::fromStdString(net.error().field), field);
     QVERIFY(!net.error().remedy.empty());
+  }
+
+  /// What a network has cost beside truncation, and what a session says about it.
+  void figuresOfAGistNetwork() {
+    const auto losses = [](double trained, double truncation) {
+      return nlohmann::json{
+          {"full", 1}, {"trained", trained}, {"mean", 3}, {"truncation", truncation}, {"nothing", 2.5}};
+    };
+    const auto level = [&](int number, double trained) {
+      return nlohmann::json{{"level", number}, {"tokens", 64}, {"nll", losses(trained, 2)}, {"kl", losses(0.5, 0.75)}};
+    };
+    const auto noticeOf = [](const std::string& measured) {
+      const QTemporaryDir folder;
+      const std::string path = folder.filePath("net.safetensors").toStdString();
+      GistFile file(kHidden, 1, 2, 8);
+      if (!measured.empty()) file.metadata["measured"] = measured;
+      if (!file.write(path)) return std::string("not written");
+      const auto net = loadGistNet(path, kHidden, kernels::makeCpuBackend(1));
+      return net ? gistNotice(**net) : net.error().code + " " + net.error().field;
+    };
+    QCOMPARE(noticeOf(nlohmann::json{level(1, 1.5), level(2, 1.9)}.dump()), std::string());
+    QCOMPARE(noticeOf(nlohmann::json{level(1, 1.5), level(2, 2)}.dump()),
+             std::string("gists of LOD2 cost 2.000 nats per token, as many of the last tokens 2.000"));
+    QVERIFY(noticeOf("").starts_with("nobody has measured"));
+    QVERIFY(gistNotice(*meanGistNet(kHidden)).starts_with("mean gists"));
+    const Result<std::vector<GistFigures>> read = readGistFigures(nlohmann::json{level(1, 1.5)}.dump(), "here");
+    QVERIFY(read && read->size() == 1 && read->front().tokens == 64);
+    QCOMPARE(read->front().nll.trained, 1.5);
+    QCOMPARE(read->front().kl.truncation, 0.75);
+    nlohmann::json negative = level(1, -3), huge = level(1, 1), few = level(1, 1), word = level(1, 1);
+    huge["tokens"] = 1e300;
+    few["kl"].erase("mean");
+    word["nll"]["full"] = "1";
+    for (const std::string& bad :
+         {std::string("{"), std::string("{}"), std::string("[1]"), std::string("[[[[[[[[[[]]]]]]]]]]"),
+          std::string(R"([{"level":1,"level":1}])"), nlohmann::json{level(2, 1)}.dump(),
+          nlohmann::json{negative}.dump(), nlohmann::json{huge}.dump(), nlohmann::json{few}.dump(),
+          nlohmann::json{word}.dump(), nlohmann::json{level(1, 1), level(2, 1), level(3, 1)}.dump()})
+      QCOMPARE(noticeOf(bad), std::string("bad_gist_net measured"));
   }
 
   void expandUndoesCollapse() {

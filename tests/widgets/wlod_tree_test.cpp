@@ -115,6 +115,10 @@ class WlodTreeTest : public QObject {
     all->change = change;
     QVERIFY(wlodFacts(*all)[4].value.contains("none kept"));
     QVERIFY(!WlodTree(fixture::wlodSnapshot(all, 44, 44)).rowOf({1, 2304})->layer0);
+    WlodView warned = *all;
+    warned.notice = "nobody has measured them";
+    QCOMPARE(wlodFacts(warned).size(), wlodFacts(*all).size() + 1);
+    QCOMPARE(wlodFacts(warned)[1].value, QString("⚠ nobody has measured them"));
   }
 
   void clicksChooseNodes() {

@@ -64,6 +64,8 @@ class CacheKind {
   virtual Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) = 0;
   virtual Result<Drift> drift(const CacheState& state, CallContext& call) = 0;
   virtual ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const = 0;
+  /// What a person should know of what the session was opened with; empty = nothing. open() comes before.
+  virtual std::string notice() const { return {}; }
   /// Adds what only this kind shows to a snapshot.
   virtual void describe(const CacheState&, Snapshot&) const {}
 };

@@ -20,7 +20,8 @@ Status FocusReviser::before(CacheState& observed, TickPart& part, CallContext& c
   if (!room && !due) return ok();
   auto scope = call.trace.scope("refocus");
   auto next = withPins(observed);
-  std::vector<double> scores = m_parts.scores(state);
+  if (m_parts.lens.net) next->mass = m_parts.foreseen(observed, *call.parts.model);
+  std::vector<double> scores = m_parts.scores(*next);
   scores.resize(static_cast<std::size_t>(state.context.cost()));  // without scores all entries are equal
   if (!room) next->context = state.context.nextRound();
   FocusRules rules = state.rules.focus;

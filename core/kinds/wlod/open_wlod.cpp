@@ -15,23 +15,48 @@ Error refused(const char* code, std::string why, const char* remedy, const char*
   return {code, "wLOD was refused", std::move(why), remedy, std::nullopt, field, std::move(value)};
 }
 
+/// Error if a network was trained for another model.
+Status ofThisModel(const SessionParts& parts, const char* code, const std::string& file, const std::string& model,
+                   const char* field, const std::string& wanted) {
+  const std::string own = modelFingerprint(*parts.model);
+  if (model.empty() || model == own) return ok();
+  return refused(code, file + " was trained for a model of fingerprint " + model + ", this one has " + own,
+                 "train one for this model with kvlab train", field, wanted);
+}
+
+/// The file that `trained` means. Error (bad_manifest): there is none.
+Result<std::string> trainedFor(const SessionParts& parts, const char* what, const char* field, const char* remedy) {
+  const std::string file = trainedFile(what, parts.model->spec(), parts.resources);
+  if (std::filesystem::exists(file)) return file;
+  return refused("bad_manifest", "there is no trained file for the model " + parts.model->spec() + ": no file " + file,
+                 remedy, field, "trained");
+}
+
 Result<std::shared_ptr<const GistNet>> gistsFor(const SessionParts& parts, const WlodSettings& wanted) {
   const int hidden = parts.model->config().hidden;
   if (wanted.gist == "mean") return std::shared_ptr<const GistNet>(meanGistNet(hidden));
-  const std::string shipped = trainedFile("gists", parts.model->spec(), parts.resources);
-  const bool trained = wanted.gist == "trained";
-  if (trained && !std::filesystem::exists(shipped))
-    return refused("bad_manifest", "there are no gists for the model " + parts.model->spec() + ": no file " + shipped,
-                   "train some with kvlab train gists, use wlod.gist mean, or name a file", "wlod.gist", "trained");
-  Result<std::shared_ptr<const GistNet>> net =
-      loadGistNet(trained ? shipped : wanted.gist, hidden, kernels::makeCpuBackend(1));
-  if (!net) return net;
-  const std::string own = modelFingerprint(*parts.model), theirs = (*net)->model();
-  if (!theirs.empty() && theirs != own)
-    return refused("bad_gist_net",
-                   (*net)->name() + " was trained for a model of fingerprint " + theirs + ", this one has " + own,
-                   "train gists for this model, or use wlod.gist mean", "wlod.gist", wanted.gist);
+  const std::string file = wanted.gist != "trained"
+      ? wanted.gist
+      : KV_TRY(trainedFor(parts, "gists", "wlod.gist",
+                          "train some with kvlab train gists, use wlod.gist mean, or name a file"));
+  auto net = KV_TRY(loadGistNet(file, hidden, kernels::makeCpuBackend(1)));
+  KV_TRY(ofThisModel(parts, "bad_gist_net", file, net->model(), "wlod.gist", wanted.gist));
   return net;
+}
+
+/// A network where the file is one, else weights of attention.
+Result<Lens> lensFor(const SessionParts& parts, const WlodSettings& wanted) {
+  Lens lens;
+  lens.name = wanted.lens;
+  if (wanted.lens == "attention" || wanted.lens == "script" || wanted.lens == "off") return lens;
+  const std::string file = wanted.lens != "trained"
+      ? wanted.lens
+      : KV_TRY(trainedFor(parts, "lens", "wlod.lens",
+                          "train one with kvlab train lens, use wlod.lens attention, or name a file"));
+  if (!file.ends_with(".safetensors")) return loadLens(file, parts.model->config().layers);
+  lens.net = KV_TRY(loadLensNet(file, parts.model->config().hidden, kernels::makeCpuBackend(1)));
+  KV_TRY(ofThisModel(parts, "bad_lens", file, lens.net->model(), "wlod.lens", wanted.lens));
+  return lens;
 }
 
 }  // namespace
@@ -69,11 +94,8 @@ Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& wanted
     const auto file = KV_TRY(MappedFile::open(out.gists->name()));
     out.gistContent = contentHash(file->bytes());
   }
-  out.lens.name = wanted.lens;
-  if (wanted.lens != "attention" && wanted.lens != "script" && wanted.lens != "off") {
-    out.lens = KV_TRY(loadLens(wanted.lens, parts.model->config().layers));
-  }
-  if (wanted.lens != "script" && wanted.allocates() && !parts.manifest.probes)
+  out.lens = KV_TRY(lensFor(parts, wanted));
+  if (wanted.lens != "script" && !out.lens.net && wanted.allocates() && !parts.manifest.probes)
     return refused("bad_manifest", "the lens uses attention, and probes are off",
                    "set probes to true, or wlod.lens to script or off", "probes", false);
   return out;

@@ -7,6 +7,7 @@
 #include "core/analysis/drift_meter.h"
 #include "core/kinds/base/policy_reviser.h"
 #include "core/kinds/wlod/focus_reviser.h"
+#include "core/wlod/gist_figures.h"
 
 namespace kvlab {
 namespace {
@@ -139,8 +140,9 @@ WlodTransaction WlodKind::transaction(CallContext& call) const {
 }
 
 WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
+  const double old = m_parts->lens.net ? 1 : memory;  // what a network foresaw at the last round stays
   return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes,
-          m_parts->lens.layers,           memory,        parts.model->config().kvHeads};
+          m_parts->lens.layers,           old,           parts.model->config().kvHeads};
 }
 
 Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
@@ -270,6 +272,8 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
 }
 
 ExactnessMap WlodKind::exactness(const SessionParts&, const CacheState& state) const { return wlodExactness(state); }
+
+std::string WlodKind::notice() const { return gistNotice(*m_parts->gists); }
 
 void WlodKind::describe(const CacheState& state, Snapshot& snapshot) const {
   const int layers = state.cacheLayers().layers;

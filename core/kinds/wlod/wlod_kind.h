@@ -31,6 +31,7 @@ class WlodKind : public CacheKind {
   Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
+  std::string notice() const override;
   void describe(const CacheState& state, Snapshot& snapshot) const override;
 
   /// What a cache file must share with the session, because rows and entries depend on it.

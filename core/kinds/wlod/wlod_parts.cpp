@@ -4,7 +4,23 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/wlod/gist_figures.h"
+
 namespace kvlab {
+namespace {
+
+/// Appends the embedding of a token.
+void addEmbedding(const Model& model, TokenId token, std::vector<float>& out) {
+  TensorView row = model.embed();
+  const std::int64_t width = row.shape[1];
+  row.data = static_cast<const std::byte*>(row.data) + token.value() * width * kernels::dtypeBytes(row.dtype);
+  row.shape = {width};
+  const std::vector<float> values = widened(row);
+  out.insert(out.end(), values.begin(), values.end());
+}
+
+}  // namespace
+
 WlodRatios ratiosOf(const WlodState& state, int layers) {
   WlodRatios out;
   std::array<double, kTopLevel + 1> moments = {};
@@ -34,6 +50,8 @@ WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts
   view.attention = rules.attention == WlodAttention::Flat ? "flat" : "pyramid";
   view.gist = parts.gists->name();
   view.lens = parts.lens.name;
+  view.figures = parts.gists->figures();
+  view.notice = gistNotice(*parts.gists);
   view.near = rules.pyramid.near;
   view.middle = rules.pyramid.middle;
   view.sigma = rules.sigma;
@@ -55,6 +73,21 @@ WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts
   view.rounds = state.rounds;
   view.ratios = ratiosOf(state, layers);
   return view;
+}
+
+std::vector<double> WlodParts::foreseen(const CacheState& state, const Model& model) const {
+  if (!lens.net) return {};
+  const WlodState& wlod = *state.wlod;
+  std::vector<float> entries, tail;
+  for (std::size_t i = 0; i < state.context.size(); ++i) {
+    const TreeNode node = wlod.context.entries()[i];
+    if (node.level == 0) addEmbedding(model, state.ledger[state.context[i]].token, entries);
+    else std::ranges::copy(wlod.tree.gist(node), std::back_inserter(entries));
+  }
+  const auto length = wlod.tree.length();
+  for (auto t = std::max<std::int64_t>(0, length - lens.net->tail()); t < length; ++t)
+    addEmbedding(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token, tail);
+  return lens.net->mass(wlod.context.entries().span(), length, entries, tail);
 }
 
 std::vector<double> WlodParts::scores(const WlodState& state) const {

@@ -13,6 +13,8 @@ struct WlodParts {
   Lens lens;
   CostMeter costs;
 
+  /// What a lens network says of the entries now; empty without one.
+  std::vector<double> foreseen(const CacheState& state, const Model& model) const;
   /// One score per entry; empty while the lens has no input.
   std::vector<double> scores(const WlodState& state) const;
 };

@@ -78,24 +78,26 @@ void drawWlod(Draw& d, json& m) {
   if (d.percent(40)) m["policy"] = drawPolicy(d);
   if (d.percent(15) && m.contains("layers")) m["layers"][0]["policy"] = drawPolicy(d);
   if (d.percent(20)) m["brightness"] = {{"decay", 20}, {"max", 40}};
-  m["wlod"] = {{"attention", d.one({"flat", "pyramid"})},
-               {"budget", d.one({64, 96, 160})},
-               {"moments", d.one({2000, 4096})},
-               {"w", 32},
-               {"w2", 1024},
-               {"near_causal", d.percent(40)},
-               {"sigma", d.one({0.0, 1.0})},
-               {"gist", m["model"] == "demo" ? d.one({"mean", "trained"}) : "mean"},
-               {"lens", d.one({"attention", "script", "off"})},
-               {"edits", d.one({1, 4})},
-               {"every", d.one({4, 32})},
-               {"cooldown", d.one({0, 1, 2})},
-               {"protect", d.one({8, 32})},
-               {"start_tokens", d.one({16, 32})},
-               {"start_gists", d.one({128, 2048})},
-               {"recompute", d.one({"chosen", "incremental", "full", "selective"})},
-               {"selective_ratio", 0.3},
-               {"threshold", d.one({0.2, 0.7})}};
+  m["wlod"] = {
+      {"attention", d.one({"flat", "pyramid"})},
+      {"budget", d.one({64, 96, 160})},
+      {"moments", d.one({2000, 4096})},
+      {"w", 32},
+      {"w2", 1024},
+      {"near_causal", d.percent(40)},
+      {"sigma", d.one({0.0, 1.0})},
+      {"gist", m["model"] == "demo" ? d.one({"mean", "trained"}) : "mean"},
+      {"lens",
+       m["model"] == "demo" ? d.one({"attention", "script", "off", "trained"}) : d.one({"attention", "script", "off"})},
+      {"edits", d.one({1, 4})},
+      {"every", d.one({4, 32})},
+      {"cooldown", d.one({0, 1, 2})},
+      {"protect", d.one({8, 32})},
+      {"start_tokens", d.one({16, 32})},
+      {"start_gists", d.one({128, 2048})},
+      {"recompute", d.one({"chosen", "incremental", "full", "selective"})},
+      {"selective_ratio", 0.3},
+      {"threshold", d.one({0.2, 0.7})}};
 }
 
 }  // namespace

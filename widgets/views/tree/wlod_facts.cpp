@@ -104,6 +104,10 @@ bool budgetShort(const WlodView& view) {
 
 std::vector<WlodFact> wlodFacts(const WlodView& view) {
   std::vector<WlodFact> out{budget(view)};
+  if (!view.notice.empty())
+    out.push_back({tr("Gists"), QStringLiteral("⚠ ") + QString::fromStdString(view.notice),
+                   tr("What the training of the gists has measured beside truncation: as many of the last tokens"),
+                   Tone::Warning});
   if (view.change) addChange(*view.change, out);
   else out.push_back({tr("Last edit"), tr("none yet: nothing was invalidated"), {}, Tone::Faint});
   const WlodRatios& r = view.ratios;
