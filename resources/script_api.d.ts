@@ -552,9 +552,11 @@ interface Session {
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows: allocated is what the pools have slots for, without history; they shrink after a policy has pruned a prompt
-   * and grow for the next one. And what the back end did since it was opened: memory taken, passes recorded and replayed. A steady
-   * state adds to replays alone. */
-  bytes(): { allocated: number; live: number; moved: number; allocations: number; captures: number; replays: number };
+   * and grow for the next one. own and shared: memory that the pools take, in pages that nobody else reads, and in pages that
+   * forks read as well until one of them writes; 0 where the back end or the system cannot share. And what the back end did
+   * since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
+  bytes(): { allocated: number; live: number; moved: number; own: number; shared: number;
+    allocations: number; captures: number; replays: number };
 
   /** native holds the state but for what policies observed; hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
   saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
@@ -694,7 +696,54 @@ interface Lanes {
   close(): void;
 }
 
+/** What one call did to each sequence of a batch. */
+interface BatchTick {
+  sequences: {
+    sequence: number;
+    /** false: it took no part. The other figures are those of its tick. */
+    took: boolean;
+    ok?: boolean;
+    tick?: number;
+    token?: number | null;
+    text?: string;
+    error?: TickReport["error"];
+    /** Why it takes no part in later steps: "end_of_text" or "error". */
+    left?: string;
+  }[];
+  /** Of weights that the ops of all sequences read. */
+  weightBytes: number;
+  /** One pass for several sequences; else `apart` says why not. */
+  together: boolean;
+  apart?: string;
+}
+
+/** Sequences that began as one session, stepped together; each is a session of its own. */
+interface Batch {
+  readonly size: number;
+  /** One sequence with all verbs. */
+  sequence(sequence: number): Session;
+  prompt(sequence: number, text: string): TickReport;
+  /** For each sequence a text, a list of token ids, or null; they go in together. */
+  prompts(prompts: (string | number[] | null)[]): BatchTick;
+  /** Ticks of all sequences that have not left; fewer than n where all have. */
+  step(n?: number): BatchTick[];
+  text(sequence: number): string;
+  /** left: why and when a sequence left. It joins again when a verb gives it another state. */
+  report(): { sequence: number; released: boolean; tick?: number; length?: number;
+    left: null | { why: string; tick: number; error?: TickReport["error"] } }[];
+  /** Memory of the pools, as `bytes` of a session counts it. total: all pages once; copies: what as many sessions would take
+   * that share nothing. */
+  bytes(): { sequences: { sequence: number; own: number; shared: number }[]; total: number; copies: number };
+  /** Ends one sequence and frees the memory that it has for itself. */
+  release(sequence: number): null;
+  /** Shows it in the window: the first sequence is what the views show. */
+  show(): Batch;
+  close(): void;
+}
+
 interface Lab {
+  /** So many sequences that begin as the session is now, which stays as it is. together: false makes one pass per sequence. */
+  batch(session: Session, size: number, options?: { together?: boolean }): Batch;
   /** Lane 0 is the session as it is now, which stays as it is; the others differ from it by the keys of `changes` and take
    * its tokens. Model, back end, weights, numerics and dtype are the same for all. together: false makes one pass per lane. */
   lanes(session: Session, changes: Manifest[], options?: { together?: boolean; needles?: number[] }): Lanes;

@@ -64,7 +64,7 @@
     fork() { return new Session(native(host.fork(this.handle))); }
     close() { native(host.close(this.handle)); }
   }
-  // How a verb reaches the session; a lane has another way.
+  // How a verb reaches the session; a lane and a sequence have another way.
   Object.defineProperty(Session.prototype, "verb", { value(name, args) { return native(host.call(this.handle, name, pack(args))); } });
   const table = JSON.parse(host.verbs());
   const argsOf = (name) => { const verb = table.find((one) => one.name === name); return verb ? verb.args : []; };
@@ -77,58 +77,89 @@
       },
     });
   }
-  // One lane: a session that runs with others. What steps it alone takes it out of step.
-  class Lane extends Session {
-    constructor(handle, lane) { super(handle); Object.defineProperty(this, "lane", { value: lane }); }
+  // One session of several: kind is "lane" or "sequence", which is also the verb that reaches it; group names all of them.
+  class Member extends Session {
+    constructor(handle, kind, place, group, keeping) {
+      super(handle);
+      Object.defineProperties(this, { [kind]: { value: place }, member: { value: { kind, place, group, keeping } } });
+    }
     fork() {
       const handle = native(host.fork(this.handle));
-      native(host.call(handle, "lanesClose", pack({ lane: this.lane })));
+      native(host.call(handle, this.member.keeping, pack({ [this.member.kind]: this.member.place })));
       return new Session(handle);
     }
     close() {
-      fail({ code: "in_lockstep", what: `lane ${this.lane} was not closed`, why: "it runs with the others",
-        remedy: "close the lanes, or leave it" });
+      const { kind, place, group } = this.member;
+      fail({ code: "in_lockstep", what: `${kind} ${place} was not closed`, why: "it runs with the others",
+        remedy: `close the ${group}, or leave it` });
     }
   }
-  Object.defineProperty(Lane.prototype, "verb", {
-    value(name, args) { return native(host.call(this.handle, "lane", pack({ lane: this.lane, verb: name, args }))); } });
+  Object.defineProperty(Member.prototype, "verb", { value(name, args) {
+    const { kind, place } = this.member;
+    return native(host.call(this.handle, kind, pack({ [kind]: place, verb: name, args })));
+  } });
+  function memberOf(group, kind, place, name, keeping) {
+    if (!Number.isInteger(place) || place < 0 || place >= group.size)
+      fail({ code: "bad_argument", what: `the ${kind} was not taken`, why: `${print(place)} is none of the ${group.size} ${kind}s`,
+        remedy: `give a ${kind} from 0 to ${group.size - 1}`, field: kind, value: place === undefined ? null : place });
+    return new Member(group.handle, kind, place, name, keeping);
+  }
 
-  const lanesVerb = (lanes, verb, given) => native(host.call(lanes.handle, verb, pack(named(verb, argsOf(verb), given))));
+  const groupVerb = (group, verb, given) => native(host.call(group.handle, verb, pack(named(verb, argsOf(verb), given))));
   class Lanes {
     constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
     get size() { return this.report().length; }
-    session(lane) {
-      if (!Number.isInteger(lane) || lane < 0 || lane >= this.size)
-        fail({ code: "bad_argument", what: "the lane was not taken", why: `${print(lane)} is none of the ${this.size} lanes`,
-          remedy: `give a lane from 0 to ${this.size - 1}`, field: "lane", value: lane === undefined ? null : lane });
-      return new Lane(this.handle, lane);
-    }
-    needles(...given) { return lanesVerb(this, "lanesNeedles", given); }
+    session(lane) { return memberOf(this, "lane", lane, "lanes", "lanesClose"); }
+    needles(...given) { return groupVerb(this, "lanesNeedles", given); }
     /** A row per lane, the reference first. */
-    report() { return lanesVerb(this, "lanesReport", []); }
+    report() { return groupVerb(this, "lanesReport", []); }
+    show() { native(host.show(this.handle)); return this; }
+    close() { native(host.close(this.handle)); }
+  }
+  class Batch {
+    constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
+    get size() { return this.report().length; }
+    sequence(place) { return memberOf(this, "sequence", place, "batch", "batchClose"); }
+    prompt(place, text) { return this.sequence(place).prompt(text); }
+    prompts(...given) { return groupVerb(this, "batchPrompts", given); }
+    step(...given) { return groupVerb(this, "batchStep", given); }
+    text(place) { return this.sequence(place).text(); }
+    /** A row per sequence. */
+    report() { return groupVerb(this, "batchReport", []); }
+    bytes() { return groupVerb(this, "batchBytes", []); }
+    release(...given) { return groupVerb(this, "batchRelease", given); }
     show() { native(host.show(this.handle)); return this; }
     close() { native(host.close(this.handle)); }
   }
   // What all lanes do together.
   for (const verb of table) {
     if (verb.lanes !== "feeds" && verb.lanes !== "steps") continue;
-    Object.defineProperty(Lanes.prototype, verb.name, { value(...given) { return lanesVerb(this, verb.name, given); } });
+    Object.defineProperty(Lanes.prototype, verb.name, { value(...given) { return groupVerb(this, verb.name, given); } });
+  }
+
+  // A fork of the session, as several: `verb` makes them of it. Returns the handle.
+  function several(session, what, call, verb, args) {
+    if (!(session instanceof Session))
+      fail({ code: "bad_argument", what: `the ${what} not opened`, why: "the first argument is not a session",
+        remedy: `call ${call}`, field: "session", value: print(session) });
+    const own = session.fork();
+    try {
+      native(host.call(own.handle, verb, pack(args)));
+    } catch (error) {
+      own.close();
+      throw error;
+    }
+    return own.handle;
   }
 
   global.lab = {
     /** Sessions in lockstep: the first is `session` as it is now, the others differ from it by manifest keys. */
     lanes(session, changes, options = {}) {
-      if (!(session instanceof Session))
-        fail({ code: "bad_argument", what: "the lanes were not opened", why: "the first argument is not a session",
-          remedy: "call lab.lanes(s, [{...}])", field: "session", value: print(session) });
-      const own = session.fork();
-      try {
-        native(host.call(own.handle, "lanesOpen", pack(Object.assign({}, options, { lanes: changes }))));
-      } catch (error) {
-        own.close();
-        throw error;
-      }
-      return new Lanes(own.handle);
+      return new Lanes(several(session, "lanes were", "lab.lanes(s, [{...}])", "lanesOpen", Object.assign({}, options, { lanes: changes })));
+    },
+    /** So many sequences that begin as `session` is now. */
+    batch(session, size, options = {}) {
+      return new Batch(several(session, "batch was", "lab.batch(s, 4)", "batchOpen", Object.assign({}, options, { size })));
     },
     open(manifest = {}) { return new Session(native(host.open(pack({ manifest })))); },
     openCapture(path) { return new Session(native(host.open(pack({ capture: path })))); },
@@ -167,7 +198,8 @@
     if (typeof value === "string") return value;
     if (value instanceof Error) return value.message;
     if (value instanceof Lanes) return `lanes ${value.handle}`;
-    if (value instanceof Lane) return `lane ${value.lane} of lanes ${value.handle}`;
+    if (value instanceof Batch) return `batch ${value.handle}`;
+    if (value instanceof Member) return `${value.member.kind} ${value.member.place} of ${value.member.group} ${value.handle}`;
     if (value instanceof Session) return `session ${value.handle}`;
     if (value === undefined || typeof value === "function" || typeof value === "symbol") return String(value);
     return JSON.stringify(value);
@@ -226,7 +258,8 @@
       globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "log", "args"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
-      lanes: ["size"].concat(Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor" && name !== "size")),
+      lanes: Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor"),
+      batch: Object.getOwnPropertyNames(Batch.prototype).filter((name) => name !== "constructor"),
       session: ["tick", "length", "show", "fork", "close"].concat(Object.keys(Session.prototype)),
     }),
     console: () => Object.defineProperty(global, "s", {

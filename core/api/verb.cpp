@@ -49,7 +49,8 @@ const char* name(Effect effect) {
 }
 
 const char* name(InLanes lanes) {
-  static constexpr const char* kNames[] = {"reference", "feeds", "steps", "refused", "own", "opens", "closes"};
+  static constexpr const char* kNames[] = {"reference", "feeds",  "steps", "refused",     "own",
+                                           "opens",     "closes", "batch", "opens batch", "closes batch"};
   return kNames[static_cast<std::size_t>(lanes)];
 }
 

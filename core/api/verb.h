@@ -97,6 +97,10 @@ enum class InLanes : std::uint8_t {
   Own,        // only lanes have it
   Opens,      // makes lanes of a session
   Closes,     // makes a session of one lane
+  // Lanes have none of these:
+  Batch,        // only a batch has it
+  OpensBatch,   // makes a batch of a session
+  ClosesBatch,  // makes a session of one sequence
 };
 
 struct VerbInfo {
@@ -108,8 +112,9 @@ struct VerbInfo {
 
   /// A capture holds the verb.
   bool recorded() const { return (effect == Effect::Commits || effect == Effect::Travels) && !ofLanes(); }
-  /// One session alone does not have the verb: who holds a session or lanes has it.
-  bool ofLanes() const { return lanes == InLanes::Own || lanes == InLanes::Opens || lanes == InLanes::Closes; }
+  /// One session alone does not have the verb: who holds a session, lanes or a batch has it.
+  bool ofLanes() const { return lanes >= InLanes::Own; }
+  bool ofBatch() const { return lanes >= InLanes::Batch; }
 };
 
 /// "reads", "feeds", ...

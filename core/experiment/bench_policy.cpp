@@ -4,47 +4,12 @@
 #include <filesystem>
 
 #include "core/experiment/bench_rig.h"
-#include "core/model/counter_random.h"
-#include "core/model/files/safetensors.h"
 #include "core/session/requests.h"
 #include "core/session/storage.h"
 #include "core/session/ticks.h"
-#include "kernels/scalar_convert.h"
 
 namespace kvlab {
 namespace {
-
-constexpr int kHidden = 256;  // semantics.md, section 6
-
-/// Random bf16 gates for a model, in a file.
-Status writeGates(const ModelConfig& config, const std::string& path) {
-  SafetensorsWriter writer;
-  std::vector<std::vector<std::byte>> kept;
-  kept.reserve(static_cast<std::size_t>(config.layers) * 8);
-  std::uint64_t drawn = 0;
-  const auto add = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
-    std::int64_t n = 1;
-    for (const std::int64_t d : shape) n *= d;
-    std::vector<std::byte>& bytes = kept.emplace_back(static_cast<std::size_t>(2 * n));
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint16_t value =
-          kernels::floatToBf16(static_cast<float>(unitInterval(randomBits(1, drawn++)) - 0.5) * 0.2f);
-      std::memcpy(bytes.data() + 2 * i, &value, 2);
-    }
-    writer.add(name, Element::BF16, shape, bytes);
-  };
-  for (int layer = 0; layer < config.layers; ++layer)
-    for (int stage = 1; stage <= 4; ++stage) {
-      const std::string at = "layers." + std::to_string(layer) + ".";
-      const std::int64_t in = stage == 1 ? config.headDim : kHidden, out = stage == 4 ? 1 : kHidden;
-      add(at + "w" + std::to_string(stage), {config.kvHeads, out, in});
-      add(at + "b" + std::to_string(stage), {config.kvHeads, out});
-    }
-  for (const auto& [key, value] :
-       {std::pair{"input", "pre_rope"}, {"model", "any"}, {"threshold", "0.05"}, {"cap", "6"}})
-    writer.metadata(key, value);
-  return writer.write(path);
-}
 
 struct Case {
   const char* model;
@@ -63,7 +28,7 @@ class PolicyBench {
     const std::string gates =
         (std::filesystem::temp_directory_path() / ("kvlab-bench-gates-" + std::to_string(m_case.rows) + ".safetensors"))
             .string();
-    Status done = writeGates(m_full->model().config(), gates);
+    Status done = writeRandomGates(m_full->model().config(), gates);
     for (const PolicyName& policy : policies()) {
       const auto& wanted = m_case.policies;
       if (!done || policy.name == "full" ||

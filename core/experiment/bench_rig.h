@@ -22,6 +22,8 @@ Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const
                                               int capacity);
 
 std::vector<TokenId> benchTokens(int n, int vocab);
+/// Random bf16 gates for a model, in a file: time does not depend on their values.
+Status writeRandomGates(const ModelConfig& config, const std::string& path);
 /// Reports what is measured next. Error (cancelled): nothing more is.
 Status goOn(const Progress& progress, const std::string& what, std::int64_t done = 0, std::int64_t total = 0);
 /// The back end of a bench without a session. Error: no_backend.

@@ -2,6 +2,7 @@
 #include "core/kinds/open_parts.h"
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 
 #include "core/kinds/base/cache_kind.h"
@@ -36,6 +37,24 @@ Status chooseBackend(SessionParts& parts, const std::string& id, const std::stri
   return ok();
 }
 
+/// A new backend of the same kind with the same arithmetic.
+Status chooseLike(SessionParts& parts, const kernels::Backend& backend) {
+  return chooseBackend(parts, backend.id(), backend.ops().numericsId());
+}
+
+/// Model, weights and files of another session under a manifest.
+SessionParts sharing(const SessionParts& origin, const Manifest& manifest) {
+  SessionParts parts;
+  parts.manifest = manifest;
+  parts.resources = origin.resources;
+  parts.model = origin.model;
+  parts.weights = origin.weights;
+  parts.policyFiles = origin.policyFiles;
+  parts.kind = makeKind(parts.manifest);
+  parts.kind->share(parts.manifest, *origin.kind);
+  return parts;
+}
+
 /// Sets the rows per layer and the number of phases that the rotary table reaches.
 void size(SessionParts& parts) {
   const Manifest& m = parts.manifest;
@@ -47,15 +66,16 @@ void size(SessionParts& parts) {
       static_cast<std::int32_t>(m.position == PositionMode::Absolute ? 4 * sizes.moments : sizes.moments + 1);
 }
 
-/// Opens everything but the model.
-Status equip(SessionParts& parts, const Progress& progress) {
+/// Opens everything but the model. store: makes layouts and pools.
+Status equip(SessionParts& parts, const Progress& progress,
+             const std::function<Status(SessionParts& parts)>& store = freshStorage) {
   size(parts);
   if (!parts.weights) {
     parts.weights = KV_TRY(PlacedWeights::place(parts.model, parts.backend, progress));
   }
   if (Status there = parts.policyFiles.load(parts, policiesWanted(parts)); !there) return there;
   if (Status opened = parts.kind->open(parts); !opened) return opened;
-  if (Status stored = freshStorage(parts); !stored) return stored;
+  if (Status stored = store(parts); !stored) return stored;
   const Manifest& m = parts.manifest;
   parts.transformer = KV_TRY(
       Transformer::create(parts.weights, *parts.backend, parts.maxPhases, m.prefillChunk, m.keyPhase == "at_write"));
@@ -84,19 +104,22 @@ Result<SessionParts> openParts(const Manifest& manifest, const std::string& reso
   return parts;
 }
 
-Result<SessionParts> siblingParts(const SessionParts& origin, Manifest manifest, Manifest opened) {
-  SessionParts parts;
-  parts.manifest = std::move(manifest);
-  parts.opened = std::move(opened);
-  parts.resources = origin.resources;
-  parts.model = origin.model;
-  parts.weights = origin.weights;
-  parts.policyFiles = origin.policyFiles;
-  parts.kind = makeKind(parts.manifest);
-  parts.kind->share(parts.manifest, *origin.kind);
-  const std::string numerics = origin.backend->ops().numericsId();
-  if (Status chosen = chooseBackend(parts, origin.backend->id(), numerics); !chosen) return chosen.error();
+Result<SessionParts> siblingParts(const SessionParts& origin, const Manifest& manifest) {
+  SessionParts parts = sharing(origin, manifest);
+  parts.opened = manifest;
+  if (Status chosen = chooseLike(parts, *origin.backend); !chosen) return chosen.error();
   if (Status equipped = equip(parts, {}); !equipped) return equipped.error();
+  return parts;
+}
+
+Result<SessionParts> forkedParts(const SessionParts& origin, const CacheState& state, const SessionParts* beside) {
+  SessionParts parts = sharing(origin, origin.manifest);
+  parts.opened = origin.opened;
+  if (beside) parts.backend = beside->backend->sibling();
+  if (!parts.backend)
+    if (Status chosen = chooseLike(parts, *origin.backend); !chosen) return chosen.error();
+  const auto store = [&](SessionParts& own) { return likeStorage(own, origin, state); };
+  if (Status equipped = equip(parts, {}, store); !equipped) return equipped.error();
   return parts;
 }
 

@@ -170,7 +170,10 @@ Result<json> execute(Lanes& lanes, const std::string& name, const json& given) {
     case InLanes::Refused: return outOfStep(name);
     case InLanes::Reference:
     case InLanes::Opens:
-    case InLanes::Closes: break;
+    case InLanes::Closes:
+    case InLanes::Batch:
+    case InLanes::OpensBatch:
+    case InLanes::ClosesBatch: break;
   }
   return lanes.call(0, name, args);
 }

@@ -2,13 +2,9 @@
 #include "core/lanes/lanes.h"
 
 #include <algorithm>
-#include <chrono>
-#include <new>
 
 #include "core/analysis/metrics.h"
-#include "core/api/error_thrown.h"
 #include "core/lanes/lane_tokens.h"
-#include "core/lanes/lockstep.h"
 #include "core/lanes/samples.h"
 #include "core/session/ticks.h"
 #include "core/session/tiles.h"
@@ -54,24 +50,6 @@ std::optional<Error> failureOf(const Result<json>& result) {
   const json& last = result->is_array() && !result->empty() ? result->back() : *result;
   if (!last.is_object() || last.value("ok", true)) return std::nullopt;
   return Error::fromJson(last.value("error", json::object()));
-}
-
-/// Turns exceptions of a lane into its error.
-template <class Body>
-std::optional<Error> guarded(const Body& body) {
-  try {
-    return body();
-  } catch (const ErrorThrown& thrown) {
-    return thrown.error();
-  } catch (const std::bad_alloc&) {
-    return Error("out_of_memory", "the lane was not stepped", "memory is exhausted",
-                 "lower capacity or history_bytes, or open fewer lanes");
-  } catch (const std::exception& exception) {
-    return Error("internal", "the lane was not stepped", exception.what(), "check its invariants, then rebuild it");
-  } catch (...) {
-    return Error("internal", "the lane was not stepped", "an exception of unknown type",
-                 "check its invariants, then rebuild it");
-  }
 }
 
 const std::vector<float>* logitsOf(const CacheState& state) {
@@ -120,7 +98,6 @@ Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vec
 Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference, const std::vector<json>& changes,
                                              const LanesOptions& options) {
   std::unique_ptr<Lanes> lanes(new Lanes);
-  lanes->m_wantTogether = options.together;
   lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), std::move(reference), {}}));
   const auto refused = [&](Error error) {
     reference = lanes->release(0);
@@ -131,7 +108,7 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
   for (const json& change : changes)
     if (Status opened = lanes->open(lanes->session(0), change); !opened)
       return refused(inLane(opened.error(), lanes->size()));
-  lanes->makeWide();
+  lanes->makeWide(options.together);
   if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
   lanes->m_lanes.front()->session->setPublish({});  // Lanes publishes for all sessions
   lanes->m_lanes.front()->session->setProgress({});
@@ -152,17 +129,14 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
   }
   copy->m_needles = m_needles;
   copy->m_ticks = m_ticks;
-  copy->m_weightBytes = m_weightBytes;
-  copy->m_wantTogether = m_wantTogether;
-  copy->m_together = m_together;
-  copy->m_apart = m_apart;
-  copy->makeWide();
+  copy->makeWide(m_passes.wanted());
+  copy->m_passes.setLast(m_passes.last());
   copy->publish();
   return copy;
 }
 
 std::unique_ptr<Session> Lanes::release(int lane) {
-  m_wide.reset();  // uses lane 0's backend
+  m_passes.close();  // uses lane 0's backend
   Session& session = *m_lanes[at(lane)]->session;
   session.publisher().startAfter(m_snapshot ? m_serial : 0);
   session.publish();
@@ -226,8 +200,7 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
 Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   KV_TRY(usable());
   const std::size_t before = m_lanes.front()->tokens.size();
-  m_apart = std::move(apart);
-  runAll(job);
+  runAll(job, std::move(apart));
   if (std::optional<Error> refused = settle()) {
     publish();
     return *refused;
@@ -241,80 +214,40 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   m_ticks += tick;
   measure(tick, out.tokens.empty() ? TokenId(-1) : out.tokens.front());
   for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
-  out.weightBytes = m_weightBytes;
-  out.together = m_together;
-  out.apart = m_apart;
+  out.weightBytes = m_passes.last().weightBytes;
+  out.together = m_passes.last().together;
+  out.apart = m_passes.last().apart;
   publish();
   return out;
 }
 
-/// Makes a transformer with room for the longest passes of all lanes together.
-void Lanes::makeWide() {
-  int rows = 0;
-  for (const auto& lane : m_lanes) rows += lane->session->manifest().prefillChunk;
-  if (!m_wantTogether || size() < 2 || !session(0).transformer().backend().onHost()) return;
-  if (Result<std::unique_ptr<Transformer>> wide = session(0).transformer().widened(rows)) m_wide = wide.take();
+void Lanes::makeWide(bool together) {
+  std::vector<Session*> all;
+  for (const auto& lane : m_lanes) all.push_back(lane->session.get());
+  m_passes.open(all, together);
 }
 
-std::string Lanes::whyApart() const {
-  const kernels::Backend& backend = session(0).transformer().backend();
-  const auto inStep = [](const auto& lane) { return !lane->exit; };
-  if (!m_wantTogether) return "each lane was asked to make its own pass";
-  if (std::count_if(m_lanes.begin(), m_lanes.end(), inStep) < 2) return "one lane is in step";
-  if (!backend.onHost())
-    return std::string("back end ") + backend.id() + " orders the calls of each session for itself";
-  return m_wide ? "" : "there is no memory for a pass of all lanes";
-}
-
-void Lanes::runAll(const Job& job) {
-  if (m_apart.empty()) m_apart = whyApart();
-  std::vector<std::int64_t> read;
-  const auto bytesOf = [](const Lane& lane) { return lane.session->transformer().weightBytes(); };
-  const std::int64_t wide = m_wide ? m_wide->weightBytes() : 0;
+/// Runs the job in every lane that is in step.
+void Lanes::runAll(const Job& job, std::string apart) {
+  std::vector<Lane*> stepped;
+  std::vector<Session*> sessions;
   for (const auto& lane : m_lanes) {
     lane->failed.reset();
     lane->before.reset();
     lane->spent = 0;
+    lane->weightBytes = 0;
     lane->stepped = !lane->exit;
-    read.push_back(bytesOf(*lane));
-  }
-  if (m_apart.empty()) runTogether(job);
-  else runApart(job);
-  m_weightBytes = 0;
-  for (const auto& lane : m_lanes) {
-    lane->weightBytes =
-        bytesOf(*lane) - read[at(lane->place)] + (lane->place == 0 && m_wide ? m_wide->weightBytes() - wide : 0);
-    m_weightBytes += lane->weightBytes;
-  }
-}
-
-void Lanes::runApart(const Job& job) {
-  m_together = false;
-  for (const auto& lane : m_lanes) {
-    if (!lane->stepped) continue;
-    const auto start = std::chrono::steady_clock::now();
-    lane->failed = guarded([&] { return job(*lane); });
-    lane->spent = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  }
-}
-
-void Lanes::runTogether(const Job& job) {
-  Lockstep lockstep(*m_wide);
-  std::vector<Lane*> stepped;
-  std::vector<std::function<void()>> jobs;
-  for (const auto& lane : m_lanes) {
     if (!lane->stepped) continue;
     stepped.push_back(lane.get());
-    lane->session->transformer().setRunner(&lockstep);
-    jobs.emplace_back([&job, one = lane.get()] { one->failed = guarded([&] { return job(*one); }); });
+    sessions.push_back(lane->session.get());
   }
-  lockstep.run(jobs);
-  for (std::size_t i = 0; i < stepped.size(); ++i) {
-    stepped[i]->session->transformer().setRunner(nullptr);
-    stepped[i]->spent = lockstep.us(i);
+  std::vector<PassGroup::Outcome> done = m_passes.run(
+      sessions, [&](std::size_t i) { return job(*stepped[i]); }, std::move(apart));
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    stepped[i]->failed = std::move(done[i].error);
+    stepped[i]->spent = done[i].us;
+    stepped[i]->weightBytes = done[i].weightBytes;
   }
-  m_together = lockstep.meetings() > 0;
-  if (!m_together) m_apart = lockstep.passes() ? "no two lanes came to a pass at a time" : "nothing was computed";
 }
 
 /// A lane that failed leaves. If all lanes failed, none leaves and the error is returned.
@@ -454,9 +387,9 @@ void Lanes::publish() {
     view->lanes.push_back(std::move(one));
   }
   view->ticks = m_ticks;
-  view->weightBytes = m_weightBytes;
-  view->together = m_together;
-  view->apart = m_apart;
+  view->weightBytes = m_passes.last().weightBytes;
+  view->together = m_passes.last().together;
+  view->apart = m_passes.last().apart;
   view->needles = m_needles;
   m_view = std::move(view);
   auto snapshot = std::make_shared<Snapshot>(*session(0).snapshot());

@@ -6,13 +6,11 @@
 // A lane that fails a tick leaves: its exit holds the tick and the error, it is not stepped again, and the other lanes
 // go on. If a call fails on every lane, it returns an error and all lanes stay in step.
 //
-// On host memory, passes of lanes are made together (core/lanes/lockstep.h): linear steps read the weights once for all
-// lanes. A device orders the calls of each session separately, so there each lane makes its own pass. Results are
-// bitwise the same.
+// Passes of lanes are made together where they can be (core/lanes/pass_group.h).
 #pragma once
 #include "core/api/lanes_view.h"
 #include "core/api/tile.h"
-#include "core/session/session.h"
+#include "core/lanes/pass_group.h"
 
 namespace kvlab {
 
@@ -88,11 +86,8 @@ class Lanes {
   Status open(const Session& origin, const nlohmann::json& changes);
   Status usable() const;
   Result<LanesTick> commit(const Job& job, std::string apart, bool tick);
-  void makeWide();
-  std::string whyApart() const;
-  void runAll(const Job& job);
-  void runTogether(const Job& job);
-  void runApart(const Job& job);
+  void makeWide(bool together);
+  void runAll(const Job& job, std::string apart);
   std::optional<Error> settle();
   void measure(bool tick, TokenId token);
   void compare(Lane& lane, TokenId token);
@@ -102,10 +97,8 @@ class Lanes {
 
   std::vector<std::unique_ptr<Lane>> m_lanes;
   std::vector<std::int32_t> m_needles;
-  std::int64_t m_ticks = 0, m_weightBytes = 0;
-  bool m_wantTogether = true, m_together = false;
-  std::unique_ptr<Transformer> m_wide;  // computes the rows of all lanes in one pass, on lane 0's backend
-  std::string m_apart;
+  std::int64_t m_ticks = 0;
+  PassGroup m_passes;  // on lane 0's backend: ends before the lanes
   LanesViewPtr m_view;
   SnapshotPtr m_snapshot;
   std::uint64_t m_serial = 0;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <system_error>
-#include <thread>
 
 #include "core/model/decoder/transformer.h"
 
@@ -14,87 +13,104 @@ double microseconds(std::chrono::steady_clock::duration time) {
 }
 }  // namespace
 
-void Lockstep::run(const std::vector<std::function<void()>>& jobs) {
-  m_seats.assign(jobs.size(), {});
-  m_passes = m_meetings = 0;
-  for (std::size_t i = 0; i < jobs.size(); ++i) m_seats[i].work = &jobs[i];
-  if (jobs.empty()) return;
-  std::vector<std::thread> threads;
-  threads.reserve(jobs.size());
-  // The first job runs on this thread. Jobs for which no thread can be created run afterwards, with passes of their
-  // own.
-  for (std::size_t i = 1; i < jobs.size(); ++i) {
-    try {
-      threads.emplace_back([this, i] { work(i); });
-    } catch (const std::system_error&) {
-      break;
-    }
-  }
-  const std::size_t started = threads.size() + 1;
+Lockstep::~Lockstep() {
   {
     const std::lock_guard lock(m_mutex);
-    for (std::size_t i = started; i < jobs.size(); ++i) m_seats[i].seat = Seat::Ended;
-    giveTurn(0);
+    m_over = true;
+    for (Seat& seat : m_seats) seat.turn.notify_one();
   }
-  work(0);
-  for (std::thread& thread : threads) thread.join();
-  for (std::size_t i = started; i < jobs.size(); ++i) {
-    {
-      const std::lock_guard lock(m_mutex);
-      m_seats[i].seat = Seat::Ready;
-      giveTurn(i);
-    }
-    work(i);
+  for (std::thread& thread : m_threads) thread.join();
+}
+
+void Lockstep::run(const std::vector<std::function<void()>>& jobs) {
+  std::unique_lock lock(m_mutex);
+  m_passes = m_meetings = 0;
+  seatAll(jobs);
+  if (jobs.empty()) return;
+  // The first job runs on this thread. Jobs without a thread run afterwards, with passes of their own.
+  const std::size_t seated = std::min(jobs.size(), m_threads.size() + 1);
+  for (std::size_t i = seated; i < jobs.size(); ++i) m_seats[i].state = State::Ended;
+  giveTurn(0);
+  work(lock, 0);
+  m_ended.wait(lock, [this] { return m_turn == kNobody; });
+  for (std::size_t i = seated; i < jobs.size(); ++i) {
+    m_seats[i].state = State::Ready;
+    giveTurn(i);
+    work(lock, i);
   }
 }
 
-void Lockstep::work(std::size_t job) {
-  {
-    std::unique_lock lock(m_mutex);
-    m_moved.wait(lock, [&] { return m_turn == job; });
+/// A seat for each job, and threads as far as there are any.
+void Lockstep::seatAll(const std::vector<std::function<void()>>& jobs) {
+  while (m_seats.size() < jobs.size()) m_seats.emplace_back();
+  for (std::size_t i = 0; i < m_seats.size(); ++i) {
+    m_seats[i].work = i < jobs.size() ? &jobs[i] : nullptr;
+    m_seats[i].state = i < jobs.size() ? State::Ready : State::Ended;
+    m_seats[i].us = 0;
   }
+  try {
+    while (m_threads.size() + 1 < jobs.size()) m_threads.emplace_back([this, i = m_threads.size() + 1] { serve(i); });
+  } catch (const std::system_error&) {  // no more threads
+  }
+}
+
+void Lockstep::serve(std::size_t job) {
+  std::unique_lock lock(m_mutex);
+  while (true) {
+    await(lock, job);
+    if (m_over) return;
+    work(lock, job);
+  }
+}
+
+void Lockstep::await(std::unique_lock<std::mutex>& lock, std::size_t job) {
+  m_seats[job].turn.wait(lock, [&] { return m_turn == job || m_over; });
+}
+
+void Lockstep::work(std::unique_lock<std::mutex>& lock, std::size_t job) {
+  lock.unlock();
   (*m_seats[job].work)();
-  const std::lock_guard lock(m_mutex);
+  lock.lock();
   m_seats[job].us += microseconds(Clock::now() - m_since);
-  m_seats[job].seat = Seat::Ended;
+  m_seats[job].state = State::Ended;
   handOver();
 }
 
 void Lockstep::pass(Transformer& transformer, const WholePass& pass) {
   std::unique_lock lock(m_mutex);
   const std::size_t job = m_turn;  // the running job is the caller
-  Job& own = m_seats[job];
+  Seat& own = m_seats[job];
   own.us += microseconds(Clock::now() - m_since);
   own.part = {&transformer, &pass};
-  own.seat = Seat::Waiting;
+  own.state = State::Waiting;
   handOver();
-  m_moved.wait(lock, [&] { return m_turn == job; });
+  await(lock, job);
   if (own.failure) std::rethrow_exception(std::exchange(own.failure, nullptr));
 }
 
 void Lockstep::giveTurn(std::size_t job) {
   m_turn = job;
   m_since = Clock::now();
-  m_moved.notify_all();
+  (job == kNobody ? m_ended : m_seats[job].turn).notify_one();
 }
 
 /// Gives the turn to the next job that is ready. If all jobs wait, makes their passes first.
 void Lockstep::handOver() {
-  const auto find = [&](Seat seat) {
+  const auto find = [&](State state) {
     return static_cast<std::size_t>(
-        std::find_if(m_seats.begin(), m_seats.end(), [&](const Job& one) { return one.seat == seat; }) -
+        std::find_if(m_seats.begin(), m_seats.end(), [&](const Seat& one) { return one.state == state; }) -
         m_seats.begin());
   };
-  if (find(Seat::Ready) == m_seats.size() && find(Seat::Waiting) < m_seats.size()) meet();
-  const std::size_t next = find(Seat::Ready);
+  if (find(State::Ready) == m_seats.size() && find(State::Waiting) < m_seats.size()) meet();
+  const std::size_t next = find(State::Ready);
   giveTurn(next < m_seats.size() ? next : kNobody);
 }
 
 void Lockstep::meet() {
   std::vector<PassPart> parts;
   double rows = 0;
-  for (Job& one : m_seats) {
-    if (one.seat != Seat::Waiting) continue;
+  for (Seat& one : m_seats) {
+    if (one.state != State::Waiting) continue;
     parts.push_back(one.part);
     rows += static_cast<double>(one.part.pass->n);
   }
@@ -107,11 +123,11 @@ void Lockstep::meet() {
     failure = std::current_exception();
   }
   const double us = microseconds(Clock::now() - start);
-  for (Job& one : m_seats) {
-    if (one.seat != Seat::Waiting) continue;
+  for (Seat& one : m_seats) {
+    if (one.state != State::Waiting) continue;
     one.us += us * static_cast<double>(one.part.pass->n) / rows;
     one.failure = failure;
-    one.seat = Seat::Ready;
+    one.state = State::Ready;
   }
   ++m_passes;
   m_meetings += parts.size() > 1;

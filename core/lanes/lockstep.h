@@ -2,13 +2,15 @@
 // Runs the ticks of several sessions so that their forward passes can be made together. Each tick has its own thread,
 // but only one of them runs at a time. A tick that reaches a pass waits there. When every other tick waits too, or has
 // ended, the passes are made together (Transformer::run of parts), and the ticks continue in turn. A tick gives the
-// same result as alone. Owned by Lanes; its thread calls run().
+// same result as alone. Owned by a PassGroup; its thread calls run().
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "core/model/decoder/whole_pass.h"
@@ -19,6 +21,7 @@ class Lockstep : public PassRunner {
  public:
   /// wide: has room for the rows of all passes together.
   explicit Lockstep(Transformer& wide) : m_wide(wide) {}
+  ~Lockstep() override;
 
   /// Returns when all jobs have ended. Jobs must not throw.
   void run(const std::vector<std::function<void()>>& jobs);
@@ -26,22 +29,26 @@ class Lockstep : public PassRunner {
 
   /// After run(): microseconds of a job's own work, plus its rows' share of the passes.
   double us(std::size_t job) const { return m_seats[job].us; }
-  /// Number of passes, and number of passes that served several jobs.
+  /// Number of passes of the last run(), and number of passes that served several jobs.
   std::int64_t passes() const { return m_passes; }
   std::int64_t meetings() const { return m_meetings; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Seat : std::uint8_t { Ready, Waiting, Ended };
-  struct Job {
+  enum class State : std::uint8_t { Ready, Waiting, Ended };
+  struct Seat {
     const std::function<void()>* work = nullptr;
-    Seat seat = Seat::Ready;
+    State state = State::Ended;
     PassPart part = {};
     std::exception_ptr failure = {};
     double us = 0;
+    std::condition_variable turn = {};
   };
 
-  void work(std::size_t job);
+  void seatAll(const std::vector<std::function<void()>>& jobs);
+  void serve(std::size_t job);
+  void await(std::unique_lock<std::mutex>& lock, std::size_t job);
+  void work(std::unique_lock<std::mutex>& lock, std::size_t job);
   void giveTurn(std::size_t job);
   void handOver();
   void meet();
@@ -49,9 +56,11 @@ class Lockstep : public PassRunner {
   static constexpr std::size_t kNobody = ~std::size_t{0};
   Transformer& m_wide;
   std::mutex m_mutex;  // guards the members below during run()
-  std::condition_variable m_moved;
-  std::vector<Job> m_seats;
+  std::deque<Seat> m_seats;
+  std::vector<std::thread> m_threads;  // that of seat 1, of seat 2, ..; they stay between runs
+  std::condition_variable m_ended;
   std::size_t m_turn = kNobody;
+  bool m_over = false;
   Clock::time_point m_since;
   std::int64_t m_passes = 0, m_meetings = 0;
 };

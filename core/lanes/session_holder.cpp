@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lanes/session_holder.h"
 
+#include "core/lanes/batch_verbs.h"
 #include "core/lanes/lane_verbs.h"
 #include "core/session/tiles.h"
 #include "core/verbs/verbs.h"
@@ -19,18 +20,30 @@ Result<std::unique_ptr<SessionHolder>> held(Result<std::unique_ptr<Part>> part) 
 
 }  // namespace
 
-Result<json> SessionHolder::execute(const std::string& verb, const json& args) {
+/// Calls `call` with what there is: batch, lanes or session.
+template <class F>
+auto SessionHolder::visit(F&& call) const {
+  if (m_batch) return call(*m_batch);
+  return m_lanes ? call(*m_lanes) : call(*m_session);
+}
+
+Result<json> SessionHolder::execute(const std::string& verb, const json& given) {
   const VerbInfo* info = verbNamed(verb);
-  if (info && info->lanes == InLanes::Opens) return open(args.is_null() ? json::object() : args);
-  if (info && info->lanes == InLanes::Closes) return close(args.is_null() ? json::object() : args);
-  return m_lanes ? kvlab::execute(*m_lanes, verb, args) : kvlab::execute(*m_session, verb, args);
+  const json none = json::object(), &args = given.is_null() ? none : given;
+  if (info && (info->lanes == InLanes::Opens || info->lanes == InLanes::OpensBatch)) return open(info->lanes, args);
+  if (info && info->lanes == InLanes::Closes) return closeLanes(args);
+  if (info && info->lanes == InLanes::ClosesBatch) return closeBatch(args);
+  return visit([&](auto& part) { return kvlab::execute(part, verb, args); });
 }
 
 Result<std::unique_ptr<PendingTile>> SessionHolder::tile(const TileRequest& request) {
-  return m_lanes ? m_lanes->tile(request) : kvlab::tile(*m_session, request);
+  if (m_session) return kvlab::tile(*m_session, request);
+  return m_lanes ? m_lanes->tile(request) : m_batch->tile(request);
 }
 
-SnapshotPtr SessionHolder::snapshot() const { return m_lanes ? m_lanes->snapshot() : m_session->snapshot(); }
+SnapshotPtr SessionHolder::snapshot() const {
+  return visit([](auto& part) { return part.snapshot(); });
+}
 
 void SessionHolder::setPublish(std::function<void(SnapshotPtr)> publish) {
   m_publish = std::move(publish);
@@ -48,18 +61,16 @@ void SessionHolder::setBetweenTicks(std::function<void()> between) {
 }
 
 Result<std::unique_ptr<SessionHolder>> SessionHolder::fork() {
-  return m_lanes ? held(m_lanes->fork()) : held(m_session->fork());
+  return visit([](auto& part) { return held(part.fork()); });
 }
 
-/// Only the lanes publish: their sessions are consistent with each other only after all have done a tick.
+/// Only the lanes or the batch publish: their sessions are consistent with each other only after all have done a tick.
 void SessionHolder::connect() {
-  const auto tell = [this](auto& part) {
+  visit([this](auto& part) {
     part.setPublish(m_publish);
     part.setProgress(m_progress);
     part.setBetweenTicks(m_betweenTicks);
-  };
-  if (m_lanes) tell(*m_lanes);
-  else tell(*m_session);
+  });
 }
 
 void SessionHolder::announce() {
@@ -67,19 +78,31 @@ void SessionHolder::announce() {
   if (m_publish) m_publish(snapshot());
 }
 
-Result<json> SessionHolder::open(const json& args) {
+Result<json> SessionHolder::open(InLanes kind, const json& args) {
+  const bool batch = kind == InLanes::OpensBatch;
+  const std::string what = batch ? "the batch was not opened" : "the lanes were not opened";
   if (m_lanes)
-    return Error("in_lockstep", "the lanes were not opened", "lanes are open already",
-                 "close the lanes first, or fork one of them");
-  m_lanes = KV_TRY(makeLanes(m_session, args));
+    return Error("in_lockstep", what, "lanes are open already", "close the lanes first, or fork one of them");
+  if (m_batch)
+    return Error("in_lockstep", what, "a batch is open already", "close the batch first, or fork one of its sequences");
+  if (batch) m_batch = KV_TRY(makeBatch(m_session, args));
+  else m_lanes = KV_TRY(makeLanes(m_session, args));
   announce();
-  return json{{"lanes", m_lanes->size()}};
+  return batch ? json{{"sequences", m_batch->size()}} : json{{"lanes", m_lanes->size()}};
 }
 
-Result<json> SessionHolder::close(const json& args) {
+Result<json> SessionHolder::closeLanes(const json& args) {
   if (!m_lanes) return Error("no_lanes", "the lanes were not closed", "there are none", "open some with lab.lanes");
   m_session = KV_TRY(releaseLane(*m_lanes, args));
   m_lanes.reset();
+  announce();
+  return json(nullptr);
+}
+
+Result<json> SessionHolder::closeBatch(const json& args) {
+  if (!m_batch) return Error("no_batch", "the batch was not closed", "there is none", "open one with lab.batch");
+  m_session = KV_TRY(keepSequence(*m_batch, args));
+  m_batch.reset();
   announce();
   return json(nullptr);
 }

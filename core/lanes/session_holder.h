@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a session, or lanes in its place. Runs every verb of the table, including those that open and close lanes.
+// Holds a session, or lanes or a batch in its place. Runs every verb of the table, including those that open and close
+// lanes and batches.
 // Owned by the window's engine or by a program without a window, on one thread, which alone calls it.
 #pragma once
+#include "core/api/verb.h"
+#include "core/lanes/batch.h"
 #include "core/lanes/lanes.h"
 
 namespace kvlab {
@@ -10,10 +13,12 @@ class SessionHolder {
  public:
   explicit SessionHolder(std::unique_ptr<Session> session) : m_session(std::move(session)) {}
   explicit SessionHolder(std::unique_ptr<Lanes> lanes) : m_lanes(std::move(lanes)) {}
+  explicit SessionHolder(std::unique_ptr<Batch> batch) : m_batch(std::move(batch)) {}
 
-  /// Errors: those of core/verbs/verbs.h and core/lanes/lane_verbs.h; in_lockstep if lanes are already open.
+  /// Errors: those of core/verbs/verbs.h, core/lanes/lane_verbs.h and core/lanes/batch_verbs.h; in_lockstep if lanes or
+  /// a batch are already open.
   Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args);
-  /// A tile of the session, or of lane 0.
+  /// A tile of the session, of lane 0, or of the sequence that views show.
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);
   SnapshotPtr snapshot() const;
   void setPublish(std::function<void(SnapshotPtr)> publish);
@@ -23,13 +28,18 @@ class SessionHolder {
   Result<std::unique_ptr<SessionHolder>> fork();
 
  private:
-  Result<nlohmann::json> open(const nlohmann::json& args);
-  Result<nlohmann::json> close(const nlohmann::json& args);
+  template <class F>
+  auto visit(F&& call) const;
+  Result<nlohmann::json> open(InLanes kind, const nlohmann::json& args);
+  Result<nlohmann::json> closeLanes(const nlohmann::json& args);
+  Result<nlohmann::json> closeBatch(const nlohmann::json& args);
   void connect();
   void announce();
 
-  std::unique_ptr<Session> m_session;  // null while lanes are open
+  // One of the three:
+  std::unique_ptr<Session> m_session;
   std::unique_ptr<Lanes> m_lanes;
+  std::unique_ptr<Batch> m_batch;
   std::function<void(SnapshotPtr)> m_publish;
   Progress m_progress;
   std::function<void()> m_betweenTicks;

@@ -61,9 +61,9 @@ class LayoutSet {
  private:
   auto layers() const { return idRange<CacheLayer>(0, m_of.size()); }
 
-  std::vector<std::unique_ptr<StorageLayout>> m_layouts;  // distinct specs
-  std::vector<int> m_of;                                  // [layers]
-  std::vector<LayerDemand> m_demands;                     // [layers]
+  std::vector<std::shared_ptr<const StorageLayout>> m_layouts;  // distinct specs
+  std::vector<int> m_of;                                        // [layers]
+  std::vector<LayerDemand> m_demands;                           // [layers]
 };
 
 /// Slots of the rows of `state`, in logical order, [layers].

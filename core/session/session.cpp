@@ -32,11 +32,11 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
   return std::unique_ptr<Session>(new Session(KV_TRY(openParts(manifest, resources, progress))));
 }
 
-Result<std::unique_ptr<Session>> Session::fork() const {
+Result<std::unique_ptr<Session>> Session::fork(const Session* beside) const {
   if (Status ready = usable(); !ready) return ready.error();
-  std::unique_ptr<Session> copy(new Session(KV_TRY(siblingParts(m_parts, m_parts.manifest, m_parts.opened))));
+  SessionParts parts = KV_TRY(forkedParts(m_parts, this->state(), beside ? &beside->m_parts : nullptr));
+  std::unique_ptr<Session> copy(new Session(std::move(parts)));
   CacheState state = ownCopy(this->state());
-  writeRows(copy->m_parts, state, rowsIn(m_parts, this->state()));
   copy->m_parts.layouts.restart(copy->m_parts.store, state);
   copy->m_history.startFrom(m_history, std::move(state));
   copy->measured().drift = measured().drift;
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   if (!wanted.numerics.empty() && wanted.numerics != numerics) return differs("numerics", wanted.numerics, numerics);
   if (wanted.weights != own.weights) return differs("weights", wanted.weights, own.weights);
   if (wanted.dtype != own.dtype) return differs("dtype", wanted.dtype, own.dtype);
-  std::unique_ptr<Session> other(new Session(KV_TRY(siblingParts(m_parts, wanted, wanted))));
+  std::unique_ptr<Session> other(new Session(KV_TRY(siblingParts(m_parts, wanted))));
   other->m_history.setExecute(m_history.execute());
   return other;
 }

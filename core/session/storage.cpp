@@ -103,6 +103,17 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
   return out;
 }
 
+PoolMemory memoryOf(const Session& session) {
+  PoolMemory out;
+  for (const CacheLayer layer : session.store().layers()) {
+    const kernels::PageUse use = session.store().pool(layer).memory();
+    out.own += use.own;
+    out.shared += use.shared;
+    if (use.group) out.groups[use.group] = use.groupBytes;
+  }
+  return out;
+}
+
 namespace {
 
 /// Rows that a cache layer must have room for; where heads share a budget, the average over heads.

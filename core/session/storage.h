@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports and changes how the rows of an open session are stored. Engine thread.
 #pragma once
+#include <map>
+
 #include "core/session/session.h"
 
 namespace kvlab {
 
 /// How each cache layer's rows are stored, [layers]; layers that are alike share one.
 std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session);
+
+/// Memory that the pools of a session take, in bytes. Sessions share the pages of a group.
+struct PoolMemory {
+  std::int64_t own = 0, shared = 0;
+  std::map<const void*, std::int64_t> groups = {};  // all pages of each
+};
+PoolMemory memoryOf(const Session& session);
 
 /// Another layout or other row formats for one layer or all, with the content kept: a commit. An
 /// empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.

@@ -19,11 +19,27 @@ Result<CacheStore> CacheStore::create(kernels::Backend& backend, std::vector<Lay
   CacheStore store;
   store.m_backend = &backend;
   for (LayerPool& layer : layers) {
-    store.m_pools.push_back(KV_TRY(RowPool::create(backend, layer.format, layer.slots)));
-    store.m_slots.push_back(std::move(layer.allocator));
-    store.m_mapRoom = std::max<std::int64_t>(store.m_mapRoom, layer.slots);
+    RowPool pool = KV_TRY(RowPool::create(backend, layer.format, layer.slots));
+    store.add(std::move(pool), std::move(layer));
   }
   return store;
+}
+
+Result<CacheStore> CacheStore::like(kernels::Backend& backend, const CacheStore& other, std::vector<LayerPool> layers,
+                                    const LayerSlots& rows) {
+  CacheStore store;
+  store.m_backend = &backend;
+  for (const CacheLayer layer : other.layers()) {
+    RowPool pool = KV_TRY(RowPool::like(backend, other.pool(layer), rows[at(layer)]));
+    store.add(std::move(pool), std::move(layers[at(layer)]));
+  }
+  return store;
+}
+
+void CacheStore::add(RowPool pool, LayerPool layer) {
+  m_pools.push_back(std::move(pool));
+  m_slots.push_back(std::move(layer.allocator));
+  m_mapRoom = std::max<std::int64_t>(m_mapRoom, layer.slots);
 }
 
 Result<CacheStore> CacheStore::create(kernels::Backend& backend, int layers, const kernels::RowFormat& format,

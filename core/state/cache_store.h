@@ -24,6 +24,9 @@ struct LayerPool {
 class CacheStore {
  public:
   static Result<CacheStore> create(kernels::Backend& backend, std::vector<LayerPool> layers);
+  /// Pools like those of `other`, with its rows of these slots, [layers]; see RowPool::like().
+  static Result<CacheStore> like(kernels::Backend& backend, const CacheStore& other, std::vector<LayerPool> layers,
+                                 const LayerSlots& rows);
   /// Pools of one format with FreeSlots allocators.
   static Result<CacheStore> create(kernels::Backend& backend, int layers, const kernels::RowFormat& format,
                                    std::int32_t slots);
@@ -59,6 +62,8 @@ class CacheStore {
   Status resize(CacheLayer layer, std::int32_t slots);
 
  private:
+  void add(RowPool pool, LayerPool layer);
+
   kernels::Backend* m_backend = nullptr;
   std::vector<RowPool> m_pools;
   std::vector<std::unique_ptr<SlotAllocator>> m_slots;

@@ -18,18 +18,34 @@ std::int64_t count(std::span<const std::int32_t> slots) { return static_cast<std
 }  // namespace
 
 Result<RowPool> RowPool::create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots) {
-  RowPool pool;
-  pool.m_backend = &backend;
-  pool.m_format = format;
-  pool.m_stride = kernels::rowLayout(format).stride;
-  pool.m_slots = slots;
-  if (!pool.m_records.allocate(backend, pool.m_stride * slots))
-    return backendStatus(backend, "reserving a pool of " + std::to_string(slots) + " rows").error();
-  const bool scaled = kernels::dtypeHasScale(format.k) || kernels::dtypeHasScale(format.v);
-  const kernels::WriteRowsStats none;
-  if (scaled && !pool.m_stats.assign(backend, std::span(&none, 1)))
-    return backendStatus(backend, "reserving a pool of " + std::to_string(slots) + " rows").error();
+  RowPool pool(backend, format, slots);
+  KV_TRY(pool.reserve());
   return pool;
+}
+
+Result<RowPool> RowPool::like(kernels::Backend& backend, const RowPool& other, std::span<const Slot> rows) {
+  RowPool pool(backend, other.format(), other.slots());
+  const bool shared = pool.m_records.share(backend, other.m_records);
+  KV_TRY(pool.reserve());
+  if (shared) return pool;
+  std::vector<std::uint8_t> records(rows.size() * at(other.stride()));
+  other.readRecords(rows, records.data());
+  pool.writeRecords(rows, records.data());
+  return pool;
+}
+
+/// Takes the memory that the pool lacks.
+Status RowPool::reserve() {
+  const bool scaled = kernels::dtypeHasScale(m_format.k) || kernels::dtypeHasScale(m_format.v);
+  const kernels::WriteRowsStats none;
+  if ((data() || m_records.allocate(*m_backend, m_stride * m_slots)) &&
+      (!scaled || m_stats.assign(*m_backend, std::span(&none, 1))))
+    return ok();
+  return backendStatus(*m_backend, "reserving a pool of " + std::to_string(m_slots) + " rows");
+}
+
+kernels::PageUse RowPool::memory() const {
+  return m_records.pages().value_or(kernels::PageUse{.own = m_records.size()});
 }
 
 kernels::WriteRowsStats RowPool::counts() const {

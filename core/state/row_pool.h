@@ -21,7 +21,11 @@ inline std::span<const std::int32_t> plain(std::span<const Slot> slots) {
 
 class RowPool {
  public:
+  RowPool() = default;
   static Result<RowPool> create(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots);
+  /// A pool of the same size with the rows that `other` has in these slots. The pools share their pages until one of
+  /// them writes; where the back ends cannot share, the rows are copied. Errors: out_of_memory.
+  static Result<RowPool> like(kernels::Backend& backend, const RowPool& other, std::span<const Slot> rows);
 
   kernels::Backend& backend() const { return *m_backend; }
   std::uint8_t* data() const { return m_records.data(); }  // for ops
@@ -33,6 +37,8 @@ class RowPool {
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }
   kernels::WriteRowsStats counts() const;
   kernels::PoolView view() const { return {data(), m_format}; }
+  /// Memory that the records take; where nobody counts pages, what was reserved.
+  kernels::PageUse memory() const;
 
   /// Copies stored K and V to the host as f32, [slots, width] each; either may be null.
   void gather(std::span<const std::int32_t> slots, float* k, float* v) const;
@@ -50,7 +56,10 @@ class RowPool {
   void writeRecords(std::span<const Slot> slots, const std::uint8_t* in);
 
  private:
+  RowPool(kernels::Backend& backend, const kernels::RowFormat& format, std::int32_t slots)
+      : m_backend(&backend), m_format(format), m_stride(kernels::rowLayout(format).stride), m_slots(slots) {}
   const kernels::OpTable& ops() const { return m_backend->ops(); }
+  Status reserve();
 
   kernels::Backend* m_backend = nullptr;
   kernels::Array<std::uint8_t> m_records;

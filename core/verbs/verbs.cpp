@@ -19,7 +19,7 @@ const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part : {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(),
-                                             wlodVerbs(), fileVerbs(), laneVerbs()})
+                                             wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     return all;
   }();
@@ -32,8 +32,11 @@ const Verb* find(std::string_view name) {
   return found == table().end() ? nullptr : *found;
 }
 
-Error needsLanes(const std::string& name) {
-  return {"no_lanes", name + " was refused", "the verb needs lanes, and this session has none",
+Error needsSeveral(const VerbInfo& info) {
+  if (info.ofBatch())
+    return {"no_batch", info.name + " was refused", "the verb needs a batch, and this session is in none",
+            "open a batch with lab.batch and call the verb there"};
+  return {"no_lanes", info.name + " was refused", "the verb needs lanes, and this session has none",
           "open lanes with lab.lanes and call the verb there"};
 }
 
@@ -97,7 +100,7 @@ Result<json> execute(Session& session, const std::string& name, const json& give
   Result<json> result = [&]() -> Result<json> {
     if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
     if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
-    return needsLanes(name);
+    return needsSeveral(verb->info);
   }();
   if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;

@@ -10,18 +10,20 @@
 
 namespace kvlab {
 
+class Batch;
 class Lanes;
 class VerbArgs;
 
 using LooksAtSession = Result<nlohmann::json> (*)(const Session& session, VerbArgs& args);
 using RunsOnSession = Result<nlohmann::json> (*)(Session& session, VerbArgs& args);
 using RunsOnLanes = Result<nlohmann::json> (*)(Lanes& lanes, VerbArgs& args);
+using RunsOnBatch = Result<nlohmann::json> (*)(Batch& batch, VerbArgs& args);
 
-/// One line of the table. The table's checks have passed when `run` is called. Verbs that open and close lanes are run
-/// by core/lanes/session_holder only.
+/// One line of the table. The table's checks have passed when `run` is called. Verbs that open and close lanes and
+/// batches are run by core/lanes/session_holder only.
 struct Verb {
   VerbInfo info;
-  std::variant<std::monostate, LooksAtSession, RunsOnSession, RunsOnLanes> run;
+  std::variant<std::monostate, LooksAtSession, RunsOnSession, RunsOnLanes, RunsOnBatch> run;
 };
 
 /// All verbs, in the order of the help text.
@@ -32,8 +34,8 @@ const VerbInfo* verbNamed(std::string_view name);
 Error unknownVerb(const std::string& name);
 
 /// args is an object or null. Errors: unknown_verb, bad_argument (names the verb and the argument), no_lanes (a verb of
-/// lanes), and the verb's own. A refused verb has changed nothing. If a tick fails, earlier ticks of the same verb
-/// stay.
+/// lanes), no_batch (a verb of a batch), and the verb's own. A refused verb has changed nothing. If a tick fails,
+/// earlier ticks of the same verb stay.
 Result<nlohmann::json> execute(Session& session, const std::string& verb, const nlohmann::json& args);
 
 /// Opens a session whose history can execute its commands again.
@@ -48,6 +50,7 @@ std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
 std::span<const Verb> wlodVerbs();
 std::span<const Verb> fileVerbs();
-std::span<const Verb> laneVerbs();  // core/lanes/lane_verbs.cpp
+std::span<const Verb> laneVerbs();   // core/lanes/lane_verbs.cpp
+std::span<const Verb> batchVerbs();  // core/lanes/batch_verbs.cpp
 
 }  // namespace kvlab

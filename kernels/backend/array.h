@@ -30,7 +30,16 @@ class Array {
     m_size = m_data ? count : 0;
     return m_data;
   }
-  /// The same, filled with the host's values.
+  /// Takes the values of `other` in place of the old ones, in pages that the two share until one of them is written;
+  /// false where that cannot be.
+  bool share(Backend& backend, const Array& other) {
+    *this = Array();
+    m_data = static_cast<T*>(backend.share(*other.m_backend, other.m_data));
+    m_backend = &backend;
+    m_size = m_data ? other.m_size : 0;
+    return m_data;
+  }
+  /// The same as allocate(), filled with the host's values.
   bool assign(Backend& backend, std::span<const T> values) {
     if (!allocate(backend, static_cast<int64_t>(values.size()))) return false;
     write(0, values);
@@ -40,6 +49,8 @@ class Array {
   void write(int64_t at, std::span<const T> values) {
     m_backend->upload(m_data + at, values.data(), static_cast<int64_t>(values.size_bytes()));
   }
+
+  std::optional<PageUse> pages() const { return m_backend ? m_backend->pages(m_data) : std::nullopt; }
 
   T* data() const { return m_data; }
   int64_t size() const { return m_size; }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/backend/arena.h"
+#include "kernels/backend/host_pages.h"
 #include "kernels/backend/op_log.h"
 #include "kernels/context.h"
 #include "kernels/ops/op_table.h"
@@ -59,6 +60,14 @@ class Backend {
   /// Undefined bytes from a border of 256; null (and a failure) where memory is refused.
   virtual void* allocate(int64_t bytes) = 0;
   virtual void release(void* memory) = 0;  ///< null is allowed
+  /// Memory with the bytes of `memory`, which `from` has allocated. Both read the same pages until one of the two back
+  /// ends writes a page. Null, and no failure, where these back ends or the system cannot share.
+  virtual void* share(Backend& /*from*/, void* /*memory*/) { return nullptr; }
+  /// Which bytes of its pages are taken; none where it has no pages of its own, or nobody knows.
+  virtual std::optional<PageUse> pages(void* /*memory*/) const { return std::nullopt; }
+  /// Another back end that computes on the same threads of the processor, with memory and an arena of its own; the two
+  /// are called one at a time. Null where a new back end is as good.
+  virtual std::shared_ptr<Backend> sibling() const { return nullptr; }
   /// Bytes that allocate() may still give; the largest number where nobody knows.
   virtual int64_t available() const = 0;
   virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The back end that works in host memory. Large pieces are reserved address space: memory is taken by
-// the first write of a page, so rows kept for history cost nothing until used.
-#include <sys/mman.h>
-
+// The back end that works in host memory. Larger pieces are whole pages (host_pages.h): memory is taken by the first
+// write of a page, so rows kept for history cost nothing until used.
 #include <cstring>
 #include <limits>
 #include <map>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "kernels/backend/backend.h"
+#include "kernels/backend/host_pages.h"
 #include "kernels/numerics.h"
 #include "kernels/thread_pool.h"
 
@@ -17,12 +16,12 @@ namespace kvlab::kernels {
 namespace {
 
 constexpr std::align_val_t kBorder{256};
-// A check reads one cache line of every row: with small pages most of the time goes into address translation.
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kPaged = size_t{1} << 14;  // from this size on memory is whole pages
 
 class CpuBackend : public Backend {
  public:
-  CpuBackend(int threads, bool bf16) : m_bf16(bf16), m_pool(threads), m_context{&m_pool, nullptr, nullptr} {}
+  CpuBackend(std::shared_ptr<ThreadPool> pool, bool bf16)
+      : m_bf16(bf16), m_pool(std::move(pool)), m_context{m_pool.get(), nullptr, nullptr} {}
   ~CpuBackend() override { arena().clear(); }
 
   const char* id() const override { return "cpu"; }
@@ -35,17 +34,30 @@ class CpuBackend : public Backend {
   void* allocate(int64_t bytes) override {
     const auto size = static_cast<size_t>(bytes);
     ++m_allocations;
-    void* memory = size < kHugePage ? ::operator new(size, kBorder, std::nothrow) : map(size);
+    void* memory = size < kPaged ? ::operator new(size, kBorder, std::nothrow) : keep(HostPages::reserve(size, true));
     if (!memory) m_failure = BackendFailure{true, std::to_string(bytes) + " bytes were refused"};
     return memory;
   }
 
   void release(void* memory) override {
-    const auto mapped = m_mapped.find(memory);
-    if (mapped == m_mapped.end()) return ::operator delete(memory, kBorder);
-    munmap(mapped->second.first, mapped->second.second);
-    m_mapped.erase(mapped);
+    if (m_pages.erase(memory) == 0) ::operator delete(memory, kBorder);
   }
+
+  void* share(Backend& from, void* memory) override {
+    auto* const other = dynamic_cast<CpuBackend*>(&from);
+    if (!other) return nullptr;
+    const auto pages = other->m_pages.find(memory);
+    if (pages == other->m_pages.end()) return nullptr;
+    if (!other->m_file) other->m_file = PageFile::make();
+    if (!other->m_file) return nullptr;
+    ++m_allocations;
+    return keep(pages->second->copy(other->m_file));
+  }
+  std::optional<PageUse> pages(void* memory) const override {
+    const auto pages = m_pages.find(memory);
+    return pages == m_pages.end() ? std::nullopt : pages->second->use();
+  }
+  std::shared_ptr<Backend> sibling() const override { return std::make_shared<CpuBackend>(m_pool, m_bf16); }
 
   void upload(void* to, const void* from, int64_t bytes) override { copy(to, from, bytes); }
   void startDownload(std::span<const Copy> copies) override {
@@ -75,23 +87,19 @@ class CpuBackend : public Backend {
     if (bytes > 0 && to != from) memcpy(to, from, static_cast<size_t>(bytes));
   }
 
-  /// Begins at a huge page.
-  void* map(size_t size) {
-    void* start =
-        mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (start == MAP_FAILED) return nullptr;
-    void* memory =
-        static_cast<std::byte*>(start) + (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
-    madvise(memory, size, MADV_HUGEPAGE);  // advice: refusal changes nothing
-    m_mapped[memory] = {start, size + kHugePage};
+  void* keep(std::unique_ptr<HostPages> pages) {
+    if (!pages) return nullptr;
+    void* const memory = pages->data();
+    m_pages[memory] = std::move(pages);
     return memory;
   }
 
   const bool m_bf16;
-  ThreadPool m_pool;
+  const std::shared_ptr<ThreadPool> m_pool;
   Context m_context;
   ClockLog m_log;
-  std::map<void*, std::pair<void*, size_t>> m_mapped;  // memory -> whole mapping
+  std::map<void*, std::unique_ptr<HostPages>> m_pages;
+  std::shared_ptr<PageFile> m_file;  // where pages of this back end go that have copies
   std::optional<BackendFailure> m_failure;
   int64_t m_allocations = 0;
 };
@@ -104,7 +112,7 @@ std::vector<NumericsAnswer> cpuNumerics() {
 }
 
 std::unique_ptr<Backend> makeCpuBackend(int threads, const std::string& numerics) {
-  return std::make_unique<CpuBackend>(threads, numerics == kBf16NumericsId);
+  return std::make_unique<CpuBackend>(std::make_shared<ThreadPool>(threads), numerics == kBf16NumericsId);
 }
 
 }  // namespace kvlab::kernels

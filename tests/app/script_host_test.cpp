@@ -401,7 +401,7 @@ void ScriptHostTest::describedByTypes() {
   ScriptHost host(window, settings);
   const json names = host.names();
   for (const auto& [key, interface] :
-       {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}, {"lanes", "Lanes"}}) {
+       {std::pair{"lab", "Lab"}, {"view", "View"}, {"session", "Session"}, {"lanes", "Lanes"}, {"batch", "Batch"}}) {
     QStringList registered;
     for (const json& name : names[key]) registered << QString::fromStdString(name);
     const QStringList known = declared(text, interface);

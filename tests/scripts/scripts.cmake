@@ -40,7 +40,7 @@ add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
 set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
 # Every benchmark of the engine runs to its end.
-add_test(NAME scripts/bench_quick COMMAND kvlab bench --quick attention bandwidth depth edit focus generate policy quality storage tick wlod)
+add_test(NAME scripts/bench_quick COMMAND kvlab bench --quick attention bandwidth batch depth edit focus generate policy quality storage tick wlod)
 set_tests_properties(scripts/bench_quick PROPERTIES LABELS scripts TIMEOUT 600)
 # Lists in the manual are those of the program.
 add_test(NAME scripts/manual_lists

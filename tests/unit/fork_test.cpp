@@ -16,6 +16,8 @@ class ForkTest : public QObject {
   void goesOnAsItsOrigin_data();
   void goesOnAsItsOrigin();
   void neitherTouchesTheOther();
+  void sharesItsRowsUntilAWrite_data();
+  void sharesItsRowsUntilAWrite();
   void runsOnAnotherThread();
   void hasTheWayHere();
   void refusesABrokenSession();
@@ -66,6 +68,62 @@ void ForkTest::neitherTouchesTheOther() {
   call(*origin, "reset");
   QCOMPARE(stateHash(*fork), after);
   QCOMPARE(broken(*fork), QString());
+}
+
+void ForkTest::sharesItsRowsUntilAWrite_data() {
+  QTest::addColumn<QString>("layout");
+  QTest::addColumn<QString>("rows");
+  for (const LayoutName& layout : layouts())
+    QTest::addRow("%s", layout.name.data()) << QString::fromUtf8(layout.name.data()) << "f32";
+  QTest::addRow("int8") << "indirection"
+                        << "int8";
+  QTest::addRow("int8 ring") << "ring_fused"
+                             << "int8";
+}
+
+void ForkTest::sharesItsRowsUntilAWrite() {
+  QFETCH(QString, layout);
+  QFETCH(QString, rows);
+  const json manifest = tinyManifest({{"layout", layout.toStdString()},
+                                      {"ring", {{"window", layout.startsWith("ring") ? 1200 : 0}}},
+                                      {"kv", {{"k", rows.toStdString()}, {"v", rows.toStdString()}}},
+                                      {"capacity", 2048}});
+  const auto begin = [&] {
+    auto s = opened(manifest);
+    call(*s, "promptIds", {{"ids", someIds(700, 200, 3)}});
+    return s;
+  };
+  const auto edit = [](Session& s, int position) {
+    call(s, "inject", {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", {7, 9}}}}}});
+    call(s, "step", {{"n", 3}});
+  };
+  const auto origin = begin(), alone = begin(), edited = begin();
+  edit(*edited, 650);
+  const std::string before = stateHash(*alone);
+  const bool shares = origin->transformer().backend().onHost() && call(*origin, "bytes")["own"] > 0;
+  {
+    const auto fork = forked(*origin);
+    const json own = call(*fork, "bytes"), its = call(*origin, "bytes");
+    QCOMPARE(stateHash(*fork), before);
+    QCOMPARE(own["shared"] > 0, json(shares));
+    if (shares) QCOMPARE(own["own"], json(0));
+    QCOMPARE(its["shared"], own["shared"]);
+    edit(*fork, 650);
+    QCOMPARE(stateHash(*fork), stateHash(*edited));
+    QCOMPARE(stateHash(*origin), before);
+    QCOMPARE(broken(*fork), QString());
+    if (shares) QVERIFY(call(*fork, "bytes")["own"] > 0);
+    QCOMPARE(call(*origin, "bytes")["own"], its["own"]);
+    const std::string after = stateHash(*fork);
+    edit(*origin, 640);
+    edit(*alone, 640);
+    QCOMPARE(stateHash(*origin), stateHash(*alone));
+    QCOMPARE(stateHash(*fork), after);
+    QCOMPARE(stateHash(*forked(*fork)), after);  // of a fork that has pages of its own
+  }
+  QCOMPARE(call(*origin, "bytes")["shared"], json(0));  // nobody else is left
+  QCOMPARE(stateHash(*forked(*origin)), stateHash(*alone));
+  QCOMPARE(broken(*origin), QString());
 }
 
 void ForkTest::runsOnAnotherThread() {

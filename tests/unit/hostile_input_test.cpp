@@ -171,6 +171,14 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"lane", {{"lane", 0}, {"verb", "tick"}, {"args", json::object()}}},
       {"lanesReport"},
       {"lanesNeedles", {{"places", {1}}}},
+      {"batchOpen", {{"size", 2}, {"together", false}}},
+      {"batchClose", {{"sequence", 0}}},
+      {"batchPrompts", {{"prompts", {nullptr, {1, 2}}}}},
+      {"batchStep", {{"n", 1}}},
+      {"sequence", {{"sequence", 0}, {"verb", "tick"}, {"args", json::object()}}},
+      {"batchRelease", {{"sequence", 1}}},
+      {"batchReport"},
+      {"batchBytes"},
   };
 }
 
@@ -415,7 +423,7 @@ class HostileInputTest : public QObject {
     const Result<json> worked = s.verb(good.verb, good.args);
     const auto lacksPart = [](const Error& error) {
       return error.code == "no_gates" || error.code == "no_wlod" || error.code == "no_lanes" ||
-          error.code == "no_tick_open" || error.why.find("wLOD") != std::string::npos;
+          error.code == "no_batch" || error.code == "no_tick_open" || error.why.find("wLOD") != std::string::npos;
     };
     QVERIFY2(worked || lacksPart(worked.error()), worked ? "" : worked.error().text().c_str());
     if (std::string(good.verb) != "fault") QVERIFY2(s.damage().isEmpty(), s.damage());

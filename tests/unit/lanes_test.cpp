@@ -217,9 +217,9 @@ void LanesTest::sayWhyTheyGoApart() {
   };
   QCOMPARE(apartOf(*origin, {json::object()}, {}),
            std::string(onHost(*origin) ? "together " : "back end cuda orders the calls of each session for itself"));
-  QCOMPARE(apartOf(*origin, {}, {}), std::string("one lane is in step"));
+  QCOMPARE(apartOf(*origin, {}, {}), std::string("one session takes part"));
   QCOMPARE(apartOf(*origin, {json::object()}, {.together = false}),
-           std::string("each lane was asked to make its own pass"));
+           std::string("each session was asked to make its own pass"));
   QCOMPARE(apartOf(*blocks, {json::object()}, {}),
            std::string("a block of tokens is known when lane 0 has generated all of it"));
 }

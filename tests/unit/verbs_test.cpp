@@ -86,7 +86,11 @@ class VerbsTest : public QObject {
       if (verb.name == "lane") args = {{"lane", 0}, {"verb", "tick"}};
       if (verb.name == "lanesOpen") args = {{"lanes", json::array()}};
       if (verb.name == "lanesNeedles") args = {{"places", json::array()}};
-      QCOMPARE(s.verb(verb.name, args).error().code, std::string("no_lanes"));
+      if (verb.name == "batchOpen") args = {{"size", 2}};
+      if (verb.name == "batchPrompts") args = {{"prompts", json::array()}};
+      if (verb.name == "sequence") args = {{"sequence", 0}, {"verb", "tick"}};
+      if (verb.name == "batchRelease") args = {{"sequence", 0}};
+      QCOMPARE(s.verb(verb.name, args).error().code, std::string(verb.ofBatch() ? "no_batch" : "no_lanes"));
       QVERIFY(!verb.recorded());
     }
     QCOMPARE(execute(**lanes, "step", {{"n", 2}})->size(), std::size_t{2});
@@ -111,6 +115,33 @@ class VerbsTest : public QObject {
     QCOMPARE(*holder.execute("length", nullptr), json(9));
     QVERIFY(holder.execute("step", {{"n", 3}}));
     QCOMPARE(between, 4);
+  }
+
+  void aBatchTakesThePlaceOfASession() {
+    SessionFixture s;
+    s.prompt(6);
+    SessionHolder holder(std::move(s.session));
+    int snapshots = 0, between = 0;
+    holder.setPublish([&](const SnapshotPtr&) { ++snapshots; });
+    holder.setBetweenTicks([&] { ++between; });
+    QCOMPARE(holder.execute("batchClose", nullptr).error().code, std::string("no_batch"));
+    QCOMPARE(holder.execute("batchOpen", {{"size", 0}}).error().code, std::string("bad_argument"));
+    QCOMPARE(holder.execute("batchOpen", {{"size", 3}})->at("sequences"), json(3));
+    QCOMPARE(holder.execute("batchOpen", {{"size", 3}}).error().code, std::string("in_lockstep"));
+    QCOMPARE(holder.execute("lanesOpen", {{"lanes", {json::object()}}}).error().code, std::string("in_lockstep"));
+    QCOMPARE(holder.execute("lanesReport", nullptr).error().code, std::string("no_lanes"));
+    QCOMPARE(holder.execute("batchStep", {{"n", 3}})->size(), std::size_t{3});
+    QCOMPARE(between, 2);
+    for (const VerbInfo& verb : verbs())  // each has something that runs it
+      if (verb.ofBatch()) QCOMPARE(holder.execute(verb.name, {{"frobnicate", 1}}).error().code.empty(), false);
+    QVERIFY(holder.execute("promptIds", {{"ids", {5, 6}}}));  // goes to the first sequence
+    QCOMPARE(*holder.execute("length", nullptr), json(11));
+    QCOMPARE(holder.execute("batchReport", nullptr)->at(1).at("length"), json(9));
+    Result<std::unique_ptr<SessionHolder>> copy = holder.fork();
+    QVERIFY(copy && (*copy)->execute("batchClose", {{"sequence", 1}}));
+    QCOMPARE(*(*copy)->execute("length", nullptr), json(9));
+    QVERIFY(holder.execute("batchClose", nullptr) && snapshots >= 5);
+    QCOMPARE(*holder.execute("length", nullptr), json(11));
   }
 
   void unknownNamesHaveNeighbours() {

@@ -135,15 +135,17 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   return plan;
 }
 
-Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan) {
-  std::vector<LayerPool> pools = plan.layouts.pools(plan.formats);
+namespace {
+
+/// Asks the back end for the total size before the first allocation.
+Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
   const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const std::int64_t weights = parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend);
   std::int64_t rows = 0;
   for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
   const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);
   const std::int64_t there = parts.backend->available();
-  if (weights + rows + work <= there) return CacheStore::create(*parts.backend, std::move(pools));
+  if (weights + rows + work <= there) return ok();
   return Error{"out_of_memory",
                "the session was not opened",
                "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
@@ -154,6 +156,14 @@ Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan)
                parts.capacity};
 }
 
+}  // namespace
+
+Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan) {
+  std::vector<LayerPool> pools = plan.layouts.pools(plan.formats);
+  KV_TRY(fits(parts, pools));
+  return CacheStore::create(*parts.backend, std::move(pools));
+}
+
 Status freshStorage(SessionParts& parts) {
   Result<StoragePlan> plan = planStorage(parts);
   if (!plan) return plan.error();
@@ -161,6 +171,16 @@ Status freshStorage(SessionParts& parts) {
   if (!store) return store.error();
   parts.store = store.take();
   parts.layouts = std::move(plan->layouts);
+  return ok();
+}
+
+Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheState& state) {
+  std::vector<kernels::RowFormat> formats;
+  for (const CacheLayer layer : other.store.layers()) formats.push_back(other.store.pool(layer).format());
+  std::vector<LayerPool> pools = other.layouts.pools(formats);
+  KV_TRY(fits(parts, pools));
+  parts.store = KV_TRY(CacheStore::like(*parts.backend, other.store, std::move(pools), slotsOf(state)));
+  parts.layouts = other.layouts;
   return ok();
 }
 

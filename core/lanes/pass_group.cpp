@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lanes/pass_group.h"
+
+#include <chrono>
+#include <new>
+
+#include "core/api/error_thrown.h"
+
+namespace kvlab {
+namespace {
+
+/// Turns exceptions of a job into its error.
+std::optional<Error> guarded(const PassGroup::Job& job, std::size_t session) {
+  try {
+    return job(session);
+  } catch (const ErrorThrown& thrown) {
+    return thrown.error();
+  } catch (const std::bad_alloc&) {
+    return Error("out_of_memory", "the session was not stepped", "memory is exhausted",
+                 "lower capacity or history_bytes, or open fewer sessions");
+  } catch (const std::exception& exception) {
+    return Error("internal", "the session was not stepped", exception.what(), "check its invariants, then rebuild it");
+  } catch (...) {
+    return Error("internal", "the session was not stepped", "an exception of unknown type",
+                 "check its invariants, then rebuild it");
+  }
+}
+
+}  // namespace
+
+void PassGroup::open(const std::vector<Session*>& all, bool wanted) {
+  close();
+  m_wanted = wanted;
+  const Transformer& first = all.front()->transformer();
+  if (!wanted || all.size() < 2 || !first.backend().onHost()) return;
+  int rows = 0;
+  for (const Session* session : all) rows += session->manifest().prefillChunk;
+  Result<std::unique_ptr<Transformer>> wide = first.widened(rows);
+  if (!wide) return;
+  m_wide = wide.take();
+  m_lockstep = std::make_unique<Lockstep>(*m_wide);
+}
+
+void PassGroup::close() {
+  m_lockstep.reset();
+  m_wide.reset();
+}
+
+std::string PassGroup::whyApart(const std::vector<Session*>& sessions) const {
+  if (!m_wanted) return "each session was asked to make its own pass";
+  if (sessions.size() < 2) return "one session takes part";
+  const kernels::Backend& backend = sessions.front()->transformer().backend();
+  if (!backend.onHost())
+    return std::string("back end ") + backend.id() + " orders the calls of each session for itself";
+  return m_wide ? "" : "there is no memory for a pass of all sessions";
+}
+
+std::vector<PassGroup::Outcome> PassGroup::run(const std::vector<Session*>& sessions, const Job& job,
+                                               std::string apart) {
+  std::vector<Outcome> out(sessions.size());
+  if (sessions.empty()) return out;
+  const auto bytesOf = [](const Transformer* one) { return one ? one->weightBytes() : 0; };
+  const std::int64_t wide = bytesOf(m_wide.get());
+  for (std::size_t i = 0; i < sessions.size(); ++i) out[i].weightBytes = -bytesOf(&sessions[i]->transformer());
+  m_last.apart = apart.empty() ? whyApart(sessions) : std::move(apart);
+  if (m_last.apart.empty()) runTogether(sessions, job, out);
+  else runApart(sessions, job, out);
+  out.front().weightBytes += bytesOf(m_wide.get()) - wide;
+  m_last.weightBytes = 0;
+  for (std::size_t i = 0; i < sessions.size(); ++i)
+    m_last.weightBytes += out[i].weightBytes += bytesOf(&sessions[i]->transformer());
+  return out;
+}
+
+void PassGroup::runApart(const std::vector<Session*>& sessions, const Job& job, std::vector<Outcome>& out) {
+  m_last.together = false;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    out[i].error = guarded(job, i);
+    out[i].us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+void PassGroup::runTogether(const std::vector<Session*>& sessions, const Job& job, std::vector<Outcome>& out) {
+  std::vector<std::function<void()>> jobs;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    sessions[i]->transformer().setRunner(m_lockstep.get());
+    jobs.emplace_back([&job, &out, i] { out[i].error = guarded(job, i); });
+  }
+  m_lockstep->run(jobs);
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    sessions[i]->transformer().setRunner(nullptr);
+    out[i].us = m_lockstep->us(i);
+  }
+  m_last.together = m_lockstep->meetings() > 0;
+  if (!m_last.together)
+    m_last.apart = m_lockstep->passes() ? "no two sessions came to a pass at a time" : "nothing was computed";
+}
+
+}  // namespace kvlab

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/backend/host_pages.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace kvlab::kernels {
+namespace {
+
+// A check reads one cache line of every row: with small pages most of the time goes into address translation.
+constexpr size_t kHugePage = size_t{2} << 20;
+
+size_t pageSize() {
+  static const auto kSize = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return kSize;
+}
+
+size_t wholePages(size_t bytes) { return (bytes + pageSize() - 1) / pageSize() * pageSize(); }
+
+bool zero(const std::byte* page) { return page[0] == std::byte{0} && memcmp(page, page + 1, pageSize() - 1) == 0; }
+
+bool writeAll(int file, const std::byte* from, size_t bytes, int64_t to) {
+  while (bytes > 0) {
+    const ssize_t done = pwrite(file, from, bytes, to);
+    if (done <= 0) return false;
+    from += done;
+    to += done;
+    bytes -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<PageFile> PageFile::make() {
+  const int descriptor = memfd_create("kvlab rows", MFD_CLOEXEC);
+  return descriptor < 0 ? nullptr : std::shared_ptr<PageFile>(new PageFile(descriptor));
+}
+
+PageFile::~PageFile() { close(m_descriptor); }
+
+int64_t PageFile::take(size_t bytes) {
+  const int64_t begin = m_end, end = begin + static_cast<int64_t>(bytes);
+  if (ftruncate(m_descriptor, end) != 0) return -1;
+  m_end = end;
+  return begin;
+}
+
+/// A part of a file that several pieces of memory read. The last of them frees its pages.
+struct HostPages::Group {
+  Group(std::shared_ptr<PageFile> pages, int64_t from, size_t size)
+      : file(std::move(pages)), begin(from), bytes(static_cast<int64_t>(size)) {}
+  ~Group() { fallocate(file->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes); }
+
+  std::shared_ptr<PageFile> file;
+  int64_t begin, bytes;
+};
+
+std::unique_ptr<HostPages> HostPages::reserve(size_t bytes, bool large) {
+  const size_t size = wholePages(bytes), border = large && size >= kHugePage ? kHugePage : 0;
+  void* start =
+      mmap(nullptr, size + border, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  auto* data = static_cast<std::byte*>(start);
+  if (border) data += (border - reinterpret_cast<uintptr_t>(start) % border) % border;
+  madvise(data, size, border ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // advice: refusal changes nothing
+  return std::unique_ptr<HostPages>(new HostPages(start, size + border, data, size));
+}
+
+HostPages::~HostPages() { munmap(m_start, m_whole); }
+
+std::unique_ptr<HostPages> HostPages::copy(const std::shared_ptr<PageFile>& file) {
+  const std::optional<std::vector<bool>> own = written();
+  if (!own || !hand(*own, file)) return nullptr;
+  std::unique_ptr<HostPages> out = reserve(m_bytes, false);  // a page that it writes should cost a small page
+  if (out && m_group && !out->map(m_group, m_mapped)) return nullptr;
+  return out;
+}
+
+/// Gives the pages that only this memory has to its group: to the old one where nobody else is in it, else to a new
+/// one. Pages of zeros go back to the system, for a large page is seldom written whole. False: nothing has changed.
+bool HostPages::hand(const std::vector<bool>& written, const std::shared_ptr<PageFile>& file) {
+  if (std::find(written.begin(), written.end(), true) == written.end()) return true;
+  const bool alone = m_group && m_group.use_count() == 1;
+  std::shared_ptr<Group> group = m_group;
+  if (!alone) {
+    const int64_t begin = file->take(m_bytes);
+    if (begin < 0) return false;
+    group = std::make_shared<Group>(file, begin, m_bytes);
+  }
+  const std::vector<bool> inGroup = m_group ? filed() : std::vector<bool>(written.size());
+  const size_t page = pageSize();
+  const auto goes = [&](size_t i) {
+    if (alone && !written[i]) return false;
+    return (alone && inGroup[i]) || ((written[i] || inGroup[i]) && !zero(m_data + i * page));
+  };
+  size_t mapped = m_mapped;
+  for (size_t i = 0; i < written.size(); ++i) {
+    size_t end = i;
+    while (end < written.size() && goes(end)) ++end;
+    if (end == i) continue;
+    const auto to = group->begin + static_cast<int64_t>(i * page);
+    if (!writeAll(group->file->descriptor(), m_data + i * page, (end - i) * page, to)) return false;
+    mapped = std::max(mapped, end * page);
+    i = end;
+  }
+  if (mapped > 0 && !map(std::move(group), mapped)) return false;
+  madvise(m_data + mapped, m_bytes - mapped, MADV_DONTNEED);
+  return true;
+}
+
+/// Puts the group behind the first bytes in place of the pages that stood there.
+bool HostPages::map(std::shared_ptr<Group> group, size_t bytes) {
+  void* at = mmap(m_data, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                  group->file->descriptor(), group->begin);
+  if (at == MAP_FAILED) return false;
+  m_group = std::move(group);
+  m_mapped = bytes;
+  return true;
+}
+
+/// For each page, whether only this memory has it. None where the system does not tell.
+std::optional<std::vector<bool>> HostPages::written() const {
+  constexpr uint64_t kThere = uint64_t{3} << 62, kOfFile = uint64_t{1} << 61;  // present or swapped out; not private
+  std::vector<uint64_t> entries(m_bytes / pageSize());
+  const int table = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (table < 0) return std::nullopt;
+  const size_t bytes = entries.size() * sizeof(uint64_t);
+  const auto first = static_cast<off_t>(reinterpret_cast<uintptr_t>(m_data) / pageSize() * sizeof(uint64_t));
+  const bool read = pread(table, entries.data(), bytes, first) == static_cast<ssize_t>(bytes);
+  close(table);
+  if (!read) return std::nullopt;
+  std::vector<bool> out;
+  for (const uint64_t entry : entries) out.push_back((entry & kThere) && !(entry & kOfFile));
+  return out;
+}
+
+/// For each page, whether the group holds it.
+std::vector<bool> HostPages::filed() const {
+  std::vector<bool> out(m_bytes / pageSize());
+  const int file = m_group->file->descriptor();
+  const int64_t end = m_group->begin + static_cast<int64_t>(m_mapped), page = static_cast<int64_t>(pageSize());
+  for (int64_t at = m_group->begin; at < end;) {
+    const int64_t data = lseek(file, at, SEEK_DATA);
+    if (data < 0 || data >= end) break;
+    at = std::min<int64_t>(end, lseek(file, data, SEEK_HOLE));
+    for (int64_t i = data; i < at; i += page) out[static_cast<size_t>((i - m_group->begin) / page)] = true;
+  }
+  return out;
+}
+
+std::optional<PageUse> HostPages::use() const {
+  const std::optional<std::vector<bool>> own = written();
+  if (!own) return std::nullopt;
+  const std::vector<bool> inGroup = m_group ? filed() : std::vector<bool>(own->size());
+  const auto page = static_cast<int64_t>(pageSize());
+  PageUse out;
+  for (size_t i = 0; i < own->size(); ++i) {
+    out.own += (*own)[i] ? page : 0;
+    out.shared += inGroup[i] && !(*own)[i] ? page : 0;
+    out.groupBytes += inGroup[i] ? page : 0;
+  }
+  if (m_group && m_group.use_count() > 1) {
+    out.group = m_group.get();
+    return out;
+  }
+  return PageUse{out.own + out.groupBytes, 0, nullptr, 0};
+}
+
+}  // namespace kvlab::kernels

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory in whole pages that can be copied on write. A copy and its original read the same pages until one of the
+// two writes a page: the writer then gets that page for itself. Memory is taken by the first write of a page. One
+// owner, on one thread; copies may live on other threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace kvlab::kernels {
+
+/// Where the pages of some memory lie, in bytes.
+struct PageUse {
+  int64_t own = 0;              ///< in pages that nobody else reads
+  int64_t shared = 0;           ///< in pages that it reads together with others
+  const void* group = nullptr;  ///< the same for all that share pages; null where nothing is shared
+  int64_t groupBytes = 0;       ///< all pages that the group holds for its members
+};
+
+/// A file without a name, which holds the pages of groups.
+class PageFile {
+ public:
+  static std::shared_ptr<PageFile> make();  ///< null where the system has none
+  ~PageFile();
+  PageFile(const PageFile&) = delete;
+  PageFile& operator=(const PageFile&) = delete;
+
+  int descriptor() const { return m_descriptor; }
+  /// The begin of so many unused bytes, or -1.
+  int64_t take(size_t bytes);
+
+ private:
+  explicit PageFile(int descriptor) : m_descriptor(descriptor) {}
+
+  int m_descriptor;
+  int64_t m_end = 0;
+};
+
+class HostPages {
+ public:
+  /// Zeros. Large pages are asked for where `large`. Null where memory is refused.
+  static std::unique_ptr<HostPages> reserve(size_t bytes, bool large);
+  ~HostPages();
+  HostPages(const HostPages&) = delete;
+  HostPages& operator=(const HostPages&) = delete;
+
+  void* data() const { return m_data; }
+  /// The same bytes on copy. What only this memory has goes to `file` first. Null where the system cannot.
+  std::unique_ptr<HostPages> copy(const std::shared_ptr<PageFile>& file);
+  /// None where the system does not tell.
+  std::optional<PageUse> use() const;
+
+ private:
+  struct Group;
+
+  HostPages(void* start, size_t whole, std::byte* data, size_t bytes)
+      : m_start(start), m_whole(whole), m_data(data), m_bytes(bytes) {}
+  std::optional<std::vector<bool>> written() const;
+  std::vector<bool> filed() const;
+  bool hand(const std::vector<bool>& written, const std::shared_ptr<PageFile>& file);
+  bool map(std::shared_ptr<Group> group, size_t bytes);
+
+  void* m_start;
+  size_t m_whole;
+  std::byte* m_data;
+  size_t m_bytes;                  // whole pages
+  std::shared_ptr<Group> m_group;  // null: all pages are its own
+  size_t m_mapped = 0;             // bytes from the front that the group stands behind
+};
+
+}  // namespace kvlab::kernels
