@@ -3,6 +3,7 @@
 //   random_sessions [--seed S] [--sessions N | --seconds T | --calls C] [--steps K] [--jobs J] [--out DIR]
 //                   [--shrink SECONDS] [--report FILE]
 //     --report writes what was tried (tried.h) and chooses, among several seeds, the one whose settings are rarest
+//   random_sessions --matrix all|part [--jobs J] [--out DIR]      plays the sessions of matrix.h
 //   random_sessions --sequences DIR      plays DIR/*.jsonl and compares with DIR/expected.json
 //   random_sessions --replay FILE        plays one sequence and says what it finds; with --out it shrinks it, too
 // Ends with 1 where a finding is not in known.json, or a sequence does not show what expected.json says.
@@ -17,6 +18,7 @@
 #include <fstream>
 
 #include "property/random_sessions/manifests.h"
+#include "property/random_sessions/matrix.h"
 #include "property/random_sessions/shrink.h"
 #include "property/random_sessions/tally.h"
 #include "property/random_sessions/tried.h"
@@ -33,7 +35,7 @@ struct Options {
   std::int64_t sessions = 0, calls = 0;
   double seconds = 0, shrink = 10;
   int steps = 40, jobs = 1;
-  std::string out, report, sequences, replay;
+  std::string out, report, sequences, replay, matrix;
   std::string home = KVLAB_TESTS_DIR "/property/random_sessions";
 };
 
@@ -51,6 +53,7 @@ bool parse(int argc, char** argv, Options& out) {
     else if (name == "--out") out.out = value;
     else if (name == "--sequences") out.sequences = value;
     else if (name == "--replay") out.replay = value;
+    else if (name == "--matrix") out.matrix = value;
     else return false;
   }
   return argc % 2 == 1;
@@ -85,7 +88,9 @@ volatile std::sig_atomic_t stopped = 0;  // Ctrl+C ends the run with the table o
 /// Starts sessions one after another, `--jobs` of them at a time, and hands over what each has played.
 class Run {
  public:
-  Run(const Options& options, const Folders& folders) : m_options(options), m_folders(folders), m_seed(options.seed) {
+  /// given: play these instead of sessions that are drawn; seeds are their places.
+  Run(const Options& options, const Folders& folders, std::vector<MatrixCell> given = {})
+      : m_options(options), m_folders(folders), m_given(std::move(given)), m_seed(options.seed) {
     if (!options.report.empty()) m_tried.expect(m_seed, 20000);
   }
 
@@ -111,6 +116,7 @@ class Run {
  private:
   bool more() const {
     if (stopped) return false;
+    if (!m_given.empty()) return m_begun < std::ssize(m_given);
     if (m_options.sessions) return m_begun < m_options.sessions;
     if (m_options.calls) return m_calls < m_options.calls;
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count() < m_options.seconds;
@@ -128,16 +134,20 @@ class Run {
 
   void begin() {
     Folders folders = m_folders;
+    const auto place = static_cast<std::size_t>(m_begun);
     folders.work += "/" + std::to_string(m_begun++ % m_options.jobs);
     const auto taken = [&] {
       return std::ranges::any_of(m_running, [&](const Playing& one) { return one.folders.work == folders.work; });
     };
     while (taken()) folders.work += "+";
-    m_running.push_back(beginRandom(seed(), m_options.steps, folders));
+    if (m_given.empty()) return m_running.push_back(beginRandom(seed(), m_options.steps, folders));
+    m_running.push_back(beginSequence(m_given[place].sequence, folders));
+    m_running.back().seed = place;
   }
 
   const Options& m_options;
   const Folders& m_folders;
+  std::vector<MatrixCell> m_given;
   std::uint64_t m_seed;
   std::int64_t m_begun = 0, m_calls = 0;
   std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
@@ -167,6 +177,42 @@ int random(const Options& options, const Folders& folders) {
   if (!options.report.empty() && !writeText(options.report, run.tried().report()))
     return std::printf("cannot write %s\n", options.report.c_str()), 2;
   return tally.unknown() ? 1 : 0;
+}
+
+/// Layouts of one use, row type and residency end in the same state.
+int compareLayouts(const std::vector<MatrixCell>& cells, const std::vector<std::string>& hashes) {
+  std::map<std::string, std::size_t> first;
+  int wrong = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (hashes[i].empty()) continue;
+    const std::size_t other = first.try_emplace(cells[i].alike, i).first->second;
+    if (hashes[i] == hashes[other]) continue;
+    ++wrong;
+    std::printf("%s: %s and %s end in other states\n", cells[i].alike.c_str(),
+                cells[i].sequence.manifest["layout"].get<std::string>().c_str(),
+                cells[other].sequence.manifest["layout"].get<std::string>().c_str());
+  }
+  return wrong;
+}
+
+int playMatrix(const Options& options, const Folders& folders) {
+  const std::vector<MatrixCell> cells = matrix(options.matrix == "all");
+  const KnownList none;
+  Tally tally(none);
+  std::vector<std::string> hashes(cells.size());
+  for (const int which : {SIGINT, SIGTERM}) std::signal(which, [](int) { stopped = 1; });
+  Run run(options, folders, cells);
+  while (const auto ended = run.next()) {
+    const auto& [place, played] = *ended;
+    if (!played.finding) hashes[place] = played.hash;
+    if (!played.unopened.empty())
+      std::printf("%s: %s was refused with %s\n", cells[place].alike.c_str(),
+                  cells[place].sequence.manifest["layout"].get<std::string>().c_str(), played.unopened.c_str());
+    if (tally.add(place, played) && !options.out.empty()) keep(options, place, played, folders);
+    std::fflush(stdout);
+  }
+  tally.print();
+  return compareLayouts(cells, hashes) + tally.unknown() ? 1 : 0;
 }
 
 /// [kind, verb, code] of each finding, each once, in the order in which they came.
@@ -237,6 +283,7 @@ int main(int argc, char** argv) {
   const Folders folders{work, KVLAB_RESOURCES_DIR};
   if (!options.out.empty()) fs::create_directories(options.out);
   const int code = !options.replay.empty() ? replay(options, folders)
+      : !options.matrix.empty()            ? playMatrix(options, folders)
       : !options.sequences.empty()         ? sequences(options, folders)
                                            : random(options, folders);
   fs::remove_all(work);

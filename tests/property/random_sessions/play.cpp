@@ -56,6 +56,7 @@ void playHere(const json& manifest, const Next& next, bool onward, const Folders
       if (!onward || fatal(*found)) break;
     }
   }
+  out["hash"] = hashOf(player.session());
   out["calls"] = calls;
   out["refused"] = player.refused();
   result.write(out);
@@ -75,6 +76,7 @@ void readBack(const Folders& folders, Played& out) {
   if (!result.is_object()) return;
   out.unopened = result.value("unopened", "");
   out.calls = result.value("calls", 0);
+  out.hash = result.value("hash", "");
   out.refused = result.value("refused", out.refused);
   for (const json& one : result.value("findings", json::array())) out.all.push_back(findingFromJson(one));
   if (!out.all.empty()) out.finding = out.all.front();
@@ -133,16 +135,22 @@ Playing beginRandom(std::uint64_t seed, int steps, const Folders& folders) {
 
 namespace {
 
-Played playGiven(const Sequence& sequence, bool onward, const Folders& folders) {
-  std::size_t place = 0;
-  const Next next = [&](Session&) -> std::optional<Step> {
+Next stepsOf(const Sequence& sequence) {
+  return [&sequence, place = std::size_t{0}](Session&) mutable -> std::optional<Step> {
     if (place == sequence.steps.size()) return std::nullopt;
     return sequence.steps[place++];
   };
-  return playApart(sequence.manifest, next, onward, folders);
+}
+
+Played playGiven(const Sequence& sequence, bool onward, const Folders& folders) {
+  return playApart(sequence.manifest, stepsOf(sequence), onward, folders);
 }
 
 }  // namespace
+
+Playing beginSequence(const Sequence& sequence, const Folders& folders) {
+  return begin(sequence.manifest, stepsOf(sequence), false, folders);
+}
 
 Played playSequence(const Sequence& sequence, const Folders& folders) { return playGiven(sequence, false, folders); }
 Played playToTheEnd(const Sequence& sequence, const Folders& folders) { return playGiven(sequence, true, folders); }
