@@ -43,7 +43,9 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, Findings& find
     if (!held && !entry) findings.add(place, where() + ": the layer has lost a summary");
     if (entry && held != listed)
       findings.add(place, where() + (held ? ": the map lacks a row of the layer" : ": the map has a row that left"));
-    if (held && listed && map.slotOf[index] != stored.slotOf[next])
+    if (held && listed && map.has(index) != stored.has(next))
+      findings.add(place, where() + ": map and layer differ about whether it has left through the window");
+    else if (held && listed && map.slotOf[index] != stored.slotOf[next])
       findings.add(place,
                    where() + ": the map has slot " + std::to_string(map.slotOf[index].value()) + ", the row lies in " +
                        std::to_string(stored.slotOf[next].value()));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/edit/departures.h"
 #include "core/edit/gate_scores.h"
 #include "core/wlod/lens.h"
 
@@ -39,6 +40,7 @@ class Mirror {
   CacheState write(WlodApplied&& applied) {
     m_out.ledger = std::move(applied.ledger);
     m_slots = std::move(applied.slots);
+    m_missing = std::move(applied.missing);
     auto state = std::make_shared<WlodState>(std::move(applied.state));
     m_state = state.get();
     m_out.tick = Tick(m_before.tick.value() + 1);
@@ -51,6 +53,7 @@ class Mirror {
     writeGroups();
     m_out.wlod = state;
     if (m_out.edited) noteProvenance(m_out, applied.rows);
+    markReturned();
     writeScores(applied);
     writeStatistics();
     m_out.logits = applied.result.logits.empty()
@@ -139,7 +142,7 @@ class Mirror {
 
   bool alike(CacheLayer a, CacheLayer b) const {
     return m_rules.layouts.alike(a, b) && m_before.group(a).window == m_before.group(b).window &&
-        std::ranges::equal(m_slots[at(a)], m_slots[at(b)]);
+        m_missing[at(a)] == m_missing[at(b)] && std::ranges::equal(m_slots[at(a)], m_slots[at(b)]);
   }
 
   /// Layers that are alike and whose rows lie in the same slots share a group.
@@ -160,29 +163,29 @@ class Mirror {
     const LayerGroup& before = m_before.group(layer);
     LayerGroup group;
     static_cast<GroupRules&>(group) = before;
-    group.map = viewOf(m_slots[at(layer)], true, *before.map);
+    group.map = viewOf(layer, true, *before.map);
     group.absent = m_out.length() - static_cast<std::int32_t>(group.map->size());
     if (group.map->size() == m_out.context.size()) shareContext(group);
     group.provenance = before.provenance;
     group.provenance.append(std::vector<Provenance>(m_out.ledger.size() - group.provenance.size()));
-    if (m_state->rules.attention == WlodAttention::Pyramid)
-      group.all = viewOf(m_slots[at(layer)], false, before.stored());
+    if (m_state->rules.attention == WlodAttention::Pyramid) group.all = viewOf(layer, false, before.stored());
     return group;
   }
 
-  /// The rows that have slots, or the entries among them.
-  std::shared_ptr<const ResidencyView> viewOf(const Column<Slot>& slotOf, bool entries,
-                                              const ResidencyView& before) const {
+  /// The rows that were not evicted, or the entries among them. The first ones may have left through a window.
+  std::shared_ptr<const ResidencyView> viewOf(CacheLayer layer, bool entries, const ResidencyView& before) const {
+    const MissingRows& missing = m_missing[at(layer)];
     std::vector<LedgerId> ledger;
     std::vector<Slot> slots;
     std::vector<std::int32_t> phases;
-    for (std::size_t row = 0; row < slotOf.size(); ++row) {
-      if (slotOf[row].value() < 0 || (entries && !m_state->rows[row].entry)) continue;
-      ledger.push_back(m_state->ledger[row]);
-      slots.push_back(slotOf[row]);
-      phases.push_back(m_state->rows[row].node.phase());
-    }
     auto out = std::make_shared<ResidencyView>();
+    for (std::size_t row = 0; row < m_state->rows.size(); ++row) {
+      if ((!missing.empty() && missing[row]) || (entries && !m_state->rows[row].entry)) continue;
+      ledger.push_back(m_state->ledger[row]);
+      slots.push_back(m_slots[at(layer)][row]);
+      phases.push_back(m_state->rows[row].node.phase());
+      if (slots.back().value() < 0) out->first = static_cast<std::int32_t>(slots.size());
+    }
     out->ledger = before.ledger.following(ledger);
     out->slotOf = before.slotOf.following(slots);
     out->phases = before.phases.following(phases);
@@ -194,6 +197,14 @@ class Mirror {
     map->ledger = m_out.context;
     map->phases = m_out.phases;
     group.map = std::move(map);
+  }
+
+  /// Rows that had left through windows and were computed again.
+  void markReturned() {
+    std::vector<LedgerId> left;
+    for (const LedgerId id : m_out.context)
+      if (m_out.ledger[id].state == RowState::LeftWindow) left.push_back(id);
+    markRows(m_out, left, m_out.tick);
   }
 
   /// Gates score a row once, when it comes.
@@ -261,7 +272,8 @@ class Mirror {
   const WlodMirrorRules& m_rules;
   CacheState m_out;
   const WlodState* m_state = nullptr;
-  std::vector<Column<Slot>> m_slots;  // [cache layers][rows]
+  std::vector<Column<Slot>> m_slots;   // [cache layers][rows]
+  std::vector<MissingRows> m_missing;  // [cache layers]
 };
 
 }  // namespace

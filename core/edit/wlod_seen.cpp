@@ -9,20 +9,18 @@
 namespace kvlab {
 namespace {
 
-/// Calls visit(row, index in the map) for each row that the map holds; both are in order of arrival.
+/// Calls visit(row, index in the map) for each row that the map lists; both are in order of arrival.
 template <class Visit>
-void forEachHeld(const WlodState& state, const ResidencyView& stored, Visit visit) {
+void forEachListed(const WlodState& state, const ResidencyView& stored, Visit visit) {
   std::size_t row = 0;
   for (std::size_t i = 0; i < stored.size(); ++i, ++row) {
     while (row < state.ledger.size() && state.ledger[row] != stored.ledger[i]) ++row;
     if (row == state.ledger.size()) return;
-    if (stored.has(i)) visit(row, i);
+    visit(row, i);
   }
 }
 
-bool holdsAll(const WlodState& state, const ResidencyView& stored) {
-  return stored.first == 0 && stored.size() == at(state.count());
-}
+bool listsAll(const WlodState& state, const ResidencyView& stored) { return stored.size() == at(state.count()); }
 
 /// Appends the rows of a block that the layer holds; [rows of the block + 1] how many of the first ones these are.
 std::vector<std::int32_t> addList(const QueryBlock& block, const MissingRows& missing, SeenRows& out) {
@@ -40,16 +38,18 @@ std::vector<std::int32_t> addList(const QueryBlock& block, const MissingRows& mi
 }  // namespace
 
 MissingRows missingRows(const WlodState& state, const ResidencyView& stored) {
-  if (holdsAll(state, stored)) return {};
+  if (listsAll(state, stored)) return {};
   MissingRows out(at(state.count()), true);
-  forEachHeld(state, stored, [&](std::size_t row, std::size_t) { out[row] = false; });
+  forEachListed(state, stored, [&](std::size_t row, std::size_t) { out[row] = false; });
   return out;
 }
 
 Column<Slot> slotsByRow(const WlodState& state, const ResidencyView& stored) {
-  if (holdsAll(state, stored)) return stored.slotOf;
+  if (listsAll(state, stored) && stored.first == 0) return stored.slotOf;
   std::vector<Slot> out(at(state.count()), Slot(-1));
-  forEachHeld(state, stored, [&](std::size_t row, std::size_t i) { out[row] = stored.slotOf[i]; });
+  forEachListed(state, stored, [&](std::size_t row, std::size_t i) {
+    if (stored.has(i)) out[row] = stored.slotOf[i];
+  });
   return Column<Slot>(out);
 }
 

@@ -10,10 +10,11 @@
 
 namespace kvlab {
 
-/// [rows of a wLOD state] rows that a cache layer does not hold; empty = it holds all.
+/// [rows of a wLOD state] rows that no query of a cache layer sees; empty = none.
 using MissingRows = std::vector<bool>;
 
-/// stored: LayerGroup::stored() of the layer.
+/// Rows that were evicted from a layer. Rows that have left through its window are not among them: a pass that needs
+/// them computes them again. stored: LayerGroup::stored() of the layer.
 MissingRows missingRows(const WlodState& state, const ResidencyView& stored);
 /// Slots of all rows, -1 where the layer does not hold the row. [rows]
 Column<Slot> slotsByRow(const WlodState& state, const ResidencyView& stored);

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
+#include <utility>
 
+#include "core/edit/departures.h"
 #include "core/edit/recompute.h"
 #include "core/edit/wlod_mirror.h"
 
@@ -57,18 +60,17 @@ struct WlodTransaction::Work {
   const WlodState& before = *state.wlod;
   Tick now = Tick(state.tick.value() + 1);
   WlodApplied out = {};
-  std::vector<Column<Slot>> was = {};     // [cache layers][rows before], -1 = the layer did not hold the row
-  std::vector<MissingRows> missing = {};  // [cache layers][rows after]
-  LayerSlots unused = {};                 // of out.added: rows that stay where they were
-  std::vector<std::int32_t> old = {};     // [rows after] old row of the same node, -1 = none
-  std::int32_t from = 0;                  // first row to compute
-  std::vector<bool> keeps = {};           // [rows - from] rows whose layer 0 stays valid
-  std::vector<std::int32_t> rows = {};    // rows to compute
+  std::vector<Column<Slot>> was = {};   // [cache layers][rows before], -1 = the layer did not hold the row
+  LayerSlots unused = {};               // of out.added: rows that stay where they were
+  std::vector<std::int32_t> old = {};   // [rows after] old row of the same node, -1 = none
+  std::int32_t from = 0;                // first row to compute
+  std::vector<bool> keeps = {};         // [rows - from] rows whose layer 0 stays valid
+  std::vector<std::int32_t> rows = {};  // rows to compute
 
   /// Before the run.
   bool held(CacheLayer layer, std::int32_t row) const { return was[at(layer)][at(old[at(row)])].value() >= 0; }
   bool lacks(CacheLayer layer, std::int32_t row) const {
-    return !missing[at(layer)].empty() && missing[at(layer)][at(row)];
+    return !out.missing[at(layer)].empty() && out.missing[at(layer)][at(row)];
   }
   bool nowhere(std::int32_t row) const {
     return std::ranges::all_of(state.layers(), [&](CacheLayer layer) { return lacks(layer, row); });
@@ -130,9 +132,12 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   out.bytesMoved = applied.result.bytes;
   out.rows = applied.computed;
   out.appended = applied.appended;
+  leaveRings(before, applied, rules);
   out.added = std::move(applied.added);
   out.freed = std::move(applied.freed);
   out.state = mirrored(before, std::move(applied), rules);
+  out.left = leaveWindows(before, out.state, false, Tick(before.tick.value() + 1));
+  tell(out.left, trace);
   if (rules.pending) {
     out.state.tick = before.tick;
     return out;
@@ -148,6 +153,29 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   scope.bytes(*moved);
   out.bytesMoved += *moved;
   return out;
+}
+
+/// Rows that lie behind the window of a ring lose their slots, in order of arrival: no later query sees them. What has
+/// left before and was not computed again has left, too.
+void WlodTransaction::leaveRings(const CacheState& before, WlodApplied& applied, const WlodMirrorRules& rules) {
+  const WlodState& state = applied.state;
+  if (!rules.ringWindow || state.count() == 0 || state.draft || before.wlod->draft) return;
+  // A summary looks back from its centre.
+  const std::int32_t reach = rules.ringWindow + (state.rules.attention == WlodAttention::Pyramid ? kGistBlock / 2 : 0);
+  const std::int32_t newest = state.rows[at(lastEntry(state))].node.phase();
+  LayerSlots unused(applied.slots.size());
+  for (const CacheLayer layer : before.layers()) {
+    if (!before.group(layer).ring) continue;
+    const Column<Slot> was = applied.slots[at(layer)];
+    std::vector<Slot> slots(was.begin(), was.end());
+    for (std::size_t row = 0; row < slots.size() && state.rows[row].node.phase() <= newest - reach; ++row) {
+      if (slots[row].value() < 0) continue;
+      const bool fresh = std::ranges::count(applied.added[at(layer)], slots[row]) > 0;
+      (fresh ? unused : applied.freed)[at(layer)].push_back(std::exchange(slots[row], Slot(-1)));
+    }
+    applied.slots[at(layer)].assign(slots);
+  }
+  m_layouts.release(m_store, unused, applied.added);
 }
 
 /// Appends ledger rows of new tokens, changes the time line, and makes the gists above it.
@@ -293,8 +321,8 @@ void WlodTransaction::findMissing(Work& work) {
   for (const CacheLayer layer : work.state.layers()) {
     const ResidencyView& stored = work.state.group(layer).stored();
     work.was.push_back(slotsByRow(work.before, stored));
-    MissingRows& missing = work.missing.emplace_back();
-    if (stored.resident() == at(work.before.count())) continue;
+    MissingRows &missing = work.out.missing.emplace_back(), evicted = missingRows(work.before, stored);
+    if (evicted.empty()) continue;
     if (known.empty()) {
       for (std::int32_t row = 0; row < work.before.count(); ++row) known.emplace_back(work.before.ledger[at(row)], row);
       std::sort(known.begin(), known.end());
@@ -302,7 +330,7 @@ void WlodTransaction::findMissing(Work& work) {
     for (std::int32_t row = 0; row < state.count(); ++row) {
       const auto found = std::lower_bound(known.begin(), known.end(), std::pair(state.ledger[at(row)], 0));
       const bool there = found != known.end() && found->first == state.ledger[at(row)];
-      missing.push_back(there && state.rows[at(row)].entry && work.was.back()[at(found->second)].value() < 0);
+      missing.push_back(there && state.rows[at(row)].entry && evicted[at(found->second)]);
     }
     if (std::find(missing.begin(), missing.end(), true) == missing.end()) missing.clear();
   }
@@ -319,9 +347,11 @@ void WlodTransaction::chooseFrom(Work& work) {
   if (!appends)
     out.choice = chooseRecompute(dirty, pairsOf(state, dirty.firstDirty), pairsOf(state, 0), costsOf(work.state));
   else out.choice = {false, "only new rows are computed", dirty.share(), 0, 0};
-  const bool full = wanted == WlodRecompute::Full || (wanted == WlodRecompute::Chosen && out.choice.full);
-  out.choice.full = full;
-  if (wanted != WlodRecompute::Chosen && !appends)
+  const bool asked = wanted == WlodRecompute::Full || (wanted == WlodRecompute::Chosen && out.choice.full);
+  const bool left = !asked && needsLeft(work, std::min(dirty.firstDirty, lastEntry(state)));
+  const bool full = out.choice.full = asked || left;
+  if (left) out.choice.reason = "rows that a window has left behind are seen again";
+  else if (wanted != WlodRecompute::Chosen && !appends)
     out.choice.reason = full ? "wlod.recompute asks for all rows" : "only dirty rows are computed";
   work.from = full ? 0 : std::min(dirty.firstDirty, lastEntry(state));  // logits need the newest entry
   for (std::int32_t row = work.from; row < state.count(); ++row) {
@@ -330,6 +360,21 @@ void WlodTransaction::chooseFrom(Work& work) {
     work.keeps.push_back(keeps);
   }
   out.appended = work.from >= work.before.count();
+}
+
+/// True if rows from `from` on see a row before it that has left through a window: it has to be computed again.
+bool WlodTransaction::needsLeft(const Work& work, std::int32_t from) const {
+  const WlodState& state = work.out.state;
+  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
+  for (std::int32_t row = from; row < state.count(); ++row) lowest = std::min(lowest, state.rows[at(row)].node.phase());
+  for (const CacheLayer layer : work.state.layers()) {
+    const int window = work.state.group(layer).window;
+    for (std::int32_t row = 0; row < from && work.state.group(layer).stored().first > 0; ++row)
+      if (work.was[at(layer)][at(work.old[at(row)])].value() < 0 && !work.lacks(layer, row) &&
+          (!window || state.rows[at(row)].node.phase() > lowest - window))
+        return true;
+  }
+  return false;
 }
 
 /// Slots for the rows to compute: rows that are clean keep theirs, a layer 0 that stays valid too.
@@ -365,7 +410,7 @@ WlodJob WlodTransaction::jobOf(const Work& work) const {
   const Ledger& ledger = work.out.ledger;
   WlodJob job{.state = work.out.state,
               .slots = work.out.slots,
-              .missing = work.missing,
+              .missing = work.out.missing,
               .tokenOf = [&ledger](LedgerId id) { return ledger[id].token; },
               .from = work.from,
               .perLayer = work.state.perLayer,
@@ -480,7 +525,7 @@ Status WlodTransaction::compute(Work& work, const Progress& progress) {
 /// Rows that a layer does not hold had slots for the pass alone.
 void WlodTransaction::forgetScratch(Work& work) {
   for (const CacheLayer layer : m_store.layers()) {
-    const MissingRows& missing = work.missing[at(layer)];
+    const MissingRows& missing = work.out.missing[at(layer)];
     if (missing.empty()) continue;
     std::vector<Slot> slots(work.out.slots[at(layer)].begin(), work.out.slots[at(layer)].end());
     for (std::size_t row = 0; row < slots.size(); ++row)
@@ -494,9 +539,11 @@ Result<WlodResult> WlodTransaction::look(const CacheState& state, WlodJob& job, 
   std::vector<MissingRows> missing;
   bool lacking = false;
   for (const CacheLayer layer : state.layers()) {
-    slots.push_back(slotsByRow(*state.wlod, state.group(layer).stored()));
-    missing.push_back(missingRows(*state.wlod, state.group(layer).stored()));
-    for (const std::int32_t row : job.rows) lacking = lacking || slots.back()[at(row)].value() < 0;
+    const Column<Slot>& own = slots.emplace_back(slotsByRow(*state.wlod, state.group(layer).stored()));
+    MissingRows& gone = missing.emplace_back();
+    for (const Slot slot : own) gone.push_back(slot.value() < 0);
+    if (std::find(gone.begin(), gone.end(), true) == gone.end()) gone.clear();
+    for (const std::int32_t row : job.rows) lacking = lacking || own[at(row)].value() < 0;
     job.windows.push_back(state.group(layer).window);
   }
   // K and V of rows that a layer does not hold are scratch of their chunk: a few slots serve all.

@@ -15,12 +15,13 @@ namespace kvlab {
 struct WlodApplied {
   Ledger ledger;
   WlodState state;
-  std::vector<Column<Slot>> slots;  // [cache layers][rows of the state], -1 = the layer does not hold the row
-  LayerSlots added, freed;          // [cache layers] slots gained and lost against the state before
-  bool appended = false;            // rows only came behind the last one
-  WlodResult result;                // result of the pass
-  std::vector<std::int32_t> rows;   // that were computed
-  bool all = false;                 // every row was computed
+  std::vector<Column<Slot>> slots;   // [cache layers][rows of the state], -1 = the layer does not hold the row
+  std::vector<MissingRows> missing;  // [cache layers] rows of the state that were evicted
+  LayerSlots added, freed;           // [cache layers] slots gained and lost against the state before
+  bool appended = false;             // rows only came behind the last one
+  WlodResult result;                 // result of the pass
+  std::vector<std::int32_t> rows;    // that were computed
+  bool all = false;                  // every row was computed
   Invalidation invalidation;
   RecomputeChoice choice;
   std::vector<TreeNode> gists;  // gists that were made
@@ -69,6 +70,8 @@ class WlodTransaction {
   Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress);
   void leave(Work& work, const std::vector<std::int32_t>& rows);
   void forgetScratch(Work& work);
+  bool needsLeft(const Work& work, std::int32_t from) const;
+  void leaveRings(const CacheState& before, WlodApplied& applied, const WlodMirrorRules& rules);
   Status compute(Work& work, const Progress& progress);
   Result<WlodApplied> finish(Work& work, const Progress& progress);
 

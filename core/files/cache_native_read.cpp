@@ -331,12 +331,11 @@ class NativeReader {
     for (std::size_t layer = 0; layer < m_rows.first.size(); ++layer) {
       const auto all = static_cast<std::int32_t>(m_rows.groups[at(m_rows.groupOf[layer])].ledger.size()),
                  keep = m_target.keep[layer];
-      if (m_rows.first[layer] > (m_rows.wlod ? 0 : all))
-        return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
+      if (m_rows.first[layer] > all) return bad("first[" + std::to_string(layer) + "] is behind the last row", "first");
       // Files of version 1 do not store the layer's window; it held at least the rows in the file.
       const bool lacks = m_kept.empty() ? all - m_rows.first[layer] < (keep ? std::min(all, keep) : all)
                                         : m_kept[layer] && (!keep || keep > m_kept[layer]);
-      if (m_rows.first[layer] > 0 && lacks)
+      if (m_rows.first[layer] > 0 && lacks && !m_rows.wlod)  // a wLOD session computes such rows again
         return other("other_format", m_path, "first", m_rows.first,
                      keep ? "a window of " + std::to_string(keep) + " rows" : "every row",
                      "open the session with the file's layouts and windows");

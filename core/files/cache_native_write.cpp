@@ -99,7 +99,7 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
   nlohmann::json actions = nlohmann::json::array();
   for (const Action& action : pending) actions.push_back(toJson(action));
   std::vector<std::int32_t> first;
-  for (const CacheLayer layer : state.layers()) first.push_back(state.map(layer).first);
+  for (const CacheLayer layer : state.layers()) first.push_back(state.group(layer).stored().first);
   return {{"fingerprint", target.fingerprint},
           {"numerics", target.numerics},
           {"position", positionName(target.position)},

@@ -151,6 +151,7 @@ class Importer {
         ledger.push_back(all.ledger[i]);
         phases.push_back(all.phases[i]);
         map->slotOf.push_back(all.slotOf[i]);
+        if (!all.has(i)) ++map->first;
       }
       ++i;
     }

@@ -79,6 +79,11 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
   if (!report.ok || !last || !session.wantsTick()) return report;
   // The prompt is complete. A focus round may expand what the prompt attends to before the first token is generated.
   TickReport focused = session.tick({});
+  if (!focused.ok && session.usable()) {  // the prompt stands without a round
+    report.tick = focused.tick;
+    report.events.insert(report.events.end(), focused.events.begin(), focused.events.end());
+    return report;
+  }
   if (!focused.ok) return focused;
   focused.actions.insert(focused.actions.begin(), report.actions.begin(), report.actions.end());
   focused.events.insert(focused.events.begin(), report.events.begin(), report.events.end());

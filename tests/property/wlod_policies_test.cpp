@@ -280,6 +280,99 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(stateHash(replay->session->state(), replay->session->store(), {}), a.hash());
   }
 
+  /// Rows behind the window of a ring leave it; what needs them computes them again.
+  void ringWindows_data() {
+    QTest::addColumn<QByteArray>("wlod");
+    QTest::addColumn<QByteArray>("more");
+    int i = 0;
+    for (const LayoutName& layout : layouts()) {
+      if (!layout.name.starts_with("ring")) continue;
+      for (const bool pyramid : {false, true}) {
+        const json more{{"layout", layout.name},
+                        {"ring", {{"window", 40}}},
+                        {"residency", i % 2 ? "kv_head" : "layer"},
+                        {"kv", {{"v", i % 3 ? "int8" : "f16"}}},
+                        {"layers", {{{"match", "0"}, {"layout", i % 4 ? layout.name : "indirection"}}}}};
+        json wlod = pyramid ? pyramidOf(i % 4 == 1) : flatOf();
+        wlod["recompute"] = i % 3 == 0 ? "incremental" : i % 3 == 1 ? "chosen" : "selective";
+        QTest::addRow("%s %d", std::string(layout.name).c_str(), i++)
+            << QByteArray::fromStdString(wlod.dump()) << QByteArray::fromStdString(more.dump());
+      }
+    }
+  }
+  void ringWindows() {
+    QFETCH(QByteArray, wlod);
+    QFETCH(QByteArray, more);
+    const json settings = json::parse(wlod.toStdString()), keys = json::parse(more.toStdString());
+    const bool selective = settings.value("recompute", "") == "selective";
+    const SessionFixture s(manifest(settings, keys)), other(manifest(settings, keys));
+    s.prompt(150, 4);
+    const auto last = [&] {
+      const ResidencyView& map = s->state().map(CacheLayer(s->cacheLayers().count() - 1));
+      return std::pair(map.phases[map.size() - 1] - map.phases[static_cast<std::size_t>(map.first)], map.first);
+    };
+    QVERIFY(last().second > 0 && last().first < 40 + 32);
+    QVERIFY(selective || drift(s) == 0);
+    std::mt19937 random(9);
+    for (int i = 0; i < 25; ++i) {
+      const auto [verb, args] = randomEdit(s, random);
+      const Result<json> result = s.verb(verb, args);
+      if (result && verb == "inject" && !s.verb("apply")) s.must("clearPending");
+      QVERIFY2(s.damage().isEmpty(), (QByteArray::fromStdString(verb + args.dump()) + s.damage()).constData());
+      QVERIFY2(selective || drift(s) == 0, (verb + args.dump()).c_str());
+    }
+    s.must("step", {{"n", 9}});
+    QVERIFY(last().second > 0);
+    const std::string hash = s.hash();
+    const QTemporaryDir folder;
+    const std::string file = folder.filePath("a.safetensors").toStdString();
+    s.must("saveCache", {{"path", file}});
+    other.must("loadCache", {{"path", file}});
+    QCOMPARE(other.hash(), hash);
+    for (const SessionFixture* one : {&s, &other}) one->must("step", {{"n", 4}});
+    QCOMPARE(other.hash(), s.hash());
+    for (int i = 0; i < 4; ++i) s.must("undo");
+    QCOMPARE(s.hash(), hash);
+    s.must("speculate", {{"tokens", {4, 5, 6}}});
+    s.must("step");
+    s.must("rollback");
+    QCOMPARE(s.hash(), hash);
+    QVERIFY2(s.damage().isEmpty(), s.damage().constData());
+  }
+
+  /// With a policy as well: it chooses among the rows that the window leaves.
+  void ringAndPolicy() {
+    const SessionFixture s(manifest(flatOf(),
+                                    {{"layout", "ring_fused"},
+                                     {"ring", {{"window", 60}}},
+                                     {"policy", specOf("h2o", {{"capacity", 30}, {"window", 10}})}}));
+    live(s, 6);
+    s.must("step", {{"n", 3}});
+    for (const CacheLayer layer : s->state().layers()) QVERIFY(s->state().map(layer).resident() <= 30);
+    QVERIFY2(s.damage().isEmpty(), s.damage().constData());
+    s.must("rebuild");
+    QCOMPARE(drift(s), 0.0);
+  }
+
+  /// The round of focus that follows a prompt is a tick of its own: where it fails the prompt stands.
+  void aFailedRoundLeavesThePrompt() {
+    bool reached = false;
+    for (int n = 1; n < 4000; n += 1 + n / 8) {
+      json wlod = pyramidOf(true);
+      wlod.update({{"budget", 160}, {"protect", 8}, {"edits", 1}, {"every", 32}, {"start_tokens", 16}, {"sigma", 0}});
+      const SessionFixture s(manifest(wlod, {{"model", "synthetic:tiny:layers=3"}, {"policy", "adakv:capacity=12"}}));
+      s.must("prompt", {{"text", "is in the . puts the anna anna the is"}});
+      s.must("prompt", {{"text", "attic bob attic anna in in is"}});
+      const int before = s->state().wlod->tree.length();
+      s->parts().faults.arm(FaultPoint::Kernel, n);
+      const Result<json> done = s.verb("promptIds", {{"ids", {75, 124, 58, 121}}});
+      if (s->parts().faults.armed()) break;
+      QCOMPARE(s->state().wlod->tree.length() != before, static_cast<bool>(done));
+      reached = reached || done;
+    }
+    QVERIFY(reached);
+  }
+
   void eventsAndStates() {
     const SessionFixture s(manifest(flatOf(), {{"policy", specOf("sliding_window", {{"capacity", 110}})}}));
     s.prompt(120);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache files of sessions whose layers, or heads of a layer, hold different rows.
-#include "core/session/state_hash.h"
+#include "core/session/truth.h"
 #include "support/scripted_session.h"
 #include "unit/cache_parts.h"
 

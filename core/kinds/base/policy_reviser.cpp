@@ -19,7 +19,8 @@ std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
 
 /// Computes what the last queries of a prompt attended to, if a policy needs it.
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
-  const std::vector<PolicySpec>& specs = state.policy->specs;
+  const std::shared_ptr<const PolicyState> before = state.policy;
+  const std::vector<PolicySpec>& specs = before->specs;
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
   call.makeRoom(1, Placing::Look);
   for (const std::int32_t queries : observations(specs)) {

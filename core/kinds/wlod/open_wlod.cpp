@@ -81,8 +81,9 @@ Status wlodPossible(const SessionParts& parts) {
                   "would replace two tokens by one, and moments must not move");
   if (m.newRows != NewRows::Forward)
     return refuse("new_rows", "embedding_only", "embedding_only is not supported: rows are always computed");
-  if (m.ring.window || m.ring.blockTokens > 1)
-    return refuse("ring", nullptr, "is not supported: a working context gives up detail, not its oldest rows");
+  if (m.ring.blockTokens > 1)
+    return refuse("ring.block_tokens", m.ring.blockTokens,
+                  "is 1 in a wLOD session: a round of focus may follow any token");
   return ok();
 }
 

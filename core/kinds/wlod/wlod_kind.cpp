@@ -142,7 +142,8 @@ WlodTransaction WlodKind::transaction(CallContext& call) const {
 WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
   const double old = m_parts->lens.net ? 1 : memory;  // what a network foresaw at the last round stays
   return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes,
-          m_parts->lens.layers,           old,           parts.model->config().kvHeads};
+          m_parts->lens.layers,           old,           parts.model->config().kvHeads,
+          parts.manifest.ring.window};
 }
 
 Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
@@ -188,6 +189,14 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   Result<WlodApplied> applied =
       transaction(call).run(from, *plan, part.adds, recompute, part.rules.wanted, call.trace, call.progress);
   if (!applied) return applied.error();
+  // Where rows move in place a rollback computes them again, and after evictions that would make others of them.
+  if ((part.draft || before.draft) && !applied->appended && observed.edited && call.parts.layouts.inPlace()) {
+    call.parts.store.release(applied->added);
+    return Error("unsupported", "the draft was refused",
+                 "it would compute earlier rows again in place, and since rows have left layers a rollback could not "
+                 "bring these rows back",
+                 "rebuild first, or use layout indirection or paged");
+  }
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);
   if (applied->state.change != before.change)
@@ -253,15 +262,20 @@ Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {
   CacheStore& store = call.parts.store;
   DriftMeter meter(state.length());
   for (const CacheLayer layer : store.layers()) {
+    const ResidencyView& map = state.map(layer);
     std::vector<std::int32_t> records, positions;
+    std::size_t index = at(map.first);
     std::int32_t position = 0;
     for (std::size_t row = 0; row < anew->state.rows.size(); ++row) {
       if (!anew->state.rows[row].entry) continue;
-      const std::int32_t slot = anew->slots[at(layer)][row].value();
-      if (slot >= 0) records.push_back(slot), positions.push_back(position);
+      if (index < map.size() && map.ledger[index] == anew->state.ledger[row]) {
+        records.push_back(anew->slots[at(layer)][row].value());
+        positions.push_back(position);
+        ++index;
+      }
       ++position;
     }
-    meter.add(layer, store.pool(layer), plain(state.map(layer).slotOf.span()), store.pool(layer), records, positions);
+    meter.add(layer, store.pool(layer), plain(map.residentSlots()), store.pool(layer), records, positions);
   }
   std::span<const float> logits;
   if (state.logits) logits = *state.logits;

@@ -76,6 +76,7 @@ void drawWlod(Draw& d, json& m) {
   if (d.percent(25)) m["residency"] = d.one({"kv_head", "auto"});
   if (d.percent(25)) m["layers"] = json::array({{{"match", d.one({"0", "1-2"})}, {"window", d.one({7, 40, 200})}}});
   if (d.percent(40)) m["policy"] = drawPolicy(d);
+  if (d.percent(40)) m["ring"] = {{"window", d.one({7, 20, 60})}};
   if (d.percent(15) && m.contains("layers")) m["layers"][0]["policy"] = drawPolicy(d);
   if (d.percent(20)) m["brightness"] = {{"decay", 20}, {"max", 40}};
   m["wlod"] = {
