@@ -16,6 +16,8 @@ class Publisher {
   void setReceiver(std::function<void(SnapshotPtr)> receive) { m_receive = std::move(receive); }
   /// Stores the session's description for later snapshots. Call after opening and after each change of the manifest.
   void describe(const SessionParts& parts);
+  /// Takes over the description by another publisher.
+  void describeAs(const Publisher& other) { m_info = other.m_info; }
   /// Sends a snapshot of the present state. Sends nothing while history executes commands again.
   void publish(Session& session);
   /// Later serials are greater than `serial`, for readers that have seen snapshots of another session.

@@ -18,10 +18,12 @@ constexpr std::int64_t kTakenBack = 16 << 20;
 
 }  // namespace
 
-Session::Session(SessionParts parts) : m_parts(std::move(parts)), m_revisers(m_parts.kind->revisers()) {
+Session::Session(SessionParts parts, const Session* like)
+    : m_parts(std::move(parts)), m_revisers(m_parts.kind->revisers()) {
   for (const Invariant& invariant : invariants())
     m_health.invariants.push_back({std::string(invariant.id), std::string(invariant.title), true, "", Tick(0), {}});
-  m_publisher.describe(m_parts);
+  if (like) m_publisher.describeAs(like->m_publisher);
+  else m_publisher.describe(m_parts);
   startOver();
 }
 
@@ -35,7 +37,7 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
 Result<std::unique_ptr<Session>> Session::fork(const Session* beside) const {
   if (Status ready = usable(); !ready) return ready.error();
   SessionParts parts = KV_TRY(forkedParts(m_parts, this->state(), beside ? &beside->m_parts : nullptr));
-  std::unique_ptr<Session> copy(new Session(std::move(parts)));
+  std::unique_ptr<Session> copy(new Session(std::move(parts), this));
   CacheState state = ownCopy(this->state());
   copy->m_parts.layouts.restart(copy->m_parts.store, state);
   copy->m_history.startFrom(m_history, std::move(state));

@@ -112,7 +112,8 @@ class Session {
   }
 
  private:
-  explicit Session(SessionParts parts);
+  /// like: a session with the same description, or null.
+  explicit Session(SessionParts parts, const Session* like = nullptr);
   CallContext callContext(Trace& trace);
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
   bool wantsAllAttention() const { return state().tick.value() < m_watching.attentionUntil; }

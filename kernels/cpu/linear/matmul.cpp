@@ -20,6 +20,23 @@ constexpr int64_t kBlock = 48;    // rows of x at a time and columns of a panel;
 constexpr int64_t kDepth = 1024;  // elements of k per slice, about
 constexpr int64_t kPanelBytes = 560 << 10;
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
+constexpr int64_t kFewRows = 8;           // up to so many rows stream the weights
+constexpr int64_t kNearColumns = 12;      // columns whose weights stay in the first cache; multiple of the tile sides
+
+/// Columns [from, to) of all rows, kStreamRows at a time while the weights are near. x: packed, `words` of each row.
+template <class Values>
+HWY_INLINE void streamFew(const MatmulArgs& a, const typename Values::Word* x, int64_t words, int64_t from,
+                          int64_t to) {
+  if (a.m <= kStreamRows) return streamRows<Values>(a, x, from, to);
+  for (int64_t j = from; j < to; j += kNearColumns) {
+    for (int64_t i = 0; i < a.m; i += kStreamRows) {
+      MatmulArgs part = a;
+      part.m = std::min(kStreamRows, a.m - i);
+      part.y = a.y + i * a.yStride;
+      streamRows<Values>(part, x + i * words, j, std::min(to, j + kNearColumns));
+    }
+  }
+}
 
 template <class Values>
 void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
@@ -31,7 +48,7 @@ void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
   const int64_t words = (a.w.k + kStep - 1) / kStep * 16;
   auto* x = reinterpret_cast<Word*>(pool.sharedScratch(static_cast<size_t>(a.m * words) * 4));
   for (int64_t i = 0; i < a.m; ++i) packRow<Values>(a.x + i * a.xStride, a.w.k, x + i * words);
-  pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) { streamRows<Values>(a, x, from, to); });
+  pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) { streamFew<Values>(a, x, words, from, to); });
 }
 
 // Many rows: a worker brings a panel of weights to words once and walks all rows of x with it, kBlock
@@ -141,7 +158,7 @@ void matmulBlocked(ThreadPool& pool, const MatmulArgs& a) {
 
 template <class Values>
 void matmulOf(ThreadPool& pool, const MatmulArgs& a) {
-  if (a.m <= kStreamRows) matmulStreamed<Values>(pool, a);
+  if (a.m <= kFewRows) matmulStreamed<Values>(pool, a);
   else matmulBlocked<Values>(pool, a);
 }
 
