@@ -18,7 +18,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 
 constexpr int64_t kAhead = 12288;   // bytes of weights prefetched ahead of their use
 constexpr int64_t kLongRow = 2048;  // rows of so many weights or more are prefetched to the second cache
-constexpr int64_t kStreamRows = 4;  // up to so many rows stream the weights instead of packing them
+constexpr int64_t kStreamRows = 4;  // so many rows stream the weights at a time
 
 /// One row of x -> words in split order, padded with zeros to a multiple of 16 words.
 template <class Values>
