@@ -41,7 +41,11 @@ std::shared_ptr<PageFile> PageFile::make() {
   return descriptor < 0 ? nullptr : std::shared_ptr<PageFile>(new PageFile(descriptor));
 }
 
+PageFile::PageFile(int descriptor) : m_descriptor(descriptor), m_process(getpid()) {}
+
 PageFile::~PageFile() { close(m_descriptor); }
+
+bool PageFile::ours() const { return getpid() == m_process; }
 
 int64_t PageFile::take(size_t bytes) {
   const int64_t begin = m_end, end = begin + static_cast<int64_t>(bytes);
@@ -54,7 +58,9 @@ int64_t PageFile::take(size_t bytes) {
 struct HostPages::Group {
   Group(std::shared_ptr<PageFile> pages, int64_t from, size_t size)
       : file(std::move(pages)), begin(from), bytes(static_cast<int64_t>(size)) {}
-  ~Group() { fallocate(file->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes); }
+  ~Group() {
+    if (file->ours()) fallocate(file->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes);
+  }
 
   std::shared_ptr<PageFile> file;
   int64_t begin, bytes;
@@ -74,6 +80,7 @@ std::unique_ptr<HostPages> HostPages::reserve(size_t bytes, bool large) {
 HostPages::~HostPages() { munmap(m_start, m_whole); }
 
 std::unique_ptr<HostPages> HostPages::copy(const std::shared_ptr<PageFile>& file) {
+  if (!file->ours()) return nullptr;
   const std::optional<std::vector<bool>> own = written();
   if (!own || !hand(*own, file)) return nullptr;
   std::unique_ptr<HostPages> out = reserve(m_bytes, false);  // a page that it writes should cost a small page

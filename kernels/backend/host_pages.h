@@ -29,13 +29,15 @@ class PageFile {
   PageFile& operator=(const PageFile&) = delete;
 
   int descriptor() const { return m_descriptor; }
+  /// False in a process that was forked: the file still belongs to its parent, whose memory lies in it.
+  bool ours() const;
   /// The begin of so many unused bytes, or -1.
   int64_t take(size_t bytes);
 
  private:
-  explicit PageFile(int descriptor) : m_descriptor(descriptor) {}
+  explicit PageFile(int descriptor);
 
-  int m_descriptor;
+  int m_descriptor, m_process;
   int64_t m_end = 0;
 };
 
@@ -48,7 +50,8 @@ class HostPages {
   HostPages& operator=(const HostPages&) = delete;
 
   void* data() const { return m_data; }
-  /// The same bytes on copy. What only this memory has goes to `file` first. Null where the system cannot.
+  /// The same bytes on copy. What only this memory has goes to `file` first. Null where the system cannot, and in a
+  /// process that was forked.
   std::unique_ptr<HostPages> copy(const std::shared_ptr<PageFile>& file);
   /// None where the system does not tell.
   std::optional<PageUse> use() const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages of host memory on copy: equal bytes, no memory until a write, and no page that anybody sees but the writer.
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <QDir>
 #include <QtTest>
@@ -105,6 +107,23 @@ class HostPagesTest : public QObject {
     QVERIFY(fourth.share(*m_other, third));
     QCOMPARE(bytesOf(fourth), written);
     QCOMPARE(bytesOf(third), written);
+  }
+
+  /// What a forked process frees or copies is still its parent's.
+  void aForkedProcessLeavesTheFileAlone() {
+    QVERIFY(m_second.share(*m_other, m_first));
+    m_second = {};
+    const pid_t child = fork();
+    if (child == 0) {
+      Array<uint8_t> third;
+      const bool apart = !third.share(*m_backend, m_first);
+      m_first = {};
+      _exit(apart ? 0 : 1);
+    }
+    int status = -1;
+    QCOMPARE(waitpid(child, &status, 0), child);
+    QCOMPARE(status, 0);
+    QCOMPARE(bytesOf(m_first), m_before);
   }
 
   void smallMemoryIsNotShared() {

@@ -12,7 +12,7 @@ namespace {
 struct Use {
   std::string name;
   json manifest;
-  bool wlod = false, window = false;
+  bool wlod = false, window = false, byHead = false;  // byHead: residency by layer is refused
 };
 
 std::vector<Use> uses() {
@@ -22,7 +22,7 @@ std::vector<Use> uses() {
     const std::string name(one.name);
     json manifest{{"policy", name == "full" ? name : name + ":capacity=12"}};
     if (name == "smartkv") manifest["model"] = "demo";  // has gates
-    out.push_back({name, std::move(manifest)});
+    out.push_back({name, std::move(manifest), false, false, name == "adakv"});
   }
   out.push_back({"window", {{"ring", {{"window", 16}}}}, false, true});
   out.push_back({"blocks", {{"ring", {{"window", 16}, {"block_tokens", 2}}}}, false, true});
@@ -113,7 +113,8 @@ std::vector<MatrixCell> matrix(bool whole) {
   for (std::size_t use = 0; use < all.size(); ++use)
     for (std::size_t type = 0; type < rowTypes().size(); ++type)
       for (const bool byHead : {false, true}) {
-        if (!whole && (type != use % rowTypes().size() || byHead != (use % 2 == 1))) continue;
+        if (all[use].byHead && !byHead) continue;
+        if (!whole && (type != use % rowTypes().size() || byHead != (use % 2 == 1 || all[use].byHead))) continue;
         for (const LayoutName& layout : layouts())
           out.push_back(cellOf(all[use], layout.name, rowTypes()[type], byHead));
       }
