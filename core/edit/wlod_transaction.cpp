@@ -167,10 +167,11 @@ void WlodTransaction::leaveRings(const CacheState& before, WlodApplied& applied,
   for (const CacheLayer layer : before.layers()) {
     if (!before.group(layer).ring) continue;
     const Column<Slot> was = applied.slots[at(layer)];
-    std::vector<Slot> slots(was.begin(), was.end());
+    std::vector<Slot> slots(was.begin(), was.end()), added = applied.added[at(layer)];
+    std::sort(added.begin(), added.end());
     for (std::size_t row = 0; row < slots.size() && state.rows[row].node.phase() <= newest - reach; ++row) {
       if (slots[row].value() < 0) continue;
-      const bool fresh = std::ranges::count(applied.added[at(layer)], slots[row]) > 0;
+      const bool fresh = std::binary_search(added.begin(), added.end(), slots[row]);
       (fresh ? unused : applied.freed)[at(layer)].push_back(std::exchange(slots[row], Slot(-1)));
     }
     applied.slots[at(layer)].assign(slots);
