@@ -160,7 +160,8 @@ class HeadResidency : public QObject {
     QCOMPARE(code(heads, "evict", {{"layer", heads->cacheLayers().layers}, {"ledger", {3}}, {"now", true}}),
              QString("out_of_range layer"));
     QCOMPARE(code(heads, "quantisation", json::object()), QString("unsupported residency"));
-    QCOMPARE(code(heads, "saveCache", {{"path", "/nowhere/at/all"}}), QString("unsupported residency"));
+    QCOMPARE(code(heads, "saveCache", {{"path", "/nowhere/at/all"}, {"form", "hf_tuple"}}),
+             QString("unsupported form"));
     QCOMPARE(code(layers, "setPolicy", {{"policy", "adakv:capacity=10,window=2"}}),
              QString("bad_manifest head_budget"));
     QVERIFY(!heads.verb("rows", {{"layer", 0}}));  // which head?

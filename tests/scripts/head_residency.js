@@ -15,7 +15,8 @@ for (let layer = 0; layer * heads < audit.length; ++layer) {
 expect(new Set(audit.map((one) => one.rows)).size > 1, "all heads keep alike");
 expect(s.rows(1, 0, 3, { kvHead: 1 }).length === 3 && s.pos2ledger(1, { kvHead: 1 }).length === audit[heads + 1].rows);
 expectError(() => s.rows(1), "bad_argument");
-expectError(() => s.saveCache("never.safetensors"), "unsupported");
+expectError(() => s.saveCache("never.safetensors", { form: "hf_dynamic" }), "unsupported");
+expect(s.saveCache("heads.safetensors").form === "native");
 
 for (const name of ["map", "audit", "storage", "smartkv"]) view.screenshot(name, `heads-${name}.png`, { width: 900, height: 360 });
 expect(2 * s.bytes().allocated < empty.allocated, "the pools did not shrink");
