@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/state/wlod_state.h"
+
 namespace kvlab {
 namespace {
 
@@ -247,10 +249,20 @@ void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {
     if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));
 }
 
+LayerSlots LayoutSet::heldBy(const CacheState& state) const {
+  LayerSlots out = slotsOf(state);
+  if (inPlace() || !state.wlod || !state.wlod->draft) return out;
+  const LayerSlots beside = slotsBeside(*state.wlod->draft->before, state);
+  for (std::size_t layer = 0; layer < out.size(); ++layer)
+    out[layer].insert(out[layer].end(), beside[layer].begin(), beside[layer].end());
+  return out;
+}
+
 void LayoutSet::restart(CacheStore& store, const CacheState& state) const {
+  const LayerSlots held = heldBy(state);
   for (const CacheLayer layer : store.layers()) {
-    store.slots(layer).restart(state.group(layer).stored().residentSlots());
-    layout(layer).restart(state.group(layer), store.slots(layer));
+    store.slots(layer).restart(held[at(layer)]);
+    if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));
   }
 }
 

@@ -53,7 +53,10 @@ class LayoutSet {
   void takeBack(CacheStore& store, const LayerSlots& added, bool touched) const;
   /// Restores the slots of in-place layouts to those of `state`, after a failed change.
   void backTo(CacheStore& store, const CacheState& state) const;
-  /// Frees every slot but those of the rows of `state`.
+  /// Slots that a state needs, [layers]: those of its rows, and of the rows that a rollback of its draft leads to.
+  /// Where layouts work in place, a rollback does not ask for slots.
+  LayerSlots heldBy(const CacheState& state) const;
+  /// Frees every slot but those that `state` needs.
   void restart(CacheStore& store, const CacheState& state) const;
   /// Makes the groups of an empty cache: equal layers share one group. windows: [layers] of the masks.
   void start(CacheState& state, const std::vector<std::int32_t>& windows) const;

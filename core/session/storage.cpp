@@ -409,19 +409,20 @@ bool compactPages(Session& session) {
 }
 
 std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& state) {
+  const LayerSlots held = parts.layouts.heldBy(state);
   std::vector<StoredRows> out;
   for (const CacheLayer layer : parts.store.layers()) {
     const RowPool& pool = parts.store.pool(layer);
-    const std::span<const Slot> slots = state.group(layer).stored().residentSlots();
-    out.emplace_back(slots.size() * at(pool.stride()));
-    pool.readRecords(slots, out.back().data());
+    out.emplace_back(held[at(layer)].size() * at(pool.stride()));
+    pool.readRecords(held[at(layer)], out.back().data());
   }
   return out;
 }
 
 void writeRows(SessionParts& parts, const CacheState& state, const std::vector<StoredRows>& rows) {
+  const LayerSlots held = parts.layouts.heldBy(state);
   for (const CacheLayer layer : parts.store.layers())
-    parts.store.pool(layer).writeRecords(state.group(layer).stored().residentSlots(), rows[at(layer)].data());
+    parts.store.pool(layer).writeRecords(held[at(layer)], rows[at(layer)].data());
 }
 
 }  // namespace kvlab

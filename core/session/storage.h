@@ -56,7 +56,7 @@ bool compactPages(Session& session);
 
 /// The records of a layer's resident rows, in logical order: [rows][stride].
 using StoredRows = std::vector<std::uint8_t>;
-/// rowsIn reads the records from the state's slots, [layers]; the inverse writes them back.
+/// rowsIn reads the records from the slots that the state needs, [layers]; the inverse writes them back.
 std::vector<StoredRows> rowsIn(const SessionParts& parts, const CacheState& state);
 void writeRows(SessionParts& parts, const CacheState& state, const std::vector<StoredRows>& rows);
 

@@ -20,6 +20,7 @@ class ForkTest : public QObject {
   void sharesItsRowsUntilAWrite();
   void runsOnAnotherThread();
   void hasTheWayHere();
+  void rollsADraftBack();
   void refusesABrokenSession();
 
  private:
@@ -158,6 +159,23 @@ void ForkTest::hasTheWayHere() {
   QCOMPARE(stateHash(*fork), stateHash(*origin));
   for (int i = 0; i < 4; ++i) call(*fork, "redo");
   QCOMPARE(stateHash(*fork), tip);
+}
+
+/// A draft that has put other rows in place of those before it: the fork has both.
+void ForkTest::rollsADraftBack() {
+  for (const char* layout : {"indirection", "paged:block=4", "ring_roll", "contiguous_splice"}) {
+    const auto origin = opened(tinyManifest({{"layout", layout}, {"wlod", {{"budget", 96}, {"protect", 32}}}}));
+    call(*origin, "promptIds", {{"ids", someIds(80, 200, 3)}});
+    const std::string before = stateHash(*origin);
+    call(*origin, "speculate", {{"tokens", {30, 31}}});
+    call(*origin, "promptIds", {{"ids", someIds(50, 200, 4)}});
+    const auto fork = origin->fork().take();
+    call(*fork, "promptIds", {{"ids", someIds(20, 200, 5)}});
+    call(*fork, "rollback");
+    QCOMPARE(stateHash(*fork), before);
+    call(*origin, "rollback");
+    QCOMPARE(stateHash(*origin), before);
+  }
 }
 
 void ForkTest::refusesABrokenSession() {

@@ -179,7 +179,7 @@ Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheSt
   for (const CacheLayer layer : other.store.layers()) formats.push_back(other.store.pool(layer).format());
   std::vector<LayerPool> pools = other.layouts.pools(formats);
   KV_TRY(fits(parts, pools));
-  parts.store = KV_TRY(CacheStore::like(*parts.backend, other.store, std::move(pools), slotsOf(state)));
+  parts.store = KV_TRY(CacheStore::like(*parts.backend, other.store, std::move(pools), other.layouts.heldBy(state)));
   parts.layouts = other.layouts;
   return ok();
 }
