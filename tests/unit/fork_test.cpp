@@ -164,7 +164,10 @@ void ForkTest::hasTheWayHere() {
 /// A draft that has put other rows in place of those before it: the fork has both.
 void ForkTest::rollsADraftBack() {
   for (const char* layout : {"indirection", "paged:block=4", "ring_roll", "contiguous_splice"}) {
-    const auto origin = opened(tinyManifest({{"layout", layout}, {"wlod", {{"budget", 96}, {"protect", 32}}}}));
+    const auto origin = opened({{"model", "synthetic:tiny:layers=3"},
+                                {"threads", 1},
+                                {"layout", layout},
+                                {"wlod", {{"budget", 96}, {"protect", 32}}}});
     call(*origin, "promptIds", {{"ids", someIds(80, 200, 3)}});
     const std::string before = stateHash(*origin);
     call(*origin, "speculate", {{"tokens", {30, 31}}});
