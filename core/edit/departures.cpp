@@ -22,15 +22,19 @@ std::vector<LedgerId> leftBehindIn(const ResidencyView& before, const ResidencyV
   return out;
 }
 
-/// [ids] what the maps say of rows; ids ascend.
+/// [ids] what the maps say of rows; ids ascend, and there is one.
 std::vector<RowState> statesOf(const CacheState& state, const std::vector<LedgerId>& ids) {
   std::vector<RowState> out(ids.size(), RowState::Evicted);
   std::size_t absent = ids.size();
+  std::vector<std::int32_t> placeOf(at(ids.back().value() - ids.front().value()) + 1, -1);  // of an id in `ids`
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    placeOf[at(ids[i].value() - ids.front().value())] = static_cast<std::int32_t>(i);
   const auto say = [&](LedgerId id, RowState what) {
-    const auto found = std::lower_bound(ids.begin(), ids.end(), id);
-    if (found == ids.end() || *found != id) return;
-    RowState& known = out[at(found - ids.begin())];
-    if (known == RowState::Evicted) known = what, --absent;
+    if (id < ids.front() || ids.back() < id) return;
+    const std::int32_t place = placeOf[at(id.value() - ids.front().value())];
+    if (place < 0 || out[at(place)] != RowState::Evicted) return;
+    out[at(place)] = what;
+    --absent;
   };
   // From the newest row on: what is looked for lies at the end, as a rule.
   for (const LayerGroup& group : state.groups)

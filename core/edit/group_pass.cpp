@@ -4,6 +4,18 @@
 #include "core/state/provenance.h"
 
 namespace kvlab {
+namespace {
+
+/// Number of map rows before a position of the context. The rows of a map are in context order, so that a walk from the
+/// end counts them, too: newest rows are near.
+std::size_t rowsBefore(const ResidencyView& map, const Column<LedgerId>& context, std::size_t position) {
+  std::size_t index = map.size();
+  for (std::size_t p = context.size(); p > position && index > 0; --p)
+    if (map.ledger[index - 1] == context[p - 1]) --index;
+  return index;
+}
+
+}  // namespace
 
 GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group, std::span<const RowTarget> rows,
                     bool cachePhases, LeftRows left) {
@@ -12,6 +24,10 @@ GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group, st
   const bool whole = map.size() == context.size();
   const std::int32_t first = left == LeftRows::Gone ? map.first : 0;
   std::size_t index = 0, position = 0;
+  if (!whole && !rows.empty() && at(rows.front().position) > context.size() / 2) {
+    position = at(rows.front().position);
+    index = rowsBefore(map, context, position);
+  }
   for (const RowTarget& row : rows) {
     const auto target = static_cast<std::size_t>(row.position);
     if (whole) index = target;

@@ -151,9 +151,7 @@ class Splicer {
     const ResidencyView& old = m_before.map(layer);
     const std::vector<LedgerId> out = evicted(layer);
     auto map = std::make_shared<ResidencyView>();
-    std::vector<std::size_t> leaving;
-    for (std::size_t i = 0; i < old.size(); ++i)
-      if (std::binary_search(out.begin(), out.end(), old.ledger[i])) leaving.push_back(i);
+    const std::vector<std::size_t> leaving = placesOf(out, old);
     absent += static_cast<std::int32_t>(leaving.size());
     map->first = old.first;
     for (const std::size_t i : leaving) {
@@ -170,15 +168,22 @@ class Splicer {
 
   /// All rows of a wLOD layer, whose entries have left its map.
   std::shared_ptr<const ResidencyView> withoutEvicted(CacheLayer layer, const ResidencyView& all) const {
-    const std::vector<LedgerId> out = evicted(layer);
-    std::vector<std::size_t> leaving;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (std::binary_search(out.begin(), out.end(), all.ledger[i])) leaving.push_back(i);
+    const std::vector<std::size_t> leaving = placesOf(evicted(layer), all);
     auto map = std::make_shared<ResidencyView>(all);
     map->ledger = without(all.ledger, leaving);
     map->slotOf = without(all.slotOf, leaving);
     map->phases = without(all.phases, leaving);
     return map;
+  }
+
+  /// Indices of map rows whose ids are among `ids`, which ascend.
+  static std::vector<std::size_t> placesOf(const std::vector<LedgerId>& ids, const ResidencyView& map) {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < map.size() && !ids.empty(); ++i) {
+      const LedgerId id = map.ledger[i];
+      if (ids.front() <= id && id <= ids.back() && std::binary_search(ids.begin(), ids.end(), id)) out.push_back(i);
+    }
+    return out;
   }
 
   template <class T>

@@ -46,7 +46,8 @@ class Decision {
       : m_in(input),
         m_layers(input.state.cacheLayers()),
         m_heads(headsOf(input.transformer.model().config(), m_layers)),
-        m_next(*input.state.policy) {}
+        m_next(*input.state.policy),
+        m_pins(input.state.ledger.size()) {}
 
   Result<Pruned> run() {
     const auto start = std::chrono::steady_clock::now();
@@ -170,10 +171,17 @@ class Decision {
           (n == 1 ? " row has" : " rows have") + " no score and leave first";
   }
 
-  std::vector<bool> pinnedRows(const ResidencyView& map) const {
+  std::vector<bool> pinnedRows(const ResidencyView& map) {
     std::vector<bool> out(map.resident());
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = m_in.state.ledger[map.ledger[at(map.first) + i]].pinned;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = pinned(map.ledger[at(map.first) + i]);
     return out;
+  }
+
+  /// Most rows are in many layers, and the ledger is large: it is asked once for each row.
+  bool pinned(LedgerId id) {
+    Pin& known = m_pins[at(id.value())];
+    if (known == Pin::Unknown) known = m_in.state.ledger[id].pinned ? Pin::Yes : Pin::No;
+    return known == Pin::Yes;
   }
 
   /// Number of pinned rows between the bands that exceed the budget.
@@ -316,6 +324,8 @@ class Decision {
   const CacheLayers m_layers;
   CacheHeads m_heads;
   PolicyState m_next;
+  enum class Pin : std::uint8_t { Unknown, No, Yes };
+  std::vector<Pin> m_pins;  // [ledger] as far as they were asked for
 };
 
 }  // namespace

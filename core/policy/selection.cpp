@@ -106,9 +106,12 @@ std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& ban
   const std::int32_t stay = std::max(0, bands.budget - held);
   std::vector<std::int32_t> out;
   if (static_cast<std::int32_t>(candidates.size()) > stay) {
-    std::nth_element(
-        candidates.begin(), candidates.begin() + stay, candidates.end(),
-        [&](std::int32_t a, std::int32_t b) { return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b; });
+    const auto better = [&](std::int32_t a, std::int32_t b) {
+      return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b;
+    };
+    const auto first = candidates.begin() + stay;  // of those that leave
+    if (candidates.end() - first == 1) std::iter_swap(std::ranges::max_element(candidates, better), first);
+    else std::nth_element(candidates.begin(), first, candidates.end(), better);
     out.assign(candidates.begin() + stay, candidates.end());
     candidates.resize(static_cast<std::size_t>(stay));
   }

@@ -20,8 +20,12 @@ inline std::uint64_t phasedWord(LedgerId id, std::int32_t phase) {
 template <class Word>
 void extendSums(Column<std::uint64_t>& sums, std::size_t n, Word word) {
   if (sums.empty()) sums.push_back(0);
-  std::uint64_t sum = sums[sums.size() - 1];
-  for (std::size_t i = sums.size() - 1; i < n; ++i) sums.push_back(sum += word(i));
+  const std::size_t begin = sums.size() - 1;
+  if (begin >= n) return;
+  std::uint64_t sum = sums[begin];
+  std::vector<std::uint64_t> more(n - begin);
+  for (std::size_t i = begin; i < n; ++i) more[i - begin] = sum += word(i);
+  sums.append(more);
 }
 
 inline void extendSums(const ResidencyView& map, Column<std::uint64_t>& ids, Column<std::uint64_t>& phased) {

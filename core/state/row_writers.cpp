@@ -30,10 +30,24 @@ void noteChanged(const LayerGroup& old, const LayerGroup& now, std::vector<std::
     if (to[id] >= 0 && (from[id] != to[id] || !(old.provenance[id] == now.provenance[id]))) writers[id] = number;
 }
 
+/// True if every row of `now` with an id below `rows` is a row of `old` in the same slot. Both are in context order.
+bool inPlace(const ResidencyView& old, const ResidencyView& now, std::int32_t rows) {
+  std::size_t before = at(old.first);
+  for (std::size_t i = at(now.first); i < std::min(now.ledger.size(), now.slotOf.size()); ++i) {
+    if (now.ledger[i].value() >= rows) continue;
+    while (old.has(before) && old.ledger[before] != now.ledger[i]) ++before;
+    if (!old.has(before) || old.slotOf[before] != now.slotOf[i]) return false;
+    ++before;
+  }
+  return true;
+}
+
+/// True if no row that was there before has moved or was computed from something else; rows may have come or left.
 bool unchanged(const LayerGroup& old, const LayerGroup& now) {
-  return continues(now.stored().ledger, old.stored().ledger) && continues(now.stored().slotOf, old.stored().slotOf) &&
-      now.provenance.size() >= old.provenance.size() &&
-      now.provenance.prefix(old.provenance.size()).sharesWith(old.provenance);
+  return now.provenance.size() >= old.provenance.size() &&
+      now.provenance.prefix(old.provenance.size()).sharesWith(old.provenance) &&
+      ((continues(now.stored().ledger, old.stored().ledger) && continues(now.stored().slotOf, old.stored().slotOf)) ||
+       inPlace(old.stored(), now.stored(), static_cast<std::int32_t>(old.provenance.size())));
 }
 
 /// The column of a group whose rows were those of `old`: rows that came are the commit's.

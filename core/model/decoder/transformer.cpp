@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/decoder/transformer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/model/decoder/backend_status.h"
@@ -37,6 +38,46 @@ LayerParts partsOf(const WholePass& pass, Layer layer) {
 /// Floats in a row of all scratch together.
 std::int64_t scratchWidth(const ModelConfig& c) {
   return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
+}
+
+/// One call for the rows of several: those of one lie behind those of the one before it, in each layer.
+void scoreTogether(kernels::Backend& backend, std::span<const kernels::GateMlpArgs> own) {
+  kernels::GateMlpArgs all = own[0];
+  for (const kernels::GateMlpArgs& one : own.subspan(1)) all.n += one.n;
+  all.xLayerStride = all.n * all.xStride;
+  all.outLayerStride = all.n * all.outStride;
+  kernels::Staging staging(backend);
+  float* x = staging.temporary<float>(at(all.layers * all.xLayerStride));
+  all.x = x;
+  all.out = staging.temporary<float>(at(all.layers * all.outLayerStride));
+  const auto eachStretch = [&](const auto& copy) {  // the rows of one in a layer; the first is `row` of all
+    std::int64_t row = 0;
+    for (const kernels::GateMlpArgs& one : own) {
+      for (std::int64_t layer = 0; layer < all.layers; ++layer) copy(one, layer, row);
+      row += one.n;
+    }
+  };
+  eachStretch([&](const kernels::GateMlpArgs& one, std::int64_t layer, std::int64_t row) {
+    backend.upload(x + layer * all.xLayerStride + row * all.xStride, one.x + layer * one.xLayerStride,
+                   4 * one.n * all.xStride);
+  });
+  backend.ops().gateMlp(backend.context(), all);
+  eachStretch([&](const kernels::GateMlpArgs& one, std::int64_t layer, std::int64_t row) {
+    backend.upload(one.out + layer * one.outLayerStride, all.out + layer * all.outLayerStride + row * all.outStride,
+                   4 * one.n * all.outStride);
+  });
+}
+
+/// What gates score behind the last layer. Parts with the same gates share a call, which reads every weight once.
+void scoreParts(kernels::Backend& backend, std::span<const PassPart> parts) {
+  std::vector<kernels::GateMlpArgs> own;
+  for (const PassPart& part : parts)
+    if (part.pass->gates) own.push_back(kernels::withStrides(*part.pass->gates));
+  const bool same = std::all_of(own.begin(), own.end(), [&](const kernels::GateMlpArgs& one) {
+    return one.w[0].data == own[0].w[0].data && one.layers == own[0].layers;
+  });
+  if (own.size() > 1 && same) return scoreTogether(backend, own);
+  for (const kernels::GateMlpArgs& one : own) backend.ops().gateMlp(backend.context(), one);
 }
 
 }  // namespace
@@ -336,8 +377,7 @@ void Transformer::run(std::span<const PassPart> parts) {
     mixParts(l, parts);
     behindAttention(l, n, x);
   }
-  for (const PassPart& part : parts)
-    if (part.pass->gates) part.transformer->ops().gateMlp(part.transformer->context(), *part.pass->gates);
+  scoreParts(m_backend, parts);
   headParts(parts, x);
 }
 
