@@ -100,6 +100,7 @@ class BatchProperty : public QObject {
           R"({"layout":"ring_fused","ring":{"window":24}})", R"({"layout":"ring_roll","ring":{"window":24}})",
           R"({"position":"cache","layout":"contiguous_splice"})", R"({"residency":"kv_head"})",
           R"({"key_phase":"at_write","executor":"descending"})",
+          R"({"model":"demo","policy":"smartkv:sinks=2,window=6,capacity=24"})",
           R"({"capacity":0,"wlod":{"budget":160,"moments":1024}})"})
       QTest::newRow(manifest) << manifest;
   }
