@@ -307,9 +307,17 @@ class Script {
   }
 
   /// A state of the past has the hash it had.
+  /// A tick some entries back; a loaded file may have left out ticks between.
+  std::int64_t pastTick() {
+    const Timeline& all = m_session->timeline();
+    int entry = all.currentId();
+    for (int back = pick(6); back > 0 && all.entry(entry).parent >= 0; --back) entry = all.entry(entry).parent;
+    return all.entry(entry).tick.value();
+  }
+
   bool history(const std::string& verb) {
     json args = json::object();
-    if (verb == "goto") args["tick"] = std::max<std::int64_t>(0, m_session->state().tick.value() - pick(6));
+    if (verb == "goto") args["tick"] = pastTick();
     m_log.push_back(verb + " " + args.dump());
     const Result<json> result = m_session.verb(verb, args);
     if (!result && verb != "goto" && result.error().code == "nothing_to_" + verb) return true;
