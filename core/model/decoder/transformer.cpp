@@ -40,7 +40,8 @@ std::int64_t scratchWidth(const ModelConfig& c) {
   return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
 }
 
-/// One call for the rows of several: those of one lie behind those of the one before it, in each layer.
+/// One call for the rows of several: those of one lie behind those of the one before it, in each layer. Passes are made
+/// together on host memory only, so an upload is a copy.
 void scoreTogether(kernels::Backend& backend, std::span<const kernels::GateMlpArgs> own) {
   kernels::GateMlpArgs all = own[0];
   for (const kernels::GateMlpArgs& one : own.subspan(1)) all.n += one.n;
