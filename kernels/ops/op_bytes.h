@@ -29,7 +29,7 @@ inline int64_t valueBytes(const RowFormat& f) {
 inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
 /// Of a matrix with its scales.
-inline int64_t weightBytes(const Weight& w) { return w.n * (w.k * dtypeBytes(w.type) + (w.scales ? 4 : 0)); }
+inline int64_t weightBytes(const Weight& w) { return w.n * (dtypeRowBytes(w.type, w.k) + (w.scales ? 4 : 0)); }
 /// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
 inline int64_t weightBytes(const LinearArgs& a) {
   int64_t bytes = a.normWeight ? a.k() * dtypeBytes(a.normType) : 0;
@@ -38,7 +38,7 @@ inline int64_t weightBytes(const LinearArgs& a) {
 }
 
 inline int64_t opBytes(const ConvertArgs& a) { return a.count * (dtypeBytes(a.fromType) + dtypeBytes(a.toType)); }
-inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * a.dim * (dtypeBytes(a.tableType) + 4); }
+inline int64_t opBytes(const EmbeddingArgs& a) { return a.n * (dtypeRowBytes(a.tableType, a.dim) + 4 * a.dim); }
 inline int64_t opBytes(const MatmulArgs& a) {
   return weightBytes(a.w) + 4 * (a.m * (a.w.n + a.w.k) + (a.bias ? a.w.n : 0));
 }

@@ -59,8 +59,8 @@ Element elementOf(kernels::DType type) {
     case kernels::DType::bf16: return Element::BF16;
     case kernels::DType::i8: return Element::I8;
     case kernels::DType::fp8e4m3: return Element::F8E4M3;
+    default: return Element::F32;  // types in blocks are never written
   }
-  return Element::F32;
 }
 
 TensorView FileTensor::view() const {

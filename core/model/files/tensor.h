@@ -24,7 +24,7 @@ struct TensorView {
   }
   /// Of a matrix of codes [out, in] the scales [out] lie behind the codes.
   std::int64_t bytes() const {
-    return kernels::dtypeHasScale(dtype) ? scalesAt() + 4 * shape[0] : elements() * kernels::dtypeBytes(dtype);
+    return kernels::dtypeHasScale(dtype) ? scalesAt() + 4 * shape[0] : kernels::dtypeRowBytes(dtype, elements());
   }
   const float* scales() const {
     return kernels::dtypeHasScale(dtype)
