@@ -34,6 +34,8 @@ struct ModelConfig {
   bool attentionBias = false;            // q, k, v
   bool outputBias = false;               // o
   bool qkNorm = false;                   // RMS norm of each head of q and k, before rotation
+  double normOffset = 0;                 // a norm multiplies by weight + normOffset
+  bool interleavedRotary = false;        // rows of q and k in the file stand so that rotation pairs neighbours
   bool tieEmbeddings = false;
   int maxPositions = 0;
   std::int32_t bos = -1;               // -1 = none
