@@ -7,10 +7,10 @@
 #include <QProcess>
 #include <QTemporaryFile>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 
+#include "app/interrupts.h"
 #include "app/programs.h"
 #include "app/resources.h"
 #include "core/experiment/training_record.h"
@@ -19,8 +19,6 @@
 namespace kvlab {
 
 namespace {
-
-volatile std::sig_atomic_t stopped = 0;
 
 QString text(const std::string& from) { return QString::fromStdString(from); }
 
@@ -85,7 +83,7 @@ Progress tellRecorded(const std::string& what) {
       std::cerr << "kvlab: train " << what << ": " << unit << " " << done << "/" << total << ", "
                 << std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count()
                 << " s" << std::endl;
-    return stopped == 0;
+    return !interrupted();
   };
 }
 
@@ -104,10 +102,10 @@ Status runRecipe(const QString& python, const CommandLine& line, const std::stri
   process.setProcessEnvironment(environment);
   process.start(python, arguments << line.args);
   while (!process.waitForFinished(200) && process.state() != QProcess::NotRunning)
-    if (stopped) process.terminate();
+    if (interrupted()) process.terminate();
   const bool ended = process.exitStatus() == QProcess::NormalExit && process.error() != QProcess::FailedToStart;
   if (ended && process.exitCode() == 0) return ok();
-  if (stopped) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
+  if (interrupted()) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
   return Error("training_failed", "nothing was trained",
                ended ? "the recipe ended with exit code " + std::to_string(process.exitCode())
                      : "the recipe was killed, or the interpreter crashed",
@@ -136,7 +134,7 @@ Status train(const CommandLine& line) {
 }  // namespace
 
 int runTrain(const CommandLine& line) {
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { stopped = 1; });
+  watchInterrupts();
   const Status done = train(line);
   if (done) return static_cast<int>(Exit::Ok);
   const std::string& code = done.error().code;

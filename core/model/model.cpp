@@ -5,6 +5,7 @@
 
 #include "core/model/files/safetensors.h"
 #include "core/model/model_builder.h"
+#include "core/model/named_models.h"
 #include "core/model/synthetic.h"
 
 namespace kvlab {
@@ -43,12 +44,11 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, cons
 Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const std::string& resourceDir,
                                                  const Progress& progress) {
   if (spec.starts_with(kSynthetic)) return openSynthetic(spec, spec.substr(kSynthetic.size()), progress);
-  const std::string directory = spec == "demo" ? resourceDir + "/demo" : spec;
+  const std::string directory = KV_TRY(modelPath(spec, resourceDir));
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored)) {
     Error error{"bad_model", "cannot open model " + spec, directory + " is not a folder",
-                "give demo, a Hugging Face directory, or synthetic:NAME with one of the names of "
-                "`kvlab info`"};
+                "give demo, a Hugging Face directory, a name of `kvlab model list`, or synthetic:NAME"};
     error.field = "model";
     error.value = spec;
     return error;
