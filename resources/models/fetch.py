@@ -75,7 +75,7 @@ def reason(log):
     with open(log, encoding="utf-8", errors="replace") as f:
         lines = [line.strip() for line in f if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or ["pip said nothing"])[-1]
+    return (errors or lines or ["pip said nothing"])[-1].removeprefix("ERROR: ")
 
 
 def download(package, work, report):
