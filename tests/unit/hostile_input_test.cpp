@@ -407,7 +407,8 @@ class HostileInputTest : public QObject {
     QByteArray wrong;
     int tried = 0;
     for (const Bad& bad : badCalls(good)) {
-      if (empty && bad.args.is_object() && bad.args.value("text", json()) == "") continue;  // begins a context as the model expects it to
+      if (empty && bad.args.is_object() && bad.args.value("text", json()) == "")
+        continue;  // begins a context as the model expects it to
       const Result<json> result = s.verb(good.verb, bad.args);
       ++tried;
       const QByteArray what = "\n  " + QByteArray(good.verb) + " " + shown(bad.args);
