@@ -15,6 +15,7 @@
 #include "app/resources.h"
 #include "core/experiment/training_record.h"
 #include "core/files/trained_file.h"
+#include "core/model/named_models.h"
 
 namespace kvlab {
 
@@ -24,15 +25,21 @@ QString text(const std::string& from) { return QString::fromStdString(from); }
 
 std::string modelOf(const CommandLine& line) { return line.manifest.value("model", ""); }
 
+/// The folder or file of the model; empty for demo and models without files.
+QString filesOf(const CommandLine& line) {
+  const auto path = modelPath(modelOf(line), resourceRoot().toStdString());
+  return path && modelOf(line) != "demo" && QFileInfo::exists(text(*path)) ? text(*path) : QString();
+}
+
 std::string workOf(const CommandLine& line) {
   if (!line.work.empty()) return line.work;
   return QFileInfo(QDir::cleanPath(text(modelOf(line)))).fileName().replace(':', '-').toStdString() + "." + line.train;
 }
 
-/// Beside a model of a folder, where its sessions find it; else in the folder of the recordings.
+/// Beside a model of a folder or file, where its sessions find it; else in the folder of the recordings.
 std::string outOf(const CommandLine& line, const std::string& work) {
   if (!line.out.empty()) return line.out;
-  if (QFileInfo(text(modelOf(line))).isDir()) return trainedFile(line.train, modelOf(line), {});
+  if (!filesOf(line).isEmpty()) return trainedFile(line.train, modelOf(line), resourceRoot().toStdString());
   return work + "/" + line.train + ".safetensors";
 }
 
@@ -40,6 +47,9 @@ Status possibleModel(const CommandLine& line) {
   const std::string model = modelOf(line);
   if (model.empty())
     return Error("usage", "nothing was trained", "no model is named", "add --model and a folder, or --model demo");
+  if (line.train != "gates" && QFileInfo(filesOf(line)).isFile())
+    return Error("unsupported", "nothing was trained", "the recipe cannot open " + model + ", a file in GGUF format",
+                 "name the Hugging Face directory of the model", "model", model);
   if (line.train != "gates" && model.starts_with("synthetic:"))
     return Error("unsupported", "nothing was trained", "PyTorch cannot open " + model + ", which has no files",
                  "name a folder or demo", "model", model);

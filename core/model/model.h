@@ -28,9 +28,9 @@ struct LayerWeights {
 
 class Model {
  public:
-  /// spec: "demo" (resourceDir/demo), a Hugging Face directory, or "synthetic:NAME" with options
-  /// "synthetic:NAME:dtype=f32,seed=3,layers=2". Errors: bad_model, bad_tokenizer, out_of_memory,
-  /// cancelled.
+  /// spec: "demo" (resourceDir/demo), a Hugging Face directory, a .gguf file or a folder with one, or
+  /// "synthetic:NAME" with options "synthetic:NAME:dtype=f32,seed=3,layers=2". Errors: bad_model,
+  /// bad_tokenizer, out_of_memory, cancelled.
   static Result<std::shared_ptr<const Model>> open(const std::string& spec, const std::string& resourceDir,
                                                    const Progress& progress = {});
   /// Names that follow "synthetic:".
@@ -43,6 +43,8 @@ class Model {
   const TensorView& finalNorm() const { return m_finalNorm; }  // [hidden]
   const TensorView& head() const { return m_head; }            // [vocab, hidden]; embed() where tied
   const Tokenizer& tokenizer() const { return *m_tokenizer; }
+  /// Jinja text that writes a conversation as the model expects it; empty = the files have none.
+  const std::string& chatTemplate() const { return m_chatTemplate; }
   /// Storage type of the embedding, which is that of the whole file in practice.
   kernels::DType dtype() const { return m_embed.dtype; }
   std::int64_t weightBytes() const { return m_bytes; }
@@ -58,6 +60,7 @@ class Model {
   TensorView m_embed, m_finalNorm, m_head;
   std::vector<LayerWeights> m_layers;
   std::shared_ptr<const Tokenizer> m_tokenizer;
+  std::string m_chatTemplate;
   std::int64_t m_bytes = 0;
   std::shared_ptr<const void> m_storage;  // mapped files or drawn weights
 };
