@@ -45,8 +45,8 @@ class Model {
   const Tokenizer& tokenizer() const { return *m_tokenizer; }
   /// Jinja text that writes a conversation as the model expects it; empty = the files have none.
   const std::string& chatTemplate() const { return m_chatTemplate; }
-  /// Storage type of the embedding, which is that of the whole file in practice.
-  kernels::DType dtype() const { return m_embed.dtype; }
+  /// Storage type of the embedding, which is that of the whole file in practice; f32 for types in blocks.
+  kernels::DType dtype() const { return kernels::dtypeInBlocks(m_embed.dtype) ? kernels::DType::f32 : m_embed.dtype; }
   std::int64_t weightBytes() const { return m_bytes; }
 
  private:
