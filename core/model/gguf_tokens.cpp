@@ -20,6 +20,7 @@ Result<GgufTokenizer> readTokens(const GgufKeys& keys) {
   out.model = KV_TRY(keys.text(tokenKey("model"))).value_or("");
   out.pre = KV_TRY(keys.text(tokenKey("pre"))).value_or("");
   out.tokens = KV_TRY(keys.texts(tokenKey("tokens")));
+  if (out.tokens.empty()) return out;
   out.scores = KV_TRY(keys.reals(tokenKey("scores")));
   out.types = KV_TRY(keys.wholes(tokenKey("token_type")));
   out.merges = KV_TRY(keys.texts(tokenKey("merges")));

@@ -43,6 +43,8 @@ Result<const GgufArch*> archOf(const GgufKeys& keys) {
                   "use a model of " + ggufArchitectures());
 }
 
+bool biased(const Gguf& file) { return file.find("blk.0.attn_q.bias") || file.find("blk.0.attn_qkv.bias"); }
+
 class GgufConfig {
  public:
   GgufConfig(const Gguf& file, const GgufArch& arch)
@@ -221,7 +223,7 @@ Status GgufConfig::readExperts() {
 
 void GgufConfig::readTensorFacts() {
   m_out["tie_word_embeddings"] = !m_file.find("output.weight");
-  m_out["attention_bias"] = m_file.find("blk.0.attn_q.bias") != nullptr;
+  m_out["attention_bias"] = biased(m_file);
   if (m_file.find("blk.0.ffn_gate.bias")) m_out["mlp_bias"] = true;
   if (!is("smollm3")) return;
   for (std::int64_t i = 0; i < number("num_hidden_layers"); ++i)
@@ -290,7 +292,8 @@ Result<ModelConfig> configOf(const Gguf& file) {
     }
     return error;
   }
-  if (config->type == "llama") config->outputBias = file.find("blk.0.attn_output.bias") != nullptr;
+  config->attentionBias = biased(file);
+  config->outputBias = file.find("blk.0.attn_output.bias") != nullptr;
   config->interleavedRotary = arch->neighbours;
   if (arch->normsWithOne) config->normOffset = 0;
   return config;

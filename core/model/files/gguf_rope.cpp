@@ -92,15 +92,15 @@ class GgufRope {
     return ok();
   }
 
-  /// Frequencies are divided by these factors. Llama 3's follow from three numbers, which the file does not say.
+  /// Frequencies are divided by these factors. Llama 3's follow from numbers that the file does not say.
   Status readFactors() {
     const json list = KV_TRY(factors(kFreqs));
-    if (isLlama3(list)) {
+    if (const std::int64_t original = llama3Length(list)) {
       m_out["rope_type"] = "llama3";
       m_out.update({{"factor", list.back()},
                     {"low_freq_factor", 1.0},
                     {"high_freq_factor", 4.0},
-                    {"original_max_position_embeddings", 8192}});
+                    {"original_max_position_embeddings", original}});
     } else if (list != json(std::vector<double>(list.size(), 1.0))) {
       m_out["rope_type"] = "longrope";
       m_out.update({{"short_factor", list},
@@ -112,16 +112,25 @@ class GgufRope {
     return ok();
   }
 
-  /// Factors of a context of 8192, frequencies below 1 and above 4 turns, which every Llama 3 has.
-  bool isLlama3(const json& list) const {
+  double frequency(std::size_t i) const {
+    return std::pow(m_theta, -2.0 * static_cast<double>(i) / static_cast<double>(m_dims));
+  }
+
+  /// The length that Llama 3's rule made these factors of; 0 = another rule did. Frequencies of below one turn in that
+  /// length are divided by the last factor, those above four by 1, those between by something between, which tells it.
+  std::int64_t llama3Length(const json& list) const {
     const double most = list.back();
+    double length = 8192;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const double frequency = std::pow(m_theta, -2.0 * static_cast<double>(i) / static_cast<double>(m_dims));
-      const double smooth = std::clamp((8192 * frequency / (2 * std::numbers::pi) - 1) / 3, 0.0, 1.0);
-      const double wanted = 1 / ((1 - smooth) / most + smooth);
-      if (std::abs(list[i].get<double>() - wanted) > 1e-4 * wanted) return false;
+      const double smooth = (1 / list[i].get<double>() - 1 / most) / (1 - 1 / most);
+      if (smooth > 0.01 && smooth < 0.99) length = std::round((1 + 3 * smooth) * 2 * std::numbers::pi / frequency(i));
     }
-    return most > 1;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const double turns = length * frequency(i) / (2 * std::numbers::pi);
+      const double smooth = std::clamp((turns - 1) / 3, 0.0, 1.0), wanted = 1 / ((1 - smooth) / most + smooth);
+      if (!(std::abs(list[i].get<double>() - wanted) <= 1e-4 * wanted)) return 0;
+    }
+    return most > 1 && length >= 1 && length < 1e9 ? static_cast<std::int64_t>(length) : 0;
   }
 
   Result<json> factors(const char* name) const {
