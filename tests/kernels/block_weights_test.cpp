@@ -11,6 +11,7 @@
 #include "support.h"
 
 using namespace kvlab::kernels;
+using kvlab::kernels::test::Random;
 
 namespace {
 
