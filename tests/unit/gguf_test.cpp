@@ -5,6 +5,7 @@
 
 #include <QtTest>
 #include <cmath>
+#include <cstring>
 
 #include "core/model/files/gguf_config.h"
 #include "core/model/files/gguf_names.h"
@@ -54,6 +55,9 @@ class GgufTest : public QObject {
       QVERIFY2(std::equal(bytes.begin(), bytes.end(), tensor.bytes.begin(), tensor.bytes.end()), name.c_str());
       QCOMPARE(tensor.view().bytes(), static_cast<std::int64_t>(bytes.size()));
       QCOMPARE(QString(kernels::dtypeName(tensor.dtype)), QString::fromStdString(name).toLower());
+      const auto values = widened(tensor.view()), dequantised = widened(wanted->find(name)->view());
+      QCOMPARE(values.size(), std::size_t{1024});
+      QVERIFY2(std::memcmp(values.data(), dequantised.data(), 4096) == 0, name.c_str());
     }
   }
 
