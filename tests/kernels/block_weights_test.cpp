@@ -3,6 +3,7 @@
 // values are those of the reference is a test of its own (unit/gguf_test).
 #include <QtTest>
 
+#include "block_bytes.h"
 #include "kernels/block_codes.h"
 #include "kernels/ops/convert.h"
 #include "kernels/ops/embedding.h"
@@ -11,31 +12,7 @@
 #include "support.h"
 
 using namespace kvlab::kernels;
-using kvlab::kernels::test::Random;
-
-namespace {
-
-constexpr DType kBlocks[] = {DType::q8_0, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
-                             DType::q4_k, DType::q5_k, DType::q6_k, DType::mxfp4};
-
-/// Rows of random bytes whose scales are small finite numbers.
-std::vector<uint8_t> blocksOf(DType type, int64_t values, uint32_t seed) {
-  const DTypeBlock block = dtypeBlock(type);
-  std::vector<uint8_t> out(static_cast<size_t>(values / block.values * block.bytes));
-  for (uint8_t& byte : out) byte = static_cast<uint8_t>((seed = seed * 1664525u + 1013904223u) >> 24);
-  for (size_t at = 0; at < out.size(); at += static_cast<size_t>(block.bytes)) {
-    const auto half = [&](size_t place) {
-      out[at + place + 1] = static_cast<uint8_t>(0x1c | (out[at + place + 1] & 0x83));
-    };
-    if (type == DType::mxfp4) out[at] = static_cast<uint8_t>(110 + out[at] % 12);
-    else if (type == DType::q6_k) half(208);
-    else half(0);
-    if (type == DType::q4_1 || type == DType::q5_1 || type == DType::q4_k || type == DType::q5_k) half(2);
-  }
-  return out;
-}
-
-}  // namespace
+using namespace kvlab::kernels::test;
 
 class BlockWeightsTest : public QObject {
   Q_OBJECT
@@ -48,7 +25,7 @@ class BlockWeightsTest : public QObject {
  private:
   static void types() {
     QTest::addColumn<int>("type");
-    for (const DType type : kBlocks) QTest::newRow(dtypeName(type)) << static_cast<int>(type);
+    for (const DType type : kBlockTypes) QTest::newRow(dtypeName(type)) << static_cast<int>(type);
   }
 };
 
@@ -57,7 +34,7 @@ void BlockWeightsTest::productsAreThoseOfWidenedWeights_data() {
   QTest::addColumn<int>("m");
   QTest::addColumn<int>("n");
   QTest::addColumn<int>("k");
-  for (const DType type : kBlocks)
+  for (const DType type : kBlockTypes)
     for (const int m : {1, 2, 3, 4, 5, 8, 9, 64})
       for (const auto& [n, k] : {std::pair{1, 256}, {37, 512}, {130, 2304}})
         QTest::newRow(qPrintable(QString("%1 %2x%3x%4").arg(dtypeName(type)).arg(m).arg(n).arg(k)))
