@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <ranges>
 
 namespace kvlab {
 
@@ -49,35 +50,11 @@ constexpr std::size_t at(StrongId<Tag, Rep> id) {
   return at(id.value());
 }
 
-/// The ids from `first` up to `end`, and without it. A plain class, because clang 14, which fuzzes, cannot compile the
-/// ranges of GCC 12.
+/// The ids from `first` up to `end`, and without it.
 template <class Id>
-class IdRange {
- public:
-  class Iterator {
-   public:
-    constexpr explicit Iterator(std::int64_t at) : m_at(at) {}
-    constexpr Id operator*() const { return Id(static_cast<typename Id::rep>(m_at)); }
-    constexpr Iterator& operator++() {
-      ++m_at;
-      return *this;
-    }
-    constexpr bool operator==(const Iterator&) const = default;
-
-   private:
-    std::int64_t m_at;
-  };
-  constexpr IdRange(std::int64_t first, std::int64_t end) : m_first(first), m_end(end < first ? first : end) {}
-  constexpr Iterator begin() const { return Iterator(m_first); }
-  constexpr Iterator end() const { return Iterator(m_end); }
-  constexpr Id operator[](std::int64_t i) const { return *Iterator(m_first + i); }
-
- private:
-  std::int64_t m_first, m_end;
-};
-template <class Id>
-constexpr IdRange<Id> idRange(std::int64_t first, std::int64_t end) {
-  return {first, end};
+constexpr auto idRange(std::int64_t first, std::int64_t end) {
+  return std::views::iota(first, end) |
+      std::views::transform([](std::int64_t i) { return Id(static_cast<typename Id::rep>(i)); });
 }
 
 }  // namespace kvlab

@@ -73,7 +73,8 @@ Status readList(const std::string& file, std::vector<NamedModel>& out) {
   if (!list.is_object()) return bad;
   for (const auto& [name, entry] : list.items()) {
     if (!entry.is_object() || !isPlainName(name) || name == "demo") return bad;
-    const bool hidden = std::any_of(out.begin(), out.end(), [&](const NamedModel& one) { return one.name == name; });
+    const auto isIt = [&wanted = name](const NamedModel& one) { return one.name == wanted; };
+    const bool hidden = std::any_of(out.begin(), out.end(), isIt);
     if (!hidden) out.push_back(KV_TRY(readEntry(name, JsonFields(entry, file, kBadList))));
   }
   return ok();
