@@ -51,6 +51,9 @@ void BlockWeightsTest::productsAreThoseOfWidenedWeights() {
   ThreadPool one(1), two(2);
   std::vector<float> wide(static_cast<size_t>(n * k));
   convert({&two}, {codes.data(), t, wide.data(), DType::f32, int64_t{n} * k});
+  std::vector<float> plain(wide.size());
+  withBlockType(t, [&](auto is) { readBlocks<is()>(codes.data(), plain.data(), int64_t{n} * k); });
+  QVERIFY(std::memcmp(wide.data(), plain.data(), wide.size() * 4) == 0);
   QVERIFY(std::all_of(wide.begin(), wide.end(), [](float x) { return std::isfinite(x); }));
   const auto x = Random(3).values(int64_t{m} * k);
   const auto bias = Random(4).values(n);
@@ -75,7 +78,7 @@ void BlockWeightsTest::rowsOfATable() {
   constexpr int64_t kRows = 9, kDim = 512;
   const auto codes = blocksOf(t, kRows * kDim, 21);
   std::vector<float> wide(kRows * kDim), rows(3 * kDim);
-  withBlockType(t, [&](auto one) { readBlocks<one()>(codes.data(), wide.data(), kRows * kDim); });
+  withBlockType(t, [&](auto is) { readBlocks<is()>(codes.data(), wide.data(), kRows * kDim); });
   const int32_t ids[] = {8, 0, 5};
   ThreadPool pool(2);
   embedding({&pool}, {codes.data(), t, ids, rows.data(), 3, kDim, 2.0f});

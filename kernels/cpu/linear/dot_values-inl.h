@@ -8,8 +8,7 @@
 #define KVLAB_DOT_VALUES_INL_H
 #endif
 
-#include "kernels/block_codes.h"
-#include "kernels/cpu/runtime/lanes-inl.h"
+#include "kernels/cpu/linear/weights-inl.h"
 #include "kernels/cpu/runtime/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -46,7 +45,7 @@ struct InBlocks {
   using Panel = Widened<DType::f32>;
 
   static HWY_INLINE void pack(const float* from, Word* to) { Panel::pack(from, to); }
-  static HWY_INLINE void unpack(const uint8_t* from, int64_t k, Word* to) { readBlocks<T>(from, to, k); }
+  static HWY_INLINE void unpack(const uint8_t* from, int64_t k, Word* to) { widenBlocks<T>(from, to, k); }
 };
 
 /// Weights in bf16 as they are stored, x rounded to bf16. A lane takes the odd value of a word, then the even

@@ -66,7 +66,7 @@ void matmulStreamedBlocks(ThreadPool& pool, const MatmulArgs& a) {
       part.w = {wide, DType::f32, nullptr, std::min(kNearColumns, to - j), a.w.k};
       part.bias = a.bias ? a.bias + j : nullptr;
       part.y = a.y + j;
-      readBlocks<T>(static_cast<const uint8_t*>(a.w.data) + j * rowBytes, wide, part.w.n * a.w.k);
+      widenBlocks<T>(static_cast<const uint8_t*>(a.w.data) + j * rowBytes, wide, part.w.n * a.w.k);
       streamFew<Words>(part, x, words, 0, part.w.n);
     }
   });

@@ -17,14 +17,22 @@ namespace {
 constexpr int64_t kRowsAtOnce = 4;
 constexpr int64_t kLaneCount = 2;  // units take turns
 
-/// Adds the products of kGroupsOfUnit x 4 codes for 16 outputs and R rows to sums that begin at -offset * sum(x).
+using DI = hn::RebindToSigned<DF>;
+using VI = hn::Vec<DI>;
+
+/// Sums of the products of `groups` x 4 codes for 16 outputs and R rows, on top of what each row begins with.
 struct PlainSums {
   template <int R>
-  static HWY_INLINE void add(const uint8_t* w, const int8_t* const* x, int64_t groups, int32_t (*sums)[kOutputs]) {
-    for (int i = 0; i < R; ++i)
+  static HWY_INLINE void of(const uint8_t* w, const int8_t* const* x, int64_t groups, const int32_t* first,
+                            VI (&out)[R][kGroups]) {
+    for (int i = 0; i < R; ++i) {
+      alignas(64) int32_t sums[kOutputs];
+      std::fill_n(sums, kOutputs, first[i]);
       for (int64_t g = 0; g < groups; ++g)
         for (int64_t o = 0; o < kOutputs; ++o)
-          for (int64_t t = 0; t < 4; ++t) sums[i][o] += w[(g * kOutputs + o) * 4 + t] * x[i][4 * g + t];
+          for (int64_t t = 0; t < 4; ++t) sums[o] += w[(g * kOutputs + o) * 4 + t] * x[i][4 * g + t];
+      for (int64_t g = 0; g < kGroups; ++g) out[i][g] = hn::Load(DI(), sums + g * kLanes);
+    }
   }
 };
 
@@ -32,16 +40,16 @@ struct PlainSums {
 /// AVX512-VNNI, which this Highway target does not include; whoever comes here has asked for it.
 struct NativeSums {
   template <int R>
-  static HWY_INLINE void add(const uint8_t* w, const int8_t* const* x, int64_t groups, int32_t (*sums)[kOutputs]) {
-    __m512i sum[R];
-    KVLAB_UNROLL for (int i = 0; i < R; ++i) sum[i] = _mm512_load_si512(sums[i]);
-    for (int64_t g = 0; g < groups; ++g) {
+  static HWY_INLINE void of(const uint8_t* w, const int8_t* const* x, int64_t groups, const int32_t* first,
+                            VI (&out)[R][kGroups]) {
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) out[i][0] = hn::Set(DI(), first[i]);
+    KVLAB_UNROLL for (int64_t g = 0; g < groups; ++g) {
       const __m512i codes = _mm512_loadu_si512(w + g * kOutputs * 4);
       KVLAB_UNROLL for (int i = 0; i < R; ++i) {
-        __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum[i]) : "v"(codes), "m"(*(const int32_t*)(x[i] + 4 * g)));
+        const auto& four = *reinterpret_cast<const int32_t(*)[1]>(x[i] + 4 * g);
+        __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(out[i][0].raw) : "v"(codes), "m"(four));
       }
     }
-    KVLAB_UNROLL for (int i = 0; i < R; ++i) _mm512_store_si512(sums[i], sum[i]);
   }
 };
 #endif
@@ -49,9 +57,8 @@ struct NativeSums {
 /// Sixteen outputs of R rows from row `row` on.
 template <DType T, class Sums, int R>
 void walk(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]) {
-  constexpr int64_t kUnit = Q8Type<T>::kUnit, kPerBlock = kXBlock / kUnit;
+  constexpr int64_t kUnit = BlockUnits<T>::kUnit, kPerBlock = kXBlock / kUnit;
   const DF d;
-  const hn::RebindToSigned<DF> di;
   VF lanes[kLaneCount][R][kGroups];
   KVLAB_UNROLL for (int64_t l = 0; l < kLaneCount; ++l) {
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
@@ -60,19 +67,19 @@ void walk(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]
   }
   const auto unit = [&](int64_t u, int64_t l) HWY_ATTR {
     const int8_t* codes[R];
-    alignas(64) int32_t sums[R][kOutputs];
+    int32_t first[R];
+    VI sums[R][kGroups];
     KVLAB_UNROLL for (int i = 0; i < R; ++i) {
       codes[i] = x.codes + (row + i) * x.k + u * kUnit;
-      std::fill_n(sums[i], kOutputs, -Q8Type<T>::kOffset * x.sums[(row + i) * x.units + u]);
+      first[i] = -BlockUnits<T>::kOffset * x.sums[(row + i) * x.units + u];
     }
-    Sums::template add<R>(w.codes + u * kUnit * kOutputs, codes, kUnit / 4, sums);
+    Sums::template of<R>(w.codes + u * kUnit * kOutputs, codes, kUnit / 4, first, sums);
     KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
       const VF scale = hn::LoadU(d, w.scales + u * kOutputs + g * kLanes);
       KVLAB_UNROLL for (int i = 0; i < R; ++i) {
         const VF xScale = hn::Set(d, x.scales[(row + i) * (x.k / kXBlock) + u / kPerBlock]);
-        const VF sum = hn::ConvertTo(d, hn::Load(di, sums[i] + g * kLanes));
-        lanes[l][i][g] = mulAdd(hn::Mul(sum, xScale), scale, lanes[l][i][g]);
-        if constexpr (Q8Type<T>::kLeast)
+        lanes[l][i][g] = mulAdd(hn::Mul(hn::ConvertTo(d, sums[i][g]), xScale), scale, lanes[l][i][g]);
+        if constexpr (BlockUnits<T>::kLeast)
           lanes[l][i][g] = mulAdd(hn::Set(d, x.scaledSums[(row + i) * x.units + u]),
                                   hn::LoadU(d, w.least + u * kOutputs + g * kLanes), lanes[l][i][g]);
       }
@@ -110,7 +117,7 @@ void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t
 
 template <DType T, class Sums>
 void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
-  const int64_t units = a.w.k / Q8Type<T>::kUnit, rowBytes = dtypeRowBytes(T, a.w.k);
+  const int64_t units = a.w.k / BlockUnits<T>::kUnit, rowBytes = dtypeRowBytes(T, a.w.k);
   const Q8Rows x(pool.sharedScratch(static_cast<size_t>(Q8Rows::bytes(a.m, a.w.k, units))), a.m, a.w.k, units);
   pool.parallelFor(0, a.m, 1 + 65536 / a.w.k, [&](int64_t from, int64_t to, int) {
     for (int64_t i = from; i < to; ++i) x.fill(a.x + i * a.xStride, i);

@@ -12,8 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/block_codes.h"
-#include "kernels/cpu/runtime/lanes-inl.h"
+#include "kernels/cpu/linear/block_units-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -21,66 +20,39 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 constexpr int64_t kOutputs = 16;  ///< of a panel
 constexpr int64_t kXBlock = 32;   ///< values of x with one scale
 
-/// Codes of a unit, and what is subtracted from an unsigned code. kLeast: values have a least value beside the scale.
-template <DType T>
-struct Q8Type {
-  static constexpr int64_t kUnit = T == DType::q6_k ? 16 : 32;
-  static constexpr int kOffset = T == DType::q8_0 ? 128
-      : T == DType::q4_0                          ? 8
-      : T == DType::q5_0                          ? 16
-      : T == DType::q6_k                          ? 32
-      : T == DType::mxfp4                         ? 12
-                                                  : 0;
-  static constexpr bool kLeast = T == DType::q4_1 || T == DType::q5_1 || T == DType::q4_k || T == DType::q5_k;
-};
+/// The halves at `place` of 16 blocks.
+HWY_INLINE void readHalves(const uint8_t* const* blocks, int64_t place, float* to) {
+  alignas(64) uint16_t raw[kOutputs];
+  for (int64_t o = 0; o < kOutputs; ++o) memcpy(raw + o, blocks[o] + place, 2);
+  readRow<DType::f16>(reinterpret_cast<const uint8_t*>(raw), to, kOutputs);
+}
 
-/// One block as unsigned codes, with the scale and the least value (0 without one) of each unit.
+/// The scales and least values of the units of 16 blocks, [units, 16] each.
 template <DType T>
-HWY_INLINE void readCodes(const uint8_t* from, uint8_t* codes, float* scale, float* least) {
+HWY_INLINE void readScales(const uint8_t* const* blocks, float* scales, float* least) {
   using namespace block;
-  constexpr int64_t kUnits = dtypeBlock(T).values / Q8Type<T>::kUnit;
-  for (int64_t u = 0; u < kUnits; ++u) least[u] = 0;
-  if constexpr (T == DType::q8_0) {
-    scale[0] = half(from);
-    for (int i = 0; i < 32; ++i) codes[i] = from[2 + i] ^ 0x80;
-  } else if constexpr (T == DType::q4_0 || T == DType::q4_1) {
-    scale[0] = half(from);
-    if (T == DType::q4_1) least[0] = half(from + 2);
-    const uint8_t* low = from + (T == DType::q4_1 ? 4 : 2);
-    for (int i = 0; i < 16; ++i) codes[i] = low[i] & 15;
-    for (int i = 0; i < 16; ++i) codes[i + 16] = static_cast<uint8_t>(low[i] >> 4);
-  } else if constexpr (T == DType::q5_0 || T == DType::q5_1) {
-    scale[0] = half(from);
-    if (T == DType::q5_1) least[0] = half(from + 2);
-    const uint8_t *bits = from + (T == DType::q5_1 ? 4 : 2), *low = bits + 4;
-    for (int i = 0; i < 16; ++i) codes[i] = static_cast<uint8_t>((low[i] & 15) | fifthBit(bits, i));
-    for (int i = 0; i < 16; ++i) codes[i + 16] = static_cast<uint8_t>(low[i] >> 4 | fifthBit(bits, i + 16));
-  } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
-    constexpr bool five = T == DType::q5_k;
-    const float d = half(from), m = half(from + 2);
-    const uint8_t *high = from + 16, *low = from + (five ? 48 : 16);
-    for (int s = 0; s < 8; ++s) {
-      scale[s] = d * static_cast<float>(scaleOf(from + 4, s));
-      least[s] = -(m * static_cast<float>(minimumOf(from + 4, s)));
-      for (int i = 0; i < 32; ++i) {
-        int code = low[s / 2 * 32 + i] >> (s % 2 * 4) & 15;
-        if constexpr (five) code |= (high[i] >> s & 1) << 4;
-        codes[s * 32 + i] = static_cast<uint8_t>(code);
-      }
-    }
+  if constexpr (T == DType::mxfp4) {
+    for (int64_t o = 0; o < kOutputs; ++o) scales[o] = halfPower(blocks[o][0]);
   } else if constexpr (T == DType::q6_k) {
-    const float d = half(from + 208);
-    for (int s = 0; s < 16; ++s) scale[s] = d * static_cast<float>(static_cast<int8_t>(from[192 + s]));
-    for (int s = 0; s < 8; ++s) {
-      const uint8_t *low = from + s / 4 * 64 + s % 2 * 32, *high = from + 128 + s / 4 * 32;
-      for (int i = 0; i < 32; ++i)
-        codes[s * 32 + i] = static_cast<uint8_t>((low[i] >> (s % 4 / 2 * 4) & 15) | (high[i] >> (s % 4 * 2) & 3) << 4);
-    }
+    alignas(64) float d[kOutputs];
+    readHalves(blocks, 208, d);
+    for (int64_t s = 0; s < 16; ++s)
+      for (int64_t o = 0; o < kOutputs; ++o)
+        scales[s * kOutputs + o] = d[o] * static_cast<float>(static_cast<int8_t>(blocks[o][192 + s]));
+  } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
+    alignas(64) float d[kOutputs], m[kOutputs];
+    readHalves(blocks, 0, d);
+    readHalves(blocks, 2, m);
+    alignas(64) uint8_t packed[kOutputs][16];
+    for (int64_t o = 0; o < kOutputs; ++o) unpackScales(blocks[o] + 4, packed[o]);
+    for (int64_t s = 0; s < 8; ++s)
+      for (int64_t o = 0; o < kOutputs; ++o) {
+        scales[s * kOutputs + o] = d[o] * static_cast<float>(packed[o][s]);
+        least[s * kOutputs + o] = -(m[o] * static_cast<float>(packed[o][8 + s]));
+      }
   } else {
-    static_assert(T == DType::mxfp4);
-    scale[0] = halfPower(from[0]);
-    for (int i = 0; i < 16; ++i) codes[i] = static_cast<uint8_t>(doubled(from[1 + i] & 15) + 12);
-    for (int i = 0; i < 16; ++i) codes[i + 16] = static_cast<uint8_t>(doubled(from[1 + i] >> 4) + 12);
+    readHalves(blocks, 0, scales);
+    if constexpr (BlockUnits<T>::kLeast) readHalves(blocks, 2, least);
   }
 }
 
@@ -96,25 +68,53 @@ struct Q8Panel {
         least(scales + kOutputs * units) {}
 };
 
-/// n <= 16 rows of weights of k values each; the others become 0.
+/// Thirty-two codes of each of 16 rows, `stride` bytes apart, to eight groups of 16 x 4.
+HWY_INLINE void interleave(const uint8_t* rows, int64_t stride, uint8_t* to) {
+#if HWY_TARGET == HWY_AVX3
+  // Registers hold rows o and o + 8; their halves are transposed as 8 x 8 words of 32 bits.
+  __m512i a[8], b[8];
+  KVLAB_UNROLL for (int o = 0; o < 8; ++o) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + o * stride));
+    a[o] = _mm512_inserti64x4(_mm512_castsi256_si512(low),
+                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + (o + 8) * stride)), 1);
+  }
+  KVLAB_UNROLL for (int o = 0; o < 8; o += 2) {
+    b[o] = _mm512_unpacklo_epi32(a[o], a[o + 1]);
+    b[o + 1] = _mm512_unpackhi_epi32(a[o], a[o + 1]);
+  }
+  KVLAB_UNROLL for (int o = 0; o < 8; o += 4) {
+    a[o] = _mm512_unpacklo_epi64(b[o], b[o + 2]);
+    a[o + 1] = _mm512_unpackhi_epi64(b[o], b[o + 2]);
+    a[o + 2] = _mm512_unpacklo_epi64(b[o + 1], b[o + 3]);
+    a[o + 3] = _mm512_unpackhi_epi64(b[o + 1], b[o + 3]);
+  }
+  const __m512i lows = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13),
+                highs = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+  KVLAB_UNROLL for (int g = 0; g < 4; ++g) {
+    _mm512_storeu_si512(to + g * 64, _mm512_permutex2var_epi64(a[g], lows, a[g + 4]));
+    _mm512_storeu_si512(to + (g + 4) * 64, _mm512_permutex2var_epi64(a[g], highs, a[g + 4]));
+  }
+#else
+  for (int64_t g = 0; g < 8; ++g)
+    for (int64_t o = 0; o < kOutputs; ++o) memcpy(to + (g * kOutputs + o) * 4, rows + o * stride + 4 * g, 4);
+#endif
+}
+
+/// n <= 16 rows of weights of k values each. What stands for the others is never read.
 template <DType T>
 void fillPanel(const uint8_t* w, int64_t n, int64_t k, const Q8Panel& to) {
   constexpr DTypeBlock kBlock = dtypeBlock(T);
-  constexpr int64_t kUnits = kBlock.values / Q8Type<T>::kUnit;
-  const int64_t rowBytes = dtypeRowBytes(T, k), blocks = k / kBlock.values;
-  for (int64_t b = 0; b < blocks; ++b) {
-    uint8_t* codes = to.codes + b * kBlock.values * kOutputs;
-    float *scales = to.scales + b * kUnits * kOutputs, *least = to.least + b * kUnits * kOutputs;
-    for (int64_t o = 0; o < kOutputs; ++o) {
-      alignas(64) uint8_t own[kBlock.values] = {};
-      float scale[kUnits] = {}, low[kUnits] = {};
-      if (o < n) readCodes<T>(w + o * rowBytes + b * kBlock.bytes, own, scale, low);
-      for (int64_t g = 0; g < kBlock.values / 4; ++g) memcpy(codes + (g * kOutputs + o) * 4, own + 4 * g, 4);
-      for (int64_t u = 0; u < kUnits; ++u) {
-        scales[u * kOutputs + o] = scale[u];
-        least[u * kOutputs + o] = low[u];
-      }
-    }
+  constexpr int64_t kUnits = kBlock.values / BlockUnits<T>::kUnit;
+  const int64_t rowBytes = dtypeRowBytes(T, k);
+  const uint8_t* blocks[kOutputs];
+  for (int64_t o = 0; o < kOutputs; ++o) blocks[o] = w + std::min(o, n - 1) * rowBytes;
+  alignas(64) uint8_t codes[kOutputs][kBlock.values];
+  for (int64_t b = 0; b < k / kBlock.values; ++b) {
+    for (int64_t o = 0; o < kOutputs; ++o) readCodes<T>(blocks[o], codes[o]);
+    for (int64_t i = 0; i < kBlock.values; i += 32)
+      interleave(codes[0] + i, kBlock.values, to.codes + (b * kBlock.values + i) * kOutputs);
+    readScales<T>(blocks, to.scales + b * kUnits * kOutputs, to.least + b * kUnits * kOutputs);
+    for (const uint8_t*& block : blocks) block += kBlock.bytes;
   }
 }
 
