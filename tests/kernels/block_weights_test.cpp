@@ -64,7 +64,9 @@ void BlockWeightsTest::productsAreThoseOfWidenedWeights() {
   // The file's bytes have no alignment.
   std::vector<uint8_t> moved(codes.size() + 1);
   std::copy(codes.begin(), codes.end(), moved.begin() + 1);
-  for (ThreadPool* pool : {&one, &two}) {
+  for (const int64_t target : fusedTargets()) {
+    const OnTarget only(target);
+    ThreadPool* const pool = target == fusedTargets().front() ? &one : &two;
     args.w = {moved.data() + 1, t, nullptr, n, k};
     args.y = found.data();
     matmul({pool}, args);

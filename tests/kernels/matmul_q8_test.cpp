@@ -105,6 +105,8 @@ class MatmulQ8Test : public QObject {
   void isWhatItsDefinitionSays();
   void sameBitsForAnyNumberOfRows_data();
   void sameBitsForAnyNumberOfRows();
+  void targetsAgree_data() { sameBitsForAnyNumberOfRows_data(); }
+  void targetsAgree();
   void otherTypesStayExact();
 };
 
@@ -154,6 +156,21 @@ void MatmulQ8Test::sameBitsForAnyNumberOfRows() {
   const double error = std::sqrt(apart / norm);
   qInfo("%s: relative error %.2e", dtypeName(t), error);
   QVERIFY(error > 1e-4 && error < 1e-2);
+}
+
+void MatmulQ8Test::targetsAgree() {
+  QFETCH(int, type);
+  const auto t = static_cast<DType>(type);
+  constexpr int64_t n = 19, k = 768, m = 6;
+  const auto codes = blocksOf(t, n * k, 3);
+  const auto x = Random(4).values(m * k);
+  std::vector<float> first;
+  for (const int64_t target : fusedTargets()) {
+    const OnTarget only(target);
+    const auto y = product(true, codes, t, n, k, x, 0, m, 1);
+    if (first.empty()) first = y;
+    QVERIFY2(std::memcmp(first.data(), y.data(), y.size() * 4) == 0, hwy::TargetName(target));
+  }
 }
 
 void MatmulQ8Test::otherTypesStayExact() {
