@@ -44,76 +44,90 @@ KVLAB_HD inline int fifthBit(const uint8_t* bits, int i) { return (bits[i / 8] >
 
 }  // namespace block
 
-/// The values of one block, dtypeBlock(T).values of them.
+/// What is fixed for a type: a value is scale * (code - zero) + least, one rounding per operation. Codes are 0 to 255.
+struct BlockForm {
+  int64_t unit;  ///< neighbouring values that share scale and least
+  int zero;
+  bool least;  ///< false: nothing is added
+};
+
+KVLAB_HD constexpr BlockForm blockForm(DType t) {
+  switch (t) {
+    case DType::q8_0: return {32, 128, false};
+    case DType::q4_0: return {32, 8, false};
+    case DType::q5_0: return {32, 16, false};
+    case DType::q6_k: return {16, 32, false};
+    case DType::mxfp4: return {32, 12, false};
+    default: return {32, 0, true};
+  }
+}
+
+struct BlockScale {
+  float scale, least;
+};
+
+/// Scale and least value of a unit of a block.
 template <DType T>
-KVLAB_HD inline void readBlock(const uint8_t* from, float* to) {
+KVLAB_HD inline BlockScale blockScale(const uint8_t* from, int unit) {
+  using namespace block;
+  if constexpr (T == DType::mxfp4) return {halfPower(from[0]), 0.0f};
+  else if constexpr (T == DType::q6_k)
+    return {half(from + 208) * static_cast<float>(static_cast<int8_t>(from[192 + unit])), 0.0f};
+  else if constexpr (T == DType::q4_k || T == DType::q5_k)
+    return {half(from) * static_cast<float>(scaleOf(from + 4, unit)),
+            -(half(from + 2) * static_cast<float>(minimumOf(from + 4, unit)))};
+  else return {half(from), blockForm(T).least ? half(from + 2) : 0.0f};
+}
+
+/// Code of value i of a block.
+template <DType T>
+KVLAB_HD inline int blockCode(const uint8_t* from, int i) {
   using namespace block;
   if constexpr (T == DType::q8_0) {
-    const float d = half(from);
-    const auto* codes = reinterpret_cast<const int8_t*>(from + 2);
-    for (int i = 0; i < 32; ++i) to[i] = d * static_cast<float>(codes[i]);
-  } else if constexpr (T == DType::q4_0) {
-    const float d = half(from);
-    for (int i = 0; i < 16; ++i) {
-      to[i] = d * static_cast<float>((from[2 + i] & 15) - 8);
-      to[i + 16] = d * static_cast<float>((from[2 + i] >> 4) - 8);
-    }
-  } else if constexpr (T == DType::q4_1) {
-    const float d = half(from), m = half(from + 2);
-    for (int i = 0; i < 16; ++i) {
-      to[i] = d * static_cast<float>(from[4 + i] & 15) + m;
-      to[i + 16] = d * static_cast<float>(from[4 + i] >> 4) + m;
-    }
-  } else if constexpr (T == DType::q5_0) {
-    const float d = half(from);
-    for (int i = 0; i < 16; ++i) {
-      to[i] = d * static_cast<float>(((from[6 + i] & 15) | fifthBit(from + 2, i)) - 16);
-      to[i + 16] = d * static_cast<float>(((from[6 + i] >> 4) | fifthBit(from + 2, i + 16)) - 16);
-    }
-  } else if constexpr (T == DType::q5_1) {
-    const float d = half(from), m = half(from + 2);
-    for (int i = 0; i < 16; ++i) {
-      to[i] = d * static_cast<float>((from[8 + i] & 15) | fifthBit(from + 4, i)) + m;
-      to[i + 16] = d * static_cast<float>((from[8 + i] >> 4) | fifthBit(from + 4, i + 16)) + m;
-    }
+    return from[2 + i] ^ 128;
   } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
-    constexpr bool five = T == DType::q5_k;
-    const float d = half(from), m = half(from + 2);
-    const uint8_t *scales = from + 4, *high = from + 16, *low = from + (five ? 48 : 16);
-    for (int s = 0; s < 8; ++s) {
-      const float scale = d * static_cast<float>(scaleOf(scales, s)),
-                  least = m * static_cast<float>(minimumOf(scales, s));
-      for (int i = 0; i < 32; ++i) {
-        int code = low[s / 2 * 32 + i] >> (s % 2 * 4) & 15;
-        if constexpr (five) code |= (high[i] >> s & 1) << 4;
-        to[s * 32 + i] = scale * static_cast<float>(code) - least;
-      }
-    }
-  } else if constexpr (T == DType::q6_k) {
-    const float d = half(from + 208);
-    const auto* scales = reinterpret_cast<const int8_t*>(from + 192);
-    for (int s = 0; s < 8; ++s) {  // 32 values: half s / 4 of the block, quarter s % 4 of the half
-      const uint8_t *low = from + s / 4 * 64 + s % 2 * 32, *high = from + 128 + s / 4 * 32;
-      for (int i = 0; i < 32; ++i) {
-        const int code = ((low[i] >> (s % 4 / 2 * 4) & 15) | (high[i] >> (s % 4 * 2) & 3) << 4) - 32;
-        to[s * 32 + i] = d * static_cast<float>(scales[s * 2 + i / 16]) * static_cast<float>(code);
-      }
-    }
+    const uint8_t* low = from + (T == DType::q5_k ? 48 : 16);
+    const int four = low[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
+    return T == DType::q5_k ? four | (from[16 + i % 32] >> (i / 32) & 1) << 4 : four;
+  } else if constexpr (T == DType::q6_k) {  // half i / 128 of the block, quarter of the half
+    const int quarter = i % 128 / 32;
+    const int four = from[i / 128 * 64 + quarter % 2 * 32 + i % 32] >> (quarter / 2 * 4) & 15;
+    return four | (from[128 + i / 128 * 32 + i % 32] >> (quarter * 2) & 3) << 4;
+  } else if constexpr (T == DType::q5_0 || T == DType::q5_1) {
+    const uint8_t* bits = from + (T == DType::q5_1 ? 4 : 2);
+    return (bits[4 + i % 16] >> (i / 16 * 4) & 15) | fifthBit(bits, i);
   } else {
-    static_assert(T == DType::mxfp4);
-    const float d = halfPower(from[0]);
-    for (int i = 0; i < 16; ++i) {
-      to[i] = d * static_cast<float>(doubled(from[1 + i] & 15));
-      to[i + 16] = d * static_cast<float>(doubled(from[1 + i] >> 4));
-    }
+    const int four = from[(T == DType::mxfp4 ? 1 : T == DType::q4_0 ? 2 : 4) + i % 16] >> (i / 16 * 4) & 15;
+    return T == DType::mxfp4 ? doubled(four) + 12 : four;
   }
+}
+
+template <DType T>
+KVLAB_HD inline float blockValue(int code, const BlockScale& s) {
+  const float product = s.scale * static_cast<float>(code - blockForm(T).zero);
+  return blockForm(T).least ? product + s.least : product;
+}
+
+/// Value i of a row.
+template <DType T>
+KVLAB_HD inline float blockValue(const uint8_t* row, int64_t i) {
+  constexpr DTypeBlock kBlock = dtypeBlock(T);
+  const uint8_t* from = row + i / kBlock.values * kBlock.bytes;
+  const int at = static_cast<int>(i % kBlock.values), unit = at / static_cast<int>(blockForm(T).unit);
+  return blockValue<T>(blockCode<T>(from, at), blockScale<T>(from, unit));
 }
 
 /// The values of a row or of a part of it, a multiple of a block.
 template <DType T>
 KVLAB_HD inline void readBlocks(const uint8_t* from, float* to, int64_t count) {
   constexpr DTypeBlock kBlock = dtypeBlock(T);
-  for (int64_t i = 0; i < count; i += kBlock.values, from += kBlock.bytes) readBlock<T>(from, to + i);
+  constexpr int kValues = static_cast<int>(kBlock.values), kUnit = static_cast<int>(blockForm(T).unit);
+  for (int64_t i = 0; i < count; i += kValues, from += kBlock.bytes) {
+    for (int first = 0; first < kValues; first += kUnit) {
+      const BlockScale s = blockScale<T>(from, first / kUnit);
+      for (int v = first; v < first + kUnit; ++v) to[i + v] = blockValue<T>(blockCode<T>(from, v), s);
+    }
+  }
 }
 
 /// Calls fn with the type as a compile-time constant; types that are not cut into blocks do nothing.

@@ -15,17 +15,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-/// Codes of a unit, and what is subtracted from an unsigned code. kLeast: values have a least value beside the scale.
+/// blockForm() of a type.
 template <DType T>
 struct BlockUnits {
-  static constexpr int64_t kUnit = T == DType::q6_k ? 16 : 32;
-  static constexpr int kOffset = T == DType::q8_0 ? 128
-      : T == DType::q4_0                          ? 8
-      : T == DType::q5_0                          ? 16
-      : T == DType::q6_k                          ? 32
-      : T == DType::mxfp4                         ? 12
-                                                  : 0;
-  static constexpr bool kLeast = T == DType::q4_1 || T == DType::q5_1 || T == DType::q4_k || T == DType::q5_k;
+  static constexpr int64_t kUnit = blockForm(T).unit;
+  static constexpr int kOffset = blockForm(T).zero;
+  static constexpr bool kLeast = blockForm(T).least;
 };
 
 /// The eight scales and then the eight minima of q4_k and q5_k, a byte each: scaleOf() and minimumOf(), four at a time.
