@@ -41,7 +41,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 void addSessionOptions(CLI::App& app, SessionOptions& options) {
   const auto group = "Session";
   app.add_option("--manifest", options.manifest, "JSON description of the run")->type_name("FILE")->group(group);
-  app.add_option("--model", options.model, "demo, a Hugging Face directory, or synthetic:NAME")
+  app.add_option("--model", options.model,
+                 "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME")
       ->type_name("MODEL")
       ->group(group);
   app.add_option("--backend", options.backend, "auto, cpu or cuda")->type_name("NAME")->group(group);
@@ -124,6 +125,42 @@ void addTrain(CLI::App& train, CommandLine& line) {
       ->type_name("FILE");
 }
 
+void addPerplexity(CLI::App& perplexity, CommandLine& line) {
+  perplexity.add_option("--text", line.file, "the text")->required()->type_name("FILE");
+  perplexity
+      .add_option("--context", line.context, "tokens of a window (the whole text, or what the model has room for)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1 << 24));
+  perplexity.add_option("--stride", line.stride, "tokens from one window to the next (half of a window)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 24));
+  perplexity.add_option("--tokens", line.rows, "tokens of the text at most")
+      ->type_name("N")
+      ->check(CLI::Range(2LL, 1LL << 40));
+  perplexity.add_option("--json", line.jsonFile, "write the figures, and the loss of each token, here")
+      ->type_name("FILE");
+}
+
+void addModel(CLI::App& model, CommandLine& line) {
+  model.require_subcommand(1, 1);
+  const auto action = [&](const std::string& name, const std::string& help) {
+    CLI::App* sub = model.add_subcommand(name, help);
+    sub->callback([&line, name] {
+      line.verb = "model";
+      line.model = name;
+    });
+    return sub;
+  };
+  CLI::App* get = action("get", "fetch a model with pip, so that --model NAME opens it");
+  get->add_option("name", line.file, "a name of kvlab model list")->required()->type_name("NAME");
+  get->add_option("--python", line.python, "an interpreter that has pip (python3 unless given)")->type_name("FILE");
+  action("list", "list the models that can be fetched")->add_flag("--json", line.json, "as JSON");
+  action("remove", "delete the file of a fetched model")
+      ->add_option("name", line.file, "a name of kvlab model list")
+      ->required()
+      ->type_name("NAME");
+}
+
 /// Adds the subcommands' own options; each subcommand also takes the session options.
 void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   app.require_subcommand(0, 1);
@@ -157,6 +194,9 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   addTrain(
       *verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
       line);
+  addPerplexity(*verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"),
+                line);
+  addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), line);
   CLI::App* replay = verb("replay", "open a capture, or print it as a table");
   replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
   replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);
@@ -179,7 +219,9 @@ Result<CommandLine> parse(CLI::App& app, CommandLine& line, std::vector<std::str
   } catch (const CLI::CallForHelp&) {
     const auto subs = app.get_subcommands();
     line.verb = "help";
-    line.text = subs.empty() ? app.help() : subs.front()->help();
+    const CLI::App* asked = subs.empty() ? &app : subs.front();
+    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+    line.text = asked->help();
   } catch (const CLI::CallForVersion&) {
     line.verb = "version";
   } catch (const CLI::ParseError& error) {

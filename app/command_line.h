@@ -14,25 +14,27 @@ namespace kvlab {
 enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";                            // gui run bench sweep train replay info list help version
+  std::string verb = "gui";  // gui run bench sweep train perplexity model replay info list help version
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
-  std::string file;                                    // script, capture, sweep specification, text to train on
+  std::string file;                                    // script, capture, sweep, text, model's name
   std::string out;                                     // --out
   QStringList args;                                    // after --
   std::vector<std::string> names;                      // bench: which
-  std::string jsonFile;                                // bench --json FILE
+  std::string jsonFile;                                // bench, perplexity --json FILE
   bool quick = false;                                  // bench --quick
   std::string list;                                    // list: what
-  bool json = false;                                   // list, info --json
+  bool json = false;                                   // list, info, model list --json
   bool markdown = false;                               // list --markdown
   bool resume = false;                                 // sweep and train --resume
   int jobs = 0;                                        // sweep --jobs, 0 = all cores
   std::string train;                                   // train: gates, gists or lens
+  std::string model;                                   // model: get, list or remove
   std::string work;                                    // train --work
-  std::string python;                                  // train --python
+  std::string python;                                  // train --python, model get --python
   bool recordOnly = false;                             // train --record-only
   int window = 0;                                      // train --window, 0 = the default
-  long long rows = 0;                                  // train --rows, 0 = the default
+  long long rows = 0;                                  // train --rows, perplexity --tokens; 0 = the default
+  int context = 0, stride = 0;                         // perplexity, 0 = the defaults
   bool verify = false;                                 // replay --verify
   long long to = -1;                                   // replay --to
   double limit = 0;                                    // run --time-limit

@@ -87,6 +87,8 @@ void addFiles(std::vector<Command>& list) {
           {"Open Manifest", "Manifests (*.json)"}, openManifestFile, nullptr, {.keys = {"Ctrl+O"}});
   addFile(list, {"open_model", "Open Model Folder…", "File", "Open a Hugging Face model directory."},
           {"Open Model Folder", ""}, openModel, nullptr, {.keys = {"Ctrl+Shift+O"}});
+  addFile(list, {"open_model_file", "Open Model File…", "File", "Open a model in GGUF format."},
+          {"Open Model File", "Models (*.gguf)"}, openModel);
   addFile(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."}, {"Open Capture", kCaptures},
           openCapture);
   addFile(list, {"save_capture", "Save Capture…", "File", "Write the whole session so that it can be replayed."},

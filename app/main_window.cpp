@@ -2,6 +2,7 @@
 #include "app/main_window.h"
 
 #include <QCloseEvent>
+#include <QDir>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <QMenuBar>
@@ -205,7 +206,10 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 /// The command that dropping this file runs; empty = none.
 static QString commandFor(const QString& path) {
   const QFileInfo file(path);
-  if (file.isDir()) return QFileInfo::exists(path + "/config.json") ? "open_model" : "";
+  if (file.isDir())
+    return QFileInfo::exists(path + "/config.json") || !QDir(path, "*.gguf", {}, QDir::Files).isEmpty() ? "open_model"
+                                                                                                        : "";
+  if (path.endsWith(".gguf")) return "open_model_file";
   if (path.endsWith(".kvcap")) return "open_capture";
   if (path.endsWith(".safetensors")) return "load_cache";
   if (path.endsWith(".json")) return "open_manifest";

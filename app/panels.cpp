@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include "app/icons.h"
+#include "app/model_offer.h"
 #include "core/api/manifest.h"
 #include "widgets/base/theme.h"
 
@@ -31,7 +32,13 @@ NewSessionPanel::NewSessionPanel(const json& manifest, QWidget* parent)
   m_problem->setWordWrap(true);
   m_problem->setStyleSheet("color:" + Theme::current()->error.name());
   auto* form = new QFormLayout;
-  addChoice(form, tr("Model"), "model", {"demo", "synthetic:tinyllama-1.1b", "synthetic:smollm-135m"}, true);
+  auto* offer = new ModelOffer(this);
+  QComboBox* model = addChoice(
+      form, tr("Model"), "model",
+      QStringList{"demo"} + offer->names() + QStringList{"synthetic:tinyllama-1.1b", "synthetic:smollm-135m"}, true);
+  form->addRow(QString(), offer);
+  offer->show(model->currentText());
+  connect(model, &QComboBox::currentTextChanged, offer, &ModelOffer::show);
   addChoice(form, tr("Layout"), "layout", {"indirection", "contiguous_splice"}, false);
   addChoice(form, tr("Positions"), "position", {"context", "absolute", "cache"}, false);
   addChoice(form, tr("After an edit"), "after_edit", {"keep", "recompute", "selective"}, false);
@@ -47,8 +54,8 @@ NewSessionPanel::NewSessionPanel(const json& manifest, QWidget* parent)
   column->addWidget(buttons);
 }
 
-void NewSessionPanel::addChoice(QFormLayout* form, const QString& label, const QString& key, const QStringList& values,
-                                bool editable) {
+QComboBox* NewSessionPanel::addChoice(QFormLayout* form, const QString& label, const QString& key,
+                                      const QStringList& values, bool editable) {
   auto* box = new QComboBox(this);
   box->setEditable(editable);
   box->addItems(values);
@@ -58,6 +65,7 @@ void NewSessionPanel::addChoice(QFormLayout* form, const QString& label, const Q
   if (now.contains(name) && now[name].is_string()) box->setCurrentText(QString::fromStdString(now[name]));
   connect(box, &QComboBox::currentTextChanged, this, [this, key](const QString& v) { set(key, v); });
   form->addRow(label, box);
+  return box;
 }
 
 void NewSessionPanel::set(const QString& key, const QString& value) {

@@ -6,6 +6,7 @@
 
 #include "app/command_registry.h"
 
+class QComboBox;
 class QFormLayout;
 class QPlainTextEdit;
 class QLabel;
@@ -22,7 +23,8 @@ class NewSessionPanel : public QDialog {
   void chosen(const QString& manifest);
 
  private:
-  void addChoice(QFormLayout* form, const QString& label, const QString& key, const QStringList& values, bool editable);
+  QComboBox* addChoice(QFormLayout* form, const QString& label, const QString& key, const QStringList& values,
+                       bool editable);
   void set(const QString& key, const QString& value);
   void accept() override;
 

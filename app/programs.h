@@ -21,5 +21,7 @@ int printReplay(const CommandLine& line);
 int runBench(const CommandLine& line);
 int runSweepCommand(const CommandLine& line);
 int runTrain(const CommandLine& line);
+int runPerplexity(const CommandLine& line);
+int runModel(const CommandLine& line);
 
 }  // namespace kvlab

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab sweep: progress on standard error, results in a folder. Exit codes: 0 = all cells done, 1 = some failed or
 // stopped, 2 = the folder has a sweep already, 3 = specification, prompts, model or backend refused.
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 
 #include "app/core_sweep.h"
+#include "app/interrupts.h"
 #include "app/programs.h"
 #include "app/resources.h"
 
 namespace kvlab {
 
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long long>(seconds + 0.5);
@@ -39,7 +37,7 @@ bool tell(const SweepProgress& progress) {
   }
   if (progress.left > 0) line += " (" + duration(progress.left) + " left)";
   std::cerr << line << std::endl;
-  return interrupted == 0;
+  return !interrupted();
 }
 
 int refuseSweep(const Error& error) {
@@ -61,7 +59,7 @@ int runSweepCommand(const CommandLine& line) {
   options.resume = line.resume;
   options.jobs = line.jobs;
   options.progress = tell;
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { interrupted = 1; });
+  watchInterrupts();
   const Result<SweepOutcome> outcome = sweepFile(line.file, options);
   if (!outcome) return refuseSweep(outcome.error());
   for (const SweepRow& row : outcome->rows)

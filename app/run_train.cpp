@@ -7,34 +7,39 @@
 #include <QProcess>
 #include <QTemporaryFile>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 
+#include "app/interrupts.h"
 #include "app/programs.h"
 #include "app/resources.h"
 #include "core/experiment/training_record.h"
 #include "core/files/trained_file.h"
+#include "core/model/named_models.h"
 
 namespace kvlab {
 
 namespace {
 
-volatile std::sig_atomic_t stopped = 0;
-
 QString text(const std::string& from) { return QString::fromStdString(from); }
 
 std::string modelOf(const CommandLine& line) { return line.manifest.value("model", ""); }
+
+/// The folder or file of the model; empty for demo and models without files.
+QString filesOf(const CommandLine& line) {
+  const auto path = modelPath(modelOf(line), resourceRoot().toStdString());
+  return path && modelOf(line) != "demo" && QFileInfo::exists(text(*path)) ? text(*path) : QString();
+}
 
 std::string workOf(const CommandLine& line) {
   if (!line.work.empty()) return line.work;
   return QFileInfo(QDir::cleanPath(text(modelOf(line)))).fileName().replace(':', '-').toStdString() + "." + line.train;
 }
 
-/// Beside a model of a folder, where its sessions find it; else in the folder of the recordings.
+/// Beside a model of a folder or file, where its sessions find it; else in the folder of the recordings.
 std::string outOf(const CommandLine& line, const std::string& work) {
   if (!line.out.empty()) return line.out;
-  if (QFileInfo(text(modelOf(line))).isDir()) return trainedFile(line.train, modelOf(line), {});
+  if (!filesOf(line).isEmpty()) return trainedFile(line.train, modelOf(line), resourceRoot().toStdString());
   return work + "/" + line.train + ".safetensors";
 }
 
@@ -42,6 +47,9 @@ Status possibleModel(const CommandLine& line) {
   const std::string model = modelOf(line);
   if (model.empty())
     return Error("usage", "nothing was trained", "no model is named", "add --model and a folder, or --model demo");
+  if (line.train != "gates" && QFileInfo(filesOf(line)).isFile())
+    return Error("unsupported", "nothing was trained", "the recipe cannot open " + model + ", a file in GGUF format",
+                 "name the Hugging Face directory of the model", "model", model);
   if (line.train != "gates" && model.starts_with("synthetic:"))
     return Error("unsupported", "nothing was trained", "PyTorch cannot open " + model + ", which has no files",
                  "name a folder or demo", "model", model);
@@ -85,7 +93,7 @@ Progress tellRecorded(const std::string& what) {
       std::cerr << "kvlab: train " << what << ": " << unit << " " << done << "/" << total << ", "
                 << std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count()
                 << " s" << std::endl;
-    return stopped == 0;
+    return !interrupted();
   };
 }
 
@@ -104,10 +112,10 @@ Status runRecipe(const QString& python, const CommandLine& line, const std::stri
   process.setProcessEnvironment(environment);
   process.start(python, arguments << line.args);
   while (!process.waitForFinished(200) && process.state() != QProcess::NotRunning)
-    if (stopped) process.terminate();
+    if (interrupted()) process.terminate();
   const bool ended = process.exitStatus() == QProcess::NormalExit && process.error() != QProcess::FailedToStart;
   if (ended && process.exitCode() == 0) return ok();
-  if (stopped) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
+  if (interrupted()) return Error("cancelled", "the training was stopped", "on request", "go on with --resume");
   return Error("training_failed", "nothing was trained",
                ended ? "the recipe ended with exit code " + std::to_string(process.exitCode())
                      : "the recipe was killed, or the interpreter crashed",
@@ -136,7 +144,7 @@ Status train(const CommandLine& line) {
 }  // namespace
 
 int runTrain(const CommandLine& line) {
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { stopped = 1; });
+  watchInterrupts();
   const Status done = train(line);
   if (done) return static_cast<int>(Exit::Ok);
   const std::string& code = done.error().code;

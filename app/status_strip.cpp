@@ -177,7 +177,8 @@ void StatusStrip::showProgress(const QString& what, qint64 done, qint64 total) {
   m_work->setVisible(active);
   m_progress->setVisible(active);
   if (!active) return;
-  m_work->setText(what);
+  const QString rate = m_context.clockFrozen() ? QString() : m_rate.text(what, done, total);
+  m_work->setText(rate.isEmpty() ? what : what + " · " + rate);
   m_progress->setRange(0, total > 0 ? 1000 : 0);
   if (total > 0) m_progress->setValue(static_cast<int>(1000 * done / total));
 }

@@ -5,6 +5,7 @@
 #include <QStatusBar>
 
 #include "app/live_context.h"
+#include "widgets/base/progress_rate.h"
 
 class QLabel;
 class QProgressBar;
@@ -38,6 +39,7 @@ class StatusStrip : public QStatusBar {
   QString m_backendNote;
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
   QProgressBar* m_progress;
+  ProgressRate m_rate;
   QToolButton *m_health, *m_cancel;
 };
 

@@ -436,6 +436,9 @@ interface Session {
   prompt(text: string): TickReport;
   promptIds(ids: number[]): TickReport;
   prefill(ids: number[], options?: { last?: boolean }): TickReport;
+  /** Appends a text and says how surprising each token was; `each`: token by token, so that policies act between them. */
+  score(text: string, options?: { each?: boolean }): Score;
+  scoreIds(ids: number[], options?: { each?: boolean }): Score;
   /** Ends a prompt that came in parts; where no policy had to wait for it, nothing changes. */
   endPrefill(): TickReport;
   tokenise(text: string): number[];
@@ -676,12 +679,24 @@ interface LaneReport {
   weightBytes: number;
 }
 
+/** Negative log-likelihoods in nats; null of the first token of a context, and behind an edit. */
+interface Score {
+  losses: (number | null)[];
+  scored: number;
+  nll: number | null;
+  perplexity: number | null;
+  /** Why the tokens behind the losses were not taken; the others stay. */
+  error?: object;
+}
+
 /** Sessions in lockstep on the same tokens, over one set of weights. */
 interface Lanes {
   readonly size: number;
   prompt(text: string): LanesTick;
   promptIds(ids: number[]): LanesTick;
   prefill(ids: number[], options?: { last?: boolean }): LanesTick;
+  score(text: string, options?: { each?: boolean }): LanesTick;
+  scoreIds(ids: number[], options?: { each?: boolean }): LanesTick;
   endPrefill(): LanesTick;
   /** Ticks; all lanes take `tokens`, or those that lane 0 generates. */
   step(n?: number, options?: { tokens?: number[] }): LanesTick[];

@@ -5,18 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/model/decoder/likelihood.h"
+
 namespace kvlab {
 namespace {
 
 constexpr double kNotDefined = std::numeric_limits<double>::quiet_NaN();
-
-/// ln of the sum of the exponentials.
-double logSum(std::span<const float> x) {
-  const double top = *std::max_element(x.begin(), x.end());
-  double sum = 0;
-  for (const float value : x) sum += std::exp(value - top);
-  return top + std::log(sum);
-}
 
 }  // namespace
 
@@ -42,17 +36,12 @@ std::span<const MetricName> metrics() {
 double klDivergence(std::span<const float> p, std::span<const float> q) {
   if (p.empty() || p.size() != q.size()) return kNotDefined;
   if (std::equal(p.begin(), p.end(), q.begin())) return 0;
-  const double lp = logSum(p), lq = logSum(q);
+  const double lp = logSumExp(p), lq = logSumExp(q);
   if (!std::isfinite(lp) || !std::isfinite(lq)) return kNotDefined;
   double kl = 0;
   for (std::size_t i = 0; i < p.size(); ++i)
     if (const double log = p[i] - lp; std::isfinite(log)) kl += std::exp(log) * (log - (q[i] - lq));
   return std::max(0.0, kl);
-}
-
-double negativeLogLikelihood(std::span<const float> logits, TokenId token) {
-  if (token.value() < 0 || static_cast<std::size_t>(token.value()) >= logits.size()) return kNotDefined;
-  return logSum(logits) - logits[static_cast<std::size_t>(token.value())];
 }
 
 TokenId likeliestToken(std::span<const float> logits) {

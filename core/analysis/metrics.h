@@ -26,9 +26,6 @@ std::span<const MetricName> metrics();
 /// KL(p || q) of the softmaxes of two logit vectors [vocab], nats: sum p_i (ln p_i - ln q_i).
 double klDivergence(std::span<const float> p, std::span<const float> q);
 
-/// -ln softmax(logits)[token], nats.
-double negativeLogLikelihood(std::span<const float> logits, TokenId token);
-
 /// The likeliest token; the lowest id among equals, -1 for an empty list.
 TokenId likeliestToken(std::span<const float> logits);
 

@@ -2,6 +2,7 @@
 // The ledger as readers see it: every token that ever came, in order of arrival. The engine and all
 // snapshots share chunks; the engine copies a chunk before it changes one. Any thread may read.
 #pragma once
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -30,8 +31,9 @@ struct LedgerRow {
   bool pinned = false;
   float brightness = 255;  // when it left the context; live rows: Quantity::Brightness
   Tick born;
-  Tick changed;                             // tick of the last change of state
-  std::vector<LedgerId> parents, children;  // lineage of replacements
+  Tick changed;                                              // tick of the last change of state
+  std::vector<LedgerId> parents, children;                   // lineage of replacements
+  float surprise = std::numeric_limits<float>::quiet_NaN();  // -ln p when it came, nats; none unless it was scored
 };
 
 class LedgerView {

@@ -233,10 +233,12 @@ void readEditing(ManifestKeys& keys, Manifest& m) {
 }
 
 void readManifest(ManifestKeys& keys, Manifest& m) {
-  keys.text("model", m.model, {}, "demo, synthetic:NAME, or a directory in the form of Hugging Face.");
+  keys.text("model", m.model, {},
+            "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME.");
   keys.text("backend", m.backend, {"auto", "cpu", "cuda"}, "What computes; cuda never falls back to the CPU.");
-  keys.text("weights", m.weights, {"", "int8"},
-            "int8 stores the matrices as codes; empty leaves them as the files have them.");
+  keys.text("weights", m.weights, {"", "int8", kDequantise},
+            "int8 stores the matrices as codes, dequantise brings weights in blocks to f32; empty leaves them as the "
+            "files have them.");
   keys.text("numerics", m.numerics, {},
             "The arithmetic, by its id (kvlab info); empty takes the exact one of the back end.");
   keys.integer("threads", m.threads, 0, 1024, "Threads that compute; 0 means all cores.");

@@ -64,11 +64,14 @@ struct RingSettings {
   bool tailOnly = false;         // assembled reads take only rows that the mask lets through
 };
 
+/// The value of the key `weights` that brings weights in blocks to f32.
+inline constexpr const char* kDequantise = "dequantise";
+
 struct Manifest {
   std::string model = "demo";
   std::string backend = "auto";
   std::string weights =
-      {};  // int8: matrices as codes, core/model/decoder/int8_weights.h; empty = as the files have them
+      {};  // int8: matrices as codes, core/model/decoder/int8_weights.h; kDequantise; empty = as the files have them
   std::string numerics = {};       // id of an arithmetic; empty = the exact one of the back end
   int threads = 0;                 // 0 = all cores
   std::string dtype = {};          // f32 | bf16 | f16; empty = the weights' type

@@ -22,7 +22,8 @@ constexpr std::array<Names, kQuantities> kNames = {{{"brightness", "Brightness"}
                                                     {"quant_k", "Quantisation of K"},
                                                     {"quant_v", "Quantisation of V"},
                                                     {"quant_logit", "Quantisation in logits"},
-                                                    {"score", "Policy score"}}};
+                                                    {"score", "Policy score"},
+                                                    {"surprise", "Surprise of the model"}}};
 }  // namespace
 
 std::string_view name(Quantity quantity) { return kNames[static_cast<std::size_t>(quantity)].name; }

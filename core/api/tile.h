@@ -27,8 +27,9 @@ enum class Quantity : std::uint8_t {
   QuantV,
   QuantLogit,  // error of the newest query's logits from stored keys
   Score,       // what the layer's policy last thought of the row; higher stays
+  Surprise,    // -ln p of the token when it was scored, nats; the same in all layers
 };
-inline constexpr int kQuantities = 15;
+inline constexpr int kQuantities = 16;
 std::string_view name(Quantity quantity);   // "brightness"
 std::string_view title(Quantity quantity);  // "Brightness"
 std::optional<Quantity> quantityFromName(std::string_view name);

@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <type_traits>
 
 #include "core/model/decoder/backend_status.h"
 #include "core/model/decoder/gate_weights.h"
+#include "core/model/decoder/likelihood.h"
 
 namespace kvlab {
 namespace {
 
 /// For so few rows one call scores all layers, because one layer's gates alone are too little work.
 constexpr std::int64_t kScoredTogether = 8;
+constexpr std::int64_t kScoredRows = 64;  // rows whose logits stand in memory at a time
 
 }  // namespace
 
@@ -66,6 +69,7 @@ Result<RowsBrought> RowDriver::byRows(const Progress& progress, const After& aft
                    "nothing has changed; start it again"};
     one = chunk(one.begin, most);
     if (Status done = runChunk(one); !done) return done.error();
+    if (m_wanted.surprise) KV_TRY(score(one));
     if (after) after(one, m_x);
   }
   return finish("the forward pass");
@@ -211,6 +215,25 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
   if (behind) whole.gates = &gates[0];
   complete(whole, chunk);
   send(whole);
+  return ok();
+}
+
+/// How surprising the tokens behind the rows of a chunk are, by the logits of these rows.
+Status RowDriver::score(const RowsChunk& chunk) {
+  const std::int64_t vocab = m_transformer.model().config().vocab, hidden = m_transformer.hidden();
+  m_out.surprise.resize(m_rows.size(), std::numeric_limits<float>::quiet_NaN());
+  const std::int64_t end = std::min(chunk.begin + chunk.n, count() - 1);
+  std::vector<float> logits(at(std::min(kScoredRows, chunk.n) * vocab));
+  for (std::int64_t begin = chunk.begin; begin < end; begin += kScoredRows) {
+    const std::int64_t n = std::min(kScoredRows, end - begin);
+    kernels::Staging staging(m_transformer.backend());
+    m_transformer.logits(m_x + (begin - chunk.begin) * hidden, n, staging.out(logits.data(), at(n * vocab)));
+    staging.finish();
+    KV_TRY(backendStatus(m_transformer.backend(), "scoring tokens"));
+    for (std::int64_t i = 0; i < n; ++i)
+      m_out.surprise[at(begin + i + 1)] = static_cast<float>(
+          negativeLogLikelihood(std::span(logits).subspan(at(i * vocab), at(vocab)), m_rows[at(begin + i + 1)].token));
+  }
   return ok();
 }
 

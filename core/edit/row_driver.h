@@ -31,6 +31,7 @@ struct RowsChunk {
 struct RowsBrought {
   std::vector<float> logits;                   // [vocab]
   std::shared_ptr<NewestAttention> attention;  // without maps; null if none was requested
+  std::vector<float> surprise;                 // [rows] -ln p of the row's token; none of the first
   std::vector<std::vector<float>> gateScores;  // [layers of the model][rows*kvHeads] predicted log4(lifespan)
 };
 
@@ -98,6 +99,7 @@ class RowDriver {
   kernels::GateMlpArgs gateCall(std::optional<Layer> layer, const RowsChunk& chunk) const;
   std::vector<kernels::GateMlpArgs> aimGates(std::vector<LayerPass>& passes, const RowsChunk& chunk) const;
   Status runChunk(const RowsChunk& chunk);
+  Status score(const RowsChunk& chunk);
   void send(const WholePass& whole);
   std::string keyOf(const WholePass& whole);
   Result<RowsBrought> finish(const char* what);

@@ -177,6 +177,7 @@ Status Transaction::compute(Work& work, const Progress& progress) {
     std::sort(positions.begin(), positions.end());
     RowsJob job = jobOver(work.state, work.rules);
     job.wanted = work.rules.wanted | Wanted{.logits = true};
+    job.wanted.surprise = job.wanted.surprise && work.plan.appendsOnly();
     for (std::int32_t p : positions) job.rows.push_back(targetAt(work.state, p));
     if (Status done = computeJob(work, std::move(job), progress); !done) return done;
   }
@@ -300,12 +301,18 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   }
   forgetRotations(work.state, rows);
   keepGateScores(work.state, rows, result->gateScores, m_transformer->model().config().kvHeads);
+  keepSurprise(work, rows, result->surprise);
   if (newest) {
     work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
     if (result->attention) work.state.attention = std::move(result->attention);
     work.logitsFresh = true;
   }
   return ok();
+}
+
+/// Of appended tokens that were scored together. The logits before the first one came from an earlier pass.
+void Transaction::keepSurprise(Work& work, const std::vector<RowTarget>& rows, const std::vector<float>& surprise) {
+  for (std::size_t i = 1; i < surprise.size(); ++i) work.state.ledger.change(rows[i].id).surprise = surprise[i];
 }
 
 Result<CacheState> Transaction::query(const CacheState& state, const TransactionRules& rules, Trace& trace) {

@@ -63,6 +63,7 @@ class Transaction {
   Status chooseRecomputed(Work& work);
   Status turnKeys(Work& work);
   Status computeJob(Work& work, RowsJob job, const Progress& progress);
+  static void keepSurprise(Work& work, const std::vector<RowTarget>& rows, const std::vector<float>& surprise);
 
   Transformer* m_transformer;
   CacheStore& m_store;

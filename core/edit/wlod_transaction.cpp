@@ -193,7 +193,7 @@ void WlodTransaction::spliceTree(Work& work) {
     for (std::int32_t t = moments.begin; t < moments.end; ++t, to += width) {
       TensorView row = table;
       row.data = static_cast<const std::byte*>(table.data) +
-          work.out.ledger[tree.token(Moment(t))].token.value() * width * kernels::dtypeBytes(table.dtype);
+          work.out.ledger[tree.token(Moment(t))].token.value() * kernels::dtypeRowBytes(table.dtype, width);
       row.shape = {width};
       const std::vector<float> values = widened(row);
       std::copy(values.begin(), values.end(), to);

@@ -12,6 +12,7 @@
 #include "core/analysis/metrics.h"
 #include "core/analysis/rebuild.h"
 #include "core/experiment/bench_rig.h"
+#include "core/model/decoder/likelihood.h"
 #include "core/session/ticks.h"
 #include "kernels/numerics.h"
 
@@ -61,13 +62,6 @@ Result<std::vector<Logits>> read(Session& session, const std::vector<TokenId>& t
     KV_TRY(failed(step(session, {text[i]})));
   }
   return out;
-}
-
-double negativeLogLikelihood(const Logits& logits, TokenId token) {
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (float x : logits) sum += std::exp(x - top);
-  return top + std::log(sum) - logits[static_cast<std::size_t>(token.value())];
 }
 
 double mean(std::span<const double> values) {

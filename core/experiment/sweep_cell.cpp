@@ -7,6 +7,7 @@
 
 #include "core/analysis/metrics.h"
 #include "core/experiment/bench_rig.h"
+#include "core/model/decoder/likelihood.h"
 #include "core/session/policies.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"

@@ -5,8 +5,8 @@
 
 namespace kvlab {
 
-/// `what` is gates, gists or lens. A model of a folder has them in its folder, as kvlab_gates.safetensors; the shipped
-/// model has them in the program's resources, as gates/demo.safetensors.
+/// `what` is gates, gists or lens. A model has them in its folder, or in the folder of its file, as
+/// kvlab_gates.safetensors; the shipped model has them in the program's resources, as gates/demo.safetensors.
 std::string trainedFile(const std::string& what, const std::string& modelSpec, const std::string& resources);
 
 }  // namespace kvlab

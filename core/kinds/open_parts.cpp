@@ -71,7 +71,8 @@ Status equip(SessionParts& parts, const Progress& progress,
              const std::function<Status(SessionParts& parts)>& store = freshStorage) {
   size(parts);
   if (!parts.weights) {
-    parts.weights = KV_TRY(PlacedWeights::place(parts.model, parts.backend, progress));
+    parts.weights =
+        KV_TRY(PlacedWeights::place(parts.model, parts.backend, progress, parts.manifest.weights == kDequantise));
   }
   if (Status there = parts.policyFiles.load(parts, policiesWanted(parts)); !there) return there;
   if (Status opened = parts.kind->open(parts); !opened) return opened;

@@ -6,6 +6,7 @@
 #include "core/analysis/metrics.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/samples.h"
+#include "core/model/decoder/likelihood.h"
 #include "core/session/ticks.h"
 #include "core/session/tiles.h"
 #include "core/session/truth.h"

@@ -3,8 +3,12 @@
 
 #include <filesystem>
 
+#include "core/model/files/chat_template.h"
+#include "core/model/files/gguf.h"
 #include "core/model/files/safetensors.h"
+#include "core/model/gguf_model.h"
 #include "core/model/model_builder.h"
+#include "core/model/named_models.h"
 #include "core/model/synthetic.h"
 
 namespace kvlab {
@@ -35,7 +39,22 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, cons
   if (!report(progress, "reading tokenizer", 2, 3)) return cancelledOpening(spec);
   auto tokenizer = KV_TRY(openTokenizer(directory, config));
   builder.tokenizer(std::move(tokenizer));
+  builder.chatTemplate(KV_TRY(readChatTemplate(directory)));
   return builder.build();
+}
+
+/// A folder without weights in safetensors may hold a model in GGUF format instead.
+bool hasSafetensors(const std::string& directory) {
+  std::error_code ignored;
+  return std::filesystem::exists(directory + "/model.safetensors", ignored) ||
+      std::filesystem::exists(directory + "/model.safetensors.index.json", ignored);
+}
+
+Result<std::shared_ptr<const Model>> openFile(const std::string& spec, const std::string& file,
+                                              const Progress& progress) {
+  auto model = openGguf(spec, file, progress);
+  if (!model && model.error().code == "bad_file") return asBadModel(model.error());
+  return model;
 }
 
 }  // namespace
@@ -43,17 +62,19 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, cons
 Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const std::string& resourceDir,
                                                  const Progress& progress) {
   if (spec.starts_with(kSynthetic)) return openSynthetic(spec, spec.substr(kSynthetic.size()), progress);
-  const std::string directory = spec == "demo" ? resourceDir + "/demo" : spec;
+  const std::string path = KV_TRY(modelPath(spec, resourceDir));
   std::error_code ignored;
-  if (!std::filesystem::is_directory(directory, ignored)) {
-    Error error{"bad_model", "cannot open model " + spec, directory + " is not a folder",
-                "give demo, a Hugging Face directory, or synthetic:NAME with one of the names of "
-                "`kvlab info`"};
+  if (std::filesystem::is_regular_file(path, ignored)) return openFile(spec, path, progress);
+  if (!std::filesystem::is_directory(path, ignored)) {
+    Error error{"bad_model", "cannot open model " + spec, path + " is neither a folder nor a .gguf file",
+                "give demo, a Hugging Face directory, a .gguf file, a name of `kvlab model list`, or synthetic:NAME"};
     error.field = "model";
     error.value = spec;
     return error;
   }
-  return openDirectory(spec, directory, progress);
+  if (!hasSafetensors(path))
+    if (const auto file = KV_TRY(ggufOfDirectory(path))) return openFile(spec, *file, progress);
+  return openDirectory(spec, path, progress);
 }
 
 }  // namespace kvlab

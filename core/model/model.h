@@ -18,9 +18,9 @@ namespace kvlab {
 
 class Model {
  public:
-  /// spec: "demo" (resourceDir/demo), a Hugging Face directory, or "synthetic:NAME" with options
-  /// "synthetic:NAME:dtype=f32,seed=3,layers=2". Errors: bad_model, bad_tokenizer, out_of_memory,
-  /// cancelled.
+  /// spec: "demo" (resourceDir/demo), a Hugging Face directory, a .gguf file or a folder with one, or
+  /// "synthetic:NAME" with options "synthetic:NAME:dtype=f32,seed=3,layers=2". Errors: bad_model,
+  /// bad_tokenizer, out_of_memory, cancelled.
   static Result<std::shared_ptr<const Model>> open(const std::string& spec, const std::string& resourceDir,
                                                    const Progress& progress = {});
   /// Names that follow "synthetic:".
@@ -33,8 +33,10 @@ class Model {
   const TensorView& finalNorm() const { return m_finalNorm; }  // [hidden]
   const TensorView& head() const { return m_head; }            // [vocab, hidden]; embed() where tied
   const Tokenizer& tokenizer() const { return *m_tokenizer; }
-  /// Storage type of the embedding, which is that of the whole file in practice.
-  kernels::DType dtype() const { return m_embed.dtype; }
+  /// Jinja text that writes a conversation as the model expects it; empty = the files have none.
+  const std::string& chatTemplate() const { return m_chatTemplate; }
+  /// Storage type of the embedding, which is that of the whole file in practice; f32 for types in blocks.
+  kernels::DType dtype() const { return kernels::dtypeInBlocks(m_embed.dtype) ? kernels::DType::f32 : m_embed.dtype; }
   std::int64_t weightBytes() const { return m_bytes; }
 
  private:
@@ -48,6 +50,7 @@ class Model {
   TensorView m_embed, m_finalNorm, m_head;
   std::vector<LayerWeights> m_layers;
   std::shared_ptr<const Tokenizer> m_tokenizer;
+  std::string m_chatTemplate;
   std::int64_t m_bytes = 0;
   std::shared_ptr<const void> m_storage;  // mapped files or drawn weights
 };

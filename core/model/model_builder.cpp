@@ -43,7 +43,8 @@ Result<TensorView> ModelBuilder::checked(const Find& find, const TensorNeed& nee
   };
   auto tensor = find(need.name);
   if (!tensor) return refuse("is missing", "use a complete checkpoint, or correct config.json");
-  if (!*tensor || !kernels::dtypeSupported(tensor->dtype))
+  const bool blocks = tensor->data && kernels::dtypeInBlocks(tensor->dtype) && need.shape.size() == 2;
+  if (!*tensor || !(kernels::dtypeSupported(tensor->dtype) || blocks))
     return refuse("is of a type that cannot be computed with", "use the f32, f16 or bf16 checkpoint");
   if (tensor->shape != need.shape)
     return refuse("is " + shapeText(tensor->shape) + ", config.json asks for " + shapeText(need.shape),

@@ -17,6 +17,7 @@ class ModelBuilder {
   /// Fills the weights; storage keeps their bytes alive.
   Status weights(const Find& find, std::shared_ptr<const void> storage);
   void tokenizer(std::shared_ptr<const Tokenizer> tokenizer);
+  void chatTemplate(std::string text) { m_model->m_chatTemplate = std::move(text); }
   std::shared_ptr<const Model> build() { return std::move(m_model); }
 
  private:

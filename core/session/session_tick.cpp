@@ -188,7 +188,8 @@ void Session::recover(OpenTick& tick) {
   auto scope = tick.trace.scope("retry_adds");
   TickWish wish;
   wish.generates = true;
-  wish.adds = Source::Model;
+  wish.adds = tick.wish.adds;
+  wish.scores = tick.wish.scores;
   nlohmann::json args = nlohmann::json::object();
   if (!tick.wish.forced.empty() ||
       tick.call.poolsTouched) {  // rows that a rebuild computed again may tell another token
@@ -196,7 +197,8 @@ void Session::recover(OpenTick& tick) {
     args["tokens"] = {token->value()};
   }
   tick.call.poolsTouched = false;
-  m_history.beginCommand("step", std::move(args));
+  if (wish.scores) m_history.beginCommand("scoreIds", {{"ids", args["tokens"]}, {"each", true}});
+  else m_history.beginCommand("step", std::move(args));
   TickReport alone;
   ticker.begin(state(), std::move(wish));
   while (!ticker.done())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/model/decoder/likelihood.h"
 #include "core/policy/brightness.h"
 
 namespace kvlab {
@@ -35,6 +36,7 @@ TransactionRules Ticker::rules(const CacheState& state) const {
   TransactionRules rules = transactionRules(m_call.parts);
   if (rules.probes) rules.wanted.newest = m_allAttention ? InLayers::All : InLayers::Last;
   for (const auto& reviser : m_revisers) rules.wanted = rules.wanted | reviser->wants(state);
+  rules.wanted.surprise = m_wish.scores && !state.wlod;  // wLOD's rows do not stand in the order of the text
   return rules;
 }
 
@@ -137,12 +139,24 @@ Status Ticker::apply(TickReport& report) {
       applied = reviser->after(applied.take(), m_part, m_call, report.actions);
   if (!applied) return applied.error();
   m_applied = applied.take();
+  noteSurprise();
   m_done = last;
   if (last) return ok();
   ++m_place;
   m_observed = m_applied->state;
   m_next = Stage::Generate;
   return ok();
+}
+
+/// Of the first token that the part has added. A pass knows those behind it (Wanted::surprise).
+void Ticker::noteSurprise() {
+  if (!m_wish.scores || !m_observed.logits || m_observed.logitsStale) return;
+  Ledger& ledger = m_applied->state.ledger;
+  for (LedgerId id = m_revised.ledger.nextId(); id < ledger.nextId(); id = LedgerId(id.value() + 1)) {
+    if (ledger[id].kind != RowKind::Token || ledger[id].source != m_part.adds) continue;
+    ledger.change(id).surprise = static_cast<float>(negativeLogLikelihood(*m_observed.logits, ledger[id].token));
+    return;
+  }
 }
 
 Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& state) {

@@ -19,6 +19,7 @@ struct TickWish {
   Source adds = Source::User;  // source recorded for rows of `add` actions
   PassKind pass = PassKind::Decode;
   bool draft = false;                     // the added rows may be taken back
+  bool scores = false;                    // writes down how surprising the added tokens are
   bool pending = false;                   // also takes the pending actions
   std::optional<std::size_t> place = {};  // only the pending action at this place
 };
@@ -67,6 +68,7 @@ class Ticker {
   Status plan(TickReport& report);
   Status apply(TickReport& report);
   bool followed(const CacheState& state) const;
+  void noteSurprise();
   Error failed(Error error);
 
   CallContext& m_call;

@@ -90,6 +90,31 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
   return focused;
 }
 
+TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each) {
+  TickReport report;
+  const std::size_t most = each || session.state().wlod ? 1 : tokens.size();
+  for (std::size_t done = 0; done < tokens.size(); done += most) {
+    if (done > 0) session.betweenTicks();
+    if (!kvlab::report(session.progress(), "scoring tokens", static_cast<std::int64_t>(done),
+                       static_cast<std::int64_t>(tokens.size())))
+      return refusedTick(session,
+                         {"cancelled", "scoring was cancelled",
+                          "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
+                          "the tokens that were scored stay; score the rest"});
+    TickWish wish;
+    wish.scores = true;
+    wish.adds = Source::Prompt;
+    if (most == 1) wish.generates = true, wish.forced = {tokens[done]};
+    else {
+      wish.pass = PassKind::PromptEnd;
+      for (const TokenId token : tokens) wish.actions.push_back(Add{token});
+    }
+    report = session.tick(std::move(wish));
+    if (!report.ok) break;
+  }
+  return report;
+}
+
 TickReport endPrefill(Session& session) {
   if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
   if (!session.state().policy || !session.state().policy->prefilling) {

@@ -41,6 +41,11 @@ std::vector<TickReport> run(Session& session, int maxTicks, std::string& stopped
 /// draft: the tokens may be taken back.
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last = true,
                   bool draft = false);
+/// Appends a text and writes down how surprised the model was by each token (LedgerRow::surprise); not by the first of
+/// a context, or behind an edit. each: the tokens come one by one, as generated tokens do, so that policies act between
+/// them; wLOD takes them so always. Pending actions stay pending. The report of the last tick; where it failed, the
+/// tokens before it stay.
+TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each);
 /// Ends a prompt that was appended in parts. Makes a commit if policies evict rows.
 TickReport endPrefill(Session& session);
 /// A report for a tick that was refused.

@@ -77,6 +77,7 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
       case Quantity::PhaseLag:
         value = static_cast<float>(std::abs(map.phases[i] - state.birthPhases[at(id.value())]));
         break;
+      case Quantity::Surprise: value = state.ledger[id].surprise; break;
       case Quantity::Staleness: value = static_cast<float>(exact->layers[at(layer)][at(p)]); break;
       case Quantity::DriftK: value = measured.drift ? measured.drift->kRows[at(layer)][at(p)] : kNone; break;
       case Quantity::DriftV: value = measured.drift ? measured.drift->vRows[at(layer)][at(p)] : kNone; break;

@@ -21,6 +21,7 @@ enum class InLayers : std::uint8_t { None, Last, All };
 
 struct Wanted {
   bool logits = false;                           // next-token logits of the last row
+  bool surprise = false;                         // of each row but the first, by the logits of the row before it
   InLayers newest = InLayers::None;              // attention of the last row, mean over query heads
   InLayers newestPerHead = InLayers::None;       // attention of the last row
   InLayers received = InLayers::None;            // attention summed over all rows, mean over query heads
@@ -64,6 +65,7 @@ inline constexpr AttentionList kAttentionLists[] = {
 inline Wanted Wanted::operator|(const Wanted& other) const {
   Wanted both = *this;
   both.logits = logits || other.logits;
+  both.surprise = surprise || other.surprise;
   for (const AttentionList& list : kAttentionLists)
     both.*list.wanted = std::max(this->*list.wanted, other.*list.wanted);
   if (other.momentsFrom) both.momentsFrom = std::min(momentsFrom.value_or(*other.momentsFrom), *other.momentsFrom);

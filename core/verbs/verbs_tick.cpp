@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that move a session forward: prompts, ticks, actions.
+#include <cmath>
+
+#include "core/api/finite.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/verbs/verb_layers.h"
@@ -26,13 +29,59 @@ Result<json> promptIds(Session& session, VerbArgs& in) {
   return single(append(session, ids, Source::Prompt, last));
 }
 
-Result<json> prompt(Session& session, VerbArgs& in) {
+/// The argument `text` as ids. A text at the start of a context gets the model's begin-of-text token.
+Result<std::vector<TokenId>> textIds(const Session& session, VerbArgs& in) {
   const std::string text = in.text("text");
-  // A text at the start of a context gets the model's begin-of-text token.
   std::vector<TokenId> ids = KV_TRY(session.model().tokenizer().encode(text, session.state().length() == 0));
   if (ids.empty()) in.fail("text", text, "has no tokens", "empty_tokens");
+  return ids;
+}
+
+Result<json> prompt(Session& session, VerbArgs& in) {
+  const std::vector<TokenId> ids = KV_TRY(textIds(session, in));
   if (in.error()) return *in.error();
   return single(append(session, ids, Source::Prompt));
+}
+
+/// How surprising the tokens of the ledger from `first` on were.
+json lossesFrom(const Ledger& ledger, LedgerId first, std::size_t tokens) {
+  json losses = json::array();
+  double sum = 0;
+  std::int64_t scored = 0;
+  for (LedgerId id = first; id < ledger.nextId() && losses.size() < tokens; id = LedgerId(id.value() + 1)) {
+    if (ledger[id].kind != RowKind::Token || ledger[id].source != Source::Prompt) continue;
+    const double loss = ledger[id].surprise;
+    losses.push_back(finite(loss));
+    sum += std::isnan(loss) ? 0 : loss;
+    scored += std::isnan(loss) ? 0 : 1;
+  }
+  const double mean = sum / static_cast<double>(scored);
+  return {
+      {"scored", scored}, {"nll", finite(mean)}, {"perplexity", finite(std::exp(mean))}, {"losses", std::move(losses)}};
+}
+
+Result<json> scored(Session& session, const std::vector<TokenId>& ids, bool each) {
+  const LedgerId first = session.state().ledger.nextId();
+  const TickReport report = score(session, ids, each);
+  const bool stopped = !report.ok && report.error;
+  json out = lossesFrom(session.state().ledger, first, ids.size());
+  if (stopped && out["losses"].empty()) return *report.error;
+  if (stopped) out["error"] = report.error->toJson();
+  return out;
+}
+
+Result<json> scoreVerb(Session& session, VerbArgs& in) {
+  const std::vector<TokenId> ids = KV_TRY(textIds(session, in));
+  const bool each = in.flag("each");
+  if (in.error()) return *in.error();
+  return scored(session, ids, each);
+}
+
+Result<json> scoreIdsVerb(Session& session, VerbArgs& in) {
+  const std::vector<TokenId> ids = in.tokens("ids", session.model().config().vocab);
+  const bool each = in.flag("each");
+  if (in.error()) return *in.error();
+  return scored(session, ids, each);
 }
 
 Result<json> endPrefillVerb(Session& session, VerbArgs&) { return single(endPrefill(session)); }
@@ -160,6 +209,19 @@ std::span<const Verb> tickVerbs() {
       {{"prompt", {arg::text("text")}, "Appends a text to the context.", Effect::Commits, InLanes::Feeds}, prompt},
       {{"promptIds", {arg::tokens("ids")}, "Appends token ids to the context.", Effect::Commits, InLanes::Feeds},
        promptIds},
+      {{"score",
+        {arg::text("text"), arg::flag("each", false)},
+        "Appends a text and says how surprising each token was: its negative log-likelihood; with each, token by "
+        "token, so that policies act between them.",
+        Effect::Commits,
+        InLanes::Feeds},
+       scoreVerb},
+      {{"scoreIds",
+        {arg::tokens("ids"), arg::flag("each", false)},
+        "Appends token ids and says how surprising each was, as score does.",
+        Effect::Commits,
+        InLanes::Feeds},
+       scoreIdsVerb},
       {{"prefill",
         {arg::tokens("ids"), arg::flag("last", true)},
         "Appends a chunk of a prompt; endPrefill ends the prompt.",

@@ -18,15 +18,22 @@ namespace {
 constexpr std::align_val_t kBorder{256};
 constexpr size_t kPaged = size_t{1} << 14;  // from this size on memory is whole pages
 
+template <auto kOps>
+const OpTable& tableOf(bool logged) {
+  return logged ? LoggedOps<kOps>::table() : kOps();
+}
+
 class CpuBackend : public Backend {
  public:
-  CpuBackend(std::shared_ptr<ThreadPool> pool, bool bf16)
-      : m_bf16(bf16), m_pool(std::move(pool)), m_context{m_pool.get(), nullptr, nullptr} {}
+  using Tables = const OpTable& (*)(bool logged);
+
+  CpuBackend(std::shared_ptr<ThreadPool> pool, Tables tables)
+      : m_tables(tables), m_pool(std::move(pool)), m_context{m_pool.get(), nullptr, nullptr} {}
   ~CpuBackend() override { arena().clear(); }
 
   const char* id() const override { return "cpu"; }
   std::string device() const override { return cpuOps().targetName(); }
-  const OpTable& ops() const override { return m_bf16 ? tableOf<&cpuBf16Ops>() : tableOf<&cpuOps>(); }
+  const OpTable& ops() const override { return m_tables(m_context.log != nullptr); }
   const Context& context() const override { return m_context; }
   bool onHost() const override { return true; }
   int64_t available() const override { return std::numeric_limits<int64_t>::max(); }
@@ -57,7 +64,7 @@ class CpuBackend : public Backend {
     const auto pages = m_pages.find(memory);
     return pages == m_pages.end() ? std::nullopt : pages->second->use();
   }
-  std::shared_ptr<Backend> sibling() const override { return std::make_shared<CpuBackend>(m_pool, m_bf16); }
+  std::shared_ptr<Backend> sibling() const override { return std::make_shared<CpuBackend>(m_pool, m_tables); }
 
   void upload(void* to, const void* from, int64_t bytes) override { copy(to, from, bytes); }
   void startDownload(std::span<const Copy> copies) override {
@@ -78,11 +85,6 @@ class CpuBackend : public Backend {
   std::optional<BackendFailure> takeFailure() override { return std::exchange(m_failure, std::nullopt); }
 
  private:
-  template <auto kOps>
-  const OpTable& tableOf() const {
-    return m_context.log ? LoggedOps<kOps>::table() : kOps();
-  }
-
   static void copy(void* to, const void* from, int64_t bytes) {
     if (bytes > 0 && to != from) memcpy(to, from, static_cast<size_t>(bytes));
   }
@@ -94,7 +96,7 @@ class CpuBackend : public Backend {
     return memory;
   }
 
-  const bool m_bf16;
+  const Tables m_tables;
   const std::shared_ptr<ThreadPool> m_pool;
   Context m_context;
   ClockLog m_log;
@@ -108,11 +110,15 @@ class CpuBackend : public Backend {
 
 std::vector<NumericsAnswer> cpuNumerics() {
   const bool fused = std::string(numericsId()) == "portable-fma";
-  return {{numericsId(), {}}, {kBf16NumericsId, fused ? "" : "the processor does not fuse multiply and add"}};
+  const char* const why = fused ? "" : "the processor does not fuse multiply and add";
+  return {{numericsId(), {}}, {kBf16NumericsId, why}, {kQ8NumericsId, why}};
 }
 
 std::unique_ptr<Backend> makeCpuBackend(int threads, const std::string& numerics) {
-  return std::make_unique<CpuBackend>(std::make_shared<ThreadPool>(threads), numerics == kBf16NumericsId);
+  const auto tables = numerics == kBf16NumericsId ? tableOf<&cpuBf16Ops>
+      : numerics == kQ8NumericsId                 ? tableOf<&cpuQ8Ops>
+                                                  : tableOf<&cpuOps>;
+  return std::make_unique<CpuBackend>(std::make_shared<ThreadPool>(threads), tables);
 }
 
 }  // namespace kvlab::kernels

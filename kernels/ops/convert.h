@@ -17,7 +17,8 @@ struct ConvertArgs {
   int64_t count = 0;
 };
 
-/// One of the two types is f32, or both are equal (a plain copy).
+/// One of the two types is f32, or both are equal (a plain copy). From types in blocks (dtype.h) whole blocks become
+/// f32; to such types nothing is converted.
 void convert(const Context&, const ConvertArgs&);
 
 }  // namespace kvlab::kernels

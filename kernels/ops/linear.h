@@ -46,5 +46,7 @@ void linear(const Context&, const LinearArgs&);
 
 /// Of matmulBf16() instead of matmul(). CPU.
 void linearBf16(const Context&, const LinearArgs&);
+/// Of matmulQ8(). CPU.
+void linearQ8(const Context&, const LinearArgs&);
 
 }  // namespace kvlab::kernels

@@ -25,4 +25,7 @@ void matmul(const Context&, const MatmulArgs&);
 /// Numerics "portable-bf16" (numerics.h): where w is bf16, x is rounded to bf16 too; else as above. CPU.
 void matmulBf16(const Context&, const MatmulArgs&);
 
+/// Numerics "portable-q8" (numerics.h): where w is in blocks, x is rounded to int8; else as matmul(). CPU.
+void matmulQ8(const Context&, const MatmulArgs&);
+
 }  // namespace kvlab::kernels

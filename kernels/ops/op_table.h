@@ -30,5 +30,7 @@ struct OpTable {
 const OpTable& cpuOps();
 /// The CPU back end with the numerics kBf16NumericsId.
 const OpTable& cpuBf16Ops();
+/// The CPU back end with the numerics kQ8NumericsId.
+const OpTable& cpuQ8Ops();
 
 }  // namespace kvlab::kernels

@@ -5,6 +5,7 @@ usage: seeds.py OUT; writes OUT/NAME/* and OUT/NAME.dict. Fixtures are shrunk: a
 with small inputs."""
 import json
 import pathlib
+import re
 import struct
 import sys
 
@@ -309,11 +310,67 @@ def write(out, name, seeds):
             data = b"[" + data[1:].replace(b"\n", b",") + b"]"
         framed = name in ("safetensors", "cache")
         text = data[8:8 + struct.unpack("<Q", data[:8])[0]] if framed else data.split(b"\0")[0]
-        if name == "sentencepiece" or not text.startswith((b"{", b"[")):
+        if name == "gguf":
+            words |= {w.decode() for w in re.findall(rb"[a-z][a-z0-9_.-]{3,39}", data)}
+        if name in ("gguf", "sentencepiece") or not text.startswith((b"{", b"[")):
             continue
         words |= {w for w in strings(json.loads(text)) if 2 < len(w) < 40 and w.isascii() and w.isprintable()}
     lines = ['"' + "".join(c if c.isalnum() or c in "_ " else f"\\x{ord(c):02x}" for c in w) + '"' for w in sorted(words)]
     (out / f"{name}.dict").write_text("\n".join(lines[:400]) + "\n")
+
+
+def gguf_text(text):
+    return struct.pack("<Q", len(text)) + text.encode()
+
+
+def gguf_file(arch, keys=(), tensors=()):
+    """One layer of 8 tokens, hidden 8; keys: (name, kind, bytes) and tensors: (name, dimensions, values) besides."""
+    sizes = {"block_count": 1, "context_length": 32, "embedding_length": 8, "feed_forward_length": 8,
+             "attention.head_count": 2, "attention.head_count_kv": 2}
+    keys = [("general.architecture", 8, gguf_text(arch)), *((f"{arch}.{k}", 4, struct.pack("<I", v)) for k, v in sizes.items()),
+            *keys]
+    parts = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
+    tensors = [("token_embd", [8, 8]), ("output_norm", [8]), ("blk.0.attn_norm", [8]), ("blk.0.ffn_norm", [8]),
+               *((f"blk.0.{part}", [8, 8]) for part in parts), *tensors]
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    for name, kind, value in keys:
+        head += gguf_text(name) + struct.pack("<I", kind) + value
+    data = b""
+    for name, dims in tensors:
+        values = dims[0] * (dims[1] if len(dims) > 1 else 1)
+        head += gguf_text(name + ".weight") + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, 0, len(data))
+        data += struct.pack("<f", 0.5) * values
+        data += bytes(-len(data) % 32)
+    return head + bytes(-len(head) % 32) + data
+
+
+def gguf_seeds():
+    real = lambda value: (6, struct.pack("<f", value))  # noqa: E731
+    whole = lambda value: (4, struct.pack("<I", value))  # noqa: E731
+    seeds = {arch: gguf_file(arch) for arch in ("llama", "gemma2", "gemma3", "phi3", "qwen2", "qwen3", "qwen3moe", "olmo2",
+                                                 "smollm3", "gpt-oss", "mistral3")}
+    yarn = {"type": (8, gguf_text("yarn")), "factor": real(4), "original_context_length": whole(16), "yarn_beta_fast": real(32),
+            "yarn_beta_slow": real(1), "yarn_attn_factor": real(1.2), "yarn_log_multiplier": real(1)}
+    seeds["yarn"] = gguf_file("llama", [(f"llama.rope.scaling.{k}", *v) for k, v in yarn.items()])
+    seeds["factors"] = gguf_file("llama", tensors=[("rope_freqs", [2])])
+    seeds["longrope"] = gguf_file("phi3", [("phi3.rope.dimension_count", *whole(4))],
+                                  [("rope_factors_long", [2]), ("rope_factors_short", [2])])
+    seeds["windows"] = gguf_file("gemma3", [("gemma3.attention.sliding_window", *whole(8)),
+                                            ("gemma3.attention.sliding_window_pattern", 9, struct.pack("<IQB", 7, 1, 1)),
+                                            ("gemma3.rope.freq_base_swa", *real(1e4))])
+    seeds["experts"] = gguf_file("qwen3moe", [("qwen3moe.expert_count", *whole(2)), ("qwen3moe.expert_used_count", *whole(1)),
+                                              ("qwen3moe.expert_feed_forward_length", *whole(8))])
+    texts = lambda *items: struct.pack("<IQ", 8, len(items)) + b"".join(map(gguf_text, items))  # noqa: E731
+    ids = {f"{name}_token_id": whole(i) for i, name in enumerate(("unknown", "bos", "eos", "eot"))}
+    shared = {**ids, "tokens": (9, texts("<unk>", "<s>", "</s>", "<|im_end|>", "a", "b", "ab", "<0x0A>")),
+              "token_type": (9, struct.pack("<IQ8i", 5, 8, 2, 3, 3, 3, 1, 1, 1, 6)), "add_bos_token": (7, b"\1")}
+    for model, more in (("llama", {"scores": (9, struct.pack("<IQ8f", 6, 8, *[-i for i in range(8)]))}),
+                        ("gpt2", {"merges": (9, texts("a b")), "pre": (8, gguf_text("smollm"))})):
+        keys = {**shared, "model": (8, gguf_text(model)), **more}
+        seeds[f"tokens-{model}"] = gguf_file("llama", [(f"tokenizer.ggml.{k}", *v) for k, v in keys.items()])
+    split = [("split.no", 2, b"\0\0"), ("split.count", 2, b"\1\0"), ("split.tensors.count", 5, struct.pack("<i", 11))]
+    seeds["split"] = gguf_file("llama", [*split, ("general.alignment", *whole(32))])
+    return seeds
 
 
 def main(out):
@@ -325,6 +382,7 @@ def main(out):
     files = [t / "tokenizer.json" for t in tokenizers if (t / "tokenizer.json").is_file()]
     write(out, "tokenizer_json", {f.parent.name: small_tokenizer(f) + b"\0he the <s>  x\xc3\xa9 12 door" for f in files}
           | tokenizer_step_seeds(small_tokenizer(files[-1])))
+    write(out, "gguf", gguf_seeds())
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
     write(out, "cache", cache_seeds())
     write(out, "capture", capture_seeds())

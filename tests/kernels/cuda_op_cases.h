@@ -4,18 +4,13 @@
 
 #include <numeric>
 
+#include "cuda_block_cases.h"
 #include "cuda_rig.h"
 #include "row_pool_fixture.h"
 
 namespace kvlab::kernels::test {
 
 inline constexpr DType kValueTypes[] = {DType::f32, DType::f16, DType::bf16};
-
-inline std::string textOf(std::initializer_list<int64_t> sizes) {
-  std::string text;
-  for (const int64_t s : sizes) text += (text.empty() ? "" : " x ") + std::to_string(s);
-  return text;
-}
 
 /// Values with zeros of both signs, infinities, subnormals and NaN among them.
 inline std::vector<float> oddValues(int64_t n) {
@@ -369,6 +364,7 @@ inline std::vector<OpCase> opCases() {
   addMatmul(all);
   addLinear(all);
   addLinearInSteps(all);
+  addBlocks(all);
   addGates(all);
   addRows(all);
   return all;

@@ -49,3 +49,7 @@ set_tests_properties(scripts/manual_lists PROPERTIES LABELS scripts TIMEOUT 300)
 add_test(NAME scripts/package
   COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} bash ${CMAKE_CURRENT_LIST_DIR}/package.sh)
 set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+# Models that have a name, with a package of the test's own.
+add_test(NAME scripts/model_command
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/model_command.sh)
+set_tests_properties(scripts/model_command PROPERTIES LABELS scripts TIMEOUT 300 SKIP_RETURN_CODE 77)

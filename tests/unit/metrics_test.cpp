@@ -8,6 +8,7 @@
 
 #include "core/analysis/metrics.h"
 #include "core/lanes/samples.h"
+#include "core/model/decoder/likelihood.h"
 
 using namespace kvlab;
 

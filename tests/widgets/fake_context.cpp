@@ -19,6 +19,7 @@ float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_t layer
       return static_cast<float>(
           std::clamp(255 - 9 * age - 40 + 300 * std::pow(fixture::noise(seed, 5), 3.0), 3.0, 255.0));
     case Quantity::Age: return static_cast<float>(age);
+    case Quantity::Surprise: return p == 0 ? NAN : static_cast<float>(9 * std::pow(fixture::noise(seed, 11), 2.0));
     case Quantity::Residency: return 1;
     case Quantity::Attention:
     case Quantity::Received:

@@ -55,6 +55,7 @@ float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t
 ColourScale::Bend bendOf(Quantity quantity) {
   switch (quantity) {
     case Quantity::Attention:
+    case Quantity::Surprise:
     case Quantity::Received: return ColourScale::Bend::Root;
     case Quantity::DriftK:
     case Quantity::QuantK:
@@ -90,6 +91,7 @@ MapKind mapKindFor(Quantity quantity) {
     case Quantity::PhaseLag: return MapKind::Cividis;
     case Quantity::Attention:
     case Quantity::Received:
+    case Quantity::Surprise:
     case Quantity::DriftK:
     case Quantity::QuantK:
     case Quantity::QuantV:

@@ -23,6 +23,7 @@ const char* helpOf(Quantity quantity) {
     case Quantity::QuantV: return "Relative error of the stored V; needs a quantisation pass";
     case Quantity::QuantLogit:
       return "Error of the newest query's attention logits because of the stored K; needs a quantisation pass";
+    case Quantity::Surprise: return "How unlikely the model found the token, in nats; needs a text that was scored";
     case Quantity::Score: return "Last score from the layer's eviction policy; rows with the lowest scores are evicted";
   }
   return "";

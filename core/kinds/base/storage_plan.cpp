@@ -140,7 +140,8 @@ namespace {
 /// Asks the back end for the total size before the first allocation.
 Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
   const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  const std::int64_t weights = parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend);
+  const std::int64_t weights =
+      parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend, parts.manifest.weights == kDequantise);
   std::int64_t rows = 0;
   for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
   const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);

@@ -13,7 +13,7 @@ namespace {
 void addEmbedding(const Model& model, TokenId token, std::vector<float>& out) {
   TensorView row = model.embed();
   const std::int64_t width = row.shape[1];
-  row.data = static_cast<const std::byte*>(row.data) + token.value() * width * kernels::dtypeBytes(row.dtype);
+  row.data = static_cast<const std::byte*>(row.data) + token.value() * kernels::dtypeRowBytes(row.dtype, width);
   row.shape = {width};
   const std::vector<float> values = widened(row);
   out.insert(out.end(), values.begin(), values.end());

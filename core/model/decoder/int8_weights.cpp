@@ -24,7 +24,7 @@ void quantise(const float* from, std::int64_t k, std::int8_t* codes, float* scal
 }
 
 void quantise(kernels::ThreadPool& pool, const TensorView& from, const TensorView& to, std::byte* memory) {
-  const std::int64_t outputs = from.shape[0], k = from.shape[1], rowBytes = k * kernels::dtypeBytes(from.dtype);
+  const std::int64_t outputs = from.shape[0], k = from.shape[1], rowBytes = kernels::dtypeRowBytes(from.dtype, k);
   auto* codes = reinterpret_cast<std::int8_t*>(memory);
   auto* scales = reinterpret_cast<float*>(
       memory + (reinterpret_cast<const std::byte*>(to.scales()) - static_cast<const std::byte*>(to.data)));

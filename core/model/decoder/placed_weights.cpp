@@ -19,16 +19,24 @@ void eachOf(Weights& w, const Fn& fn) {
   });
 }
 
-bool copied(const kernels::Backend& backend, bool bias) { return bias || !backend.onHost(); }
-std::int64_t placedBytes(const TensorView& view, bool bias) { return bias ? view.elements() * 4 : view.bytes(); }
+/// What becomes of a weight.
+struct Placed {
+  bool widened = false;  // to f32
+  bool copied = false;
+  std::int64_t bytes = 0;  // of the copy
+};
+
+Placed placed(const kernels::Backend& backend, const TensorView& view, bool bias, bool dequantises) {
+  const bool widened = bias || (kernels::dtypeInBlocks(view.dtype) && (dequantises || !backend.onHost()));
+  const bool copied = widened || !backend.onHost();
+  return {widened, copied, !copied ? 0 : widened ? view.elements() * 4 : view.bytes()};
+}
 
 }  // namespace
 
-std::int64_t PlacedWeights::bytes(const Model& model, const kernels::Backend& backend) {
+std::int64_t PlacedWeights::bytes(const Model& model, const kernels::Backend& backend, bool dequantises) {
   std::int64_t sum = 0;
-  const auto add = [&](const TensorView& view, bool bias) {
-    sum += copied(backend, bias) ? placedBytes(view, bias) : 0;
-  };
+  const auto add = [&](const TensorView& view, bool bias) { sum += placed(backend, view, bias, dequantises).bytes; };
   add(model.embed(), false);
   if (model.head().data != model.embed().data) add(model.head(), false);
   add(model.finalNorm(), false);
@@ -38,12 +46,16 @@ std::int64_t PlacedWeights::bytes(const Model& model, const kernels::Backend& ba
 
 class PlacedWeights::Placing {
  public:
-  Placing(PlacedWeights& out, const Progress& progress)
-      : m_out(out), m_progress(progress), m_all(bytes(*out.m_model, *out.m_backend)) {}
+  Placing(PlacedWeights& out, bool dequantises, const Progress& progress)
+      : m_out(out),
+        m_dequantises(dequantises),
+        m_progress(progress),
+        m_all(bytes(*out.m_model, *out.m_backend, dequantises)) {}
 
   void tensor(TensorView& view, bool bias) {
-    if (m_stopped || !copied(*m_out.m_backend, bias)) return;
-    if (!bias) return copy(view, view.data);
+    const Placed form = placed(*m_out.m_backend, view, bias, m_dequantises);
+    if (m_stopped || !form.copied) return;
+    if (!form.widened) return copy(view, view.data);
     const std::vector<float> values = widened(view);
     view.dtype = kernels::DType::f32;
     copy(view, values.data());
@@ -56,7 +68,7 @@ class PlacedWeights::Placing {
     const std::int64_t size = view.bytes();
     m_stopped = !memory.allocate(*m_out.m_backend, size);
     for (std::int64_t at = 0; at < size && !m_stopped; at += kPieceBytes) {
-      m_stopped = m_cancelled = !report(m_progress, "weights to the device", m_done, m_all);
+      m_stopped = m_cancelled = !report(m_progress, "placing weights", m_done, m_all);
       const std::int64_t piece = std::min(kPieceBytes, size - at);
       if (!m_stopped) memory.write(at, {static_cast<const std::byte*>(from) + at, static_cast<std::size_t>(piece)});
       m_done += piece;
@@ -66,6 +78,7 @@ class PlacedWeights::Placing {
   }
 
   PlacedWeights& m_out;
+  bool m_dequantises;
   const Progress& m_progress;
   std::int64_t m_all, m_done = 0;
   bool m_stopped = false, m_cancelled = false;
@@ -73,28 +86,28 @@ class PlacedWeights::Placing {
 
 Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_ptr<const Model> model,
                                                                   std::shared_ptr<kernels::Backend> backend,
-                                                                  const Progress& progress) {
-  auto placed = std::make_shared<PlacedWeights>();
-  placed->m_model = std::move(model);
-  placed->m_backend = std::move(backend);
-  const Model& from = *placed->m_model;
-  placed->m_embed = from.embed();
-  placed->m_head = from.head();
-  placed->m_finalNorm = from.finalNorm();
-  Placing placing(*placed, progress);
-  placing.tensor(placed->m_embed, false);
-  if (from.head().data == from.embed().data) placed->m_head = placed->m_embed;
-  else placing.tensor(placed->m_head, false);
-  placing.tensor(placed->m_finalNorm, false);
+                                                                  const Progress& progress, bool dequantises) {
+  auto out = std::make_shared<PlacedWeights>();
+  out->m_model = std::move(model);
+  out->m_backend = std::move(backend);
+  const Model& from = *out->m_model;
+  out->m_embed = from.embed();
+  out->m_head = from.head();
+  out->m_finalNorm = from.finalNorm();
+  Placing placing(*out, dequantises, progress);
+  placing.tensor(out->m_embed, false);
+  if (from.head().data == from.embed().data) out->m_head = out->m_embed;
+  else placing.tensor(out->m_head, false);
+  placing.tensor(out->m_finalNorm, false);
   for (const Layer l : idRange<Layer>(0, from.config().layers)) {
-    placed->m_layers.push_back(from.layer(l));
-    eachOf(placed->m_layers.back(), [&](TensorView& view, bool bias) { placing.tensor(view, bias); });
+    out->m_layers.push_back(from.layer(l));
+    eachOf(out->m_layers.back(), [&](TensorView& view, bool bias) { placing.tensor(view, bias); });
   }
   if (placing.cancelled())
     return Error("cancelled", "opening the model was cancelled", "while its weights went to the device",
                  "open it again");
-  KV_TRY(backendStatus(*placed->m_backend, "bringing the weights to the device"));
-  return std::shared_ptr<const PlacedWeights>(std::move(placed));
+  KV_TRY(backendStatus(*out->m_backend, "bringing the weights to the device"));
+  return std::shared_ptr<const PlacedWeights>(std::move(out));
 }
 
 }  // namespace kvlab

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weights of a model where ops can read them: the mapped files themselves, or copies in a back end's
-// memory that go up once. Biases are f32. Immutable and shared by a session and its forks; keeps the
-// model and the back end alive.
+// memory that go up once. Biases are f32. Weights in blocks (kernels/dtype.h) become f32 where the back end does not
+// compute with them, or where that is asked for. Immutable and shared by a session and its forks; keeps the model and
+// the back end alive.
 #pragma once
 #include <memory>
 #include <vector>
@@ -14,12 +15,12 @@ namespace kvlab {
 
 class PlacedWeights {
  public:
-  /// Errors: out_of_memory, device, cancelled. Progress counts bytes.
+  /// dequantises: weights in blocks become f32. Errors: out_of_memory, device, cancelled. Progress counts bytes.
   static Result<std::shared_ptr<const PlacedWeights>> place(std::shared_ptr<const Model> model,
                                                             std::shared_ptr<kernels::Backend> backend,
-                                                            const Progress& progress = {});
+                                                            const Progress& progress = {}, bool dequantises = false);
   /// Bytes that place() takes in the back end's memory.
-  static std::int64_t bytes(const Model& model, const kernels::Backend& backend);
+  static std::int64_t bytes(const Model& model, const kernels::Backend& backend, bool dequantises = false);
 
   const Model& model() const { return *m_model; }
   const TensorView& embed() const { return m_embed; }

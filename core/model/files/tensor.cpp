@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "kernels/block_codes.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -21,8 +22,14 @@ void widenTo(std::vector<float>& out, const void* data, Convert convert) {
 }  // namespace
 
 std::vector<float> widened(const TensorView& tensor) {
-  if (!tensor || !kernels::dtypeSupported(tensor.dtype)) return {};
+  if (!tensor || kernels::dtypeHasScale(tensor.dtype)) return {};
   std::vector<float> out(static_cast<std::size_t>(tensor.elements()));
+  if (kernels::dtypeInBlocks(tensor.dtype)) {
+    kernels::withBlockType(tensor.dtype, [&](auto type) {
+      kernels::readBlocks<type()>(static_cast<const std::uint8_t*>(tensor.data), out.data(), tensor.elements());
+    });
+    return out;
+  }
   switch (tensor.dtype) {
     case kernels::DType::f16: widenTo<std::uint16_t>(out, tensor.data, kernels::halfToFloat); break;
     case kernels::DType::bf16: widenTo<std::uint16_t>(out, tensor.data, kernels::bf16ToFloat); break;

@@ -38,7 +38,7 @@ struct TensorView {
   std::int64_t scalesAt() const { return (elements() * kernels::dtypeBytes(dtype) + 3) / 4 * 4; }
 };
 
-/// The values of an f32, f16 or bf16 tensor as f32, [elements]; empty for an absent one.
+/// The values of a tensor as f32, [elements]; empty for an absent one, and for types with scales beside the codes.
 std::vector<float> widened(const TensorView& tensor);
 
 /// "[32, 64]"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/model/tokens/merges.h"
 #include "core/model/tokens/unicode.h"
 
 namespace kvlab::bpe {
@@ -30,21 +29,21 @@ Result<AddedToken> addedTokenFromJson(const JsonFields& json) {
 
 void TokenFinder::add(const AddedToken& token, std::string as) {
   if (as.empty()) return;
-  auto& bucket = m_byFirst[static_cast<unsigned char>(as.front())];
-  const auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text == as; });
-  if (same != bucket.end()) {
-    same->token = &token;
-    return;
-  }
-  const auto shorter =
-      std::find_if(bucket.begin(), bucket.end(), [&](const Entry& e) { return e.text.size() < as.size(); });
-  bucket.insert(shorter, {std::move(as), &token});
+  auto& groups = m_byFirst[static_cast<unsigned char>(as.front())];
+  auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.length <= as.size(); });
+  if (group == groups.end() || group->length != as.size()) group = groups.insert(group, {as.size(), {}});
+  group->tokens[std::move(as)] = &token;
 }
 
-const TokenFinder::Entry* TokenFinder::longestAt(std::string_view text, std::size_t at) const {
+const AddedToken* TokenFinder::longestAt(std::string_view text, std::size_t at, std::size_t& end) const {
   const std::string_view rest = text.substr(at);
-  for (const Entry& entry : m_byFirst[static_cast<unsigned char>(text[at])])
-    if (rest.starts_with(entry.text)) return &entry;
+  for (const Group& group : m_byFirst[static_cast<unsigned char>(text[at])]) {
+    if (group.length > rest.size()) continue;
+    const auto it = group.tokens.find(rest.substr(0, group.length));
+    if (it == group.tokens.end()) continue;
+    end = at + group.length;
+    return it->second;
+  }
   return nullptr;
 }
 
@@ -52,13 +51,13 @@ std::vector<Part> TokenFinder::find(std::string_view text) const {
   std::vector<Part> parts;
   std::size_t done = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const Entry* entry = longestAt(text, at);
-    if (!entry) {
+    std::size_t begin = at, end = at;
+    const AddedToken* found = longestAt(text, at, end);
+    if (!found) {
       ++at;
       continue;
     }
-    const AddedToken& token = *entry->token;
-    std::size_t begin = at, end = at + entry->text.size();
+    const AddedToken& token = *found;
     at = end;
     if (inWord(token, text, begin, end)) continue;
     if (token.lstrip) begin = std::max(trailingSpace(text.substr(0, begin)), done);

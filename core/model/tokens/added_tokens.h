@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/files/json_fields.h"
+#include "core/model/tokens/merges.h"
 
 namespace kvlab::bpe {
 
@@ -34,13 +35,14 @@ class TokenFinder {
   std::vector<Part> find(std::string_view text) const;
 
  private:
-  struct Entry {
-    std::string text;
-    const AddedToken* token;
+  /// Tokens of one length in bytes.
+  struct Group {
+    std::size_t length;
+    std::unordered_map<std::string, const AddedToken*, TextHash, std::equal_to<>> tokens;
   };
-  const Entry* longestAt(std::string_view text, std::size_t at) const;
+  const AddedToken* longestAt(std::string_view text, std::size_t at, std::size_t& end) const;
 
-  std::array<std::vector<Entry>, 256> m_byFirst;  // longest first
+  std::array<std::vector<Group>, 256> m_byFirst;  // longest first
 };
 
 }  // namespace kvlab::bpe

@@ -48,12 +48,33 @@ Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
     out.m_unknown = out.id(unknown);
     if (!out.m_unknown) return model.bad("unk_token", "is not in the vocabulary");
   }
-  for (int b = 0; fallback && b < 256; ++b) {
+  if (fallback) out.findBytes();
+  return out;
+}
+
+std::optional<BpeModel> BpeModel::fromTokens(std::span<const std::string> tokens, const Options& options,
+                                             std::string& why) {
+  if (tokens.size() >= static_cast<std::size_t>(kMaxId)) return why = "are too many", std::nullopt;
+  BpeModel out;
+  out.m_ids.reserve(tokens.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const auto [place, fresh] = out.m_ids.emplace(tokens[i], static_cast<std::int32_t>(i));
+    if (tokens[i].empty()) return why = std::to_string(i) + " is empty", std::nullopt;
+    if (!fresh) return why = std::to_string(place->second) + " and " + std::to_string(i) + " are equal", std::nullopt;
+  }
+  out.m_unknown = options.unknown;
+  out.m_fuseUnknown = options.fuseUnknown;
+  out.m_ignoreMerges = options.ignoreMerges;
+  if (options.byteFallback) out.findBytes();
+  return out;
+}
+
+void BpeModel::findBytes() {
+  for (int b = 0; b < 256; ++b) {
     char name[8];
     std::snprintf(name, sizeof name, "<0x%02X>", b);
-    out.m_bytes.push_back(out.id(name).value_or(-1));
+    m_bytes.push_back(id(name).value_or(-1));
   }
-  return out;
 }
 
 Status BpeModel::readVocabulary(const JsonFields& model) {
@@ -87,12 +108,12 @@ Status BpeModel::readMerges(const JsonFields& model) {
       left = entry[0].get_ref<const std::string&>();
       right = entry[1].get_ref<const std::string&>();
     }
-    KV_TRY(addMerge(model, rank++, left, right));
+    KV_TRY(readMerge(model, rank++, left, right));
   }
   return ok();
 }
 
-Status BpeModel::addMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right) {
+Status BpeModel::readMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right) {
   const auto refuse = [&](const std::string& why) {
     Error error = model.bad("merges", "");
     error.why = "merge " + std::to_string(rank) + " " + why;
@@ -100,17 +121,22 @@ Status BpeModel::addMerge(const JsonFields& model, std::size_t rank, std::string
     return error;
   };
   if (left.empty() || right.empty()) return refuse("is not two tokens");
-  const auto a = id(left), b = id(right);
-  if (!a || !b) return refuse("has a token that is not in the vocabulary");
   if (right.size() < m_prefix.size()) return refuse("lacks the continuing prefix");
-  const auto joined = id(std::string(left) + std::string(right.substr(m_prefix.size())));
-  if (!joined) return refuse("makes a token that is not in the vocabulary");
-  m_merges[pairKey(*a, *b)] = {static_cast<std::uint32_t>(rank), *joined};
+  if (!addMerge(left, right)) return refuse("has or makes a token that is not in the vocabulary");
   return ok();
 }
 
+bool BpeModel::addMerge(std::string_view left, std::string_view right) {
+  const auto a = id(left), b = id(right);
+  if (!a || !b || right.size() < m_prefix.size()) return false;
+  const auto joined = id(std::string(left) + std::string(right.substr(m_prefix.size())));
+  if (!joined) return false;
+  m_merges[pairKey(*a, *b)] = {m_nextRank++, *joined};
+  return true;
+}
+
 std::optional<std::int32_t> BpeModel::id(std::string_view token) const {
-  const auto it = m_ids.find(std::string(token));
+  const auto it = m_ids.find(token);
   return it == m_ids.end() ? std::nullopt : std::optional(it->second);
 }
 

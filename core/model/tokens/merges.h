@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte-pair encoding of one piece (Sennrich et al. 2016): the "model" of a tokenizer.json, type
-// BPE, without dropout. Immutable; any thread.
+// Byte-pair encoding of one piece (Sennrich et al. 2016), without dropout: the "model" of a tokenizer.json, or the
+// lists of a GGUF file. Immutable; any thread.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,13 @@
 
 namespace kvlab::bpe {
 
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+/// Ids by token, found by a view.
+using Vocabulary = std::unordered_map<std::string, std::int32_t, TextHash, std::equal_to<>>;
+
 class BpeModel {
  public:
   /// Ids from 0 below this.
@@ -20,13 +28,24 @@ class BpeModel {
 
   static Result<BpeModel> fromJson(const JsonFields& model);
 
+  /// What a file in which the token's place is its id says beside the tokens.
+  struct Options {
+    std::optional<std::int32_t> unknown = {};  // below the number of tokens
+    bool byteFallback = false, fuseUnknown = false, ignoreMerges = false;
+  };
+  /// Without merges. Nothing, and the reason, where tokens are empty, stand twice or are more than kMaxId.
+  static std::optional<BpeModel> fromTokens(std::span<const std::string> tokens, const Options& options,
+                                            std::string& why);
+  /// The next merge in rank. False where the two, or what they make, are not in the vocabulary.
+  bool addMerge(std::string_view left, std::string_view right);
+
   /// Appends the ids of a UTF-8 piece: from its characters, the pair of lowest rank joined first,
   /// the leftmost among equals. A character that is not in the vocabulary becomes its bytes, the
   /// unknown token, or nothing, as the file says.
   void encode(std::string_view piece, std::vector<std::int32_t>& ids) const;
 
   std::optional<std::int32_t> id(std::string_view token) const;
-  const std::unordered_map<std::string, std::int32_t>& vocabulary() const { return m_ids; }
+  const Vocabulary& vocabulary() const { return m_ids; }
 
  private:
   struct Merge {
@@ -38,19 +57,21 @@ class BpeModel {
 
   Status readVocabulary(const JsonFields& model);
   Status readMerges(const JsonFields& model);
-  Status addMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right);
+  Status readMerge(const JsonFields& model, std::size_t rank, std::string_view left, std::string_view right);
+  void findBytes();
   std::vector<Symbol> symbols(std::string_view piece) const;
   bool appendBytes(std::string_view character, std::vector<std::int32_t>& out) const;
   std::string decorated(std::string_view piece, std::size_t begin, std::size_t end) const;
   const Merge* merge(std::int32_t left, std::int32_t right) const;
   void mergeAll(std::vector<Symbol>& symbols) const;
 
-  std::unordered_map<std::string, std::int32_t> m_ids;
+  Vocabulary m_ids;
   std::unordered_map<std::uint64_t, Merge> m_merges;  // by left id << 32 | right id
   std::optional<std::int32_t> m_unknown;
   std::string m_prefix, m_suffix;     // of characters that continue / end a piece
   std::vector<std::int32_t> m_bytes;  // [256] ids of <0x00>.., -1 = none; empty = no byte fallback
   bool m_fuseUnknown = false, m_ignoreMerges = false;
+  std::uint32_t m_nextRank = 0;
 };
 
 }  // namespace kvlab::bpe

@@ -8,7 +8,7 @@
 #define KVLAB_DOT_VALUES_INL_H
 #endif
 
-#include "kernels/cpu/runtime/lanes-inl.h"
+#include "kernels/cpu/linear/weights-inl.h"
 #include "kernels/cpu/runtime/targets.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,6 +33,19 @@ struct Widened {
   static HWY_INLINE void pack(const float* from, Word* to) { hn::StoreU(hn::LoadU(DF(), from), DF(), to); }
   /// k stored weights to a row of a panel.
   static HWY_INLINE void unpack(const uint8_t* from, int64_t k, Word* to) { readRow<T>(from, to, k); }
+};
+
+/// Weights in blocks (block_codes.h), widened to f32 row by row. Streams of few rows widen them before.
+template <DType T>
+struct InBlocks {
+  static constexpr DType kType = T;
+  static constexpr int64_t kValues = 1;
+  static constexpr bool kPacksX = false;
+  using Word = float;
+  using Panel = Widened<DType::f32>;
+
+  static HWY_INLINE void pack(const float* from, Word* to) { Panel::pack(from, to); }
+  static HWY_INLINE void unpack(const uint8_t* from, int64_t k, Word* to) { widenBlocks<T>(from, to, k); }
 };
 
 /// Weights in bf16 as they are stored, x rounded to bf16. A lane takes the odd value of a word, then the even

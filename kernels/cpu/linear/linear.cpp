@@ -17,5 +17,6 @@ struct Run {
 
 void linear(const Context& context, const LinearArgs& args) { eachLinearStep(args, Run<matmul>{context}); }
 void linearBf16(const Context& context, const LinearArgs& args) { eachLinearStep(args, Run<matmulBf16>{context}); }
+void linearQ8(const Context& context, const LinearArgs& args) { eachLinearStep(args, Run<matmulQ8>{context}); }
 
 }  // namespace kvlab::kernels

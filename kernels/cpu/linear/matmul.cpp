@@ -51,6 +51,27 @@ void matmulStreamed(ThreadPool& pool, const MatmulArgs& a) {
   pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) { streamFew<Values>(a, x, words, from, to); });
 }
 
+/// Weights in blocks: a worker widens kNearColumns of them at a time and streams them from its cache.
+template <DType T>
+void matmulStreamedBlocks(ThreadPool& pool, const MatmulArgs& a) {
+  using Words = Widened<DType::f32>;
+  const int64_t grain = std::max(kNearColumns, a.w.n / (4 * pool.threads()) / kNearColumns * kNearColumns);
+  const int64_t words = (a.w.k + 15) / 16 * 16, rowBytes = dtypeRowBytes(T, a.w.k);
+  auto* x = reinterpret_cast<float*>(pool.sharedScratch(static_cast<size_t>(a.m * words) * 4));
+  for (int64_t i = 0; i < a.m; ++i) packRow<Words>(a.x + i * a.xStride, a.w.k, x + i * words);
+  pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int worker) {
+    auto* wide = reinterpret_cast<float*>(pool.scratch(worker, static_cast<size_t>(kNearColumns * a.w.k) * 4 + kAhead));
+    for (int64_t j = from; j < to; j += kNearColumns) {
+      MatmulArgs part = a;
+      part.w = {wide, DType::f32, nullptr, std::min(kNearColumns, to - j), a.w.k};
+      part.bias = a.bias ? a.bias + j : nullptr;
+      part.y = a.y + j;
+      widenBlocks<T>(static_cast<const uint8_t*>(a.w.data) + j * rowBytes, wide, part.w.n * a.w.k);
+      streamFew<Words>(part, x, words, 0, part.w.n);
+    }
+  });
+}
+
 // Many rows: a worker brings a panel of weights to words once and walks all rows of x with it, kBlock
 // at a time. Panel, x and carry fit the second cache, a tile's slice of both operands the first.
 
@@ -118,7 +139,7 @@ HWY_INLINE void finish(const MatmulArgs& a, int64_t j0, int64_t n) {
 template <class Values>
 void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, int64_t j0, int64_t n,
                  typename Values::Word* panel) {
-  const int64_t rowBytes = a.w.k * dtypeBytes(Values::kType), used = (a.w.k + Values::kValues - 1) / Values::kValues;
+  const int64_t rowBytes = dtypeRowBytes(Values::kType, a.w.k), used = (a.w.k + Values::kValues - 1) / Values::kValues;
   const uint8_t* w = static_cast<const uint8_t*>(a.w.data) + j0 * rowBytes;
   for (int64_t j = 0; j < n; ++j) {
     Values::unpack(w + j * rowBytes, a.w.k, panel + j * p.stride);
@@ -156,6 +177,12 @@ void matmulBlocked(ThreadPool& pool, const MatmulArgs& a) {
   });
 }
 
+template <DType T>
+void matmulOfBlocks(ThreadPool& pool, const MatmulArgs& a) {
+  if (a.m <= kFewRows) matmulStreamedBlocks<T>(pool, a);
+  else matmulBlocked<InBlocks<T>>(pool, a);
+}
+
 template <class Values>
 void matmulOf(ThreadPool& pool, const MatmulArgs& a) {
   if (a.m <= kFewRows) matmulStreamed<Values>(pool, a);
@@ -167,6 +194,7 @@ void matmulOf(ThreadPool& pool, const MatmulArgs& a) {
 void matmulTarget(ThreadPool& pool, const MatmulArgs& a) {
   if (a.w.type == DType::i8) return matmulOf<Widened<DType::i8>>(pool, a);
   withDType(a.w.type, [&](auto type) { matmulOf<Widened<type()>>(pool, a); });
+  withBlockType(a.w.type, [&](auto type) { matmulOfBlocks<type()>(pool, a); });
 }
 
 void matmulPairsTarget(ThreadPool& pool, const MatmulArgs& a) {

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/convert.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/runtime/lanes-inl.h"
+#include "kernels/cpu/linear/weights-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -20,6 +20,13 @@ void convertTarget(ThreadPool& pool, const ConvertArgs& a) {
   const auto* from = static_cast<const uint8_t*>(a.from);
   auto* to = static_cast<uint8_t*>(a.to);
   const int64_t fromBytes = dtypeBytes(a.fromType), toBytes = dtypeBytes(a.toType);
+  if (dtypeInBlocks(a.fromType)) {
+    const DTypeBlock block = dtypeBlock(a.fromType);
+    return pool.parallelFor(0, a.count / block.values, kGrain / block.values, [&](int64_t i, int64_t end, int) {
+      readWeights(a.fromType, from + i * block.bytes, reinterpret_cast<float*>(to) + i * block.values,
+                  (end - i) * block.values);
+    });
+  }
   pool.parallelFor(0, a.count, kGrain, [&](int64_t i, int64_t end, int) {
     if (a.fromType == a.toType) {
       memmove(to + i * toBytes, from + i * fromBytes, static_cast<size_t>((end - i) * toBytes));

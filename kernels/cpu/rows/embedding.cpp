@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/embedding.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/runtime/lanes-inl.h"
+#include "kernels/cpu/linear/weights-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -24,15 +24,13 @@ HWY_INLINE void scaleRow(float* row, int64_t count, float scale) {
 
 void embeddingTarget(ThreadPool& pool, const EmbeddingArgs& a) {
   const auto* table = static_cast<const uint8_t*>(a.table);
-  const int64_t rowBytes = a.dim * dtypeBytes(a.tableType);
+  const int64_t rowBytes = dtypeRowBytes(a.tableType, a.dim);
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, a.dim));
   pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) {
-    withDType(a.tableType, [&](auto type) {
-      for (int64_t i = from; i < to; ++i) {
-        readRow<type()>(table + a.ids[i] * rowBytes, a.out + i * a.dim, a.dim);
-        if (a.scale != 1.0f) scaleRow(a.out + i * a.dim, a.dim, a.scale);
-      }
-    });
+    for (int64_t i = from; i < to; ++i) {
+      readWeights(a.tableType, table + a.ids[i] * rowBytes, a.out + i * a.dim, a.dim);
+      if (a.scale != 1.0f) scaleRow(a.out + i * a.dim, a.dim, a.scale);
+    }
   });
 }
 

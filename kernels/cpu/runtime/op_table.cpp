@@ -21,11 +21,19 @@ constexpr OpTable withBf16(OpTable table) {
   return table;
 }
 
-constexpr OpTable kCpuBf16Ops = withBf16(kCpuOps);
+constexpr OpTable withQ8(OpTable table) {
+  table.numericsId = [] { return kQ8NumericsId; };
+  table.matmul = &matmulQ8;
+  table.linear = &linearQ8;
+  return table;
+}
+
+constexpr OpTable kCpuBf16Ops = withBf16(kCpuOps), kCpuQ8Ops = withQ8(kCpuOps);
 
 }  // namespace
 
 const OpTable& cpuBf16Ops() { return kCpuBf16Ops; }
+const OpTable& cpuQ8Ops() { return kCpuQ8Ops; }
 const OpTable& cpuOps() { return kCpuOps; }
 
 }  // namespace kvlab::kernels

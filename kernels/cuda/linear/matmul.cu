@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernel a product runs on. Both give the same bits.
+#include "kernels/block_codes.h"
 #include "kernels/cuda/linear/matmul_parts.h"
 #include "kernels/cuda/runtime/ops.h"
 
@@ -30,8 +31,14 @@ int32_t matmul(void* stream, const MatmulArgs& args) {
     case DType::f16: return matmulOf<DType::f16>(stream, a);
     case DType::bf16: return matmulOf<DType::bf16>(stream, a);
     case DType::i8: return matmulOf<DType::i8>(stream, a);
-    default: return cudaErrorNotSupported;
+    default: break;
   }
+  int32_t error = cudaErrorNotSupported;
+  withBlockType(a.w.type, [&](auto type) {
+    constexpr DType kType = decltype(type)::value;
+    error = a.m <= kFewRows ? matmulBlocksFew<kType>(stream, a) : matmulTiled<kType>(stream, a);
+  });
+  return error;
 }
 
 }  // namespace kvlab::kernels::cuda

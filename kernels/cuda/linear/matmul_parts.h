@@ -48,6 +48,9 @@ template <DType T>
 bool matmulFewFits(const MatmulArgs&, int64_t sharedLimit);
 template <DType T>
 int32_t matmulFew(void* stream, const MatmulArgs&);
+/// The same for weights in blocks.
+template <DType T>
+int32_t matmulBlocksFew(void* stream, const MatmulArgs&);
 /// For any number of rows, in tiles.
 template <DType T>
 int32_t matmulTiled(void* stream, const MatmulArgs&);

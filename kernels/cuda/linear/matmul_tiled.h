@@ -2,9 +2,11 @@
 // For many rows of x: a block computes 32 x 64 outputs. Lanes never meet before the tree, so threads share them
 // out: 16 threads own 8 x 16 outputs, and each thread owns one lane of all these outputs, which is 128 sums in
 // registers for 24 values from shared memory. The next tile of both operands waits in registers while the present
-// tile is in use; weights become f32 on their way to shared memory.
+// tile is in use; weights become f32 on their way to shared memory. Weights in blocks do not wait in registers: a
+// thread reads 16 values of a unit when it stores them.
 #pragma once
 
+#include "kernels/block_codes.h"
 #include "kernels/cuda/linear/matmul_parts.h"
 
 namespace kvlab::kernels::cuda {
@@ -46,20 +48,21 @@ class MatmulTile {
     const int64_t tiles = (steps + kSteps - 1) / kSteps;
     if (tiles > 0) {
       load(0);
-      store(m_shared);
+      store(m_shared, 0);
     }
     for (int64_t tile = 0; tile < tiles; ++tile) {
       __syncthreads();  // this tile is complete, and nobody reads the other buffer
       if (tile + 1 < tiles) load(tile + 1);
       multiply(m_shared + tile % 2 * kBufferFloats, static_cast<int>(min(kSteps, steps - tile * kSteps)));
-      if (tile + 1 < tiles) store(m_shared + (tile + 1) % 2 * kBufferFloats);
+      if (tile + 1 < tiles) store(m_shared + (tile + 1) % 2 * kBufferFloats, tile + 1);
     }
     finish();
   }
 
  private:
   static constexpr int kRows = 8, kColumns = 16;  ///< of 16 threads
-  static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T)), kPerChunk = 16 / kValueBytes;
+  static constexpr bool kBlocks = dtypeInBlocks(T);
+  static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T)), kPerChunk = 16 / (kBlocks ? 1 : kValueBytes);
   static constexpr int kXChunks = kM * kDepth / 4 / kThreads, kWChunks = kN * kDepth / kPerChunk / kThreads;
 
   // Where chunk c of this thread lies: row of the tile, value in it.
@@ -76,17 +79,33 @@ class MatmulTile {
       m_x[c] = chunkOf(row, (k + xAt(c)) * 4, a.w.k * 4, m_xAligned);
     }
 #pragma unroll
-    for (int c = 0; c < kWChunks; ++c) {
+    for (int c = 0; c < kWChunks && !kBlocks; ++c) {
       const auto* row = static_cast<const uint8_t*>(a.w.data) + min(m_column + wRow(c), a.w.n - 1) * rowBytes;
       m_w[c] = chunkOf(row, (k + wAt(c)) * kValueBytes, rowBytes, m_wAligned);
     }
   }
 
-  __device__ void store(float* to) const {
+  __device__ void store(float* to, int64_t tile) const {
 #pragma unroll
     for (int c = 0; c < kXChunks; ++c) *reinterpret_cast<uint4*>(to + xRow(c) * kStride + xAt(c)) = m_x[c];
 #pragma unroll
-    for (int c = 0; c < kWChunks; ++c) storeWeights(to + (kM + wRow(c)) * kStride + wAt(c), m_w[c]);
+    for (int c = 0; c < kWChunks; ++c) {
+      float* at = to + (kM + wRow(c)) * kStride + wAt(c);
+      if constexpr (kBlocks) storeBlocks(at, wRow(c), tile * kDepth + wAt(c));
+      else storeWeights(at, m_w[c]);
+    }
+  }
+
+  /// Sixteen values of a unit from value k of a row on.
+  __device__ void storeBlocks(float* to, int row, int64_t k) const {
+    if (k >= a.w.k) return;  // nobody multiplies what lies behind the last step
+    constexpr DTypeBlock kBlock = dtypeBlock(T);
+    const auto* from = static_cast<const uint8_t*>(a.w.data) +
+        min(m_column + row, a.w.n - 1) * dtypeRowBytes(T, a.w.k) + k / kBlock.values * kBlock.bytes;
+    const int first = static_cast<int>(k % kBlock.values);
+    const BlockScale scale = blockScale<T>(from, first / static_cast<int>(blockForm(T).unit));
+#pragma unroll 4
+    for (int i = 0; i < 16; ++i) to[i] = blockValue<T>(blockCode<T>(from, first + i), scale);
   }
 
   __device__ static void storeWeights(float* to, const uint4& bits) {
@@ -146,7 +165,7 @@ class MatmulTile {
   float* const m_shared;
   const int64_t m_row, m_column;  ///< first of the block
   const int m_thread;
-  uint4 m_x[kXChunks], m_w[kWChunks];
+  uint4 m_x[kXChunks], m_w[kBlocks ? 1 : kWChunks];
   float m_sums[kRows * kColumns] = {};
 };
 

@@ -2,6 +2,7 @@
 // Value-by-value ops: a thread for each value; blocks walk on over the remaining values.
 #include <algorithm>
 
+#include "kernels/block_codes.h"
 #include "kernels/cuda/runtime/device_math.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/ops.h"
@@ -18,6 +19,12 @@ Grid gridFor(int64_t values) { return std::min<int64_t>((values + kThreads - 1) 
 __global__ void __launch_bounds__(kThreads) widenKernel(ConvertArgs a) {
   for (int64_t i = firstValue(); i < a.count; i += valueStep())
     static_cast<float*>(a.to)[i] = valueOf(a.from, i, a.fromType);
+}
+
+template <DType T>
+__global__ void __launch_bounds__(kThreads) widenBlocksKernel(ConvertArgs a) {
+  for (int64_t i = firstValue(); i < a.count; i += valueStep())
+    static_cast<float*>(a.to)[i] = blockValue<T>(static_cast<const uint8_t*>(a.from), i);
 }
 
 __global__ void __launch_bounds__(kThreads) narrowKernel(ConvertArgs a) {
@@ -49,10 +56,17 @@ __global__ void __launch_bounds__(kThreads) softcapKernel(SoftcapArgs a) {
 int32_t convert(void* stream, const ConvertArgs& a) {
   if (a.count <= 0) return 0;
   if (a.fromType == a.toType) {
-    const auto bytes = static_cast<size_t>(a.count * dtypeBytes(a.toType));
+    const auto bytes = static_cast<size_t>(dtypeRowBytes(a.toType, a.count));
     return a.from == a.to
         ? 0
         : cudaMemcpyAsync(a.to, a.from, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream));
+  }
+  if (dtypeInBlocks(a.fromType)) {
+    int32_t error = 0;
+    withBlockType(a.fromType, [&](auto type) {
+      error = launch(widenBlocksKernel<decltype(type)::value>, gridFor(a.count), kThreads, 0, stream, a);
+    });
+    return error;
   }
   return launch(a.toType == DType::f32 ? widenKernel : narrowKernel, gridFor(a.count), kThreads, 0, stream, a);
 }

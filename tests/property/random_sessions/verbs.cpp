@@ -25,6 +25,12 @@ json prefill(Drawing& in) {
   return out;
 }
 
+json score(Drawing& in) {
+  json out = tokens(in);
+  out["each"] = in.draw.percent(40);
+  return out;
+}
+
 json step(Drawing& in) {
   if (in.draw.percent(40)) return {{"tokens", drawTokens(in, 4)}};
   return {{"n", in.draw.between(1, 4)}};
@@ -126,6 +132,11 @@ const Maker kMakers[] = {
      }},
     {"promptIds", 14, false, tokens},
     {"prefill", 8, false, prefill},
+    {"score", 2, false,
+     [](Drawing& in) -> json {
+       return {{"text", drawText(in, 12)}};
+     }},
+    {"scoreIds", 6, false, score},
     {"endPrefill", 5, false, nothing},
     {"step", 26, false, step},
     {"stepAction", 7, false, nothing},

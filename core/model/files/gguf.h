@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model in GGUF format, read in place: one file, or the files of NAME-00001-of-00003.gguf, which each hold a part of
+// the tensors. Opening reads the headers alone. Errors (code bad_model, of the file system bad_file) name file, place
+// and remedy. A file that another process shortens while it is mapped cannot be guarded against. Immutable after
+// opening; any thread.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/model/files/gguf_header.h"
+#include "core/model/files/gguf_keys.h"
+
+namespace kvlab {
+
+class MappedFile;
+
+class Gguf {
+ public:
+  /// Any file of a set stands for all of them.
+  static Result<Gguf> open(const std::string& path);
+  /// Bytes that the caller keeps alive, of a model in one file.
+  static Result<Gguf> parse(std::span<const std::byte> bytes, const std::string& file);
+
+  /// Null if there is none.
+  const GgufTensor* find(std::string_view name) const;
+  /// In order of name.
+  const std::map<std::string, GgufTensor, std::less<>>& tensors() const { return m_tensors; }
+  /// Those of the first file, which has all but the numbers of the others. Borrows this.
+  GgufKeys keys() const { return {m_values, m_file}; }
+  /// The first file.
+  const std::string& file() const { return m_file; }
+  /// Bytes of all tensors.
+  std::int64_t bytes() const;
+
+ private:
+  Status take(GgufHeader&& header, const std::string& file);
+
+  std::string m_file;
+  GgufValues m_values;
+  std::map<std::string, GgufTensor, std::less<>> m_tensors;
+  std::vector<std::shared_ptr<const MappedFile>> m_files;
+};
+
+/// The model of a folder: its only .gguf file, or the first file of its only set; projectors of images (mmproj) do not
+/// count. Nothing if there is none. Errors (bad_model): several, which it names.
+Result<std::optional<std::string>> ggufOfDirectory(const std::string& directory);
+
+}  // namespace kvlab

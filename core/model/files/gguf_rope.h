@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rotary keys and tensors of a GGUF file as rope_parameters of a config.json. Any thread.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/model/files/gguf.h"
+
+namespace kvlab {
+
+struct GgufRopeQuestion {
+  std::string arch;            // what the keys begin with
+  std::int64_t headDim = 0;    // values of a head
+  std::int64_t positions = 0;  // the longest context
+};
+
+/// {"rope_type", "rope_theta", ..}. Errors: bad_model.
+Result<nlohmann::json> ropeJsonOf(const Gguf& file, const GgufRopeQuestion& asked);
+
+}  // namespace kvlab

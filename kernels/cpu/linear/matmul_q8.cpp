@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/linear/native_q8.h"
+#include "kernels/cpu/runtime/targets.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/thread_pool.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/linear/matmul_q8.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/linear/q8_panel-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 4;
+constexpr int64_t kLaneCount = 2;  // units take turns
+
+using DI = hn::RebindToSigned<DF>;
+using VI = hn::Vec<DI>;
+
+/// Sums of the products of `groups` x 4 codes for 16 outputs and R rows, on top of what each row begins with.
+struct PlainSums {
+  template <int R>
+  static HWY_INLINE void of(const uint8_t* w, const int8_t* const* x, int64_t groups, const int32_t* first,
+                            VI (&out)[R][kGroups]) {
+    for (int i = 0; i < R; ++i) {
+      alignas(64) int32_t sums[kOutputs];
+      std::fill_n(sums, kOutputs, first[i]);
+      for (int64_t g = 0; g < groups; ++g)
+        for (int64_t o = 0; o < kOutputs; ++o)
+          for (int64_t t = 0; t < 4; ++t) sums[o] += w[(g * kOutputs + o) * 4 + t] * x[i][4 * g + t];
+      for (int64_t g = 0; g < kGroups; ++g) out[i][g] = hn::Load(DI(), sums + g * kLanes);
+    }
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3
+/// AVX512-VNNI, which this Highway target does not include; whoever comes here has asked for it.
+struct NativeSums {
+  template <int R>
+  static HWY_INLINE void of(const uint8_t* w, const int8_t* const* x, int64_t groups, const int32_t* first,
+                            VI (&out)[R][kGroups]) {
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) out[i][0] = hn::Set(DI(), first[i]);
+    KVLAB_UNROLL for (int64_t g = 0; g < groups; ++g) {
+      const __m512i codes = _mm512_loadu_si512(w + g * kOutputs * 4);
+      KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+        const auto& four = *reinterpret_cast<const int32_t(*)[1]>(x[i] + 4 * g);
+        __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(out[i][0].raw) : "v"(codes), "m"(four));
+      }
+    }
+  }
+};
+#endif
+
+/// Sixteen outputs of R rows from row `row` on.
+template <DType T, class Sums, int R>
+void walk(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]) {
+  constexpr int64_t kUnit = BlockUnits<T>::kUnit, kPerBlock = kXBlock / kUnit;
+  const DF d;
+  VF lanes[kLaneCount][R][kGroups];
+  KVLAB_UNROLL for (int64_t l = 0; l < kLaneCount; ++l) {
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+      KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) lanes[l][i][g] = hn::Zero(d);
+    }
+  }
+  const auto unit = [&](int64_t u, int64_t l) HWY_ATTR {
+    const int8_t* codes[R];
+    int32_t first[R];
+    VI sums[R][kGroups];
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+      codes[i] = x.codes + (row + i) * x.k + u * kUnit;
+      first[i] = -BlockUnits<T>::kOffset * x.sums[(row + i) * x.units + u];
+    }
+    Sums::template of<R>(w.codes + u * kUnit * kOutputs, codes, kUnit / 4, first, sums);
+    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g) {
+      const VF scale = hn::LoadU(d, w.scales + u * kOutputs + g * kLanes);
+      KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+        const VF xScale = hn::Set(d, x.scales[(row + i) * (x.k / kXBlock) + u / kPerBlock]);
+        lanes[l][i][g] = mulAdd(hn::Mul(hn::ConvertTo(d, sums[i][g]), xScale), scale, lanes[l][i][g]);
+        if constexpr (BlockUnits<T>::kLeast)
+          lanes[l][i][g] = mulAdd(hn::Set(d, x.scaledSums[(row + i) * x.units + u]),
+                                  hn::LoadU(d, w.least + u * kOutputs + g * kLanes), lanes[l][i][g]);
+      }
+    }
+  };
+  int64_t u = 0;
+  for (; u + kLaneCount <= x.units; u += kLaneCount) {
+    KVLAB_UNROLL for (int64_t l = 0; l < kLaneCount; ++l) unit(u + l, l);
+  }
+  if (u < x.units) unit(u, 0);
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+    KVLAB_UNROLL for (int64_t g = 0; g < kGroups; ++g)
+        hn::StoreU(hn::Add(lanes[0][i][g], lanes[1][i][g]), d, out[i] + g * kLanes);
+  }
+}
+
+/// Columns [j, j + n) of all rows; n <= 16.
+template <DType T, class Sums>
+void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t j, int64_t n) {
+  alignas(64) float out[kRowsAtOnce][kOutputs];
+  for (int64_t i = 0; i < a.m; i += kRowsAtOnce) {
+    const int64_t rows = std::min(kRowsAtOnce, a.m - i);
+    switch (rows) {
+      case 1: walk<T, Sums, 1>(x, i, w, out); break;
+      case 2: walk<T, Sums, 2>(x, i, w, out); break;
+      case 3: walk<T, Sums, 3>(x, i, w, out); break;
+      default: walk<T, Sums, 4>(x, i, w, out);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      float* y = a.y + (i + r) * a.yStride + j;
+      for (int64_t o = 0; o < n; ++o) y[o] = a.bias ? out[r][o] + a.bias[j + o] : out[r][o];
+    }
+  }
+}
+
+template <DType T, class Sums>
+void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
+  const int64_t units = a.w.k / BlockUnits<T>::kUnit, rowBytes = dtypeRowBytes(T, a.w.k);
+  const Q8Rows x(pool.sharedScratch(static_cast<size_t>(Q8Rows::bytes(a.m, a.w.k, units))), a.m, a.w.k, units);
+  pool.parallelFor(0, a.m, 1 + 65536 / a.w.k, [&](int64_t from, int64_t to, int) {
+    for (int64_t i = from; i < to; ++i) x.fill(a.x + i * a.xStride, i);
+  });
+  const int64_t grain = std::max(kOutputs, a.w.n / (4 * pool.threads()) / kOutputs * kOutputs);
+  pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int worker) {
+    const Q8Panel w(pool.scratch(worker, static_cast<size_t>(Q8Panel::bytes(a.w.k, units))), a.w.k, units);
+    for (int64_t j = from; j < to; j += kOutputs) {
+      const int64_t n = std::min(kOutputs, to - j);
+      fillPanel<T>(static_cast<const uint8_t*>(a.w.data) + j * rowBytes, n, a.w.k, w);
+      panelOfRows<T, Sums>(a, x, w, j, n);
+    }
+  });
+}
+
+}  // namespace
+
+void matmulQ8Target(ThreadPool& pool, const MatmulArgs& a) {
+  withBlockType(a.w.type, [&](auto type) {
+#if HWY_TARGET == HWY_AVX3
+    if (hasNativeQ8()) return matmulUnits<type(), NativeSums>(pool, a);
+#endif
+    matmulUnits<type(), PlainSums>(pool, a);
+  });
+}
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kvlab::kernels {
+HWY_EXPORT(matmulQ8Target);
+
+void matmulQ8(const Context& context, const MatmulArgs& args) {
+  if (!dtypeInBlocks(args.w.type)) return matmul(context, args);
+  MatmulArgs a = args;
+  if (a.xStride == 0) a.xStride = a.w.k;
+  if (a.yStride == 0) a.yStride = a.w.n;
+  if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulQ8Target)(*context.pool, a);
+}
+
+}  // namespace kvlab::kernels
+#endif  // HWY_ONCE
