@@ -2,6 +2,7 @@
 """Writes tests/oracle/models: seeded random tiny checkpoints and what Hugging Face transformers computes from them.
 
     python make_fixtures.py            write every directory and MANIFEST.json
+    python make_fixtures.py --missing  write the directories that are not there
     python make_fixtures.py --check    verify hashes, regenerate elsewhere and compare
 
 Each directory holds config.json, model.safetensors (or shards with an index) and golden.safetensors:
@@ -38,6 +39,8 @@ GOLDEN_TOLERANCE = 2e-5  # regenerated on another CPU, relative to the largest m
 
 def tensor_shapes(config):
     """Name -> shape of every tensor of a checkpoint, in file order."""
+    if config["model_type"] not in ("llama", "mistral", "qwen2", "qwen3") or config.get("mlp_bias"):
+        return shapes_of_transformers(config)
     hidden, inner, vocab = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
     head_dim = config.get("head_dim") or hidden // config["num_attention_heads"]
     rows = {"q": config["num_attention_heads"] * head_dim, "k": config["num_key_value_heads"] * head_dim}
@@ -61,9 +64,19 @@ def tensor_shapes(config):
     return shapes
 
 
-def random_tensor(rng, name, shape):
+def shapes_of_transformers(config):
+    """The same from the model's own code, without memory."""
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**config))
+    return {name: tuple(value.shape) for name, value in model.state_dict().items()
+            if not (config["tie_word_embeddings"] and name == "lm_head.weight")}
+
+
+def random_tensor(rng, name, shape, one_is_added):
     """Scales chosen so that logits spread over a few units and attention prefers some rows to others."""
     noise = rng.standard_normal(shape)
+    if one_is_added and name.endswith("norm.weight"):
+        return 0.2 * noise
     if name.endswith(("q_norm.weight", "k_norm.weight")):
         return 1.5 + 0.3 * noise
     if name.endswith("norm.weight"):
@@ -80,7 +93,8 @@ def make_weights(name):
     dtype, config, _ = MODELS[name]
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     rng = np.random.Generator(np.random.PCG64(seed))
-    weights = {key: torch.from_numpy(random_tensor(rng, key, shape)).to(getattr(torch, dtype))
+    gemma = config["model_type"].startswith("gemma")
+    weights = {key: torch.from_numpy(random_tensor(rng, key, shape, gemma)).to(getattr(torch, dtype))
                for key, shape in tensor_shapes(config).items()}
     ids = rng.integers(3, config["vocab_size"], PROMPT_LENGTH)
     ids[0] = config["bos_token_id"]
@@ -134,8 +148,9 @@ def watch(model, out):
 
     handles = []
     for number, block in enumerate(model.model.layers):
-        source = getattr(block.self_attn, "k_norm", None) or block.self_attn.k_proj
-        handles.append(source.register_forward_hook(note_keys(number)))
+        source = getattr(block.self_attn, "k_norm", None) or getattr(block.self_attn, "k_proj", None)
+        if source is not None:  # Phi-3 has one projection for q, k and v
+            handles.append(source.register_forward_hook(note_keys(number)))
         handles.append(block.register_forward_hook(note_hidden(number)))
     return handles
 
@@ -193,11 +208,12 @@ def versions():
             "numpy": np.__version__}
 
 
-def write_all(root):
-    if root.exists():
+def write_all(root, missing_only=False):
+    if root.exists() and not missing_only:
         shutil.rmtree(root)
     for name in MODELS:
-        write_model(root, name)
+        if not (missing_only and (root / name).exists()):
+            write_model(root, name)
     manifest.write(root, versions())
 
 
@@ -238,6 +254,7 @@ def check(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--missing", action="store_true", help="write only directories that are not there")
     parser.add_argument("--out", type=Path, default=HERE / "models")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -245,7 +262,7 @@ def main():
     transformers.utils.logging.disable_progress_bar()
     if options.check:
         return check(options.out)
-    write_all(options.out)
+    write_all(options.out, options.missing)
     return 0
 
 

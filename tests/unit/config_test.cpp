@@ -51,9 +51,9 @@ class ConfigTest : public QObject {
     QCOMPARE(c->kvHeads, 4);
     QCOMPARE(c->headDim, 16);
     QCOMPARE(c->rmsEps, 1e-6);
-    QCOMPARE(c->ropeTheta, 10000.0);
+    QCOMPARE(c->ropes.front().theta, 10000.0);
     QCOMPARE(c->maxPositions, 2048);
-    QVERIFY(!c->tieEmbeddings && !c->attentionBias && !c->qkNorm);
+    QVERIFY(!c->tieEmbeddings && !c->attentionBias && c->qkNorm == QkNorm::None);
     QCOMPARE(configFromJson(with(llama(), {{"model_type", "qwen3"}}), "f")->headDim, 128);
   }
 
@@ -63,7 +63,7 @@ class ConfigTest : public QObject {
     c = configFromJson(qwen2({}), "f");
     QVERIFY(c->attentionBias && !c->outputBias);
     c = configFromJson(with(llama(), {{"model_type", "qwen3"}}), "f");
-    QVERIFY(!c->attentionBias && c->qkNorm);
+    QVERIFY(!c->attentionBias && c->qkNorm == QkNorm::OfHeads);
   }
 
   void bothRopeStyles() {
@@ -76,17 +76,17 @@ class ConfigTest : public QObject {
     const auto now = configFromJson(with(llama(), {{"rope_parameters", with(scaling, {{"rope_theta", 5e5}})}}), "f");
     QVERIFY(old && now);
     for (const auto* c : {&*old, &*now}) {
-      QCOMPARE(c->rope.kind, RopeScaling::Kind::Llama3);
-      QCOMPARE(c->ropeTheta, 5e5);
-      QCOMPARE(c->rope.factor, 8.0);
-      QCOMPARE(c->rope.originalMaxPosition, 128);
+      QCOMPARE(c->ropes.front().kind, Rope::Kind::Llama3);
+      QCOMPARE(c->ropes.front().theta, 5e5);
+      QCOMPARE(c->ropes.front().factor, 8.0);
+      QCOMPARE(c->ropes.front().originalMaxPosition, 128);
     }
   }
 
   void yarnAttentionFactor() {
     const auto yarn = [](const json& more) {
       return configFromJson(with(llama(), {{"rope_scaling", with({{"type", "yarn"}, {"factor", 4.0}}, more)}}), "f")
-          ->rope;
+          ->ropes.front();
     };
     QCOMPARE(yarn(json::object()).attentionFactor, 0.1 * std::log(4.0) + 1);
     QCOMPARE(yarn(json::object()).originalMaxPosition, 512);
