@@ -130,6 +130,8 @@ class ScratchRows : public RowDriver {
       if (!lists.pass.allResident) lists.self.push_back(resident ? -1 : i);
     }
     m_transformer.rotary().index(Phase(lists.pass.phase.back()));
+    m_longest = std::max(m_longest, std::int64_t{lists.pass.phase.back()} + 1);
+    m_transformer.rotary().reach(m_longest);
     LayerPass& one = m_placed.emplace_back(
         placed(lists.pass, m_staging.in(lists.records), m_staging.in(group.map->phases.span()), lists.records.size()));
     one.write = m_staging.in(m_writes);
@@ -163,6 +165,7 @@ class ScratchRows : public RowDriver {
   std::vector<LayerPass> m_placed;                  // [groups] of all rows, without pools
   std::deque<RowPool> m_pools;
   std::vector<RowPool*> m_scratch;       // [parts] of the present layer
+  std::int64_t m_longest = 0;            // one past the last phase of all rows
   float *m_k = nullptr, *m_v = nullptr;  // [rows, kvHeads*headDim] of the present layer before it is stored; or null
   float* m_query = nullptr;              // [heads*headDim] of the newest row, likewise
 };

@@ -27,6 +27,7 @@ class StoredRows : public RowDriver {
       if (!group.map->phases.empty()) transformer.rotary().index(Phase(group.map->phases[group.map->size() - 1]));
       transformer.rotary().index(Phase(m_groups.back().phase.back()));
     }
+    transformer.rotary().reach(longest());
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.table();  // uploaded before calls are recorded
     place();
@@ -151,6 +152,16 @@ class StoredRows : public RowDriver {
       if (writeAt[at(layer)] != kNowhere) pass.write = slots + writeAt[at(layer)];
       if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }
+  }
+
+  /// One past the last phase of all rows that are read or computed.
+  std::int64_t longest() const {
+    std::int32_t last = -1;
+    for (const GroupPass& group : m_groups)
+      last = std::max(last, *std::max_element(group.phase.begin(), group.phase.end()));
+    for (const LayerGroup& group : m_job.groups)
+      if (!group.map->phases.empty()) last = std::max(last, group.map->phases[group.map->size() - 1]);
+    return std::int64_t{last} + 1;
   }
 
   /// Plans the copies that layers read instead of their pools; layers of a group share the lists.

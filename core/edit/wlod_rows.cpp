@@ -49,6 +49,7 @@ class CoveredRows : public RowDriver {
         m_coverage(m_state.context, m_state.rows.span(), m_state.rules.attention, m_state.rules.pyramid) {
     for (const WlodRow& row : m_state.rows)
       m_phases.push_back(transformer.rotary().index(Phase(row.node.phase()), m_state.rules.blurOf(row.node)));
+    transformer.rotary().reach(m_state.tree.length());
     m_list = job.rows;
     for (std::int32_t row = job.from; job.rows.empty() && row < m_state.count(); ++row) m_list.push_back(row);
     for (const std::int32_t row : m_list) m_rows.push_back({m_state.ledger[at(row)], tokenOf(row), row, 0});

@@ -66,10 +66,22 @@ void size(SessionParts& parts) {
       static_cast<std::int32_t>(m.position == PositionMode::Absolute ? 4 * sizes.moments : sizes.moments + 1);
 }
 
+/// Keys that are stored rotated cannot follow frequencies that change with the length of the context.
+Status rotationFits(const SessionParts& parts) {
+  const std::vector<Rope>& ropes = parts.model->config().ropes;
+  const bool follows = std::any_of(ropes.begin(), ropes.end(), [](const Rope& rope) { return rope.followsLength(); });
+  if (!follows || parts.manifest.keyPhase != "at_write") return ok();
+  return badKey(
+      "key_phase", parts.manifest.keyPhase,
+      "the rotation of this model changes with the length of the context, and stored keys would keep the old one",
+      "use on_read");
+}
+
 /// Opens everything but the model. store: makes layouts and pools.
 Status equip(SessionParts& parts, const Progress& progress,
              const std::function<Status(SessionParts& parts)>& store = freshStorage) {
   size(parts);
+  KV_TRY(rotationFits(parts));
   if (!parts.weights) {
     parts.weights =
         KV_TRY(PlacedWeights::place(parts.model, parts.backend, progress, parts.manifest.weights == kDequantise));

@@ -79,10 +79,10 @@ class CacheFileTest : public QObject {
 
 void CacheFileTest::rotationHasItsInverse_data() {
   QTest::addColumn<int>("kind");
-  QTest::newRow("none") << int(RopeScaling::Kind::None);
-  QTest::newRow("linear") << int(RopeScaling::Kind::Linear);
-  QTest::newRow("llama3") << int(RopeScaling::Kind::Llama3);
-  QTest::newRow("yarn") << int(RopeScaling::Kind::Yarn);
+  QTest::newRow("none") << int(Rope::Kind::Default);
+  QTest::newRow("linear") << int(Rope::Kind::Linear);
+  QTest::newRow("llama3") << int(Rope::Kind::Llama3);
+  QTest::newRow("yarn") << int(Rope::Kind::Yarn);
 }
 
 void CacheFileTest::rotationHasItsInverse() {
@@ -90,7 +90,8 @@ void CacheFileTest::rotationHasItsInverse() {
   ModelConfig config;
   config.headDim = 16;
   config.maxPositions = 64;
-  config.rope = {static_cast<RopeScaling::Kind>(kind), 4, 1, 4, 32, 32, 1, 1.3, true};
+  config.ropes = {
+      {.kind = static_cast<Rope::Kind>(kind), .factor = 4, .originalMaxPosition = 32, .attentionFactor = 1.3}};
   const KeyRotation rotation(config);
   Rotary table(config);
   std::vector<double> x(32), y;

@@ -6,7 +6,8 @@
 namespace kvlab {
 namespace {
 
-constexpr const char* kMinistral3Defaults = R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 262144,
+constexpr const char* kMinistral3Defaults =
+    R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 262144,
   "rms_norm_eps": 1e-5})";
 constexpr const char* kMinistral3Rope = R"({"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
   "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0, "mscale_all_dim": 1.0,
