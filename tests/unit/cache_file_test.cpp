@@ -92,7 +92,7 @@ void CacheFileTest::rotationHasItsInverse() {
   config.maxPositions = 64;
   config.ropes = {
       {.kind = static_cast<Rope::Kind>(kind), .factor = 4, .originalMaxPosition = 32, .attentionFactor = 1.3}};
-  const KeyRotation rotation(config);
+  const KeyRotation rotation(config, Layer(0), 64);
   Rotary table(config);
   std::vector<double> x(32), y;
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i) * 1.7 + 0.3);
