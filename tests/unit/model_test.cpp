@@ -42,7 +42,7 @@ class ModelTest : public QObject {
       QCOMPARE(last.k.shape, (std::vector<std::int64_t>{c.kvHeads * c.headDim, c.hidden}));
       QCOMPARE(static_cast<bool>(last.qBias), c.attentionBias);
       QCOMPARE(static_cast<bool>(last.kNorm), c.qkNorm != QkNorm::None);
-      QVERIFY(!last.oBias);
+      QCOMPARE(static_cast<bool>(last.oBias), c.outputBias);
       QCOMPARE((*model)->weightBytes(), c.parameters() * kernels::dtypeBytes((*model)->dtype()));
     }
   }
