@@ -36,6 +36,8 @@ class CommandHost : public WindowPort {
   virtual Status copySelection() = 0;
   /// Gives the keyboard to the prompt field.
   virtual Status typePrompt() = 0;
+  /// Makes the prompt field send messages of a chat, or append text again; nothing = the other.
+  virtual Status chatMode(std::optional<bool> on) = 0;
   virtual void quit() = 0;
 };
 

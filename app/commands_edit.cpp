@@ -8,10 +8,26 @@ namespace kvlab {
 namespace {
 
 using Json = nlohmann::json;
+constexpr std::int64_t kMostReply = 256;  // tokens of a reply that does not end by itself
 
 Status prompt(CommandHost& host, const Json& args) {
   const auto text = args["text"].get<std::string>();
   return submitSaid(host, QString("s.prompt(%1)").arg(scriptText(text)), "prompt", {{"text", text}});
+}
+
+/// The next message of a person, and when the context has it, the model's reply.
+Status chat(CommandHost& host, const Json& args) {
+  const Json messages = Json::array({{{"role", "user"}, {"content", args["text"]}}});
+  const std::int64_t most = args.contains("max") ? static_cast<std::int64_t>(args["max"].get<double>()) : kMostReply;
+  LiveContext& context = host.context();
+  emit context.scripted(QString("s.chat(%1, {more: true})").arg(scriptText(messages)));
+  context.submit("chat", {{"messages", messages}, {"more", true}}, [&context, most](const Result<Json>& said) {
+    if (!said) return void(emit context.failed(said.error()));
+    if (most <= 0) return;
+    emit context.scripted(QString("s.run({maxTicks: %1})").arg(most));
+    context.submit("run", {{"maxTicks", most}});
+  });
+  return ok();
 }
 
 /// With `now` one verb does both: between two verbs another tick could take the actions.
@@ -48,6 +64,11 @@ void addEditCommands(std::vector<Command>& list) {
       {.keys = {"Ctrl+C"}, .startsGroup = true});
   add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsSession,
       {.args = {{"text", "string", "what to append", true}}});
+  add(list,
+      {"chat", "Chat", "", "Append a message in the words of the model's chat template, and let the model reply."},
+      chat, needsIdle,
+      {.args = {{"text", "string", "the message", true},
+                {"max", "number", "most tokens of the reply, 256 unless given; 0: no reply"}}});
   add(list, {"inject", "Queue Actions", "", "Queue a list of actions for the next tick, or apply it at once."}, inject,
       needsSession,
       {.args = {{"actions", "array", "actions, as s.inject takes them", true},

@@ -53,6 +53,16 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
   add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
       [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});
+  add(list,
+      {"chat_mode", "Chat Mode", "View",
+       "Let the prompt line send messages to the model, which replies, or append text again."},
+      [](CommandHost& host, const Json& args) {
+        return host.chatMode(args.contains("on") ? std::optional(args["on"].get<bool>()) : std::nullopt);
+      },
+      {},
+      {.keys = {"Alt+Shift+0"},
+       .icon = "chat",
+       .args = {{"on", "boolean", "whether it sends messages; the other when missing"}}});
   add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
       {.keys = {"Ctrl+Shift+L"},
        .icon = "theme",

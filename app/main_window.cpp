@@ -112,19 +112,28 @@ void MainWindow::buildToolBar() {
   bar->addSeparator();
   m_prompt = new QLineEdit(bar);
   m_prompt->setObjectName("prompt");
-  m_prompt->setPlaceholderText(tr("Append text to the context (Alt+0), Enter"));
-  m_prompt->setAccessibleName(tr("Prompt"));
+  m_actions["chat_mode"]->setCheckable(true);
+  bar->addAction(m_actions["chat_mode"]);
+  bar->widgetForAction(m_actions["chat_mode"])->setAccessibleName(tr("Chat Mode"));
+  (void)chatMode(m_chat);
   m_prompt->setClearButtonEnabled(true);
   bar->addWidget(m_prompt);
   bar->addSeparator();
   bar->addAction(m_actions["theme"]);
   bar->addAction(m_actions["screenshot"]);
-  connect(m_prompt, &QLineEdit::returnPressed, this, [this] {
-    if (m_prompt->text().isEmpty()) return;
-    m_context.runCommand("prompt", {{"text", m_prompt->text().toStdString()}});
-    m_prompt->clear();
-  });
+  connect(m_prompt, &QLineEdit::returnPressed, this, &MainWindow::sendPrompt);
   refreshIcons();
+}
+
+void MainWindow::sendPrompt() {
+  const nlohmann::json args{{"text", m_prompt->text().toStdString()}};
+  if (m_prompt->text().isEmpty()) return;
+  if (!m_chat) {
+    m_context.runCommand("prompt", args);
+  } else if (const Status sent = runCommand("chat", args); !sent) {  // the model still speaks: the message stays
+    return m_banner->showError(sent.error());
+  }
+  m_prompt->clear();
 }
 
 void MainWindow::connectContext() {

@@ -83,6 +83,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   bool scriptRunning() const override;
   Status copySelection() override;
   Status typePrompt() override;
+  Status chatMode(std::optional<bool> on) override;
   void quit() override { close(); }
 
  protected:
@@ -98,6 +99,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void buildToolBar();
   void connectContext();
   void refreshActions();
+  /// The text of the prompt field goes to its command.
+  void sendPrompt();
   void refreshIcons();
   void refreshRecent(QMenu* menu);
   void remember(const nlohmann::json& request);
@@ -118,6 +121,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Palette* m_palette = nullptr;
   ManualWindow* m_manual = nullptr;
   QLineEdit* m_prompt = nullptr;
+  bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused

@@ -313,6 +313,15 @@ Status MainWindow::copySelection() {
   return Error("no_view", "nothing was copied", "no view has the keyboard", "click a view first");
 }
 
+Status MainWindow::chatMode(std::optional<bool> on) {
+  m_chat = on.value_or(!m_chat);
+  m_actions["chat_mode"]->setChecked(m_chat);
+  m_prompt->setPlaceholderText(m_chat ? tr("Message to the model (Alt+0), Enter")
+                                      : tr("Append text to the context (Alt+0), Enter"));
+  m_prompt->setAccessibleName(m_chat ? tr("Message") : tr("Prompt"));
+  return ok();
+}
+
 Status MainWindow::typePrompt() {
   m_prompt->setFocus(Qt::ShortcutFocusReason);
   m_prompt->selectAll();

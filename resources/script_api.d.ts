@@ -111,6 +111,11 @@ interface WlodTree {
 /** layer counts cache layers: where residency is by KV head, each head of a layer counts. */
 interface Violation { invariant: string; detail: string; layer?: number; index?: number; ledger?: number; }
 
+/** What else a template asks for may stand beside the two, such as tool_calls. */
+interface ChatMessage { role: string; content: unknown; }
+/** The text and the number of tokens that were appended. */
+interface ChatReply { text: string; tokens: number; tick: number; }
+
 interface TickReport {
   ok: boolean;
   error?: { code: string; what: string; why: string; remedy: string; action?: number; field?: string; value?: unknown };
@@ -436,6 +441,9 @@ interface Session {
   prompt(text: string): TickReport;
   promptIds(ids: number[]): TickReport;
   prefill(ids: number[], options?: { last?: boolean }): TickReport;
+  /** Appends what the context does not hold of a conversation yet, in the words of the model's chat template, or of `template`.
+   * `more`: the messages follow whatever the context holds. `addGenerationPrompt: false`: no reply is begun. */
+  chat(messages: ChatMessage[], options?: { template?: string; addGenerationPrompt?: boolean; more?: boolean }): ChatReply;
   /** Appends a text and says how surprising each token was; `each`: token by token, so that policies act between them. */
   score(text: string, options?: { each?: boolean }): Score;
   scoreIds(ids: number[], options?: { each?: boolean }): Score;
@@ -694,6 +702,7 @@ interface Lanes {
   readonly size: number;
   prompt(text: string): LanesTick;
   promptIds(ids: number[]): LanesTick;
+  chat(messages: ChatMessage[], options?: { template?: string; addGenerationPrompt?: boolean; more?: boolean }): LanesTick;
   prefill(ids: number[], options?: { last?: boolean }): LanesTick;
   score(text: string, options?: { each?: boolean }): LanesTick;
   scoreIds(ids: number[], options?: { each?: boolean }): LanesTick;

@@ -5,6 +5,7 @@
 #include "core/api/finite.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
+#include "core/verbs/chat_verb.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -209,6 +210,15 @@ std::span<const Verb> tickVerbs() {
       {{"prompt", {arg::text("text")}, "Appends a text to the context.", Effect::Commits, InLanes::Feeds}, prompt},
       {{"promptIds", {arg::tokens("ids")}, "Appends token ids to the context.", Effect::Commits, InLanes::Feeds},
        promptIds},
+      {{"chat",
+        {arg::of("messages", ArgType::List, 1), arg::text("template").orNone(), arg::flag("addGenerationPrompt", true),
+         arg::flag("more", false)},
+        "Appends a conversation in the words of the model's chat template, or of the one given: what the context does "
+        "not hold of it yet. With more the messages follow whatever the context holds. Without addGenerationPrompt no "
+        "reply is begun.",
+        Effect::Commits,
+        InLanes::Feeds},
+       chatVerb},
       {{"score",
         {arg::text("text"), arg::flag("each", false)},
         "Appends a text and says how surprising each token was: its negative log-likelihood; with each, token by "

@@ -373,6 +373,15 @@ def gguf_seeds():
     return seeds
 
 
+def chat_seeds():
+    """Each family's template with a conversation, and what the expressions hold."""
+    families = json.loads((ORACLE / "chat" / "families.json").read_text())
+    seeds = {name: family["template"].encode() + b"\0" + json.dumps(family["cases"][0]["messages"]).encode()
+             for name, family in families.items()}
+    expressions = [entry["source"] for entry in json.loads((ORACLE / "chat" / "expressions.json").read_text())]
+    return seeds | {f"lines{n}": "\n".join(expressions[n::12]).encode() for n in range(12)}
+
+
 def main(out):
     models, tokenizers = sorted((ORACLE / "models").iterdir()), sorted((ORACLE / "tokenizers").iterdir())
     models = [m for m in models if m.is_dir()]
@@ -383,6 +392,7 @@ def main(out):
     write(out, "tokenizer_json", {f.parent.name: small_tokenizer(f) + b"\0he the <s>  x\xc3\xa9 12 door" for f in files}
           | tokenizer_step_seeds(small_tokenizer(files[-1])))
     write(out, "gguf", gguf_seeds())
+    write(out, "chat_template", chat_seeds())
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
     write(out, "cache", cache_seeds())
     write(out, "capture", capture_seeds())

@@ -97,16 +97,20 @@ std::string jsonString(const std::string& text, bool ascii) {
 std::string bracketed(char open, char close, const std::vector<std::string>& parts, const JsonStyle& style, int level) {
   if (parts.empty()) return {open, close};
   const auto newline = [&](int n) {
-    return style.indent < 0 ? std::string() : "\n" + std::string(static_cast<std::size_t>(style.indent * n), ' ');
+    std::string line;
+    if (style.indent >= 0) line.assign(1 + static_cast<std::size_t>(style.indent * n), ' ').front() = '\n';
+    return line;
   };
   std::string separator = style.item;
   if (style.indent >= 0) separator.erase(separator.find_last_not_of(' ') + 1);
-  std::string out = open + newline(level + 1);
+  std::string out(1, open);
+  out += newline(level + 1);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i) out += separator + newline(level + 1);
     out += parts[i];
   }
-  return out + newline(level) + close;
+  out += newline(level);
+  return out + close;
 }
 
 }  // namespace

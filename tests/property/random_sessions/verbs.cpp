@@ -31,6 +31,15 @@ json score(Drawing& in) {
   return out;
 }
 
+json chat(Drawing& in) {
+  json messages = json::array();
+  for (int i = in.draw.between(1, 2); i > 0; --i) messages.push_back({{"role", "user"}, {"content", drawText(in, 6)}});
+  return {{"messages", messages},
+          {"template", "{% for m in messages %}{{ m.content }}{% if add_generation_prompt %};{% endif %}{% endfor %}"},
+          {"addGenerationPrompt", in.draw.percent(50)},
+          {"more", in.draw.percent(80)}};
+}
+
 json step(Drawing& in) {
   if (in.draw.percent(40)) return {{"tokens", drawTokens(in, 4)}};
   return {{"n", in.draw.between(1, 4)}};
@@ -132,6 +141,7 @@ const Maker kMakers[] = {
      }},
     {"promptIds", 14, false, tokens},
     {"prefill", 8, false, prefill},
+    {"chat", 3, false, chat},
     {"score", 2, false,
      [](Drawing& in) -> json {
        return {{"text", drawText(in, 12)}};

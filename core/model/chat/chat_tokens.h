@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A conversation as text and as token ids. Any thread.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/chat/render.h"
+#include "core/model/tokens/tokenizer.h"
+
+namespace kvlab::chat {
+
+/// Names of the model's beginning and end tokens, for templates that write them.
+void nameTokens(const Tokenizer& tokenizer, Conversation& out);
+
+/// Ids of a rendered text: special tokens in it are tokens, and none is added. Errors: bad_text.
+Result<std::vector<TokenId>> encodeChat(const Tokenizer& tokenizer, std::string_view text);
+
+/// What a template writes behind a reply of the model, up to the end of the messages: the next turn of a conversation
+/// whose beginning is not known. Errors: those of render, and bad_template where the template does not write replies as
+/// they are.
+Result<std::string> nextTurn(const Template& parsed, const Conversation& conversation);
+
+}  // namespace kvlab::chat
