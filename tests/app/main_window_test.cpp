@@ -87,6 +87,7 @@ class MainWindowTest : public QObject {
   void copiesTables();
   void noKeyMeansTwoThings();
   void everyCommandCanBeReached();
+  void promptLineSendsMessages();
   void everyButtonOfAViewIsACommand();
   void repliesGoToWhoAsked();
   void optionsOfViewsAreSet();
@@ -377,6 +378,31 @@ void MainWindowTest::everyCommandCanBeReached() {
   QTRY_VERIFY(prompt->hasFocus());
   QTest::keyClick(m_window.get(), Qt::Key_3, Qt::AltModifier | Qt::ShiftModifier);
   QTRY_VERIFY(m_window->docks().visible("log"));
+}
+
+void MainWindowTest::promptLineSendsMessages() {
+  open();
+  QStringList said;
+  connect(&m_window->context(), &InspectorContext::scripted, this, [&](const QString& line) { said << line; });
+  auto* prompt = m_window->findChild<QLineEdit*>("prompt");
+  auto* bar = m_window->findChild<QToolBar*>("toolbar");
+  auto buttons = bar->findChildren<QToolButton*>();
+  const auto chat = std::find_if(buttons.begin(), buttons.end(),
+                                 [](const QToolButton* b) { return b->accessibleName() == "Chat Mode"; });
+  QVERIFY(chat != buttons.end() && (*chat)->isCheckable() && !(*chat)->isChecked());
+  QTest::keyClicks(prompt, "one");
+  QTest::keyClick(prompt, Qt::Key_Return);
+  QTRY_COMPARE(said, QStringList{"s.prompt(\"one\")"});
+  QTest::mouseClick(*chat, Qt::LeftButton);
+  QVERIFY((*chat)->isChecked() && prompt->placeholderText().contains("Message"));
+  QTRY_VERIFY(!m_window->context().busy());
+  QTest::keyClicks(prompt, "two");
+  QTest::keyClick(prompt, Qt::Key_Return);
+  QTRY_COMPARE(said.size(), 2);  // the engine refuses the message: nothing is generated
+  QCOMPARE(said.back(), QString(R"(s.chat([{"content":"two","role":"user"}], {more: true}))"));
+  QVERIFY(prompt->text().isEmpty());
+  QVERIFY(m_window->runCommand("chat_mode", {{"on", false}}));
+  QVERIFY(!(*chat)->isChecked() && prompt->placeholderText().contains("Append"));
 }
 
 /// widgets/buttons_test clicks them all.
