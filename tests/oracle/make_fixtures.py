@@ -137,7 +137,10 @@ def watch(model, out):
     def note_keys(layer):
         heads, dim = model.config.num_key_value_heads, model.model.layers[layer].self_attn.head_dim
         def hook(_module, _args, result):
-            out[f"k_unrotated.{layer}"] = result[0].reshape(-1, heads, dim).transpose(0, 1).float().contiguous()
+            keys = result[0]  # [T, heads * dim], [T, heads, dim], or of Gemma 3 [heads, T, dim]
+            if model.config.model_type != "gemma3_text":
+                keys = keys.reshape(-1, heads, dim).transpose(0, 1)
+            out[f"k_unrotated.{layer}"] = keys.float().contiguous()
         return hook
 
     def note_hidden(layer):

@@ -76,7 +76,7 @@ def compare(kvlab, name, path):
 def main():
     found = list(real_tokens_test.files())
     if not found:
-        print("skipped: no GGUF file of smollm2 or gemma under KVLAB_REAL_MODELS or XDG_DATA_HOME/kvlab/models")
+        print("skipped: no GGUF file of smollm2-135m or gemma3-270m under KVLAB_REAL_MODELS or XDG_DATA_HOME/kvlab/models")
         return 77
     try:
         import gguf  # noqa: F401

@@ -4,7 +4,7 @@
     python real_model_test.py KVLAB
 
 The files are $KVLAB_REAL_MODELS/NAME/*.gguf or, without that variable, $XDG_DATA_HOME/kvlab/models/NAME/*.gguf, of any
-NAME. kvlab reads a prompt, then is given its last token in a tick of its own, then goes on greedily. Exit status 77,
+NAME. kvlab reads a prompt, then is given its last token in a tick of its own, then goes on greedily; and it says how likely it finds a text. Exit status 77,
 with one line that says why, where there is no such file or a package is missing. Keys that transformers does not read
 (rope_freqs of Llama 3) would make a difference: files with them are left out.
 """
@@ -20,7 +20,10 @@ from pathlib import Path
 PROMPTS = ("The capital of France is Paris. The capital of Italy is", "def fibonacci(n):\n    if n < 2:\n        return",
            "Anna found a silver key under the stone in the garden. She put the key into her pocket and went home. " * 30 +
            "Later that evening Anna opened the old door with the")
-GREEDY = 8
+GREEDY = 200
+TEXT = Path(__file__).resolve().parents[2] / "core/semantics.md"  # English that is at hand, 2000 tokens of it
+TOKENS = 2000
+NLL_LIMIT = 1e-5  # relative
 LIMIT = 2e-5  # largest difference over largest magnitude: both compute in float32, in another order
 
 
@@ -79,9 +82,8 @@ def load(path):
     return model.eval()
 
 
-def theirs(path, prompts):
+def theirs(model, prompts):
     import torch
-    model = load(path)
     out = []
     with torch.inference_mode():
         for ids in prompts:
@@ -94,14 +96,38 @@ def theirs(path, prompts):
     return out
 
 
+def losses(kvlab, path):
+    """The ids of the text and the negative log-likelihood of each but the first, by `kvlab perplexity`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "losses.json"
+        subprocess.run([kvlab, "perplexity", "--model", str(path), "--text", str(TEXT), "--tokens", str(TOKENS),
+                        "--dtype", "f32", "--json", str(out)], capture_output=True, text=True, check=True)
+        found = json.loads(out.read_text())
+    return found["ids"], found["losses"][1:]
+
+
+def same_losses(kvlab, name, path, model):
+    import torch
+    ids, found = losses(kvlab, path)
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, :-1]
+        wanted = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="none")
+    ours_mean, their_mean = sum(found) / len(found), float(wanted.double().mean())
+    error = abs(ours_mean - their_mean) / their_mean
+    print(f"{name}: NLL of {len(found)} tokens {ours_mean:.6f}, by transformers {their_mean:.6f}, apart by {error:.1e} "
+          f"(limit {NLL_LIMIT:g}); of one token by {float((torch.tensor(found) - wanted).abs().max()):.1e} at most")
+    return error < NLL_LIMIT
+
+
 def compare(kvlab, name, path):
     """True if all agree."""
     import torch
     from transformers import AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
     prompts = [tokenizer.encode(text) for text in PROMPTS]
-    good = True
-    for ids, (logits, follow), (wanted, wantedFollow) in zip(prompts, ours(kvlab, path, prompts), theirs(path, prompts)):
+    model = load(path)
+    good = same_losses(kvlab, name, path, model)
+    for ids, (logits, follow), (wanted, wantedFollow) in zip(prompts, ours(kvlab, path, prompts), theirs(model, prompts)):
         error = float((torch.tensor(logits) - wanted).abs().max() / wanted.abs().max())
         same = error < LIMIT and follow == wantedFollow
         print(f"{name}: {len(ids)} tokens, logits differ by {error:.1e} of the largest (limit {LIMIT:g}), "

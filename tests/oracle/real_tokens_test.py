@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("smollm2", "gemma")
+NAMES = ("smollm2-135m", "gemma3-270m")
 COUNT = 2000
 WORDS = ("the", "The", "harbour", "key", "naïve", "Straße", "ключ", "где", "κλειδί", "مفتاح", "열쇠", "कुंजी", "กุญแจ", "don't",
          "I'M", "it's", "x", "def", "return", "0x1F", "3.14159", "1,000,000", "2026", "½", "²", "٣", "Ⅷ", "１２", "https://a.b/c?d=e")
@@ -55,7 +55,7 @@ def reference(path):
     from transformers import AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
     backend = tokenizer.backend_tokenizer
-    if path.parent.name == "smollm2":
+    if path.parent.name == "smollm2-135m":
         backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
                                                          pre_tokenizers.ByteLevel(add_prefix_space=False)])
     return backend
@@ -121,7 +121,7 @@ def files():
 def main():
     found = list(files())
     if not found:
-        print("skipped: no GGUF file of smollm2 or gemma under KVLAB_REAL_MODELS or XDG_DATA_HOME/kvlab/models")
+        print("skipped: no GGUF file of smollm2-135m or gemma3-270m under KVLAB_REAL_MODELS or XDG_DATA_HOME/kvlab/models")
         return 77
     try:
         import gguf  # noqa: F401
