@@ -15,7 +15,9 @@ std::int32_t rowsAsked(const TickWish& wish, const Manifest& manifest, const Cac
     rows += newTokens(action);
     appends = appends && std::holds_alternative<Add>(action);
   }
-  if (!appends && manifest.afterEdit != AfterEdit::Keep) rows += at(state.length());
+  const bool culls = wish.generates && manifest.brightness.compressor != "off";  // edits that are not known yet
+  if (culls) rows += at(state.length());
+  if ((!appends || culls) && manifest.afterEdit != AfterEdit::Keep) rows += at(state.length());
   return static_cast<std::int32_t>(rows);
 }
 
