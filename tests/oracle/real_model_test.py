@@ -20,10 +20,10 @@ from pathlib import Path
 PROMPTS = ("The capital of France is Paris. The capital of Italy is", "def fibonacci(n):\n    if n < 2:\n        return",
            "Anna found a silver key under the stone in the garden. She put the key into her pocket and went home. " * 30 +
            "Later that evening Anna opened the old door with the")
-GREEDY = 200
+GREEDY = (200, 8, 8)  # tokens behind each prompt
 TEXT = Path(__file__).resolve().parents[2] / "core/semantics.md"  # English that is at hand, 2000 tokens of it
 TOKENS = 2000
-NLL_LIMIT = 1e-5  # relative
+NLL_LIMIT = 2e-5  # relative
 LIMIT = 2e-5  # largest difference over largest magnitude: both compute in float32, in another order
 
 
@@ -41,15 +41,15 @@ def ours(kvlab, path, prompts):
     """For each prompt the logits of its last token and the ids that follow; and seconds and MB of opening."""
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "logits.js"
-        script.write_text(f"""const prompts = {json.dumps(prompts)};
-for (const ids of prompts) {{
+        script.write_text(f"""const prompts = {json.dumps(prompts)}, greedy = {json.dumps(GREEDY)};
+prompts.forEach((ids, i) => {{
   const s = lab.open({{ model: {json.dumps(str(path))}, dtype: "f32", capacity: 2048 }});
   s.promptIds(ids.slice(0, -1));
   s.step({{ tokens: ids.slice(-1) }});
   const logits = s.logits();
-  const next = s.step({GREEDY}).map((r) => r.token);
+  const next = s.step(greedy[i]).map((r) => r.token);
   log("LOGITS " + JSON.stringify([logits, next]));
-}}
+}});
 """)
         run = subprocess.run([kvlab, "run", str(script)], capture_output=True, text=True, check=False)
     if run.returncode:
@@ -86,10 +86,10 @@ def theirs(model, prompts):
     import torch
     out = []
     with torch.inference_mode():
-        for ids in prompts:
+        for ids, count in zip(prompts, GREEDY):
             step = model(input_ids=torch.tensor([ids]), use_cache=True)
             first, follow = step.logits[0, -1], [int(step.logits[0, -1].argmax())]
-            while len(follow) < GREEDY:
+            while len(follow) < count:
                 step = model(input_ids=torch.tensor([follow[-1:]]), past_key_values=step.past_key_values, use_cache=True)
                 follow.append(int(step.logits[0, -1].argmax()))
             out.append((first, follow))
@@ -131,7 +131,7 @@ def compare(kvlab, name, path):
         error = float((torch.tensor(logits) - wanted).abs().max() / wanted.abs().max())
         same = error < LIMIT and follow == wantedFollow
         print(f"{name}: {len(ids)} tokens, logits differ by {error:.1e} of the largest (limit {LIMIT:g}), "
-              f"{GREEDY} greedy tokens {'agree' if follow == wantedFollow else f'{follow}, {wantedFollow} by transformers'}")
+              f"{len(follow)} greedy tokens {'agree' if follow == wantedFollow else f'{follow}, {wantedFollow} by transformers'}")
         good = good and same
     return good
 

@@ -213,7 +213,8 @@ class DeviceTest : public QObject {
                error.why.c_str());
     }
     QVERIFY(refused({{"backend", "auto"}, {"numerics", "amx"}})
-                .why.find("portable-fma or portable-bf16 or portable-q8 or cuda-det or cuda-fast") != std::string::npos);
+                .why.find("portable-fma or portable-bf16 or portable-q8 or cuda-det or cuda-fast") !=
+            std::string::npos);
     qputenv("KVLAB_CUBLASLT", "/nowhere/libcublasLt.so");
     const Error error = refused({{"backend", "cuda"}, {"numerics", "cuda-fast"}});
     qunsetenv("KVLAB_CUBLASLT");
