@@ -187,12 +187,20 @@ def compare(directory):
     return errors
 
 
+def covered(directory):
+    """The families of llama, mistral, qwen2 and qwen3 without biases of the feed-forward and frequencies that change."""
+    config = json.loads((directory / "config.json").read_text())
+    return (config["model_type"] in ("llama", "mistral", "qwen2", "qwen3") and not config.get("mlp_bias") and
+            rope_settings(config)["kind"] != "dynamic")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("directories", nargs="*", type=Path)
     options = parser.parse_args()
-    directories = options.directories or sorted(f.parent for f in HERE.glob("models/*/config.json"))
+    directories = options.directories or sorted(
+        f.parent for f in HERE.glob("models/*/config.json") if covered(f.parent))
     columns = ["logits", "hidden", "k_unrotated", "k", "v", "logits_native"]
     line = "| {} |" if options.markdown else "{}"
     join = (" | " if options.markdown else "  ").join
