@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/linear/matmul_q8.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/linear/q8_panel-inl.h"
+#include "kernels/cpu/linear/q8_stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -123,6 +123,12 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
     for (int64_t i = from; i < to; ++i) x.fill(a.x + i * a.xStride, i);
   });
   const int64_t grain = std::max(kOutputs, a.w.n / (4 * pool.threads()) / kOutputs * kOutputs);
+#if HWY_TARGET == HWY_AVX3
+  if (std::is_same_v<Sums, NativeSums> && a.m <= kQ8StreamRows)
+    return pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) {
+      for (int64_t j = from; j < to; j += kOutputs) streamRowsQ8<T>(a, x, j, std::min(kOutputs, to - j));
+    });
+#endif
   pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int worker) {
     const Q8Panel w(pool.scratch(worker, static_cast<size_t>(Q8Panel::bytes(a.w.k, units))), a.w.k, units);
     for (int64_t j = from; j < to; j += kOutputs) {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of integers (numerics.h, "portable-q8") of up to four rows with weights that are used where they lie. A
+// register holds 32 codes of output o and 32 of output o + 8; the sums of 16 outputs are transposed into one register,
+// so that scales and lanes are registers of outputs, as in panels. AVX512-VNNI alone; sums of integers are exact in any
+// order, so the bits are those of the panels.
+#if defined(KVLAB_Q8_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef KVLAB_Q8_STREAM_INL_H
+#undef KVLAB_Q8_STREAM_INL_H
+#else
+#define KVLAB_Q8_STREAM_INL_H
+#endif
+
+#include <hwy/cache_control.h>
+
+#include "kernels/cpu/linear/q8_panel-inl.h"
+#include "kernels/ops/matmul.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kvlab::kernels::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int64_t kQ8StreamRows = 4;
+
+/// 16 bytes of each of two rows as [low, high, low, high].
+HWY_INLINE __m512i nibblesOf(const uint8_t* one, const uint8_t* other) {
+  const __m512i first = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(one)));
+  const __m512i both =
+      _mm512_mask_broadcast_i32x4(first, 0xff00, _mm_loadu_si128(reinterpret_cast<const __m128i*>(other)));
+  const __m512i shifts =
+      _mm512_setr_epi64(0, 0, 0x0004000400040004, 0x0004000400040004, 0, 0, 0x0004000400040004, 0x0004000400040004);
+  return _mm512_and_si512(_mm512_srlv_epi16(both, shifts), _mm512_set1_epi8(15));
+}
+
+/// 32 bytes of each of two rows.
+HWY_INLINE __m512i bytesOf(const uint8_t* one, const uint8_t* other) {
+  const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(one));
+  return _mm512_inserti64x4(_mm512_castsi256_si512(first), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(other)),
+                            1);
+}
+
+HWY_INLINE __m512i lowHalves(__m512i bytes) { return _mm512_and_si512(bytes, _mm512_set1_epi8(15)); }
+HWY_INLINE __m512i highHalves(__m512i bytes) { return lowHalves(_mm512_srli_epi16(bytes, 4)); }
+
+/// Codes [32 part, 32 part + 32) of two blocks.
+template <DType T, int part>
+HWY_INLINE __m512i codesOf(const uint8_t* one, const uint8_t* other) {
+  const __m512i sixteen = _mm512_set1_epi8(16);
+  if constexpr (T == DType::q8_0) {
+    return _mm512_xor_si512(bytesOf(one + 2, other + 2), _mm512_set1_epi8(-128));
+  } else if constexpr (T == DType::q4_0 || T == DType::q4_1) {
+    constexpr int kLow = T == DType::q4_1 ? 4 : 2;
+    return nibblesOf(one + kLow, other + kLow);
+  } else if constexpr (T == DType::q5_0 || T == DType::q5_1) {
+    constexpr int kBits = T == DType::q5_1 ? 4 : 2;
+    uint32_t bits[2];
+    memcpy(bits, one + kBits, 4);
+    memcpy(bits + 1, other + kBits, 4);
+    const __m512i codes = nibblesOf(one + kBits + 4, other + kBits + 4);
+    return _mm512_mask_add_epi8(codes, uint64_t{bits[1]} << 32 | bits[0], codes, sixteen);
+  } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
+    constexpr int kLow = (T == DType::q5_k ? 48 : 16) + part / 2 * 32;
+    const __m512i bytes = bytesOf(one + kLow, other + kLow), codes = part % 2 ? highHalves(bytes) : lowHalves(bytes);
+    if constexpr (T == DType::q4_k) return codes;
+    const __m512i bit = _mm512_set1_epi8(static_cast<char>(1 << part));
+    return _mm512_mask_add_epi8(codes, _mm512_test_epi8_mask(bytesOf(one + 16, other + 16), bit), codes, sixteen);
+  } else if constexpr (T == DType::q6_k) {
+    constexpr int kLow = part / 4 * 64 + part % 2 * 32, kHigh = 128 + part / 4 * 32, kQuarter = part % 4;
+    const __m512i bytes = bytesOf(one + kLow, other + kLow), pairs = bytesOf(one + kHigh, other + kHigh);
+    const __m512i moved = kQuarter == 0 ? _mm512_slli_epi16(pairs, 4)
+        : kQuarter == 1                 ? _mm512_slli_epi16(pairs, 2)
+        : kQuarter == 2                 ? pairs
+                                        : _mm512_srli_epi16(pairs, 2);
+    return _mm512_or_si512(kQuarter / 2 ? highHalves(bytes) : lowHalves(bytes),
+                           _mm512_and_si512(moved, _mm512_set1_epi8(48)));
+  } else {
+    static_assert(T == DType::mxfp4);
+    const __m512i table =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
+    return _mm512_shuffle_epi8(table, nibblesOf(one + 1, other + 1));
+  }
+}
+
+/// Sums of 16 outputs from registers o of [output o, output o + 8]: over the first 16 codes and over the last 16.
+HWY_INLINE void sumsOfOutputs(const __m512i (&p)[8], __m512i& first, __m512i& last) {
+  __m512i a[4], b[2];
+  KVLAB_UNROLL for (int i = 0; i < 4; ++i) a[i] =
+      _mm512_add_epi32(_mm512_unpacklo_epi32(p[2 * i], p[2 * i + 1]), _mm512_unpackhi_epi32(p[2 * i], p[2 * i + 1]));
+  KVLAB_UNROLL for (int i = 0; i < 2; ++i) b[i] =
+      _mm512_add_epi32(_mm512_unpacklo_epi64(a[2 * i], a[2 * i + 1]), _mm512_unpackhi_epi64(a[2 * i], a[2 * i + 1]));
+  first = _mm512_permutex2var_epi64(b[0], _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b[1]);
+  last = _mm512_permutex2var_epi64(b[0], _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b[1]);
+}
+
+/// Lanes of R rows for 16 outputs.
+template <int R>
+struct StreamLanes {
+  __m512 lane[2][R];
+};
+
+/// One unit: sums are those of its codes.
+template <DType T, int R>
+HWY_INLINE void addUnit(const Q8Rows& x, int64_t u, const float* scales, const float* least, const __m512i (&sums)[R],
+                        __m512 (&lane)[R]) {
+  constexpr int64_t kPerBlock = kXBlock / BlockUnits<T>::kUnit;
+  const __m512 scale = _mm512_load_ps(scales);
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+    const __m512i zero = _mm512_set1_epi32(BlockUnits<T>::kOffset * x.sums[i * x.units + u]);
+    const __m512 sum = _mm512_cvtepi32_ps(BlockUnits<T>::kOffset ? _mm512_sub_epi32(sums[i], zero) : sums[i]);
+    const __m512 xScale = _mm512_set1_ps(x.scales[i * (x.k / kXBlock) + u / kPerBlock]);
+    lane[i] = _mm512_fmadd_ps(_mm512_mul_ps(sum, xScale), scale, lane[i]);
+    if constexpr (BlockUnits<T>::kLeast)
+      lane[i] = _mm512_fmadd_ps(_mm512_set1_ps(x.scaledSums[i * x.units + u]), _mm512_load_ps(least), lane[i]);
+  }
+}
+
+/// 32 codes of 16 blocks: one unit, of q6_k two. `u` is the first unit, `at` its place in the block.
+template <DType T, int part, int R>
+HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks, const float* scales,
+                        const float* least, __m512 (&lanes)[2][R]) {
+  constexpr bool kTwo = BlockUnits<T>::kUnit == 16;
+  constexpr int kFirst = kTwo ? 2 * part : part;
+  __m512i p[R][8], first[R], last[R], codes[R];
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) codes[i] = _mm512_broadcast_i64x4(
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x.codes + i * x.k + (u + kFirst) * BlockUnits<T>::kUnit)));
+  KVLAB_UNROLL for (int o = 0; o < 8; ++o) {
+    const __m512i w = codesOf<T, part>(blocks[o], blocks[o + 8]);
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+      p[i][o] = _mm512_setzero_si512();
+      __asm__("vpdpbusd %2, %1, %0" : "+v"(p[i][o]) : "v"(w), "v"(codes[i]));
+    }
+  }
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) sumsOfOutputs(p[i], first[i], last[i]);
+  const float *own = scales + kFirst * kOutputs, *ownLeast = least + kFirst * kOutputs;
+  if constexpr (kTwo) {
+    addUnit<T, R>(x, u + kFirst, own, ownLeast, first, lanes[0]);
+    addUnit<T, R>(x, u + kFirst + 1, own + kOutputs, ownLeast + kOutputs, last, lanes[1]);
+  } else {
+    KVLAB_UNROLL for (int i = 0; i < R; ++i) first[i] = _mm512_add_epi32(first[i], last[i]);
+    addUnit<T, R>(x, u + kFirst, own, ownLeast, first, lanes[kFirst % 2]);
+  }
+}
+
+/// All parts of 16 blocks of 256 values.
+template <DType T, int R, int... parts>
+HWY_INLINE void addParts(const Q8Rows& x, int64_t u, const uint8_t* const* blocks, const float* scales,
+                         const float* least, __m512 (&lanes)[2][R], std::integer_sequence<int, parts...>) {
+  (addPart<T, parts, R>(x, u, blocks, scales, least, lanes), ...);
+}
+
+/// Sixteen outputs from row w of the weights on, n of them there.
+template <DType T, int R>
+HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, int64_t n, float (*out)[kOutputs]) {
+  constexpr DTypeBlock kBlock = dtypeBlock(T);
+  constexpr int kUnits = static_cast<int>(kBlock.values / BlockUnits<T>::kUnit);
+  const int64_t rowBytes = dtypeRowBytes(T, x.k);
+  const uint8_t* blocks[kOutputs];
+  for (int64_t o = 0; o < kOutputs; ++o) blocks[o] = w + std::min(o, n - 1) * rowBytes;
+  __m512 lanes[2][R];
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) lanes[0][i] = lanes[1][i] = _mm512_setzero_ps();
+  const uint8_t* ahead = w + kOutputs * rowBytes;
+  int64_t u = 0;
+  const auto block = [&]() HWY_ATTR {
+    alignas(64) float scales[kUnits * kOutputs], least[kUnits * kOutputs];
+    readScales<T>(blocks, scales, least);
+    for (int64_t at = 0; at < kOutputs * kBlock.bytes; at += 64) hwy::Prefetch(ahead + at);
+    ahead += kOutputs * kBlock.bytes;
+    addParts<T, R>(x, u, blocks, scales, least, lanes, std::make_integer_sequence<int, kBlock.values / 32>());
+    KVLAB_UNROLL for (int64_t o = 0; o < kOutputs; ++o) blocks[o] += kBlock.bytes;
+    u += kUnits;
+  };
+  while (u < x.units) {
+    block();
+    if constexpr (kUnits == 1) {  // the next unit joins the other lane
+      KVLAB_UNROLL for (int i = 0; i < R; ++i) std::swap(lanes[0][i], lanes[1][i]);
+    }
+  }
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) _mm512_storeu_ps(out[i], _mm512_add_ps(lanes[0][i], lanes[1][i]));
+}
+
+/// Columns [j, j + n) of all rows, at most kQ8StreamRows; n <= 16.
+template <DType T>
+HWY_INLINE void streamRowsQ8(const MatmulArgs& a, const Q8Rows& x, int64_t j, int64_t n) {
+  alignas(64) float out[kQ8StreamRows][kOutputs];
+  const uint8_t* w = static_cast<const uint8_t*>(a.w.data) + j * dtypeRowBytes(T, a.w.k);
+  switch (a.m) {
+    case 1: streamSixteen<T, 1>(x, w, n, out); break;
+    case 2: streamSixteen<T, 2>(x, w, n, out); break;
+    case 3: streamSixteen<T, 3>(x, w, n, out); break;
+    default: streamSixteen<T, 4>(x, w, n, out);
+  }
+  for (int64_t i = 0; i < a.m; ++i)
+    for (int64_t o = 0; o < n; ++o) a.y[i * a.yStride + j + o] = a.bias ? out[i][o] + a.bias[j + o] : out[i][o];
+}
+#endif
+
+}  // namespace kvlab::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // KVLAB_Q8_STREAM_INL_H
