@@ -18,7 +18,7 @@ namespace kvlab::kernels {
 
 struct RowFormat {
   int32_t kvHeads = 0;
-  int32_t headDim = 0;  ///< multiple of 8, 16..256
+  int32_t headDim = 0;  ///< multiple of 8, 16..512
   DType k = DType::f32;
   DType v = DType::f32;
 
@@ -54,7 +54,7 @@ KVLAB_HD constexpr RowLayout rowLayout(const RowFormat& f) {
 
 /// True for formats that the kernels accept; check once when a pool is made.
 KVLAB_HD constexpr bool rowFormatSupported(const RowFormat& f) {
-  return f.kvHeads > 0 && f.headDim >= 16 && f.headDim <= 256 && f.headDim % 8 == 0 && dtypeSupportedInRows(f.k) &&
+  return f.kvHeads > 0 && f.headDim >= 16 && f.headDim <= 512 && f.headDim % 8 == 0 && dtypeSupportedInRows(f.k) &&
       dtypeSupportedInRows(f.v);
 }
 

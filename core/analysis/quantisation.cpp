@@ -25,9 +25,9 @@ void summarise(QuantError& error) {
   error.mean = rows ? sum / rows : 0;
 }
 
-/// Largest over the query heads of |q . d| / sqrt(dim) for each of n key differences, [n, kvHeads, dim].
-std::vector<float> logitErrors(std::span<const float> q, std::span<const float> difference, int heads, int kvHeads,
-                               int dim) {
+/// Largest over the query heads of |q . d| / sqrt(d) for each of n key differences, [n, kvHeads, headDim].
+std::vector<float> logitErrors(std::span<const float> q, std::span<const float> difference, const ModelConfig& config) {
+  const int heads = config.heads, kvHeads = config.kvHeads, dim = config.headDim;
   const std::size_t width = at(kvHeads) * at(dim), n = difference.size() / width;
   std::vector<float> out(n);
   for (std::size_t row = 0; row < n; ++row)
@@ -35,7 +35,7 @@ std::vector<float> logitErrors(std::span<const float> q, std::span<const float> 
       const float* d = difference.data() + row * width + at(head / (heads / kvHeads)) * at(dim);
       double dot = 0;
       for (int i = 0; i < dim; ++i) dot += double(q[at(head) * at(dim) + at(i)]) * d[i];
-      out[row] = std::max(out[row], static_cast<float>(std::abs(dot) / std::sqrt(double(dim))));
+      out[row] = std::max(out[row], static_cast<float>(std::abs(dot) / std::sqrt(config.scoreDim())));
     }
   return out;
 }
@@ -82,7 +82,7 @@ class Measurement {
     staging.finish();
     KV_TRY(backendStatus(backend, "measuring quantised rows"));
     for (std::size_t i = 0; i < values; ++i) stored[i] -= computed[i];
-    const std::vector<float> logits = logitErrors(query, stored, config.heads, config.kvHeads, config.headDim);
+    const std::vector<float> logits = logitErrors(query, stored, config);
     m_out.push_back(layerOf(layer, sides, logits, config.kvHeads));
     return ok();
   }
@@ -101,7 +101,9 @@ class Measurement {
               std::int64_t n) const {
     const ModelConfig& config = m_in.transformer.model().config();
     if (m_in.transformer.keysRotated()) return;
-    ops.rope(backend.context(), {keys, layer.phases, m_in.transformer.table(), n, config.kvHeads, config.headDim, 0});
+    ops.rope(
+        backend.context(),
+        {keys, layer.phases, m_in.transformer.table(Layer(layer.layer.value())), n, config.kvHeads, config.headDim, 0});
   }
 
   LayerQuantisation layerOf(const RebuiltLayer& layer, const Side (&sides)[2], const std::vector<float>& logits,

@@ -141,16 +141,16 @@ class ScratchRows : public RowDriver {
     Transformer& t = m_transformer;
     const ModelConfig& config = t.model().config();
     const std::int64_t n = chunk.n;
-    const auto rope = [&](float* values, const std::int32_t* phases, std::int64_t rows, int heads) {
-      t.ops().rope(t.backend().context(), {values, phases, t.table(), rows, heads, config.headDim, 0});
+    const auto rope = [&](const float* table, float* values, const std::int32_t* phases, std::int64_t rows, int heads) {
+      t.ops().rope(t.backend().context(), {values, phases, table, rows, heads, config.headDim, 0});
     };
     float *k = m_k + chunk.begin * width(), *v = m_v + chunk.begin * width();
     if (chunk.newest) {  // K and V of this row are written again below
       t.projectTo(layer, 1, x + (n - 1) * t.hidden(), k + (n - 1) * width(), v + (n - 1) * width(), m_query);
-      rope(m_query, first.phase + n - 1, 1, config.heads);
+      rope(t.queryTable(layer), m_query, first.phase + n - 1, 1, config.heads);
     }
     t.projectTo(layer, n, x, k, v);
-    if (t.keysRotated()) rope(k, first.phase, n, config.kvHeads);
+    if (t.keysRotated()) rope(t.table(layer), k, first.phase, n, config.kvHeads);
   }
 
   const RebuildInput& m_in;

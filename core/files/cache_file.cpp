@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/model/families/family.h"
 #include "core/model/files/strict_json.h"
 
 namespace kvlab {
@@ -84,7 +85,7 @@ json describeModel(const ModelConfig& config) {
           {"num_hidden_layers", config.layers},
           {"num_key_value_heads", config.kvHeads},
           {"head_dim", config.headDim},
-          {"rope_theta", config.ropeTheta}};
+          {"rope_theta", config.ropes.front().theta}};
 }
 
 Status checkModel(const json& manifest, const ModelConfig& config, const std::string& file) {
@@ -92,11 +93,14 @@ Status checkModel(const json& manifest, const ModelConfig& config, const std::st
   if (model == manifest.end() || !model->is_object()) return badCache(file, "model is not an object", "model");
   const json wanted = describeModel(config);
   for (const char* field : {"model_type", "num_hidden_layers", "num_key_value_heads", "head_dim"}) {
-    const json have = model->value(field, json());
+    json have = model->value(field, json());
+    const Family* family = have.is_string() ? familyOf(have.get<std::string>()) : nullptr;
+    if (family) have = family->name;  // files of transformers say "gemma3_text"
     if (have != wanted[field]) return otherModel(file, std::string("model.") + field, have, wanted[field]);
   }
   const json theta = model->value("rope_theta", json());
-  if (!theta.is_number() || !(std::abs(theta.get<double>() - config.ropeTheta) <= 1e-9 * config.ropeTheta))
+  if (!theta.is_number() ||
+      !(std::abs(theta.get<double>() - config.ropes.front().theta) <= 1e-9 * config.ropes.front().theta))
     return otherModel(file, "model.rope_theta", theta, wanted["rope_theta"]);
   return ok();
 }

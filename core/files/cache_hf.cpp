@@ -186,7 +186,8 @@ Result<CacheImport> parseHf(const Safetensors& file, const json& manifest, const
 
 void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLayer layer, std::int64_t begin,
                    std::int64_t n, float* k, float* v) {
-  const KeyRotation rotation(config);
+  const std::int64_t reach = rows.phases.empty() ? 0 : std::int64_t{rows.phases.back()} + 1;
+  const KeyRotation rotation(config, Layer(layer.value()), reach);
   const auto& [key, value] = rows.rotated[at(layer)];
   const std::int64_t length = rows.heldRows(layer);
   const std::int64_t dim = config.headDim, width = config.kvHeads * dim;

@@ -9,6 +9,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::size_t kSample = 16384;
+constexpr int kFirstPlaces = 15;  // of weights in a layer that llama, mistral and qwen have; absent ones count there
 
 class Mixer {
  public:
@@ -31,33 +32,52 @@ class Mixer {
   std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> m_state;
 };
 
+/// The keys of a rope that llama, mistral and qwen have.
+nlohmann::json describe(const Rope& r) {
+  return {r.theta,           static_cast<int>(r.kind),
+          r.factor,          r.lowFreqFactor,
+          r.highFreqFactor,  r.originalMaxPosition,
+          r.betaFast,        r.betaSlow,
+          r.attentionFactor, r.truncate};
+}
+
+/// What of a configuration differs from a plain one. Keys come and go with the families that need them.
+nlohmann::json describeSpecial(const ModelConfig& c) {
+  const ModelConfig plain;
+  nlohmann::json out = nlohmann::json::object();
+  const auto note = [&](const char* key, const auto& value, const auto& usual) {
+    if (value != usual) out[key] = value;
+  };
+  for (std::size_t i = 0; i < c.ropes.size(); ++i) {
+    const Rope& r = c.ropes[i];
+    if (i > 0) out["ropes"].push_back(describe(r));
+    if (r.dims || !r.shortFactors.empty() || r.queryBeta != 0)
+      out["parts"].push_back({i, r.dims, r.shortFactors, r.longFactors, r.queryBeta, r.queryEvery});
+  }
+  note("rope_per_layer", c.ropePerLayer, plain.ropePerLayer);
+  note("mlp_bias", c.mlpBias, plain.mlpBias);
+  note("norm_before", c.normBefore, plain.normBefore);
+  note("norm_behind", c.normBehind, plain.normBehind);
+  note("norm_offset", c.normOffset, plain.normOffset);
+  note("activation", static_cast<int>(c.activation), static_cast<int>(plain.activation));
+  note("embedding_scale", c.embeddingScale, plain.embeddingScale);
+  note("query_dim", c.queryDim, plain.queryDim);
+  note("attention_cap", c.attentionCap, plain.attentionCap);
+  note("logit_cap", c.logitCap, plain.logitCap);
+  note("interleaved", c.interleavedRotary, plain.interleavedRotary);
+  return out;
+}
+
 nlohmann::json describe(const ModelConfig& c) {
-  const RopeScaling& r = c.rope;
-  return {c.type,
-          c.hidden,
-          c.layers,
-          c.heads,
-          c.kvHeads,
-          c.headDim,
-          c.intermediate,
-          c.vocab,
-          c.rmsEps,
-          c.ropeTheta,
-          static_cast<int>(r.kind),
-          r.factor,
-          r.lowFreqFactor,
-          r.highFreqFactor,
-          r.originalMaxPosition,
-          r.betaFast,
-          r.betaSlow,
-          r.attentionFactor,
-          r.truncate,
-          c.slidingWindow,
-          c.windowPerLayer,
-          c.attentionBias,
-          c.outputBias,
-          c.qkNorm,
-          c.tieEmbeddings};
+  nlohmann::json out{c.type, c.hidden, c.layers, c.heads, c.kvHeads, c.headDim, c.intermediate, c.vocab, c.rmsEps};
+  for (const nlohmann::json& one : describe(c.ropes.front())) out.push_back(one);
+  for (const nlohmann::json& one : nlohmann::json{c.slidingWindow, c.windowPerLayer, c.attentionBias, c.outputBias})
+    out.push_back(one);
+  if (c.qkNorm == QkNorm::OfRows) out.push_back("rows");
+  else out.push_back(c.qkNorm == QkNorm::OfHeads);
+  out.push_back(c.tieEmbeddings);
+  if (const nlohmann::json special = describeSpecial(c); !special.empty()) out.push_back(special);
+  return out;
 }
 
 }  // namespace
@@ -73,10 +93,10 @@ std::string modelFingerprint(const Model& model) {
   mixer.text(describe(model.config()).dump());
   for (const TensorView* t : {&model.embed(), &model.finalNorm(), &model.head()}) mixer.tensor(*t);
   for (const Layer l : idRange<Layer>(0, model.config().layers)) {
-    const LayerWeights& w = model.layer(l);
-    for (const TensorView* t : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.qBias, &w.kBias, &w.vBias, &w.oBias, &w.qNorm,
-                                &w.kNorm, &w.postNorm, &w.gate, &w.up, &w.down})
-      mixer.tensor(*t);
+    int place = 0;
+    eachWeight(model.layer(l), [&](const TensorView& t, WeightKind) {
+      if (place++ < kFirstPlaces || t) mixer.tensor(t);
+    });
   }
   return hexWord(mixer.digest());
 }

@@ -1,21 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/files/key_rotation.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "core/model/decoder/rotary.h"
+#include "core/model/decoder/frequencies.h"
 
 namespace kvlab {
 
-KeyRotation::KeyRotation(const ModelConfig& config)
-    : m_frequencies(inverseFrequencies(config)),
-      m_factor(config.rope.kind == RopeScaling::Kind::Yarn ? config.rope.attentionFactor : 1.0) {}
+KeyRotation::KeyRotation(const ModelConfig& config, Layer layer, std::int64_t length)
+    : m_frequencies(inverseFrequencies(config.rope(layer), config.headDim, length)),
+      m_order(engineOrder(config)),
+      m_factor(config.rope(layer).attentionFactor) {}
+
+void KeyRotation::outside(int heads, double* keys) const {
+  std::vector<double> own(m_order.size());
+  for (int head = 0; head < heads && !own.empty(); ++head, keys += own.size()) {
+    std::copy_n(keys, own.size(), own.begin());
+    for (std::size_t i = 0; i < own.size(); ++i) keys[m_order[i]] = own[i];
+  }
+}
+
+void KeyRotation::inside(int heads, double* keys) const {
+  std::vector<double> own(m_order.size());
+  for (int head = 0; head < heads && !own.empty(); ++head, keys += own.size()) {
+    std::copy_n(keys, own.size(), own.begin());
+    for (std::size_t i = 0; i < own.size(); ++i) keys[i] = own[at(m_order[i])];
+  }
+}
 
 void KeyRotation::rotate(double phase, int heads, double* keys) const {
   const std::size_t half = m_frequencies.size();
   for (std::size_t i = 0; i < half; ++i) {
-    const double c = m_factor * std::cos(phase * m_frequencies[i]);
-    const double s = m_factor * std::sin(phase * m_frequencies[i]);
+    const double factor = factorAt(i);
+    const double c = factor * std::cos(phase * m_frequencies[i]);
+    const double s = factor * std::sin(phase * m_frequencies[i]);
     for (int head = 0; head < heads; ++head) {
       double* x = keys + static_cast<std::size_t>(head) * 2 * half + i;
       const double x1 = x[0], x2 = x[half];
@@ -23,13 +42,16 @@ void KeyRotation::rotate(double phase, int heads, double* keys) const {
       x[half] = x2 * c + x1 * s;
     }
   }
+  outside(heads, keys);
 }
 
 void KeyRotation::unrotate(double phase, int heads, double* keys) const {
+  inside(heads, keys);
   const std::size_t half = m_frequencies.size();
   for (std::size_t i = 0; i < half; ++i) {
-    const double c = std::cos(phase * m_frequencies[i]) / m_factor;
-    const double s = std::sin(phase * m_frequencies[i]) / m_factor;
+    const double factor = factorAt(i);
+    const double c = std::cos(phase * m_frequencies[i]) / factor;
+    const double s = std::sin(phase * m_frequencies[i]) / factor;
     for (int head = 0; head < heads; ++head) {
       double* x = keys + static_cast<std::size_t>(head) * 2 * half + i;
       const double y1 = x[0], y2 = x[half];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts keys between kvlab, which stores unrotated keys, and Hugging Face, which stores keys rotated at their
 // phases. Half-split pairs (i, i + headDim/2) turn by y1 = x1 c - x2 s, y2 = x2 c + x1 s with c, s = attentionFactor *
-// cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by c^2 + s^2. Computes in double; a
-// value is rounded once, where it is stored. Pure; any thread.
+// cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by c^2 + s^2. Where a part of a head
+// turns, values stand in the engine's order in kvlab (core/model/decoder/frequencies.h) and in the file's order
+// outside. Computes in double; a value is rounded once, where it is stored. Pure; any thread.
 #pragma once
 #include <vector>
 
@@ -12,14 +13,22 @@ namespace kvlab {
 
 class KeyRotation {
  public:
-  explicit KeyRotation(const ModelConfig& config);
+  /// Of one layer, in a context of `length` tokens.
+  KeyRotation(const ModelConfig& config, Layer layer, std::int64_t length);
 
-  /// Rotates the keys of one row, [heads, headDim], in place.
+  /// Rotates the keys of one row, [heads, headDim], in place: from the engine's to the outside order.
   void rotate(double phase, int heads, double* keys) const;
   void unrotate(double phase, int heads, double* keys) const;
+  /// The engine's order to that outside, without rotation.
+  void outside(int heads, double* keys) const;
+  void inside(int heads, double* keys) const;
 
  private:
+  /// A pair that does not turn is not scaled either.
+  double factorAt(std::size_t pair) const { return m_frequencies[pair] == 0 ? 1 : m_factor; }
+
   std::vector<double> m_frequencies;  // [headDim/2]
+  std::vector<std::int32_t> m_order;  // [headDim] or empty
   double m_factor;
 };
 

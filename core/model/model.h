@@ -9,22 +9,12 @@
 
 #include "core/api/error.h"
 #include "core/api/progress.h"
+#include "core/model/families/layer_weights.h"
 #include "core/model/files/config.h"
 #include "core/model/files/tensor.h"
 #include "core/model/tokens/tokenizer.h"
 
 namespace kvlab {
-
-/// Linear weights are [out, in] as the files have them. q = heads*headDim, kv = kvHeads*headDim.
-struct LayerWeights {
-  TensorView inputNorm;            // [hidden]
-  TensorView q, k, v, o;           // [q, hidden], [kv, hidden], [kv, hidden], [hidden, q]
-  TensorView qBias, kBias, vBias;  // [q], [kv], [kv]; absent unless attentionBias
-  TensorView oBias;                // [hidden]; absent unless outputBias
-  TensorView qNorm, kNorm;         // [headDim]; absent unless qkNorm
-  TensorView postNorm;             // [hidden]
-  TensorView gate, up, down;       // [intermediate, hidden] twice, [hidden, intermediate]
-};
 
 class Model {
  public:

@@ -4,52 +4,31 @@
 namespace kvlab {
 namespace {
 
-struct Role {
-  const char* suffix;
-  TensorView LayerWeights::*member;
-  std::vector<std::int64_t> shape;
-  bool present = true;
+/// What stands before the names of a decoder's tensors, and the name of its head.
+struct Names {
+  const char *decoder, *head;
 };
+constexpr Names kNames[] = {{"model.", "lm_head.weight"},
+                            {"", "lm_head.weight"},  // a base model saved on its own
+                            {"model.language_model.", "lm_head.weight"},
+                            {"language_model.model.", "language_model.lm_head.weight"}};
 
-/// The tensors of one layer: name in the file, place in LayerWeights, shape.
-std::vector<Role> layerRoles(const ModelConfig& c) {
-  const std::int64_t d = c.hidden, q = std::int64_t{c.heads} * c.headDim, kv = std::int64_t{c.kvHeads} * c.headDim,
-                     m = c.intermediate, h = c.headDim;
-  using W = LayerWeights;
-  return {{"input_layernorm.weight", &W::inputNorm, {d}},
-          {"self_attn.q_proj.weight", &W::q, {q, d}},
-          {"self_attn.q_proj.bias", &W::qBias, {q}, c.attentionBias},
-          {"self_attn.k_proj.weight", &W::k, {kv, d}},
-          {"self_attn.k_proj.bias", &W::kBias, {kv}, c.attentionBias},
-          {"self_attn.v_proj.weight", &W::v, {kv, d}},
-          {"self_attn.v_proj.bias", &W::vBias, {kv}, c.attentionBias},
-          {"self_attn.o_proj.weight", &W::o, {d, q}},
-          {"self_attn.o_proj.bias", &W::oBias, {d}, c.outputBias},
-          {"self_attn.q_norm.weight", &W::qNorm, {h}, c.qkNorm},
-          {"self_attn.k_norm.weight", &W::kNorm, {h}, c.qkNorm},
-          {"post_attention_layernorm.weight", &W::postNorm, {d}},
-          {"mlp.gate_proj.weight", &W::gate, {m, d}},
-          {"mlp.up_proj.weight", &W::up, {m, d}},
-          {"mlp.down_proj.weight", &W::down, {d, m}}};
+Names namesIn(const ModelBuilder::Find& find) {
+  for (const Names& names : kNames)
+    if (find(std::string(names.decoder) + "embed_tokens.weight")) return names;
+  return kNames[0];
 }
 
-std::string layerName(const std::string& prefix, Layer layer, const char* suffix) {
-  return prefix + "layers." + std::to_string(layer.value()) + "." + suffix;
+/// `outputs` rows of a matrix or values of a vector, from one on.
+TensorView rowsOf(const TensorView& whole, std::int64_t first, std::int64_t outputs) {
+  TensorView part = whole;
+  const std::int64_t rowBytes = whole.bytes() / whole.shape[0];
+  part.data = static_cast<const std::byte*>(whole.data) + first * rowBytes;
+  part.shape[0] = outputs;
+  return part;
 }
 
 }  // namespace
-
-std::vector<TensorNeed> tensorNeeds(const ModelConfig& c, const std::string& prefix) {
-  const std::int64_t d = c.hidden, vocab = c.vocab;
-  std::vector<TensorNeed> needs{{prefix + "embed_tokens.weight", {vocab, d}}};
-  const auto roles = layerRoles(c);
-  for (const Layer l : idRange<Layer>(0, c.layers))
-    for (const Role& role : roles)
-      if (role.present) needs.push_back({layerName(prefix, l, role.suffix), role.shape});
-  needs.push_back({prefix + "norm.weight", {d}});
-  if (!c.tieEmbeddings) needs.push_back({"lm_head.weight", {vocab, d}});
-  return needs;
-}
 
 ModelBuilder::ModelBuilder(std::string spec, ModelConfig config) : m_model(new Model()) {
   m_model->m_spec = std::move(spec);
@@ -73,28 +52,36 @@ Result<TensorView> ModelBuilder::checked(const Find& find, const TensorNeed& nee
   return std::move(*tensor);
 }
 
+Status ModelBuilder::take(const Find& find, const TensorNeed& need, TensorView& out) {
+  out = KV_TRY(checked(find, need));
+  m_model->m_bytes += out.bytes();
+  return ok();
+}
+
+Status ModelBuilder::layer(const Find& find, Layer l, const std::string& prefix) {
+  LayerWeights& weights = m_model->m_layers.emplace_back();
+  for (const LayerTensor& one : familyOf(m_model->m_config.type)->tensors(m_model->m_config, l)) {
+    TensorView whole;
+    KV_TRY(take(find, {layerName(prefix, l, one.suffix), one.shape}, whole));
+    std::int64_t first = 0;
+    for (const LayerTensor::Place& place : one.places) {
+      weights.*place.weight = rowsOf(whole, first, place.outputs);
+      first += place.outputs;
+    }
+  }
+  return ok();
+}
+
 Status ModelBuilder::weights(const Find& find, std::shared_ptr<const void> storage) {
   Model& m = *m_model;
   const ModelConfig& c = m.m_config;
-  // A base model saved on its own lacks the "model." in front.
-  const bool bare = !find("model.embed_tokens.weight") && find("embed_tokens.weight");
-  const std::string prefix = bare ? "" : "model.";
-  const auto take = [&](const TensorNeed& need, TensorView& out) -> Status {
-    out = KV_TRY(checked(find, need));
-    m.m_bytes += out.bytes();
-    return ok();
-  };
+  const Names names = namesIn(find);
   const std::int64_t d = c.hidden, vocab = c.vocab;
-  KV_TRY(take({prefix + "embed_tokens.weight", {vocab, d}}, m.m_embed));
-  KV_TRY(take({prefix + "norm.weight", {d}}, m.m_finalNorm));
+  KV_TRY(take(find, {std::string(names.decoder) + "embed_tokens.weight", {vocab, d}}, m.m_embed));
+  KV_TRY(take(find, {std::string(names.decoder) + "norm.weight", {d}}, m.m_finalNorm));
   m.m_head = m.m_embed;
-  if (!c.tieEmbeddings) KV_TRY(take({"lm_head.weight", {vocab, d}}, m.m_head));
-  const auto roles = layerRoles(c);
-  for (const Layer l : idRange<Layer>(0, c.layers)) {
-    LayerWeights& layer = m.m_layers.emplace_back();
-    for (const Role& role : roles)
-      if (role.present) KV_TRY(take({layerName(prefix, l, role.suffix), role.shape}, layer.*role.member));
-  }
+  if (!c.tieEmbeddings) KV_TRY(take(find, {names.head, {vocab, d}}, m.m_head));
+  for (const Layer l : idRange<Layer>(0, c.layers)) KV_TRY(layer(find, l, names.decoder));
   m.m_storage = std::move(storage);
   return ok();
 }

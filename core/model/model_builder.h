@@ -3,18 +3,10 @@
 #pragma once
 #include <functional>
 
+#include "core/model/families/family.h"
 #include "core/model/model.h"
 
 namespace kvlab {
-
-/// A tensor the model needs: its name as in the files and its shape.
-struct TensorNeed {
-  std::string name;                 // "model.layers.0.self_attn.q_proj.weight"
-  std::vector<std::int64_t> shape;  // slowest dimension first
-};
-
-/// What a configuration needs, in the order of the layers. `prefix` is "model." or empty.
-std::vector<TensorNeed> tensorNeeds(const ModelConfig& config, const std::string& prefix = "model.");
 
 class ModelBuilder {
  public:
@@ -30,6 +22,8 @@ class ModelBuilder {
 
  private:
   Result<TensorView> checked(const Find& find, const TensorNeed& need) const;
+  Status take(const Find& find, const TensorNeed& need, TensorView& out);
+  Status layer(const Find& find, Layer layer, const std::string& prefix);
 
   std::shared_ptr<Model> m_model;
 };

@@ -70,6 +70,7 @@ std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRo
   for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i, dim);      // R Sigma
   for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i * dim, 1);  // (R Sigma) R'
   std::vector<double> out(n), keys(dim * kAbreast);
+  const double scoreDim = rows.scoreDim != 0 ? rows.scoreDim : rows.headDim;
   for (std::size_t row = 0; row < n; row += kAbreast) {
     const std::size_t count = std::min(kAbreast, n - row);
     for (std::size_t r = 0; r < count; ++r)
@@ -77,7 +78,7 @@ std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRo
         keys[i * kAbreast + r] = rows.keys[((row + r) * at(rows.kvHeads) + group) * dim + i];
     const Forms forms(mu, sigma, keys.data());
     for (std::size_t r = 0; r < count; ++r)
-      out[row + r] = forms.linear[r] / std::sqrt(double(dim)) + forms.square[r] / (2 * double(dim));
+      out[row + r] = forms.linear[r] / std::sqrt(scoreDim) + forms.square[r] / (2 * scoreDim);
   }
   return out;
 }

@@ -43,6 +43,7 @@ struct LayerRows {
   const QueryMoments* queries = nullptr;
   std::span<const double> frequencies = {};  // [headDim/2] radians per phase
   double nextPhase = 0;                      // phase of the next query
+  double scoreDim = 0;                       // q . k is divided by its root; 0 = headDim
 
   std::size_t rows() const { return ledger.size(); }
 };

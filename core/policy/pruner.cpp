@@ -233,7 +233,8 @@ class Decision {
     if (wanted & kGates) rows.gates = gates = gatesOf(layer);
     if (wanted & kFuture) rows.future = future = futureOf(layer);
     if (wanted & kMoments) rows.queries = own.queries.get();
-    rows.frequencies = m_in.transformer.rotary().frequencies();
+    rows.frequencies = m_in.transformer.rotary().frequencies(m_layers.layerOf(layer));
+    rows.scoreDim = m_in.transformer.model().config().scoreDim();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
     KV_TRY(backendStatus(m_in.store.backend(), "reading rows for a policy"));
     return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
@@ -315,7 +316,8 @@ class Decision {
         gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
     if (keys && !m_in.transformer.keysRotated()) {
       const std::vector<std::int32_t> phases = rotaryRowsOf(m_in.state, map, m_in.transformer.rotary());
-      m_in.transformer.rotateKeys(out.data(), std::span(phases).subspan(at(map.first)), m_heads.kv);
+      m_in.transformer.rotateKeys(m_layers.layerOf(layer), out.data(), std::span(phases).subspan(at(map.first)),
+                                  m_heads.kv);
     }
     return out;
   }

@@ -200,7 +200,8 @@ void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer lay
     for (std::int64_t i = begin; i < begin + count; ++i)
       tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
     if (transformer.keysRotated())
-      transformer.rotateKeys(k.data(), map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
+      transformer.rotateKeys(state.cacheLayers().layerOf(layer), k.data(),
+                             map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
     pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
   }
 }

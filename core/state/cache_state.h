@@ -85,6 +85,8 @@ struct CacheState {
   Tick tick;
 
   std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
+  /// One past the last phase: the length of a context as rotary frequencies that follow it count.
+  std::int64_t reach() const { return phases.empty() ? 0 : std::int64_t{phases[phases.size() - 1]} + 1; }
   CacheLayers cacheLayers() const { return {static_cast<int>(groupOf.size()) / perLayer, perLayer}; }
   auto layers() const { return idRange<CacheLayer>(0, groupOf.size()); }
   const LayerGroup& group(CacheLayer layer) const { return groups[at(groupOf[at(layer)])]; }

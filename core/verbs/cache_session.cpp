@@ -49,10 +49,7 @@ struct LayerTensors {
 class HfWriter {
  public:
   explicit HfWriter(Session& session)
-      : m_session(session),
-        m_config(session.model().config()),
-        m_rotation(m_config),
-        m_type(fileType(session.store())) {}
+      : m_session(session), m_config(session.model().config()), m_type(fileType(session.store())) {}
 
   Status addTo(SafetensorsWriter& writer) {
     m_layers.resize(at(m_config.layers));
@@ -79,13 +76,14 @@ class HfWriter {
     std::vector<float> k(at(width)), v(k.size());
     std::vector<double> rotated(k.size());
     const RowPool& pool = m_session.store().pool(layer);
+    const KeyRotation rotation(m_config, Layer(layer.value()), m_session.state().reach());
     for (std::int64_t row = 0; row < n; ++row) {
       const std::size_t index = at(map.first + row);
       const std::int32_t slot = map.slotOf[index].value();
       pool.gather({&slot, 1}, k.data(), v.data());
       rotated.assign(k.begin(), k.end());
-      if (!m_session.transformer().keysRotated())
-        m_rotation.rotate(map.phase(index).value(), m_config.kvHeads, rotated.data());
+      if (m_session.transformer().keysRotated()) rotation.outside(m_config.kvHeads, rotated.data());
+      else rotation.rotate(map.phase(index).value(), m_config.kvHeads, rotated.data());
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t place = ((x / dim * n + row) * dim + x % dim) * size;
         const bool good = put(m_type, static_cast<float>(rotated[at(x)]), out.key.data() + place) &
@@ -102,7 +100,6 @@ class HfWriter {
 
   Session& m_session;
   const ModelConfig& m_config;
-  KeyRotation m_rotation;
   kernels::DType m_type;
   std::vector<LayerTensors> m_layers;
 };

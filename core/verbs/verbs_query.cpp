@@ -277,14 +277,20 @@ Result<json> row(Session& session, VerbArgs& in) {
   const std::int32_t slot = map.slotOf[at(index)].value();
   Transformer& t = session.transformer();
   pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
-  if (which == "k" && rotated && !t.keysRotated()) {
+  if (which == "v") return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
+  const Layer own = session.cacheLayers().layerOf(layer);
+  if (rotated && !t.keysRotated()) {
     const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
-    t.rotateKeys(data.data(), std::span(phases).subspan(at(index), 1), format.kvHeads);
-  } else if (which == "k" && !rotated && t.keysRotated()) {
-    std::vector<double> keys(data.begin(), data.end());
-    KeyRotation(session.model().config()).unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());
-    std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
+    t.rotateKeys(own, data.data(), std::span(phases).subspan(at(index), 1), format.kvHeads);
   }
+  const KeyRotation rotation(session.model().config(), own, session.state().reach());
+  std::vector<double> keys(data.begin(), data.end());
+  rotation.outside(format.kvHeads, keys.data());
+  if (!rotated && t.keysRotated()) {
+    rotation.unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());
+    rotation.outside(format.kvHeads, keys.data());
+  }
+  std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
   return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
 }
 

@@ -17,6 +17,10 @@ struct AddArgs {
 
 void add(const Context&, const AddArgs&);
 
+/// What a gate goes through: silu(g) = g / (1 + exp(-g)), or the tanh form of gelu,
+/// 0.5 g (1 + tanh(sqrt(2/pi) (g + 0.044715 g^3))) = g / (1 + exp(-2 sqrt(2/pi) (g + 0.044715 g^3))).
+enum class GateFunction : uint8_t { silu, geluTanh };
+
 struct SwigluArgs {
   const float* gate = nullptr;  ///< [rows, dim], row stride gateStride
   const float* up = nullptr;    ///< [rows, dim], row stride upStride
@@ -24,9 +28,19 @@ struct SwigluArgs {
   int64_t rows = 0, dim = 0;
   int64_t gateStride = 0;  ///< in floats; 0 means dim
   int64_t upStride = 0;
+  GateFunction function = GateFunction::silu;
 };
 
-/// out = silu(gate) * up, silu(g) = g / (1 + exp(-g)) (Shazeer 2020).
+/// out = function(gate) * up (Shazeer 2020).
 void swiglu(const Context&, const SwigluArgs&);
+
+struct SoftcapArgs {
+  float* x = nullptr;  ///< [count]
+  int64_t count = 0;
+  float cap = 1.0f;  ///< above 0
+};
+
+/// x = cap * tanh(x / cap), in place.
+void softcap(const Context&, const SoftcapArgs&);
 
 }  // namespace kvlab::kernels

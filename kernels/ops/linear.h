@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/context.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/weight.h"
 #include "kernels/platform.h"
 
@@ -36,7 +37,8 @@ struct LinearArgs {
 
   /// Behind the matrices; `out` is null where their products are what is wanted, else these are scratch,
   /// undefined afterwards.
-  float* out = nullptr;             ///< [m, n]: two parts of equal n: silu(y0) * y1, may equal y0
+  float* out = nullptr;  ///< [m, n]: two parts of equal n: function(y0) * y1, may equal y0
+  GateFunction function = GateFunction::silu;
   const float* residual = nullptr;  ///< [m, n]: one part: out = residual + y0; may equal out
 };
 

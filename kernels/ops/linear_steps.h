@@ -30,7 +30,9 @@ void eachLinearStep(const LinearArgs& a, const Run& run) {
   }
   const LinearPart& first = a.parts[0];
   if (a.out && a.residual) run(AddArgs{a.residual, first.y, a.out, a.m * first.w.n});
-  else if (a.out) run(SwigluArgs{.gate = first.y, .up = a.parts[1].y, .out = a.out, .rows = a.m, .dim = first.w.n});
+  else if (a.out)
+    run(SwigluArgs{
+        .gate = first.y, .up = a.parts[1].y, .out = a.out, .rows = a.m, .dim = first.w.n, .function = a.function});
 }
 
 }  // namespace kvlab::kernels

@@ -50,7 +50,9 @@ inline int64_t opBytes(const LinearArgs& a) {
 inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weightType) + 8 * a.rows * a.dim; }
 inline int64_t opBytes(const AddArgs& a) { return 12 * a.count; }
 inline int64_t opBytes(const SwigluArgs& a) { return 12 * a.rows * a.dim; }
+inline int64_t opBytes(const SoftcapArgs& a) { return 8 * a.count; }
 inline int64_t opBytes(const RopeArgs& a) { return 8 * a.n * a.heads * a.headDim; }
+inline int64_t opBytes(const ReorderArgs& a) { return 8 * a.n * a.heads * a.headDim; }
 /// Bytes of K and V of the rows that queries see, counted once for all queries.
 inline int64_t opBytes(const AttentionArgs& a) {
   const int64_t row = keyBytes(a.fmt) + valueBytes(a.fmt);

@@ -22,4 +22,17 @@ struct RopeArgs {
 
 void rope(const Context&, const RopeArgs&);
 
+struct ReorderArgs {
+  float* x = nullptr;              ///< [n, heads*headDim], row stride xStride
+  const int32_t* order = nullptr;  ///< [headDim], each place once
+  int64_t n = 0;
+  int32_t heads = 0;
+  int32_t headDim = 0;  ///< at most kReorderMax
+  int64_t xStride = 0;  ///< in floats; 0 means heads*headDim
+};
+inline constexpr int32_t kReorderMax = 512;
+
+/// Value i of each head becomes what value order[i] was, in place.
+void reorder(const Context&, const ReorderArgs&);
+
 }  // namespace kvlab::kernels

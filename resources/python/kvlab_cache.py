@@ -212,11 +212,14 @@ def _check_tensor(tensor, wanted, dtype, what):
 
 
 def _describe_model(config):
+    text = config.get("text_config") if isinstance(config, dict) else getattr(config, "text_config", None)
+    config = text or config  # of a model that also takes pictures
     def get(name, default=None):
         value = config.get(name) if isinstance(config, dict) else getattr(config, name, None)
         return default if value is None else value
     heads = get("num_attention_heads", 0)
     rope = get("rope_parameters", {})
+    rope = rope.get("full_attention") or rope  # by layer type
     return {"model_type": get("model_type"), "num_hidden_layers": get("num_hidden_layers"),
             "num_key_value_heads": get("num_key_value_heads", heads),
             "head_dim": get("head_dim") or (get("hidden_size", 0) // heads if heads else 0),

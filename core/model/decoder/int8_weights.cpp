@@ -59,7 +59,9 @@ Result<std::shared_ptr<const Model>> withInt8Weights(std::shared_ptr<const Model
   std::shared_ptr<Model> out(new Model(*model));
   std::vector<TensorView*> matrices{&out->m_head};
   for (LayerWeights& w : out->m_layers)
-    matrices.insert(matrices.end(), {&w.q, &w.k, &w.v, &w.o, &w.gate, &w.up, &w.down});
+    eachWeight(w, [&](TensorView& one, WeightKind kind) {
+      if (one && kind == WeightKind::Matrix) matrices.push_back(&one);
+    });
   std::int64_t done = 0, all = 0;
   for (const TensorView* one : matrices) all += bytesFor(*one);
   const std::shared_ptr<std::byte> memory = weightMemory(static_cast<std::size_t>(all));

@@ -11,13 +11,12 @@ namespace {
 
 constexpr std::int64_t kPieceBytes = std::int64_t{64} << 20;  // bytes between two looks at `cancel`
 
-/// Calls fn(view, isBias) for every weight there is, in the order of the layers.
-template <class Layer, class Fn>
-void eachOf(Layer& w, const Fn& fn) {
-  for (auto* view : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.qNorm, &w.kNorm, &w.postNorm, &w.gate, &w.up, &w.down})
-    if (*view) fn(*view, false);
-  for (auto* view : {&w.qBias, &w.kBias, &w.vBias, &w.oBias})
-    if (*view) fn(*view, true);
+/// Calls fn(view, isBias) for every weight there is.
+template <class Weights, class Fn>
+void eachOf(Weights& w, const Fn& fn) {
+  eachWeight(w, [&](auto& view, WeightKind kind) {
+    if (view) fn(view, kind == WeightKind::Bias);
+  });
 }
 
 /// What becomes of a weight.

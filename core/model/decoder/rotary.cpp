@@ -3,67 +3,52 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace kvlab {
 namespace {
 
-using Kind = RopeScaling::Kind;
-
 constexpr std::int32_t kMaxDense = 1 << 20;
-constexpr double kTurn = 2 * std::numbers::pi;
-
-/// Llama 3.1 stretches long waves, keeps short waves and blends the waves between.
-double llama3Frequency(double w, const RopeScaling& rope) {
-  const auto length = static_cast<double>(rope.originalMaxPosition);
-  const double wave = kTurn / w;
-  if (wave < length / rope.highFreqFactor) return w;
-  if (wave > length / rope.lowFreqFactor) return w / rope.factor;
-  const double smooth = (length / wave - rope.lowFreqFactor) / (rope.highFreqFactor - rope.lowFreqFactor);
-  return (1 - smooth) * w / rope.factor + smooth * w;
-}
-
-/// YaRN: a linear ramp over the pairs between betaFast and betaSlow rotations (arXiv:2309.00071).
-void applyYarn(std::vector<double>& w, const ModelConfig& c) {
-  const auto pairWith = [&](double rotations) {
-    return c.headDim * std::log(static_cast<double>(c.rope.originalMaxPosition) / (rotations * kTurn)) /
-        (2 * std::log(c.ropeTheta));
-  };
-  double low = pairWith(c.rope.betaFast), high = pairWith(c.rope.betaSlow);
-  if (c.rope.truncate) low = std::floor(low), high = std::ceil(high);
-  low = std::max(low, 0.0);
-  high = std::min(high, c.headDim - 1.0);
-  if (low == high) high += 0.001;
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
-    w[i] = w[i] / c.rope.factor * ramp + w[i] * (1 - ramp);
-  }
-}
 
 }  // namespace
 
-std::vector<double> inverseFrequencies(const ModelConfig& config) {
-  std::vector<double> w(static_cast<std::size_t>(config.headDim / 2));
-  for (std::size_t i = 0; i < w.size(); ++i)
-    w[i] = 1.0 / std::pow(config.ropeTheta, 2.0 * static_cast<double>(i) / config.headDim);
-  switch (config.rope.kind) {
-    case Kind::None: break;
-    case Kind::Linear:
-      for (double& f : w) f /= config.rope.factor;
-      break;
-    case Kind::Llama3:
-      for (double& f : w) f = llama3Frequency(f, config.rope);
-      break;
-    case Kind::Yarn: applyYarn(w, config); break;
+Rotary::Rotary(const ModelConfig& config) : m_config(config), m_dense(std::clamp(config.maxPositions, 1, kMaxDense)) {
+  for (const Rope& rope : config.ropes) {
+    m_keySet.push_back(sets());
+    m_sets.push_back({rope, false, inverseFrequencies(rope, config.headDim)});
+    m_querySet.push_back(m_keySet.back());
+    if (rope.queryBeta == 0) continue;
+    m_querySet.back() = sets();
+    m_sets.push_back({rope, true, m_sets.back().frequencies});
   }
-  return w;
+  reserveExtra(256);
 }
 
-Rotary::Rotary(const ModelConfig& config)
-    : m_frequencies(inverseFrequencies(config)),
-      m_attentionFactor(config.rope.kind == Kind::Yarn ? config.rope.attentionFactor : 1.0),
-      m_dense(std::clamp(config.maxPositions, 1, kMaxDense)) {
-  reserveExtra(256);
+int Rotary::sets(const ModelConfig& config) {
+  int count = 0;
+  for (const Rope& rope : config.ropes) count += rope.queryBeta == 0 ? 1 : 2;
+  return count;
+}
+
+double Rotary::Set::growth(double phase) const {
+  if (!ofQueries || phase <= 0) return 1;
+  return 1 + rope.queryBeta * std::log(1 + std::floor(phase / static_cast<double>(rope.queryEvery)));
+}
+
+bool Rotary::reach(std::int64_t length) {
+  bool changed = false;
+  for (Set& set : m_sets) {
+    if (!set.rope.followsLength()) continue;
+    std::vector<double> now = inverseFrequencies(set.rope, m_config.headDim, length);
+    if (now == set.frequencies) continue;
+    set.frequencies = std::move(now);
+    changed = true;
+  }
+  if (!changed) return false;
+  ++m_revision;
+  for (std::int32_t row = 0; row < m_filled; ++row) fillRow(row, row, 0);
+  for (std::size_t i = 0; i < m_extra.size(); ++i)
+    fillRow(m_dense + static_cast<std::int64_t>(i), m_extra[i].first, m_extra[i].second);
+  return true;
 }
 
 std::int32_t Rotary::index(Phase phase, double sigma) {
@@ -77,7 +62,7 @@ std::int32_t Rotary::index(Phase phase, double sigma) {
   if (const auto it = m_rows.find(key); it != m_rows.end()) return it->second;
   if (m_extra.size() == m_extraCapacity) reserveExtra(m_extraCapacity * 2);
   const auto row = m_dense + static_cast<std::int32_t>(m_extra.size());
-  fillRow(m_table.get() + static_cast<std::size_t>(row) * m_frequencies.size() * 2, p, sigma);
+  fillRow(row, p, sigma);
   m_extra.push_back(key);
   m_rows.emplace(key, row);
   return row;
@@ -95,27 +80,33 @@ double Rotary::sigma(std::int32_t index) const {
 void Rotary::fillDense(std::int32_t last) {
   const std::int32_t end =
       static_cast<std::int32_t>(std::min<std::int64_t>(m_dense, (std::int64_t{last} / 256 + 1) * 256));
-  for (; m_filled < end; ++m_filled)
-    fillRow(m_table.get() + static_cast<std::size_t>(m_filled) * m_frequencies.size() * 2, m_filled, 0);
+  for (; m_filled < end; ++m_filled) fillRow(m_filled, m_filled, 0);
 }
 
-void Rotary::fillRow(float* row, double phase, double sigma) const {
-  const std::size_t half = m_frequencies.size();
-  for (std::size_t i = 0; i < half; ++i) {
-    const double w = m_frequencies[i];
-    const double scale = m_attentionFactor * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w * sigma * w));
-    row[i] = static_cast<float>(std::cos(phase * w) * scale);
-    row[half + i] = static_cast<float>(std::sin(phase * w) * scale);
+void Rotary::fillRow(std::int64_t row, double phase, double sigma) {
+  for (std::size_t s = 0; s < m_sets.size(); ++s) {
+    const Set& set = m_sets[s];
+    const std::size_t half = set.frequencies.size();
+    float* to = m_table.get() + (static_cast<std::int64_t>(s) * capacity() + row) * width();
+    const double growth = set.growth(phase);
+    for (std::size_t i = 0; i < half; ++i) {
+      const double w = set.frequencies[i];
+      const double factor = w == 0 ? growth : growth * set.rope.attentionFactor;  // of a pair that turns
+      const double scale = factor * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w * sigma * w));
+      to[i] = static_cast<float>(std::cos(phase * w) * scale);
+      to[half + i] = static_cast<float>(std::sin(phase * w) * scale);
+    }
   }
 }
 
 void Rotary::reserveExtra(std::size_t rows) {
-  const std::size_t width = m_frequencies.size() * 2;
-  auto table = std::make_unique_for_overwrite<float[]>((static_cast<std::size_t>(m_dense) + rows) * width);
-  if (m_table) {
-    std::copy_n(m_table.get(), static_cast<std::size_t>(m_filled) * width, table.get());
-    const std::size_t extra = static_cast<std::size_t>(m_dense) * width;
-    std::copy_n(m_table.get() + extra, m_extra.size() * width, table.get() + extra);
+  const std::int64_t before = capacity(), after = m_dense + static_cast<std::int64_t>(rows);
+  auto table = std::make_unique_for_overwrite<float[]>(at(sets() * after * width()));
+  for (int set = 0; m_table && set < sets(); ++set) {
+    const float* from = m_table.get() + set * before * width();
+    float* to = table.get() + set * after * width();
+    std::copy_n(from, m_filled * width(), to);
+    std::copy_n(from + m_dense * width(), extraFilled() * width(), to + m_dense * width());
   }
   m_table = std::move(table);
   m_extraCapacity = rows;

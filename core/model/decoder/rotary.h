@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary frequencies and the table the rope and attention kernels read: one row per phase.
-// Frequencies as transformers' modeling_rope_utils defines default, linear, llama3 and yarn, in
-// double. A row is [headDim] f32: cos[headDim/2], then sin[headDim/2], computed in double and
-// multiplied by YaRN's attention factor; sigma damps pair w by exp(-(sigma*w)^2/2).
-// Rows 0 .. maxPositions-1 are the integer phases; other phases and sigmas follow in order of first
-// use. One owner; not for concurrent use while it grows.
+// The tables that the rope and attention kernels read: one row per phase, in a table for each set of frequencies that
+// layers have, with the same numbers of rows. A row is [headDim] f32: cos[headDim/2], then sin[headDim/2], computed in
+// double and multiplied by the attention factor where a pair turns; sigma damps pair w by exp(-(sigma*w)^2/2). Rows 0
+// .. maxPositions-1 are the integer phases; other phases and sigmas follow in order of first use. One owner; not for
+// concurrent use while it grows.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,46 +12,63 @@
 #include <vector>
 
 #include "core/api/ids.h"
-#include "core/model/files/config.h"
+#include "core/model/decoder/frequencies.h"
 
 namespace kvlab {
-
-/// w[i] in radians per position, [headDim/2].
-std::vector<double> inverseFrequencies(const ModelConfig& config);
 
 class Rotary {
  public:
   explicit Rotary(const ModelConfig& config);
+  /// Tables that a configuration has.
+  static int sets(const ModelConfig& config);
 
-  /// Row of the table for a phase; makes the row if there is none. Whole phases from 0 to
+  /// Row of the tables for a phase; makes the row if there is none. Whole phases from 0 to
   /// maxPositions-1 with sigma 0 have index == phase, and every row below them exists too.
   std::int32_t index(Phase phase, double sigma = 0);
   /// The phase of a row, for reports.
   Phase phase(std::int32_t index) const;
   double sigma(std::int32_t index) const;
 
-  /// [rows, headDim]; stable until index() makes the next row.
-  const float* data() const { return m_table.get(); }
-  std::int64_t width() const { return static_cast<std::int64_t>(2 * m_frequencies.size()); }  // floats in a row
-  std::int64_t dense() const { return m_dense; }         // rows set aside for whole phases
-  std::int64_t denseFilled() const { return m_filled; }  // computed rows of them
+  /// Says how long the context is: some frequencies follow from it. Changes every row then. True where that happened.
+  bool reach(std::int64_t length);
+  /// Raised by reach().
+  std::int64_t revision() const { return m_revision; }
+
+  int sets() const { return static_cast<int>(m_sets.size()); }
+  int keySet(Layer layer) const { return m_keySet[m_config.ropeAt(layer)]; }
+  int querySet(Layer layer) const { return m_querySet[m_config.ropeAt(layer)]; }
+  /// [rows, headDim] of a set; stable until index() makes the next row.
+  const float* data(int set = 0) const { return m_table.get() + set * capacity() * width(); }
+  std::int64_t width() const { return m_config.headDim / 2 * 2; }  // floats in a row
+  std::int64_t dense() const { return m_dense; }                   // rows set aside for whole phases
+  std::int64_t denseFilled() const { return m_filled; }            // computed rows of them
   std::int64_t extraFilled() const { return static_cast<std::int64_t>(m_extra.size()); }
   std::int64_t capacity() const { return m_dense + static_cast<std::int64_t>(m_extraCapacity); }
-  const std::vector<double>& frequencies() const { return m_frequencies; }
+  /// Of the keys of a layer, [headDim/2].
+  const std::vector<double>& frequencies(Layer layer = Layer(0)) const { return m_sets[at(keySet(layer))].frequencies; }
 
  private:
+  struct Set {
+    Rope rope;
+    bool ofQueries = false;
+    std::vector<double> frequencies;    // [headDim/2]
+    double growth(double phase) const;  // what queries are multiplied by
+  };
+
   void fillDense(std::int32_t last);
-  void fillRow(float* row, double phase, double sigma) const;
+  void fillRow(std::int64_t row, double phase, double sigma);
   void reserveExtra(std::size_t rows);
 
-  std::vector<double> m_frequencies;  // [headDim/2]
-  double m_attentionFactor;
+  ModelConfig m_config;
+  std::vector<Set> m_sets;
+  std::vector<int> m_keySet, m_querySet;  // [ropes]
+  std::int64_t m_revision = 0;
   std::int32_t m_dense;       // rows set aside for whole phases
   std::int32_t m_filled = 0;  // computed rows of them
   std::size_t m_extraCapacity = 0;
   std::vector<std::pair<double, double>> m_extra;            // phase and sigma of row m_dense + i
   std::map<std::pair<double, double>, std::int32_t> m_rows;  // of the extra rows
-  std::unique_ptr<float[]> m_table;                          // [m_dense + m_extraCapacity, headDim]
+  std::unique_ptr<float[]> m_table;                          // [sets, m_dense + m_extraCapacity, headDim]
 };
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rotary table where ops can read it: the host's own, or a copy that new rows are sent to.
+// Rotary tables where ops can read them: the host's own, or a copy that new rows are sent to.
 #pragma once
 #include "core/model/decoder/rotary.h"
 #include "kernels/backend/array.h"
@@ -8,7 +8,7 @@ namespace kvlab {
 
 class RotaryMirror {
  public:
-  /// The table with every row that it has now, until the next call.
+  /// The tables with every row that they have now, [sets, capacity, headDim], until the next call.
   const float* update(kernels::Backend& backend, const Rotary& rotary);
 
  private:
@@ -16,6 +16,7 @@ class RotaryMirror {
 
   kernels::Array<float> m_copy;
   std::int64_t m_dense = 0, m_extra = 0;  // rows that were sent
+  std::int64_t m_revision = 0;            // what they were sent as
 };
 
 }  // namespace kvlab

@@ -104,6 +104,11 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const P
   rows(made->m_v, c.kvHeads * c.headDim);
   rows(made->m_gate, c.intermediate);
   rows(made->m_up, c.intermediate);
+  const auto order = [&](kernels::Array<std::int32_t>& array, const std::vector<std::int32_t>& values) {
+    if (!values.empty() && array.allocate(backend, static_cast<std::int64_t>(values.size()))) array.write(0, values);
+  };
+  order(made->m_fromFile, neighbourOrder(c));
+  order(made->m_toEngine, engineOrder(c));
   made->m_table.update(backend, made->m_rotary);
   KV_TRY(backendStatus(backend, "setting the model up"));
   return made;
@@ -114,12 +119,13 @@ Result<std::unique_ptr<Transformer>> Transformer::widened(int maxRows) const {
 }
 
 std::int64_t Transformer::bytes(const ModelConfig& c, std::int32_t maxPhases, int maxRows) {
-  return 4 * (maxRows * scratchWidth(c) + std::int64_t{maxPhases} * c.headDim);
+  return 4 * (maxRows * scratchWidth(c) + std::int64_t{maxPhases} * c.headDim * Rotary::sets(c));
 }
 
 void Transformer::embed(const std::int32_t* ids, std::int64_t n, float* x) {
   const TensorView& table = m_weights->embed();
-  ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), 1.0f});
+  const auto scale = static_cast<float>(model().config().embeddingScale);
+  ops().embedding(context(), {table.data, table.dtype, ids, x, n, hidden(), scale});
 }
 
 void Transformer::embed(const WholePass& pass, float* x) {
@@ -139,6 +145,7 @@ kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, co
   args.m = n;
   args.normWeight = norm.data;
   args.normType = norm.dtype;
+  args.normOffset = static_cast<float>(model().config().normOffset);
   args.eps = static_cast<float>(model().config().rmsEps);
   args.normed = m_norm.data();
   return args;
@@ -148,32 +155,50 @@ void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const 
   args.parts[args.nParts++] = {w.weight(), static_cast<const float*>(bias.data), y};
 }
 
-void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {
-  if (!weight) return;
+void Transformer::norm(const TensorView& weight, std::int64_t rows, std::int64_t dim, const float* x, float* y) {
   kernels::RmsnormArgs args;
   args.x = x;
   args.y = y;
   args.weight = weight.data;
   args.weightType = weight.dtype;
-  args.rows = n * heads;
-  args.dim = model().config().headDim;
+  args.weightOffset = static_cast<float>(model().config().normOffset);
+  args.rows = rows;
+  args.dim = dim;
   args.eps = static_cast<float>(model().config().rmsEps);
   ops().rmsnorm(context(), args);
 }
 
+/// Of each head, or of all heads of a row, which the weight's length says.
+void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {
+  if (!weight) return;
+  const std::int64_t dim = weight.shape[0], all = n * heads * model().config().headDim;
+  norm(weight, all / dim, dim, x, y);
+}
+
+void Transformer::reorder(const kernels::Array<std::int32_t>& order, float* x, std::int64_t n, int heads) {
+  if (order.size() > 0) ops().reorder(context(), {x, order.data(), n, heads, model().config().headDim, 0});
+}
+
 void Transformer::products(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q) {
   const LayerWeights& w = m_weights->layer(l);
+  const ModelConfig& c = model().config();
   kernels::LinearArgs args = step(w.inputNorm, n, x);
   addPart(args, w.k, w.kBias, k);
   addPart(args, w.v, w.vBias, v);
   if (q) addPart(args, w.q, w.qBias, q);
   linear(args);
-  if (q) headNorm(w.qNorm, n, model().config().heads, q, q);
+  reorder(m_fromFile, k, n, c.kvHeads);
+  if (!q) return;
+  reorder(m_fromFile, q, n, c.heads);
+  headNorm(w.qNorm, n, c.heads, q, q);
+  reorder(m_toEngine, q, n, c.heads);
 }
 
 void Transformer::projectTo(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q) {
+  const int heads = model().config().kvHeads;
   products(l, n, x, k, v, q);
-  headNorm(m_weights->layer(l).kNorm, n, model().config().kvHeads, k, k);
+  headNorm(m_weights->layer(l).kNorm, n, heads, k, k);
+  reorder(m_toEngine, k, n, heads);
 }
 
 void Transformer::project(Layer l, LayerParts parts, std::int64_t n, const float* x) {
@@ -186,9 +211,9 @@ void Transformer::project(Layer l, LayerParts parts, std::int64_t n, const float
 void Transformer::makeRows(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v) {
   const LayerPass& pass = parts[0];
   float* stored = storedKeys(l, pass, n, k);
-  write(parts, n, stored, v);
+  write(l, parts, n, stored, v);
   const bool turned = m_keysRotated && pass.write;
-  if (pass.gateKeys && pass.gatesRotated && !turned) rotateParts(parts, stored, n, model().config().kvHeads);
+  if (pass.gateKeys && pass.gatesRotated && !turned) rotateParts(table(l), parts, stored, n, model().config().kvHeads);
   if (!pass.gates) return;
   kernels::GateMlpArgs gates = *pass.gates;
   gates.x = pass.gateKeys;
@@ -201,20 +226,22 @@ float* Transformer::storedKeys(Layer l, const LayerPass& pass, std::int64_t n, f
   const ModelConfig& c = model().config();
   const TensorView& norm = m_weights->layer(l).kNorm;
   float* fresh = pass.gateKeys ? pass.gateKeys : spare;
-  const bool kept = pass.gateKeys && !pass.gatesRotated;
-  if (kept && !norm && m_keysRotated && pass.write)
+  const bool kept = pass.gateKeys && !pass.gatesRotated, ordered = m_toEngine.size() > 0;
+  const bool changed = norm || ordered || (m_keysRotated && pass.write);
+  if (kept && changed && !norm)
     ops().convert(context(), {fresh, kernels::DType::f32, spare, kernels::DType::f32, n * c.kvHeads * c.headDim});
-  float* k = kept && (norm || (m_keysRotated && pass.write)) ? spare : fresh;
+  float* k = kept && changed ? spare : fresh;
   headNorm(norm, n, c.kvHeads, fresh, k);
+  reorder(m_toEngine, k, n, c.kvHeads);
   return k;
 }
 
-void Transformer::write(LayerParts parts, std::int64_t n, float* k, const float* v) {
+void Transformer::write(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v) {
   const ModelConfig& c = model().config();
   const std::int64_t row = std::int64_t{c.kvHeads} * c.headDim, own = row / static_cast<std::int64_t>(parts.size());
   for (const LayerPass& pass : parts) {
     if (pass.write) {
-      if (m_keysRotated) rotate(k, pass.phase, n, pass.format.kvHeads, row);
+      if (m_keysRotated) rotate(table(l), k, pass.phase, n, pass.format.kvHeads, row);
       kernels::WriteRowsArgs args;
       args.pool = pass.pool;
       args.fmt = pass.format;
@@ -232,42 +259,43 @@ void Transformer::write(LayerParts parts, std::int64_t n, float* k, const float*
   }
 }
 
-void Transformer::rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride) {
-  ops().rope(context(), {x, phases, table(), n, heads, model().config().headDim, stride});
+void Transformer::rotate(const float* table, float* x, const std::int32_t* phases, std::int64_t n, int heads,
+                         std::int64_t stride) {
+  ops().rope(context(), {x, phases, table, n, heads, model().config().headDim, stride});
 }
 
 /// x [n, heads*headDim], each part's heads by its phases.
-void Transformer::rotateParts(LayerParts parts, float* x, std::int64_t n, int heads) {
+void Transformer::rotateParts(const float* table, LayerParts parts, float* x, std::int64_t n, int heads) {
   const std::int64_t row = std::int64_t{heads} * model().config().headDim;
   const int own = heads / static_cast<int>(parts.size());
   for (const LayerPass& pass : parts) {
-    rotate(x, pass.phase, n, own, row);
+    rotate(table, x, pass.phase, n, own, row);
     x += std::int64_t{own} * model().config().headDim;
   }
 }
 
-void Transformer::rotateKeys(float* k, std::span<const std::int32_t> phases, int heads) {
+void Transformer::rotateKeys(Layer layer, float* k, std::span<const std::int32_t> phases, int heads) {
   for (const std::int32_t phase : phases)
     if (phase < m_rotary.dense()) m_rotary.index(Phase(phase));
   kernels::Staging staging(m_backend);
   float* turned = staging.inOut(k, phases.size() * static_cast<std::size_t>(heads * model().config().headDim));
-  rotate(turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), heads, 0);
+  rotate(table(layer), turned, staging.in(phases), static_cast<std::int64_t>(phases.size()), heads, 0);
   staging.finish();
 }
 
-void Transformer::attend(LayerParts parts, std::int64_t n, float* q, float* out) {
+void Transformer::attend(Layer l, LayerParts parts, std::int64_t n, float* q, float* out) {
   const ModelConfig& c = model().config();
   const int heads = c.heads / static_cast<int>(parts.size());
-  rotateParts(parts, q, n, c.heads);
+  rotateParts(queryTable(l), parts, q, n, c.heads);
   for (const LayerPass& pass : parts) {
-    attendPart(pass, n, heads, q, out);
+    attendPart(l, pass, n, heads, q, out);
     q += std::int64_t{heads} * c.headDim;
     out += std::int64_t{heads} * c.headDim;
   }
 }
 
 /// Rows of q and out hold all heads of the layer; here are the `heads` from q on.
-void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out) {
+void Transformer::attendPart(Layer l, const LayerPass& pass, std::int64_t n, int heads, float* q, float* out) {
   const ModelConfig& c = model().config();
   assemble(ops(), context(), pass.assembled, pass.pool, pass.format, pass.wrong);
   const bool copy = pass.assembled.records;
@@ -280,7 +308,7 @@ void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, f
   args.phaseIndex = pass.phases;
   args.rows = pass.rows;
   args.rowsSeen = pass.rowsSeen;
-  args.rotaryTable = table();
+  args.rotaryTable = table(l);
   args.queries = q;
   args.nQueries = n;
   args.queryHeads = heads;
@@ -289,7 +317,8 @@ void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, f
   args.rowEnd = pass.rowEnd;
   args.selfSlot = copy ? pass.assembled.self : pass.selfSlot;
   args.selfPhaseIndex = pass.selfSlot ? pass.phase : nullptr;
-  args.scale = 1.0f / std::sqrt(static_cast<float>(c.headDim));
+  args.scale = 1.0f / std::sqrt(static_cast<float>(c.scoreDim()));
+  args.cap = static_cast<float>(c.attentionCap);
   args.out = out;
   args.mass = pass.mass;
   args.queryIndex = pass.queryIndex;
@@ -300,24 +329,29 @@ void Transformer::attendPart(const LayerPass& pass, std::int64_t n, int heads, f
 void Transformer::feedForward(Layer l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
   kernels::LinearArgs up = step(w.postNorm, n, x);
-  addPart(up, w.gate, {}, m_gate.data());
-  addPart(up, w.up, {}, m_up.data());
+  addPart(up, w.gate, w.gateBias, m_gate.data());
+  addPart(up, w.up, w.upBias, m_up.data());
   up.out = m_gate.data();
+  up.function =
+      model().config().activation == Activation::Silu ? kernels::GateFunction::silu : kernels::GateFunction::geluTanh;
   linear(up);
-  addTo(x, w.down, {}, n, m_gate.data());
+  addTo(x, {w.down, w.downBias, w.behindFeedForward}, n, m_gate.data());
 }
 
-/// x += w * from (+ bias)
-void Transformer::addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from) {
+/// x += w * from (+ bias), or the norm of that
+void Transformer::addTo(float* x, const Matrix& matrix, std::int64_t n, const float* from) {
   kernels::LinearArgs args = step({}, n, from);
-  addPart(args, w, bias, m_norm.data());
-  args.residual = args.out = x;
+  addPart(args, matrix.weight, matrix.bias, m_norm.data());
+  if (!matrix.normBehind) args.residual = args.out = x;
   linear(args);
+  if (!matrix.normBehind) return;
+  norm(matrix.normBehind, n, hidden(), m_norm.data(), m_norm.data());
+  ops().add(context(), {x, m_norm.data(), x, n * hidden()});
 }
 
 void Transformer::behindAttention(Layer l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
-  addTo(x, w.o, w.oBias, n, m_attention.data());
+  addTo(x, {w.o, w.oBias, w.behindAttention}, n, m_attention.data());
   feedForward(l, n, x);
 }
 
@@ -325,7 +359,7 @@ void Transformer::layer(Layer l, LayerParts parts, std::int64_t n, float* x) {
   const InLayer named(m_backend, l);
   products(l, n, x, parts[0].gateKeys ? parts[0].gateKeys : m_k.data(), m_v.data(), m_q.data());
   makeRows(l, parts, n, m_k.data(), m_v.data());
-  attend(parts, n, m_q.data(), m_attention.data());
+  attend(l, parts, n, m_q.data(), m_attention.data());
   behindAttention(l, n, x);
 }
 
@@ -351,7 +385,7 @@ void Transformer::mixParts(Layer l, std::span<const PassPart> parts) {
     float* k = m_k.data() + row * keys;
     if (float* scored = passes[0].gateKeys) m_backend.upload(scored, k, 4 * part.pass->n * keys);
     part.transformer->makeRows(l, passes, part.pass->n, k, m_v.data() + row * keys);
-    part.transformer->attend(passes, part.pass->n, m_q.data() + row * queries, m_attention.data() + row * queries);
+    part.transformer->attend(l, passes, part.pass->n, m_q.data() + row * queries, m_attention.data() + row * queries);
     row += part.pass->n;
   }
 }
@@ -405,12 +439,14 @@ void Transformer::headParts(std::span<const PassPart> parts, const float* x) {
 }
 
 void Transformer::logits(const float* x, std::int64_t n, float* out) {
+  const ModelConfig& c = model().config();
   for (std::int64_t done = 0; done < n; done += m_maxRows) {
     kernels::LinearArgs args =
         step(m_weights->finalNorm(), std::min<std::int64_t>(m_maxRows, n - done), x + done * hidden());
-    addPart(args, m_weights->head(), {}, out + done * model().config().vocab);
+    addPart(args, m_weights->head(), {}, out + done * c.vocab);
     linear(args);
   }
+  if (c.logitCap != 0) ops().softcap(context(), {out, n * c.vocab, static_cast<float>(c.logitCap)});
 }
 
 }  // namespace kvlab

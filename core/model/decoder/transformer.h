@@ -64,8 +64,10 @@ class Transformer {
   kernels::Backend& backend() const { return m_backend; }
   const kernels::OpTable& ops() const { return m_backend.ops(); }
   Rotary& rotary() { return m_rotary; }
-  /// The rotary table with every row that it has now, as ops read it.
-  const float* table() { return m_table.update(m_backend, m_rotary); }
+  /// The rotary tables with every row that they have now, as ops read them: those of the keys and the queries of a
+  /// layer. They lie in one piece, so that one of them stands for all.
+  const float* table(Layer layer = Layer(0)) { return tables() + m_rotary.keySet(layer) * tableSize(); }
+  const float* queryTable(Layer layer) { return tables() + m_rotary.querySet(layer) * tableSize(); }
   bool keysRotated() const { return m_keysRotated; }
   int maxRows() const { return m_maxRows; }  // queries per call
   int hidden() const { return model().config().hidden; }
@@ -95,26 +97,33 @@ class Transformer {
   /// Bytes of weights that linear steps were given to read, ever.
   std::int64_t weightBytes() const { return m_weightBytes; }
 
-  /// Turns keys of host memory, [phases, heads*headDim], by one phase each.
-  void rotateKeys(float* k, std::span<const std::int32_t> phases, int heads);
+  /// Turns keys of a layer in host memory, [phases, heads*headDim], by one phase each.
+  void rotateKeys(Layer layer, float* k, std::span<const std::int32_t> phases, int heads);
 
  private:
   Transformer(std::shared_ptr<const PlacedWeights> weights, kernels::Backend& backend, std::int32_t maxPhases,
               int maxRows, bool keysRotated);
   const kernels::Context& context() const { return m_backend.context(); }
+  const float* tables() { return m_table.update(m_backend, m_rotary); }
+  std::int64_t tableSize() const { return m_rotary.capacity() * m_rotary.width(); }
   kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x);
   static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
-  void addTo(float* x, const TensorView& w, const TensorView& bias, std::int64_t n, const float* from);
+  struct Matrix {
+    const TensorView &weight, &bias, &normBehind;
+  };
+  void addTo(float* x, const Matrix& matrix, std::int64_t n, const float* from);
+  void norm(const TensorView& weight, std::int64_t rows, std::int64_t dim, const float* x, float* y);
   void headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y);
-  void rotate(float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
+  void reorder(const kernels::Array<std::int32_t>& order, float* x, std::int64_t n, int heads);
+  void rotate(const float* table, float* x, const std::int32_t* phases, std::int64_t n, int heads, std::int64_t stride);
   void linear(const kernels::LinearArgs& args);
   void products(Layer l, std::int64_t n, const float* x, float* k, float* v, float* q);
   void makeRows(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v);
   float* storedKeys(Layer l, const LayerPass& pass, std::int64_t n, float* spare);
-  void rotateParts(LayerParts parts, float* x, std::int64_t n, int heads);
-  void write(LayerParts parts, std::int64_t n, float* k, const float* v);
-  void attend(LayerParts parts, std::int64_t n, float* q, float* out);
-  void attendPart(const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
+  void rotateParts(const float* table, LayerParts parts, float* x, std::int64_t n, int heads);
+  void write(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v);
+  void attend(Layer l, LayerParts parts, std::int64_t n, float* q, float* out);
+  void attendPart(Layer l, const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
   void mixParts(Layer l, std::span<const PassPart> parts);
   void embed(const WholePass& pass, float* x);
   void headParts(std::span<const PassPart> parts, const float* x);
@@ -129,10 +138,11 @@ class Transformer {
   bool m_keysRotated;
   PassRunner* m_runner = nullptr;
   std::int64_t m_weightBytes = 0;
-  kernels::Array<float> m_norm;            // [maxRows, hidden]
-  kernels::Array<float> m_q, m_attention;  // [maxRows, heads*headDim]
-  kernels::Array<float> m_k, m_v;          // [maxRows, kvHeads*headDim]
-  kernels::Array<float> m_gate, m_up;      // [maxRows, intermediate]
+  kernels::Array<std::int32_t> m_fromFile, m_toEngine;  // [headDim] orders of the values of a head; or empty
+  kernels::Array<float> m_norm;                         // [maxRows, hidden]
+  kernels::Array<float> m_q, m_attention;               // [maxRows, heads*headDim]
+  kernels::Array<float> m_k, m_v;                       // [maxRows, kvHeads*headDim]
+  kernels::Array<float> m_gate, m_up;                   // [maxRows, intermediate]
 };
 
 }  // namespace kvlab

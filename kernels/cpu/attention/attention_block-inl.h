@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/runtime/exp-inl.h"
+#include "kernels/cpu/runtime/tanh-inl.h"
 #include "kernels/ops/attention.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,11 +26,15 @@ struct Softmax {
   float sum = 0.0f;  ///< 0 until the first block: a block that is seen sums to at least 1
 };
 
-/// s [64]: dot products in, scaled scores out; minus infinity outside [lo, hi). Returns the maximum.
-HWY_INLINE float maskScores(float* s, int64_t lo, int64_t hi, float scale) {
+/// s [64]: dot products in, scaled and capped scores out; minus infinity outside [lo, hi). Returns the maximum.
+HWY_INLINE float maskScores(float* s, int64_t lo, int64_t hi, float scale, float cap) {
   const DF d;
   for (int64_t j = 0; j < kAttentionBlock; j += kLanes) {
     hn::StoreU(hn::Mul(hn::LoadU(d, s + j), hn::Set(d, scale)), d, s + j);
+  }
+  for (int64_t j = 0; cap != 0.0f && j < kAttentionBlock; j += kLanes) {
+    const VF share = hn::Div(hn::LoadU(d, s + j), hn::Set(d, cap));
+    hn::StoreU(hn::Mul(tanhF32(d, share), hn::Set(d, cap)), d, s + j);
   }
   std::fill(s, s + lo, kMinusInfinity);
   std::fill(s + hi, s + kAttentionBlock, kMinusInfinity);

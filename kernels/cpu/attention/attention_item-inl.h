@@ -48,7 +48,7 @@ HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t b
 /// One query head: scores of the block -> weights, and their Softmax.
 HWY_INLINE Softmax softenRow(const Call& c, const Part& p, float* s, int64_t q, int64_t queryHead, int64_t start) {
   Softmax block;
-  block.max = maskScores(s, p.lo, p.hi, c.a.scale);
+  block.max = maskScores(s, p.lo, p.hi, c.a.scale, c.a.cap);
   block.sum = expScores(s, block.max);
   keepBlock(c, q, queryHead, (start + c.a.indexBase) / kAttentionBlock, s, block.max);
   return block;

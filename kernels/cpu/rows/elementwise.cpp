@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/elementwise.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/runtime/exp-inl.h"
+#include "kernels/cpu/runtime/tanh-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -18,19 +18,28 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 
-HWY_INLINE VF swigluValue(VF g, VF u) {
+/// g u / (1 + exp(-s)). exp(-|s|) never overflows: g / (1 + e) for s >= 0, g e / (1 + e) below.
+HWY_INLINE VF gatedValue(VF g, VF s, VF u) {
   const DF d;
-  // exp(-|g|) never overflows: silu(g) = g / (1 + e) for g >= 0, g e / (1 + e) below.
-  const VF e = expF32(d, hn::Neg(hn::Abs(g)));
-  const VF numerator = hn::IfThenElse(hn::Lt(g, hn::Zero(d)), hn::Mul(g, e), g);
+  const VF e = expF32(d, hn::Neg(hn::Abs(s)));
+  const VF numerator = hn::IfThenElse(hn::Lt(s, hn::Zero(d)), hn::Mul(g, e), g);
   return hn::Mul(hn::Div(numerator, hn::Add(hn::Set(d, 1.0f), e)), u);
 }
 
+template <GateFunction F>
+HWY_INLINE VF swigluValue(VF g, VF u) {
+  const DF d;
+  if constexpr (F == GateFunction::silu) return gatedValue(g, g, u);
+  const VF inner = mulAdd(hn::Mul(hn::Mul(g, g), g), hn::Set(d, 0.044715f), g);
+  return gatedValue(g, hn::Mul(inner, hn::Set(d, 1.5957691216f)), u);
+}
+
+template <GateFunction F>
 HWY_INLINE void swigluRow(const float* gate, const float* up, float* out, int64_t count) {
   const DF d;
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(swigluValue(hn::LoadU(d, gate + i), hn::LoadU(d, up + i)), d, out + i);
+    hn::StoreU(swigluValue<F>(hn::LoadU(d, gate + i), hn::LoadU(d, up + i)), d, out + i);
   }
   if (i >= count) return;
   const auto bytes = static_cast<size_t>(count - i) * 4;
@@ -38,8 +47,25 @@ HWY_INLINE void swigluRow(const float* gate, const float* up, float* out, int64_
   alignas(64) float u[16] = {};
   memcpy(g, gate + i, bytes);
   memcpy(u, up + i, bytes);
-  hn::Store(swigluValue(hn::Load(d, g), hn::Load(d, u)), d, g);
+  hn::Store(swigluValue<F>(hn::Load(d, g), hn::Load(d, u)), d, g);
   memcpy(out + i, g, bytes);
+}
+
+HWY_INLINE VF cappedValue(VF x, float cap) {
+  const DF d;
+  return hn::Mul(tanhF32(d, hn::Div(x, hn::Set(d, cap))), hn::Set(d, cap));
+}
+
+HWY_INLINE void softcapRow(float* x, int64_t count, float cap) {
+  const DF d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(cappedValue(hn::LoadU(d, x + i), cap), d, x + i);
+  if (i >= count) return;
+  const auto bytes = static_cast<size_t>(count - i) * 4;
+  alignas(64) float rest[16] = {};
+  memcpy(rest, x + i, bytes);
+  hn::Store(cappedValue(hn::Load(d, rest), cap), d, rest);
+  memcpy(x + i, rest, bytes);
 }
 
 }  // namespace
@@ -53,10 +79,15 @@ void addTarget(ThreadPool& pool, const AddArgs& a) {
 void swigluTarget(ThreadPool& pool, const SwigluArgs& a) {
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.dim));
   pool.parallelFor(0, a.rows, grain, [&](int64_t from, int64_t to, int) {
-    for (int64_t r = from; r < to; ++r) {
-      swigluRow(a.gate + r * a.gateStride, a.up + r * a.upStride, a.out + r * a.dim, a.dim);
-    }
+    const auto row =
+        a.function == GateFunction::silu ? &swigluRow<GateFunction::silu> : &swigluRow<GateFunction::geluTanh>;
+    for (int64_t r = from; r < to; ++r) row(a.gate + r * a.gateStride, a.up + r * a.upStride, a.out + r * a.dim, a.dim);
   });
+}
+
+void softcapTarget(ThreadPool& pool, const SoftcapArgs& a) {
+  pool.parallelFor(0, a.count, kGrain,
+                   [&](int64_t from, int64_t to, int) { softcapRow(a.x + from, to - from, a.cap); });
 }
 
 }  // namespace kvlab::kernels::HWY_NAMESPACE
@@ -66,6 +97,7 @@ HWY_AFTER_NAMESPACE();
 namespace kvlab::kernels {
 HWY_EXPORT(addTarget);
 HWY_EXPORT(swigluTarget);
+HWY_EXPORT(softcapTarget);
 
 void add(const Context& context, const AddArgs& args) { HWY_DYNAMIC_DISPATCH(addTarget)(*context.pool, args); }
 
@@ -74,6 +106,10 @@ void swiglu(const Context& context, const SwigluArgs& args) {
   if (a.gateStride == 0) a.gateStride = a.dim;
   if (a.upStride == 0) a.upStride = a.dim;
   HWY_DYNAMIC_DISPATCH(swigluTarget)(*context.pool, a);
+}
+
+void softcap(const Context& context, const SoftcapArgs& args) {
+  HWY_DYNAMIC_DISPATCH(softcapTarget)(*context.pool, args);
 }
 
 }  // namespace kvlab::kernels

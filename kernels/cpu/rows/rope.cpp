@@ -29,17 +29,39 @@ void ropeTarget(ThreadPool& pool, const RopeArgs& a) {
   });
 }
 
+void reorderTarget(ThreadPool& pool, const ReorderArgs& a) {
+  const int64_t dim = int64_t{a.heads} * a.headDim;
+  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, dim));
+  pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) {
+    float head[kReorderMax];
+    for (int64_t i = from; i < to; ++i) {
+      float* x = a.x + i * a.xStride;
+      for (int32_t h = 0; h < a.heads; ++h, x += a.headDim) {
+        std::copy(x, x + a.headDim, head);
+        for (int32_t e = 0; e < a.headDim; ++e) x[e] = head[a.order[e]];
+      }
+    }
+  });
+}
+
 }  // namespace kvlab::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
 HWY_EXPORT(ropeTarget);
+HWY_EXPORT(reorderTarget);
 
 void rope(const Context& context, const RopeArgs& args) {
   RopeArgs a = args;
   if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
   HWY_DYNAMIC_DISPATCH(ropeTarget)(*context.pool, a);
+}
+
+void reorder(const Context& context, const ReorderArgs& args) {
+  ReorderArgs a = args;
+  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
+  HWY_DYNAMIC_DISPATCH(reorderTarget)(*context.pool, a);
 }
 
 }  // namespace kvlab::kernels

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/runtime/device_math.h"
+#include "kernels/ops/attention.h"
 #include "kernels/row_quant.h"
 
 namespace kvlab::kernels::cuda {
@@ -114,6 +115,12 @@ __device__ __forceinline__ float rowValueAt(const uint8_t* row, int64_t e, DType
     if (dtypeHasScale(t)) return codeValue(row[e], t) * scale;
   }
   return valueOf(row, e, t);
+}
+
+/// A score out of a product of query and key.
+__device__ __forceinline__ float scoreOf(const AttentionArgs& a, float product) {
+  const float score = product * a.scale;
+  return a.cap == 0.0f ? score : cappedOf(score, a.cap);
 }
 
 /// cpu/rows/rotate-inl.h for one pair of values half a head apart.

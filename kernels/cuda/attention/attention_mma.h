@@ -179,7 +179,7 @@ class MmaTile {
 
   __device__ __forceinline__ void weighRow(float (&x)[kKeys / 8][4], int r, int block) {
     const SeenPart part = partAt(m_seen[r], startOf(block, p.skew));
-    const float scale = a.scale * kLog2E;
+    const float scale = a.cap == 0.0f ? a.scale * kLog2E : kLog2E;
     float most = m_max[r];
 #pragma unroll
     for (int n = 0; n < kKeys / 8; ++n)
@@ -187,6 +187,7 @@ class MmaTile {
       for (int i = 0; i < 2; ++i) {
         const int key = 8 * n + lane() % 4 * 2 + i;
         float& score = x[n][2 * r + i];
+        if (a.cap != 0.0f) score = scoreOf(a, score);
         score = key >= part.lo && key < part.hi ? score * scale : -INFINITY;
         most = fmaxf(most, score);
       }

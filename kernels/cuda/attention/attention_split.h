@@ -283,7 +283,7 @@ struct SplitWarp {
         if (seen) addRotated<T>(key, factor, table, a.fmt.headDim, sums);
       }
       if (!seen) continue;
-      const float score = foldLanes<Rows>(sums, lanePair()) * a.scale;
+      const float score = scoreOf(a, foldLanes<Rows>(sums, lanePair()));
       if (Rows >= 8 || lanePair() % (8 / Rows) == 0)
         scores[(first + laneKey()) * Rows + foldedRow(Rows, lanePair())] = score;
     }

@@ -193,7 +193,7 @@ __device__ __forceinline__ void scoreChunk(const AttentionArgs& a, const TileSha
   float out[kCount];
   foldTileLanes(sums, t, out);
 #pragma unroll
-  for (int m = 0; m < kCount; ++m) s.scores[(row + t) * kScorePitch + first + key + 8 * m] = out[m] * a.scale;
+  for (int m = 0; m < kCount; ++m) s.scores[(row + t) * kScorePitch + first + key + 8 * m] = scoreOf(a, out[m]);
 }
 
 /// Value e of a self row's key, rotated where keys are.
@@ -229,7 +229,7 @@ __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const Attentio
         sum = fmaf(s.queries[row * g.pitch + e], selfKey<Scaled>(a, key, scale, table, e), sum);
     }
     sum = treeOverThreads(kWholeWarp, sum);
-    if (wanted && lane == 0) s.scores[row * kScorePitch + part.rowsEnd] = sum * a.scale;
+    if (wanted && lane == 0) s.scores[row * kScorePitch + part.rowsEnd] = scoreOf(a, sum);
   }
 }
 

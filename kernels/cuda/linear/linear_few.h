@@ -209,7 +209,8 @@ class LinearRows {
         const int64_t row = p.row + (m_plan.gated ? group % 2 + 2 * j : group + 4 * j);
         float y = low + high;
         if (row < n) y = finished<T>(y, scales, bias, row);
-        if (m_plan.gated) y = swigluOf(y, __shfl_xor_sync(kWholeWarp, y, 16));  // the lower half has the gate
+        if (m_plan.gated)
+          y = swigluOf(y, __shfl_xor_sync(kWholeWarp, y, 16), a.function);  // the lower half has the gate
         if (m_lane % 8 == (i * S::kPerGroup + j) % 8 && row < n && i < a.m && (!m_plan.gated || group < 2))
           store(part, i * n + row, y);
       }

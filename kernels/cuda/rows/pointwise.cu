@@ -43,8 +43,12 @@ __global__ void __launch_bounds__(kThreads) addKernel(AddArgs a) {
 __global__ void __launch_bounds__(kThreads) swigluKernel(SwigluArgs a) {
   for (int64_t i = firstValue(); i < a.rows * a.dim; i += valueStep()) {
     const int64_t row = i / a.dim, at = i - row * a.dim;
-    a.out[i] = swigluOf(a.gate[row * a.gateStride + at], a.up[row * a.upStride + at]);
+    a.out[i] = swigluOf(a.gate[row * a.gateStride + at], a.up[row * a.upStride + at], a.function);
   }
+}
+
+__global__ void __launch_bounds__(kThreads) softcapKernel(SoftcapArgs a) {
+  for (int64_t i = firstValue(); i < a.count; i += valueStep()) a.x[i] = cappedOf(a.x[i], a.cap);
 }
 
 }  // namespace
@@ -74,6 +78,10 @@ int32_t swiglu(void* stream, const SwigluArgs& args) {
   if (a.gateStride == 0) a.gateStride = a.dim;
   if (a.upStride == 0) a.upStride = a.dim;
   return launch(swigluKernel, gridFor(a.rows * a.dim), kThreads, 0, stream, a);
+}
+
+int32_t softcap(void* stream, const SoftcapArgs& a) {
+  return a.count <= 0 ? 0 : launch(softcapKernel, gridFor(a.count), kThreads, 0, stream, a);
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -23,7 +23,25 @@ __global__ void __launch_bounds__(kThreads) ropeKernel(RopeArgs a, Bounds bounds
   x[half] = fmaf(hi, cosine, lo * sine);
 }
 
+/// A block for a head of a row.
+__global__ void __launch_bounds__(kThreads) reorderKernel(ReorderArgs a, Bounds bounds) {
+  __shared__ float head[kReorderMax];
+  float* x = a.x + int64_t{blockIdx.x} * a.xStride + int64_t{blockIdx.y} * a.headDim;
+  const auto thread = static_cast<int32_t>(threadIdx.x);
+  for (int32_t e = thread; e < a.headDim; e += kThreads) head[e] = x[e];
+  __syncthreads();
+  const Bound places = bounds.upTo(IndexKind::position, a.headDim);
+  for (int32_t e = thread; e < a.headDim; e += kThreads) x[e] = head[places.orZero(int64_t{a.order[e]})];
+}
+
 }  // namespace
+
+int32_t reorder(void* stream, const ReorderArgs& args) {
+  ReorderArgs a = args;
+  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
+  if (a.n <= 0) return 0;
+  return launch(reorderKernel, {a.n, a.heads}, kThreads, 0, stream, a, boundsFor("reorder"));
+}
 
 int32_t rope(void* stream, const RopeArgs& args) {
   RopeArgs a = args;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "kernels/dtype.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab::kernels::cuda {
@@ -33,10 +34,25 @@ KVLAB_HD inline float expOf(float x) {
   return x < -87.33f ? 0.0f : y * std::bit_cast<float>((exponent + 127u) << 23);
 }
 
-/// cpu/rows/elementwise.cpp: exp(-|g|) never overflows.
-KVLAB_HD inline float swigluOf(float g, float u) {
-  const float e = expOf(-fabsf(g));
-  return (g < 0.0f ? g * e : g) / (1.0f + e) * u;
+/// cpu/runtime/tanh-inl.h, operation by operation.
+KVLAB_HD inline float tanhOf(float x) {
+  const float magnitude = fabsf(x), z = x * x;
+  float p = fmaf(-0x1.75e17ap-8f, z, 0x1.522688p-6f);
+  p = fmaf(p, z, -0x1.b83c56p-5f);
+  p = fmaf(p, z, 0x1.110726p-3f);
+  p = fmaf(p, z, -0x1.555532p-2f);
+  if (magnitude < 0.625f) return fmaf(x * z, p, x);
+  const float e = expOf(magnitude * -2.0f);
+  return copysignf((1.0f - e) / (1.0f + e), x);
+}
+
+KVLAB_HD inline float cappedOf(float x, float cap) { return tanhOf(x / cap) * cap; }
+
+/// cpu/rows/elementwise.cpp: exp(-|s|) never overflows.
+KVLAB_HD inline float swigluOf(float g, float u, GateFunction function) {
+  const float s = function == GateFunction::silu ? g : fmaf(g * g * g, 0.044715f, g) * 1.5957691216f;
+  const float e = expOf(-fabsf(s));
+  return (s < 0.0f ? g * e : g) / (1.0f + e) * u;
 }
 
 /// Bits of a 16-bit type as f32.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Llama 1 to 3 and what is built like them. It has no window, whatever the file says.
+#include "core/model/families/reading.h"
+#include "core/model/families/usual_tensors.h"
+
+namespace kvlab {
+namespace {
+
+Status readLlama(const JsonFields& in, ModelConfig& c) {
+  KV_TRY(readAttentionBias(in, c));
+  KV_TRY(in.flag("mlp_bias", c.mlpBias, false));
+  windowEverywhere(c);
+  return readRope(in, c);
+}
+
+}  // namespace
+
+Family makeLlama() { return {.name = "llama", .types = {"llama"}, .read = readLlama, .tensors = usualTensors}; }
+
+}  // namespace kvlab
