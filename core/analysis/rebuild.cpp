@@ -129,7 +129,11 @@ class ScratchRows : public RowDriver {
       if (resident && i < std::ssize(m_positions)) lists.records.push_back(i);
       if (!lists.pass.allResident) lists.self.push_back(resident ? -1 : i);
     }
-    m_transformer.rotary().index(Phase(lists.pass.phase.back()));
+    const std::int32_t newest = lists.pass.phase.back(),
+                       last = group.map->phases.empty() ? 0 : group.map->phases[group.map->size() - 1];
+    m_transformer.rotary().index(Phase(newest));
+    m_reach = std::max({m_reach, std::int64_t{newest} + 1, std::int64_t{last} + 1});
+    m_transformer.rotary().reach(m_reach);
     LayerPass& one = m_placed.emplace_back(
         placed(lists.pass, m_staging.in(lists.records), m_staging.in(group.map->phases.span()), lists.records.size()));
     one.write = m_staging.in(m_writes);
@@ -157,6 +161,7 @@ class ScratchRows : public RowDriver {
   const CacheState& m_state;
   const CacheStore& m_store;
   const Sink& m_sink;
+  std::int64_t m_reach = 0;                         // of the phases that were placed
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
   bool m_asked = false;                             // the last row only asks for the next token
   std::deque<Lists> m_lists;                        // [groups]; addresses stay

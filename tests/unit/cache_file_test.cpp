@@ -79,10 +79,10 @@ class CacheFileTest : public QObject {
 
 void CacheFileTest::rotationHasItsInverse_data() {
   QTest::addColumn<int>("kind");
-  QTest::newRow("none") << int(RopeScaling::Kind::None);
-  QTest::newRow("linear") << int(RopeScaling::Kind::Linear);
-  QTest::newRow("llama3") << int(RopeScaling::Kind::Llama3);
-  QTest::newRow("yarn") << int(RopeScaling::Kind::Yarn);
+  QTest::newRow("none") << int(Rope::Kind::Default);
+  QTest::newRow("linear") << int(Rope::Kind::Linear);
+  QTest::newRow("llama3") << int(Rope::Kind::Llama3);
+  QTest::newRow("yarn") << int(Rope::Kind::Yarn);
 }
 
 void CacheFileTest::rotationHasItsInverse() {
@@ -90,8 +90,12 @@ void CacheFileTest::rotationHasItsInverse() {
   ModelConfig config;
   config.headDim = 16;
   config.maxPositions = 64;
-  config.rope = {static_cast<RopeScaling::Kind>(kind), 4, 1, 4, 32, 32, 1, 1.3, true};
-  const KeyRotation rotation(config);
+  Rope& rope = config.ropes.front();
+  rope.kind = static_cast<Rope::Kind>(kind);
+  rope.factor = 4;
+  rope.originalMaxPosition = 32;
+  rope.attentionFactor = 1.3;
+  const KeyRotation rotation(config, Layer(0), 0);
   Rotary table(config);
   std::vector<double> x(32), y;
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i) * 1.7 + 0.3);

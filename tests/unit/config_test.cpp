@@ -51,9 +51,9 @@ class ConfigTest : public QObject {
     QCOMPARE(c->kvHeads, 4);
     QCOMPARE(c->headDim, 16);
     QCOMPARE(c->rmsEps, 1e-6);
-    QCOMPARE(c->ropeTheta, 10000.0);
+    QCOMPARE(c->ropes.front().theta, 10000.0);
     QCOMPARE(c->maxPositions, 2048);
-    QVERIFY(!c->tieEmbeddings && !c->attentionBias && !c->qkNorm);
+    QVERIFY(!c->tieEmbeddings && !c->attentionBias && c->qkNorm == QkNorm::None);
     QCOMPARE(configFromJson(with(llama(), {{"model_type", "qwen3"}}), "f")->headDim, 128);
   }
 
@@ -63,7 +63,7 @@ class ConfigTest : public QObject {
     c = configFromJson(qwen2({}), "f");
     QVERIFY(c->attentionBias && !c->outputBias);
     c = configFromJson(with(llama(), {{"model_type", "qwen3"}}), "f");
-    QVERIFY(!c->attentionBias && c->qkNorm);
+    QVERIFY(!c->attentionBias && c->qkNorm == QkNorm::OfHeads);
   }
 
   void bothRopeStyles() {
@@ -76,17 +76,17 @@ class ConfigTest : public QObject {
     const auto now = configFromJson(with(llama(), {{"rope_parameters", with(scaling, {{"rope_theta", 5e5}})}}), "f");
     QVERIFY(old && now);
     for (const auto* c : {&*old, &*now}) {
-      QCOMPARE(c->rope.kind, RopeScaling::Kind::Llama3);
-      QCOMPARE(c->ropeTheta, 5e5);
-      QCOMPARE(c->rope.factor, 8.0);
-      QCOMPARE(c->rope.originalMaxPosition, 128);
+      QCOMPARE(c->ropes.front().kind, Rope::Kind::Llama3);
+      QCOMPARE(c->ropes.front().theta, 5e5);
+      QCOMPARE(c->ropes.front().factor, 8.0);
+      QCOMPARE(c->ropes.front().originalMaxPosition, 128);
     }
   }
 
   void yarnAttentionFactor() {
     const auto yarn = [](const json& more) {
       return configFromJson(with(llama(), {{"rope_scaling", with({{"type", "yarn"}, {"factor", 4.0}}, more)}}), "f")
-          ->rope;
+          ->ropes.front();
     };
     QCOMPARE(yarn(json::object()).attentionFactor, 0.1 * std::log(4.0) + 1);
     QCOMPARE(yarn(json::object()).originalMaxPosition, 512);
@@ -156,8 +156,11 @@ class ConfigTest : public QObject {
     row("eps negative", {{"rms_norm_eps", -1e-5}}, "rms_norm_eps");
     row("theta zero", {{"rope_theta", 0}}, "rope_theta");
     row("theta one", {{"rope_theta", 1.0}}, "rope_theta");
-    row("rope type", {{"rope_scaling", {{"rope_type", "longrope"}, {"factor", 2}}}}, "rope_type");
-    row("rope type old", {{"rope_scaling", {{"type", "dynamic"}, {"factor", 2}}}}, "type");
+    row("rope type", {{"rope_scaling", {{"rope_type", "ntk"}, {"factor", 2}}}}, "rope_type");
+    row("rope type old", {{"rope_scaling", {{"type", "proportional"}, {"factor", 2}}}}, "type");
+    row("longrope without factors", {{"rope_scaling", {{"type", "longrope"}, {"factor", 2}}}}, "short_factor");
+    row("longrope of another width",
+        {{"rope_scaling", {{"type", "longrope"}, {"short_factor", {1, 1}}, {"long_factor", {1, 1}}}}}, "short_factor");
     row("rope is a number", {{"rope_scaling", 2}}, "rope_scaling");
     row("rope by layer", {{"rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}}}, "rope_parameters");
     row("linear without factor", {{"rope_scaling", {{"type", "linear"}}}}, "factor");
@@ -166,8 +169,14 @@ class ConfigTest : public QObject {
     row("llama3 band reversed",
         {{"rope_scaling", {{"type", "llama3"}, {"factor", 2}, {"low_freq_factor", 4}, {"high_freq_factor", 1}}}},
         "high_freq_factor");
-    row("partial rotary", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
-    row("mlp bias", {{"mlp_bias", true}}, "mlp_bias");
+    row("no value turns", {{"partial_rotary_factor", 0.05}}, "partial_rotary_factor");
+    row("an odd number turns", {{"partial_rotary_factor", 0.32}}, "partial_rotary_factor");
+    row("mlp bias is a number", {{"mlp_bias", 2}}, "mlp_bias");
+    const json gemma{{"model_type", "gemma3_text"}, {"hidden_activation", "gelu_pytorch_tanh"}, {"sliding_window", 4}};
+    row("both directions", with(gemma, {{"use_bidirectional_attention", true}}), "use_bidirectional_attention");
+    row("exact gelu", with(gemma, {{"hidden_activation", "gelu"}}), "hidden_activation");
+    row("cap zero", with(gemma, {{"final_logit_softcapping", 0}}), "final_logit_softcapping");
+    row("layers without rope short", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}, "no_rope_layers");
     row("tie is a number", {{"tie_word_embeddings", 1}}, "tie_word_embeddings");
     row("quantised", {{"quantization_config", {{"bits", 4}}}}, "quantization_config");
     row("eos beyond vocab", {{"eos_token_id", 100}}, "eos_token_id");

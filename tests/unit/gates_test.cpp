@@ -155,7 +155,7 @@ class GatesTest : public QObject {
     for (int l = 0; l < c.layers; ++l) {
       QCOMPARE(scores[static_cast<std::size_t>(l)].size(), static_cast<std::size_t>(45 * c.kvHeads));
       const bool first = l == 0 && !rotated;
-      if (c.qkNorm && !rotated && !first) continue;  // keys before their norm are not stored
+      if (c.qkNorm != QkNorm::None && !rotated && !first) continue;  // keys before their norm are not stored
       const std::vector<float> keys = first ? freshKeys(s) : storedKeys(s, l, rotated);
       const double apart = worst(file, l, keys, scores[static_cast<std::size_t>(l)], c);
       QVERIFY2(apart < 2e-5, qPrintable(QString("layer %1: %2 from the reference, tolerance 2e-5").arg(l).arg(apart)));

@@ -41,8 +41,8 @@ class ModelTest : public QObject {
       const LayerWeights& last = (*model)->layer(Layer(c.layers - 1));
       QCOMPARE(last.k.shape, (std::vector<std::int64_t>{c.kvHeads * c.headDim, c.hidden}));
       QCOMPARE(static_cast<bool>(last.qBias), c.attentionBias);
-      QCOMPARE(static_cast<bool>(last.kNorm), c.qkNorm);
-      QVERIFY(!last.oBias);
+      QCOMPARE(static_cast<bool>(last.kNorm), c.qkNorm != QkNorm::None);
+      QCOMPARE(static_cast<bool>(last.oBias), c.outputBias);
       QCOMPARE((*model)->weightBytes(), c.parameters() * kernels::dtypeBytes((*model)->dtype()));
     }
   }
