@@ -29,15 +29,19 @@ std::vector<float> rowOf(Session& s, int layer, int index, const char* which) {
 
 Distance distance(Session& a, Session& b, double unit) {
   Distance out;
-  const int half = a.model().config().headDim / 2;
+  const int half = a.model().config().headDim / 2, all = 2 * half;
+  const std::vector<std::int32_t> order = engineOrder(a.model().config());  // pairs turn there
+  const auto placeOf = [&](std::size_t x) {
+    return order.empty() ? x : x / at(all) * at(all) + at(order[x % at(all)]);
+  };
   for (int layer = 0; layer < a.cacheLayers().layers; ++layer)
     for (int i = 0; i < a.state().length(); ++i) {
       const auto ka = rowOf(a, layer, i, "k"), kb = rowOf(b, layer, i, "k"), va = rowOf(a, layer, i, "v"),
                  vb = rowOf(b, layer, i, "v");
       for (std::size_t x = 0; x < va.size(); ++x) out.value = std::max(out.value, double(std::abs(va[x] - vb[x])));
-      for (std::size_t x = 0; x < ka.size(); ++x) {
-        if (static_cast<int>(x) % (2 * half) >= half) continue;
-        const std::size_t y = x + static_cast<std::size_t>(half);
+      for (std::size_t low = 0; low < ka.size(); ++low) {
+        if (static_cast<int>(low) % all >= half) continue;
+        const std::size_t x = placeOf(low), y = placeOf(low + at(half));
         out.key = std::max(
             out.key, std::hypot(double(ka[x] - kb[x]), double(ka[y] - kb[y])) / (unit * std::hypot(ka[x], ka[y])));
       }
