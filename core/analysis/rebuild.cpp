@@ -129,9 +129,11 @@ class ScratchRows : public RowDriver {
       if (resident && i < std::ssize(m_positions)) lists.records.push_back(i);
       if (!lists.pass.allResident) lists.self.push_back(resident ? -1 : i);
     }
-    m_transformer.rotary().index(Phase(lists.pass.phase.back()));
-    m_longest = std::max(m_longest, std::int64_t{lists.pass.phase.back()} + 1);
-    m_transformer.rotary().reach(m_longest);
+    const std::int32_t newest = lists.pass.phase.back(),
+                       last = group.map->phases.empty() ? 0 : group.map->phases[group.map->size() - 1];
+    m_transformer.rotary().index(Phase(newest));
+    m_reach = std::max({m_reach, std::int64_t{newest} + 1, std::int64_t{last} + 1});
+    m_transformer.rotary().reach(m_reach);
     LayerPass& one = m_placed.emplace_back(
         placed(lists.pass, m_staging.in(lists.records), m_staging.in(group.map->phases.span()), lists.records.size()));
     one.write = m_staging.in(m_writes);
@@ -159,13 +161,13 @@ class ScratchRows : public RowDriver {
   const CacheState& m_state;
   const CacheStore& m_store;
   const Sink& m_sink;
+  std::int64_t m_reach = 0;                         // of the phases that were placed
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
   bool m_asked = false;                             // the last row only asks for the next token
   std::deque<Lists> m_lists;                        // [groups]; addresses stay
   std::vector<LayerPass> m_placed;                  // [groups] of all rows, without pools
   std::deque<RowPool> m_pools;
   std::vector<RowPool*> m_scratch;       // [parts] of the present layer
-  std::int64_t m_longest = 0;            // one past the last phase of all rows
   float *m_k = nullptr, *m_v = nullptr;  // [rows, kvHeads*headDim] of the present layer before it is stored; or null
   float* m_query = nullptr;              // [heads*headDim] of the newest row, likewise
 };

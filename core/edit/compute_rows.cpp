@@ -20,14 +20,17 @@ class StoredRows : public RowDriver {
         m_assemblies(m_staging) {
     m_rows = job.rows;
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
+    std::int64_t reach = 0;
     for (LayerGroup& group : job.groups) {
       extendSums(*group.map, group.idSums, group.phasedSums);
       m_groups.push_back(groupPass(job.context, group, job.rows, job.cachePhases, LeftRows::Gone));
       // The rotary table must have a row for every phase before a kernel reads it.
-      if (!group.map->phases.empty()) transformer.rotary().index(Phase(group.map->phases[group.map->size() - 1]));
-      transformer.rotary().index(Phase(m_groups.back().phase.back()));
+      std::int32_t last = m_groups.back().phase.back();
+      if (!group.map->phases.empty()) last = std::max(last, group.map->phases[group.map->size() - 1]);
+      transformer.rotary().index(Phase(last));
+      reach = std::max(reach, std::int64_t{last} + 1);
     }
-    transformer.rotary().reach(longest());
+    transformer.rotary().reach(reach);
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.table();  // uploaded before calls are recorded
     place();
@@ -152,16 +155,6 @@ class StoredRows : public RowDriver {
       if (writeAt[at(layer)] != kNowhere) pass.write = slots + writeAt[at(layer)];
       if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }
-  }
-
-  /// One past the last phase of all rows that are read or computed.
-  std::int64_t longest() const {
-    std::int32_t last = -1;
-    for (const GroupPass& group : m_groups)
-      last = std::max(last, *std::max_element(group.phase.begin(), group.phase.end()));
-    for (const LayerGroup& group : m_job.groups)
-      if (!group.map->phases.empty()) last = std::max(last, group.map->phases[group.map->size() - 1]);
-    return std::int64_t{last} + 1;
   }
 
   /// Plans the copies that layers read instead of their pools; layers of a group share the lists.

@@ -62,6 +62,7 @@ class CoveredRows : public RowDriver {
       if (same == m_firsts.end()) m_firsts.push_back(layer);
     }
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
+    transformer.rotary().reach(static_cast<std::int64_t>(m_state.context.length()));
     transformer.table();  // uploaded before a kernel reads it
   }
 

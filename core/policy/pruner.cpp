@@ -315,6 +315,7 @@ class Decision {
     std::vector<float> out =
         gatherRows(m_in.store.backend(), {m_in.store.pool(layer).view()}, plain(map.residentSlots()), keys);
     if (keys && !m_in.transformer.keysRotated()) {
+      m_in.transformer.rotary().reach(m_in.state.reach());
       const std::vector<std::int32_t> phases = rotaryRowsOf(m_in.state, map, m_in.transformer.rotary());
       m_in.transformer.rotateKeys(m_layers.layerOf(layer), out.data(), std::span(phases).subspan(at(map.first)),
                                   m_heads.kv);

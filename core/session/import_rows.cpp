@@ -182,7 +182,7 @@ class Importer {
   bool m_narrower = false;           // some layer keeps fewer rows than the file has
 };
 
-void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer layer, Layer ofModel, RowPool& pool,
+void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer layer, RowPool& pool,
                 Transformer& transformer) {
   const ResidencyView& map = state.group(layer).stored();
   const auto n = static_cast<std::int64_t>(map.size());
@@ -200,7 +200,8 @@ void writeLayer(const CacheImport& rows, const CacheState& state, CacheLayer lay
     for (std::int64_t i = begin; i < begin + count; ++i)
       tags.push_back(static_cast<std::uint64_t>(map.ledger[at(i)].value()));
     if (transformer.keysRotated())
-      transformer.rotateKeys(ofModel, k.data(), map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
+      transformer.rotateKeys(state.cacheLayers().layerOf(layer), k.data(),
+                             map.phases.span().subspan(at(begin), at(count)), pool.format().kvHeads);
     pool.write(plain(map.slotOf.span()).subspan(at(begin), at(count)), k.data(), v.data(), tags.data());
   }
 }
@@ -236,8 +237,7 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
       parts.store.slots(layer).restart(commit.state.group(layer).stored().residentSlots());
   }
   for (const CacheLayer layer : layers)
-    writeLayer(rows, commit.state, layer, parts.cacheLayers.layerOf(layer), parts.store.pool(layer),
-               *parts.transformer);
+    writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
   LayoutContext context{parts.store, parts.faults};
   Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
                                                     commit.added, commit.freed, context);

@@ -279,6 +279,7 @@ Result<json> row(Session& session, VerbArgs& in) {
   pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
   if (which == "v") return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
   const Layer own = session.cacheLayers().layerOf(layer);
+  t.rotary().reach(session.state().reach());
   if (rotated && !t.keysRotated()) {
     const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
     t.rotateKeys(own, data.data(), std::span(phases).subspan(at(index), 1), format.kvHeads);

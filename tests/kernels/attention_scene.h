@@ -15,6 +15,7 @@ namespace kvlab::kernels::test {
 struct Shape {
   int32_t queryHeads, kvHeads, headDim;
   DType type = DType::f32;
+  float cap = 0.0f;
 };
 
 /// Rows in a pool, their residency map and a causal set of queries, one per row.
@@ -86,7 +87,8 @@ struct Scene {
             .queryHeads = shape.queryHeads,
             .rowBegin = begin.data(),
             .rowEnd = end.data(),
-            .scale = scale};
+            .scale = scale,
+            .cap = shape.cap};
   }
   int64_t width() const { return int64_t{shape.queryHeads} * shape.headDim; }
 };
@@ -157,8 +159,9 @@ struct Reference {
     for (int64_t j = begin; j < end; ++j) {
       double dot = 0;
       for (int64_t i = 0; i < d; ++i) dot += double{query[i]} * key(s, k, j, kvHead, i);
-      p[static_cast<size_t>(j)] = dot * double{s.scale};
-      largest = std::max(largest, dot * double{s.scale});
+      const double score = dot * double{s.scale}, cap = double{s.shape.cap};
+      p[static_cast<size_t>(j)] = cap == 0 ? score : cap * std::tanh(score / cap);
+      largest = std::max(largest, p[static_cast<size_t>(j)]);
     }
     for (int64_t j = begin; j < end; ++j)
       sum += p[static_cast<size_t>(j)] = std::exp(p[static_cast<size_t>(j)] - largest);
@@ -179,9 +182,13 @@ inline constexpr Shape kShapes[] = {{1, 1, 16},
                                     {6, 3, 40},
                                     {4, 4, 128},
                                     {2, 1, 256},
+                                    {2, 1, 512},
+                                    {3, 3, 328, DType::f16},
                                     {4, 2, 64, DType::bf16},
                                     {4, 2, 80, DType::f16},
                                     {6, 2, 48, DType::f16},
-                                    {5, 1, 32, DType::bf16}};
+                                    {5, 1, 32, DType::bf16},
+                                    {4, 2, 64, DType::f32, 0.4f},
+                                    {6, 2, 48, DType::f16, 2.0f}};
 
 }  // namespace kvlab::kernels::test

@@ -155,6 +155,8 @@ void CudaAttentionTest::equalsTheCpu_data() {
   row(16, 2, 64, f16, i8);
   row(4, 2, 128, i8, i8);
   row(3, 3, 24, i8, fp8e4m3);  // heads start eight bytes beside a border of 16
+  QTest::addRow("a cap, f32") << Shape{4, 2, 64, f32, 0.4f} << f32;
+  QTest::addRow("a cap, int8") << Shape{6, 3, 40, i8, 2.0f} << f16;
   row(6, 3, 40, fp8e4m3, bf16);
   row(2, 1, 200, f32, i8);
   row(2, 2, 256, fp8e4m3, fp8e4m3);

@@ -51,11 +51,15 @@ inline void addPointwise(std::vector<OpCase>& all) {
            KVLAB_RUN(r, add, AddArgs{r.in(Random(1).values(n)), r.in(Random(2).values(n)), r.out<float>(n), n});
          }});
     for (const int64_t rows : {1, 3})
-      all.push_back({"swiglu", "f32", textOf({rows, n}), [=](Rig& r) {
-                       const auto gate = r.in(Random(3).values(rows * (n + 5), 120)),
-                                  up = r.in(Random(4).values(rows * n));
-                       KVLAB_RUN(r, swiglu, SwigluArgs{gate, up, r.out<float>(rows * n), rows, n, n + 5, 0});
-                     }});
+      for (const GateFunction f : {GateFunction::silu, GateFunction::geluTanh})
+        all.push_back({"swiglu", f == GateFunction::silu ? "silu" : "gelu", textOf({rows, n}), [=](Rig& r) {
+                         const auto gate = r.in(Random(3).values(rows * (n + 5), 120)),
+                                    up = r.in(Random(4).values(rows * n));
+                         KVLAB_RUN(r, swiglu, SwigluArgs{gate, up, r.out<float>(rows * n), rows, n, n + 5, 0, f});
+                       }});
+    all.push_back({"softcap", "f32", textOf({n}), [=](Rig& r) {
+                     KVLAB_RUN(r, softcap, SoftcapArgs{r.inOut(Random(16).values(n, 90)), n, 30.0f});
+                   }});
   }
 }
 
@@ -91,6 +95,19 @@ inline void addRowWise(std::vector<OpCase>& all) {
                        KVLAB_RUN(r, rope,
                                  RopeArgs{r.inOut(Random(8).values(3 * stride)), r.in(std::vector<int32_t>{4, 0, 2}),
                                           r.in(Random(9).values(5 * headDim)), 3, heads, headDim, stride});
+                     }});
+}
+
+inline void addReorder(std::vector<OpCase>& all) {
+  for (const int32_t headDim : {16, 24, 512})
+    for (const int32_t heads : {1, 5})
+      all.push_back({"reorder", "f32", textOf({3, heads, headDim}), [=](Rig& r) {
+                       const int64_t stride = heads * headDim + 7;
+                       std::vector<int32_t> order;
+                       for (int32_t i = 0; i < headDim; ++i) order.push_back((i * 5 + 3) % headDim);
+                       KVLAB_RUN(
+                           r, reorder,
+                           ReorderArgs{r.inOut(Random(17).values(3 * stride)), r.in(order), 3, heads, headDim, stride});
                      }});
 }
 
@@ -360,6 +377,7 @@ inline std::vector<OpCase> opCases() {
   std::vector<OpCase> all;
   addPointwise(all);
   addRowWise(all);
+  addReorder(all);
   addReductions(all);
   addMatmul(all);
   addLinear(all);

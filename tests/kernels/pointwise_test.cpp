@@ -18,6 +18,9 @@ class PointwiseTest : public QObject {
   void expIsAccurate();
   void softmaxSumsToOne();
   void swigluIsAccurate();
+  void geluIsAccurate();
+  void softcapIsAccurate();
+  void reorderMovesValues();
   void rmsnormIsAccurate();
   void ropeRotatesHalves();
   void embeddingGathers();
@@ -91,6 +94,59 @@ void PointwiseTest::swigluIsAccurate() {
     worst = std::max(worst, std::fabs(double{y[i]} - want) / std::fabs(want));
   }
   QVERIFY2(worst < 5e-7, qPrintable(QString("relative error %1, tolerance 5e-7").arg(worst)));
+}
+
+/// Against the form with tanh, whose own f32 value loses digits far below 0.
+void PointwiseTest::geluIsAccurate() {
+  ThreadPool pool(1);
+  std::vector<float> g, u;
+  for (float x = -6; x < 60; x += 0.00713f) g.push_back(x);
+  u.assign(g.size(), 1.25f);
+  std::vector<float> y(g.size());
+  swiglu({&pool},
+         {.gate = g.data(),
+          .up = u.data(),
+          .out = y.data(),
+          .rows = 1,
+          .dim = static_cast<int64_t>(g.size()),
+          .function = GateFunction::geluTanh});
+  double worst = 0;
+  for (size_t i = 0; i < g.size(); ++i) {
+    const double x = g[i], inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+    const double want = 0.5 * x * (1 + std::tanh(inner)) * 1.25;
+    worst = std::max(worst, std::fabs(double{y[i]} - want));
+  }
+  QVERIFY2(worst < 8e-6, qPrintable(QString("error %1, tolerance 8e-6").arg(worst)));  // of values up to 75
+}
+
+void PointwiseTest::softcapIsAccurate() {
+  ThreadPool pool(2);
+  std::vector<float> x, y;
+  for (float value = -300; value < 300; value += 0.0137f) x.push_back(value);
+  x.insert(x.end(), {1e-20f, -0.0f, INFINITY, -INFINITY});
+  y = x;
+  softcap({&pool}, {y.data(), static_cast<int64_t>(y.size()), 30.0f});
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, ulps(y[i], 30 * std::tanh(double{x[i]} / 30)));
+  QVERIFY2(worst < 3, qPrintable(QString("%1 ulp, tolerance 3").arg(worst)));
+  float none = NAN;
+  softcap({&pool}, {&none, 1, 30.0f});
+  QVERIFY(std::isnan(none));
+}
+
+void PointwiseTest::reorderMovesValues() {
+  ThreadPool pool(2);
+  std::vector<float> x(2 * 21);
+  std::iota(x.begin(), x.end(), 0.0f);
+  const std::vector<int32_t> order = {0, 2, 4, 6, 8, 1, 3, 5, 7, 9};
+  reorder({&pool}, {x.data(), order.data(), 2, 2, 10, 21});
+  for (int32_t row = 0; row < 2; ++row)
+    for (int32_t head = 0; head < 2; ++head)
+      for (int32_t i = 0; i < 10; ++i) {
+        const int32_t first = row * 21 + head * 10;
+        QCOMPARE(x[static_cast<size_t>(first + i)], static_cast<float>(first + order[static_cast<size_t>(i)]));
+      }
+  QCOMPARE(x[20], 20.0f);  // between the rows
 }
 
 void PointwiseTest::rmsnormIsAccurate() {
@@ -172,7 +228,16 @@ void PointwiseTest::targetsAgree() {
     rmsnorm({&pool}, {.x = a.data(), .weight = b.data(), .y = norm.data(), .rows = 1, .dim = 1003});
     const int32_t phase = 0;
     rope({&pool}, {.x = rotated.data(), .phaseIndex = &phase, .table = b.data(), .n = 1, .heads = 40, .headDim = 24});
-    const std::vector<std::vector<float>> all = {swigluOf(a, b), softmaxOf(a), norm, rotated};
+    std::vector<float> gelu(a.size()), capped = a;
+    swiglu({&pool},
+           {.gate = a.data(),
+            .up = b.data(),
+            .out = gelu.data(),
+            .rows = 1,
+            .dim = static_cast<int64_t>(a.size()),
+            .function = GateFunction::geluTanh});
+    softcap({&pool}, {capped.data(), static_cast<int64_t>(a.size()), 0.7f});
+    const std::vector<std::vector<float>> all = {swigluOf(a, b), softmaxOf(a), norm, rotated, gelu, capped};
     if (first.empty()) first = all;
     for (size_t i = 0; i < all.size(); ++i) QVERIFY2(sameBits(first[i], all[i]), hwy::TargetName(target));
   }

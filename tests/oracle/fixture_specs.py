@@ -52,27 +52,41 @@ def _qwen3(**changes):
 
 def _gemma(model_type, architecture, **changes):
     return _config(model_type, architecture, **{
-        "rms_norm_eps": 1e-6, "head_dim": 24, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True,
-        "query_pre_attn_scalar": 20, "sliding_window": 10, **changes})
+        "rms_norm_eps": 1e-6, "head_dim": 24, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 20,
+        "sliding_window": 12, "tie_word_embeddings": True, "attention_bias": False, **changes})
 
 
 def _gemma2(**changes):
-    return _gemma("gemma2", "Gemma2ForCausalLM", **{"attn_logit_softcapping": 5.0, "final_logit_softcapping": 4.0,
-                                                    **changes})
+    return _gemma("gemma2", "Gemma2ForCausalLM", **{"num_hidden_layers": 3, "hidden_size": 48, "intermediate_size": 36, "attn_logit_softcapping": 5.0,
+                                                    "final_logit_softcapping": 3.0, **changes})
 
 
 def _gemma3(**changes):
-    return _gemma("gemma3_text", "Gemma3ForCausalLM", **{
-        "num_hidden_layers": 3, "layer_types": ["sliding_attention", "sliding_attention", "full_attention"], **changes})
+    return _gemma("gemma3_text", "Gemma3ForCausalLM", **changes)
+
+
+def _smollm3(**changes):
+    return _config("smollm3", "SmolLM3ForCausalLM", **{"rms_norm_eps": 1e-6, "pad_token_id": 0, **changes})
 
 
 def _phi3(**changes):
-    return _config("phi3", "Phi3ForCausalLM", **{"pad_token_id": 0, "sliding_window": None, "head_dim": 16,
-                                                 "original_max_position_embeddings": 256, **changes})
+    return _config("phi3", "Phi3ForCausalLM", **{"pad_token_id": 0, "num_hidden_layers": 2, **changes})
 
 
-def _olmo(number, **changes):
-    return _config(f"olmo{number}", f"Olmo{number}ForCausalLM", **{"pad_token_id": 0, **changes})
+def _olmo2(**changes):
+    return _config("olmo2", "Olmo2ForCausalLM", **{"attention_bias": False, **changes})
+
+
+def _olmo3(**changes):
+    return _config("olmo3", "Olmo3ForCausalLM", **{"attention_bias": False, "sliding_window": 12, **changes})
+
+
+def _ministral(**changes):
+    return _config("ministral", "MinistralForCausalLM", **{"sliding_window": 12, "head_dim": 16, **changes})
+
+
+def _ministral3(**changes):
+    return _config("ministral3", "Ministral3ForCausalLM", **{"head_dim": 24, "sliding_window": None, **changes})
 
 
 def _legacy(config, theta, scaling=None):
@@ -83,6 +97,17 @@ def _legacy(config, theta, scaling=None):
 def _parameters(config, theta, **scaling):
     """transformers 5 style."""
     return {**config, "rope_parameters": {"rope_type": "default", **scaling, "rope_theta": theta}}
+
+
+def _by_type(config, full, sliding):
+    """transformers 5 style, by layer type."""
+    return {**config, "rope_parameters": {"full_attention": full, "sliding_attention": sliding}}
+
+
+def _long(pairs):
+    """Factors of longrope: those of short contexts near 1, those of long contexts larger."""
+    return {"rope_type": "longrope", "short_factor": [1.0 + 0.05 * i for i in range(pairs)],
+            "long_factor": [1.5 + 0.5 * i for i in range(pairs)]}
 
 
 LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
@@ -115,33 +140,40 @@ MODELS = {
     "qwen2_yarn_f16": ("float16", _legacy(_qwen2(tie_word_embeddings=True, num_hidden_layers=1), 1000000.0, {
         "type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}), 1),
     "qwen3_f32": ("float32", _legacy(_qwen3(tie_word_embeddings=True), 1000000.0), 1),
-    "llama_mlp_bias_f32": ("float32", _legacy(_llama(mlp_bias=True, attention_bias=True), 10000.0), 1),
-    "llama_dynamic_f16": ("float16", _legacy(_llama(), 10000.0, {"rope_type": "dynamic", "factor": 2.0}), 1),
-    "gemma2_f32": ("float32", {**_gemma2(), "rope_theta": 10000.0}, 1),
-    "gemma2_bf16": ("bfloat16", _parameters(_gemma2(head_dim=32), 10000.0), 1),
-    "gemma3_f32": ("float32", {**_gemma3(), "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0,
-                               "rope_scaling": {"rope_type": "linear", "factor": 8.0}}, 1),
-    "gemma3_bf16": ("bfloat16", {**_gemma3(), "rope_parameters": {
-        "full_attention": {"rope_type": "default", "rope_theta": 1000000.0},
-        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}}, 1),
-    "smollm3_f32": ("float32", _legacy(_config("smollm3", "SmolLM3ForCausalLM", num_hidden_layers=4, pad_token_id=0,
-                                               no_rope_layers=[1, 0, 1, 0]), 5000000.0), 1),
-    "phi3_bf16": ("bfloat16", _legacy(_phi3(sliding_window=12), 10000.0), 1),
-    "phi3_short_f32": ("float32", _legacy(_phi3(partial_rotary_factor=0.75, original_max_position_embeddings=64), 10000.0, {
-        "type": "longrope", "short_factor": [1.0, 1.1, 1.3, 1.6, 2.0, 2.5],
-        "long_factor": [1.0, 1.5, 2.5, 4.0, 6.0, 9.0]}), 1),
-    "phi3_long_f32": ("float32", _legacy(_phi3(original_max_position_embeddings=32), 10000.0, {
-        "type": "longrope", "short_factor": [1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.5],
-        "long_factor": [1.0, 1.3, 1.8, 2.5, 3.5, 5.0, 7.0, 9.0]}), 1),
-    "olmo2_f32": ("float32", _legacy(_olmo(2), 500000.0), 1),
-    "olmo3_bf16": ("bfloat16", _legacy(_olmo(3, num_hidden_layers=4, sliding_window=10), 500000.0, {
-        "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}), 1),
-    "ministral_f32": ("float32", _parameters(_config("ministral", "MinistralForCausalLM", head_dim=24, sliding_window=10,
-                                                     layer_types=["sliding_attention", "full_attention"]), 1e6), 1),
-    "ministral3_f32": ("float32", _parameters(_config("ministral3", "Ministral3ForCausalLM", head_dim=24), 1e6,
-                                              rope_type="yarn", factor=4.0, original_max_position_embeddings=16,
-                                              llama_4_scaling_beta=0.1, mscale=1.0, mscale_all_dim=1.0), 1),
     "qwen3_bf16": ("bfloat16", _parameters(_qwen3(), 1000000.0), 1),
+    "gemma2_f32": ("float32", _legacy(_gemma2(), 10000.0), 1),
+    "gemma2_bf16": ("bfloat16", _parameters(_gemma2(num_hidden_layers=2, final_logit_softcapping=None), 10000.0), 1),
+    "gemma3_f16": ("float16", {**_legacy(_gemma3(num_hidden_layers=6, hidden_size=32, intermediate_size=36), 100000.0,
+                                         {"rope_type": "linear", "factor": 8.0}),
+                               "rope_local_base_freq": 1000.0}, 1),
+    "gemma3_types_bf16": ("bfloat16", _by_type(
+        _gemma3(num_hidden_layers=2, num_key_value_heads=1, tie_word_embeddings=False,
+                layer_types=["full_attention", "sliding_attention"], final_logit_softcapping=4.0),
+        {"rope_type": "default", "rope_theta": 100000.0}, {"rope_type": "default", "rope_theta": 500.0}), 1),
+    "gemma3_wide_f16": ("float16", {**_legacy(_gemma3(num_hidden_layers=2, sliding_window_pattern=2, head_dim=64,
+                                                      hidden_size=48, num_key_value_heads=1), 100000.0),
+                                    "rope_local_base_freq": 1000.0}, 1),
+    "smollm3_f32": ("float32", _legacy(_smollm3(no_rope_layers=[0, 1]), 50000.0), 1),
+    "smollm3_bf16": ("bfloat16", _parameters(_smollm3(num_hidden_layers=4, no_rope_layer_interval=2,
+                                                      tie_word_embeddings=True), 50000.0), 1),
+    "llama_mlp_bias_f32": ("float32", _legacy(_llama(mlp_bias=True, attention_bias=True), 10000.0), 1),
+    "olmo2_f32": ("float32", _legacy(_olmo2(), 500000.0), 1),
+    "olmo2_bf16": ("bfloat16", _parameters(_olmo2(num_key_value_heads=4), 500000.0), 1),
+    "olmo3_f16": ("float16", _legacy(_olmo3(num_hidden_layers=4, hidden_size=48, intermediate_size=36, head_dim=16), 500000.0, {
+        "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}), 1),
+    "ministral_f32": ("float32", _legacy(_ministral(layer_types=["sliding_attention", "full_attention"]), 10000.0), 1),
+    "ministral3_bf16": ("bfloat16", _parameters(_ministral3(), 1000000.0, rope_type="yarn", factor=16.0,
+                                              original_max_position_embeddings=16, beta_fast=32.0, beta_slow=1.0,
+                                              mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1), 1),
+    "phi3_f32": ("float32", _legacy(_phi3(sliding_window=12), 10000.0), 1),
+    "phi3_partial_f32": ("float32", {**_legacy(_phi3(num_attention_heads=2, num_key_value_heads=1), 10000.0),
+                                     "partial_rotary_factor": 0.75}, 1),
+    "phi3_short_f32": ("float32", {**_legacy(_phi3(), 10000.0, _long(8)),
+                                   "original_max_position_embeddings": 64}, 1),
+    "phi3_long_f32": ("float32", {**_legacy(_phi3(num_attention_heads=2, num_key_value_heads=1), 10000.0, _long(12)),
+                                  "original_max_position_embeddings": 24, "partial_rotary_factor": 0.75}, 1),
+    "llama_dynamic_f32": ("float32", _legacy(_llama(max_position_embeddings=24), 10000.0,
+                                             {"type": "dynamic", "factor": 4.0}), 1),
 }
 
 

@@ -2,7 +2,6 @@
 """Writes tests/oracle/models: seeded random tiny checkpoints and what Hugging Face transformers computes from them.
 
     python make_fixtures.py            write every directory and MANIFEST.json
-    python make_fixtures.py --missing  write the directories that are not there
     python make_fixtures.py --check    verify hashes, regenerate elsewhere and compare
 
 Each directory holds config.json, model.safetensors (or shards with an index) and golden.safetensors:
@@ -37,46 +36,75 @@ GREEDY_STEPS = 8
 GOLDEN_TOLERANCE = 2e-5  # regenerated on another CPU, relative to the largest magnitude of the tensor
 
 
+def norm_shapes(config, at):
+    """The norms around attention and feed-forward network."""
+    kind = config["model_type"]
+    names = ["input_layernorm", "post_attention_layernorm"]
+    if kind.startswith("gemma"):
+        names += ["pre_feedforward_layernorm", "post_feedforward_layernorm"]
+    if kind.startswith("olmo"):
+        names = ["post_attention_layernorm", "post_feedforward_layernorm"]
+    return {f"{at}{name}.weight": (config["hidden_size"],) for name in names}
+
+
+def attention_shapes(config, at, rows, head_dim):
+    hidden, kind, shapes = config["hidden_size"], config["model_type"], {}
+    if kind == "phi3":
+        shapes[f"{at}self_attn.qkv_proj.weight"] = (rows["q"] + 2 * rows["k"], hidden)
+    else:
+        for name, count in rows.items():
+            shapes[f"{at}self_attn.{name}_proj.weight"] = (count, hidden)
+            if kind == "qwen2" or config.get("attention_bias"):
+                shapes[f"{at}self_attn.{name}_proj.bias"] = (count,)
+    if kind in ("qwen3", "gemma3_text"):
+        shapes[f"{at}self_attn.q_norm.weight"] = shapes[f"{at}self_attn.k_norm.weight"] = (head_dim,)
+    if kind.startswith("olmo"):
+        shapes[f"{at}self_attn.q_norm.weight"] = (rows["q"],)
+        shapes[f"{at}self_attn.k_norm.weight"] = (rows["k"],)
+    shapes[f"{at}self_attn.o_proj.weight"] = (hidden, rows["q"])
+    if config.get("attention_bias"):
+        shapes[f"{at}self_attn.o_proj.bias"] = (hidden,)
+    return shapes
+
+
+def feed_forward_shapes(config, at):
+    hidden, inner, shapes = config["hidden_size"], config["intermediate_size"], {}
+    if config["model_type"] == "phi3":
+        shapes[f"{at}mlp.gate_up_proj.weight"] = (2 * inner, hidden)
+    else:
+        shapes[f"{at}mlp.gate_proj.weight"] = shapes[f"{at}mlp.up_proj.weight"] = (inner, hidden)
+    shapes[f"{at}mlp.down_proj.weight"] = (hidden, inner)
+    if config.get("mlp_bias"):
+        shapes[f"{at}mlp.gate_proj.bias"] = shapes[f"{at}mlp.up_proj.bias"] = (inner,)
+        shapes[f"{at}mlp.down_proj.bias"] = (hidden,)
+    return shapes
+
+
 def tensor_shapes(config):
     """Name -> shape of every tensor of a checkpoint, in file order."""
-    if config["model_type"] not in ("llama", "mistral", "qwen2", "qwen3") or config.get("mlp_bias"):
-        return shapes_of_transformers(config)
-    hidden, inner, vocab = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    hidden, vocab = config["hidden_size"], config["vocab_size"]
     head_dim = config.get("head_dim") or hidden // config["num_attention_heads"]
     rows = {"q": config["num_attention_heads"] * head_dim, "k": config["num_key_value_heads"] * head_dim}
     rows["v"] = rows["k"]
     shapes = {"model.embed_tokens.weight": (vocab, hidden)}
     for layer in range(config["num_hidden_layers"]):
         at = f"model.layers.{layer}."
-        for name, count in rows.items():
-            shapes[f"{at}self_attn.{name}_proj.weight"] = (count, hidden)
-            if config["model_type"] == "qwen2":
-                shapes[f"{at}self_attn.{name}_proj.bias"] = (count,)
-        if config["model_type"] == "qwen3":
-            shapes[f"{at}self_attn.q_norm.weight"] = shapes[f"{at}self_attn.k_norm.weight"] = (head_dim,)
-        shapes[f"{at}self_attn.o_proj.weight"] = (hidden, rows["q"])
-        shapes[f"{at}mlp.gate_proj.weight"] = shapes[f"{at}mlp.up_proj.weight"] = (inner, hidden)
-        shapes[f"{at}mlp.down_proj.weight"] = (hidden, inner)
-        shapes[f"{at}input_layernorm.weight"] = shapes[f"{at}post_attention_layernorm.weight"] = (hidden,)
+        norms = norm_shapes(config, at)
+        shapes.update(attention_shapes(config, at, rows, head_dim))
+        shapes.update(feed_forward_shapes(config, at))
+        shapes.update(norms)
     shapes["model.norm.weight"] = (hidden,)
     if not config["tie_word_embeddings"]:
         shapes["lm_head.weight"] = (vocab, hidden)
     return shapes
 
 
-def shapes_of_transformers(config):
-    """The same from the model's own code, without memory."""
-    with torch.device("meta"):
-        model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**config))
-    return {name: tuple(value.shape) for name, value in model.state_dict().items()
-            if not (config["tie_word_embeddings"] and name == "lm_head.weight")}
-
-
-def random_tensor(rng, name, shape, one_is_added):
-    """Scales chosen so that logits spread over a few units and attention prefers some rows to others."""
+def random_tensor(rng, name, shape, offset=0.0):
+    """Scales chosen so that logits spread over a few units and attention prefers some rows to others. offset: what a
+    norm adds to its weight."""
     noise = rng.standard_normal(shape)
-    if one_is_added and name.endswith("norm.weight"):
-        return 0.2 * noise
+    if name.endswith("norm.weight") and offset:
+        return (0.5 if name.endswith(("q_norm.weight", "k_norm.weight")) else 0.0) + 0.25 * noise
     if name.endswith(("q_norm.weight", "k_norm.weight")):
         return 1.5 + 0.3 * noise
     if name.endswith("norm.weight"):
@@ -93,8 +121,8 @@ def make_weights(name):
     dtype, config, _ = MODELS[name]
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     rng = np.random.Generator(np.random.PCG64(seed))
-    gemma = config["model_type"].startswith("gemma")
-    weights = {key: torch.from_numpy(random_tensor(rng, key, shape, gemma)).to(getattr(torch, dtype))
+    offset = 1.0 if config["model_type"].startswith("gemma") else 0.0
+    weights = {key: torch.from_numpy(random_tensor(rng, key, shape, offset)).to(getattr(torch, dtype))
                for key, shape in tensor_shapes(config).items()}
     ids = rng.integers(3, config["vocab_size"], PROMPT_LENGTH)
     ids[0] = config["bos_token_id"]
@@ -136,11 +164,14 @@ def watch(model, out):
     """Hooks that note the keys before rotation and the residual stream of every layer."""
     def note_keys(layer):
         heads, dim = model.config.num_key_value_heads, model.model.layers[layer].self_attn.head_dim
+        fused = model.config.num_attention_heads * dim  # of phi3, where k stands behind q
         def hook(_module, _args, result):
-            keys = result[0]  # [T, heads * dim], [T, heads, dim], or of Gemma 3 [heads, T, dim]
-            if model.config.model_type != "gemma3_text":
-                keys = keys.reshape(-1, heads, dim).transpose(0, 1)
-            out[f"k_unrotated.{layer}"] = keys.float().contiguous()
+            keys = result[0]
+            if model.config.model_type == "phi3":
+                keys = keys[..., fused:fused + heads * dim]
+            if model.config.model_type == "gemma3_text":  # its norm comes behind the swap of heads and tokens
+                keys = keys.transpose(0, 1)
+            out[f"k_unrotated.{layer}"] = keys.reshape(-1, heads, dim).transpose(0, 1).float().contiguous()
         return hook
 
     def note_hidden(layer):
@@ -151,9 +182,9 @@ def watch(model, out):
 
     handles = []
     for number, block in enumerate(model.model.layers):
-        source = getattr(block.self_attn, "k_norm", None) or getattr(block.self_attn, "k_proj", None)
-        if source is not None:  # Phi-3 has one projection for q, k and v
-            handles.append(source.register_forward_hook(note_keys(number)))
+        attention = block.self_attn
+        source = getattr(attention, "k_norm", None) or getattr(attention, "k_proj", None) or attention.qkv_proj
+        handles.append(source.register_forward_hook(note_keys(number)))
         handles.append(block.register_forward_hook(note_hidden(number)))
     return handles
 
@@ -211,12 +242,11 @@ def versions():
             "numpy": np.__version__}
 
 
-def write_all(root, missing_only=False):
-    if root.exists() and not missing_only:
+def write_all(root):
+    if root.exists():
         shutil.rmtree(root)
     for name in MODELS:
-        if not (missing_only and (root / name).exists()):
-            write_model(root, name)
+        write_model(root, name)
     manifest.write(root, versions())
 
 
@@ -257,7 +287,6 @@ def check(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--missing", action="store_true", help="write only directories that are not there")
     parser.add_argument("--out", type=Path, default=HERE / "models")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -265,7 +294,7 @@ def main():
     transformers.utils.logging.disable_progress_bar()
     if options.check:
         return check(options.out)
-    write_all(options.out, options.missing)
+    write_all(options.out)
     return 0
 
 

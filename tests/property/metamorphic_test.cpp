@@ -42,6 +42,8 @@ void applyEdits(const SessionFixture& s, const json& actions) {
 
 }  // namespace
 
+constexpr const char* kModels[] = {"synthetic:tiny", "synthetic:tiny-gemma", "synthetic:tiny-nope"};
+
 class MetamorphicTest : public QObject {
   Q_OBJECT
 
@@ -251,7 +253,8 @@ class MetamorphicTest : public QObject {
           const json manifest{{"position", position},
                               {"layout", info.name == "paged" ? "paged:block=4" : std::string(info.name)},
                               {"executor", kExecutors[way % 2]},
-                              {"after_edit", kAfter[way / 2]}};
+                              {"after_edit", kAfter[way / 2]},
+                              {"model", kModels[turn % 3]}};
           QTest::newRow(manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump());
         }
       }

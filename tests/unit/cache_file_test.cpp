@@ -29,16 +29,19 @@ std::vector<float> rowOf(Session& s, int layer, int index, const char* which) {
 
 Distance distance(Session& a, Session& b, double unit) {
   Distance out;
-  const ModelConfig& config = a.model().config();
-  const int turning = config.ropes.front().dims ? config.ropes.front().dims : config.headDim, half = turning / 2;
+  const int half = a.model().config().headDim / 2, all = 2 * half;
+  const std::vector<std::int32_t> order = engineOrder(a.model().config());  // pairs turn there
+  const auto placeOf = [&](std::size_t x) {
+    return order.empty() ? x : x / at(all) * at(all) + at(order[x % at(all)]);
+  };
   for (int layer = 0; layer < a.cacheLayers().layers; ++layer)
     for (int i = 0; i < a.state().length(); ++i) {
       const auto ka = rowOf(a, layer, i, "k"), kb = rowOf(b, layer, i, "k"), va = rowOf(a, layer, i, "v"),
                  vb = rowOf(b, layer, i, "v");
       for (std::size_t x = 0; x < va.size(); ++x) out.value = std::max(out.value, double(std::abs(va[x] - vb[x])));
-      for (std::size_t x = 0; x < ka.size(); ++x) {
-        if (static_cast<int>(x) % config.headDim >= half) continue;
-        const std::size_t y = x + static_cast<std::size_t>(half);
+      for (std::size_t low = 0; low < ka.size(); ++low) {
+        if (static_cast<int>(low) % all >= half) continue;
+        const std::size_t x = placeOf(low), y = placeOf(low + at(half));
         out.key = std::max(
             out.key, std::hypot(double(ka[x] - kb[x]), double(ka[y] - kb[y])) / (unit * std::hypot(ka[x], ka[y])));
       }
@@ -91,9 +94,12 @@ void CacheFileTest::rotationHasItsInverse() {
   ModelConfig config;
   config.headDim = 16;
   config.maxPositions = 64;
-  config.ropes = {
-      {.kind = static_cast<Rope::Kind>(kind), .factor = 4, .originalMaxPosition = 32, .attentionFactor = 1.3}};
-  const KeyRotation rotation(config, Layer(0), 64);
+  Rope& rope = config.ropes.front();
+  rope.kind = static_cast<Rope::Kind>(kind);
+  rope.factor = 4;
+  rope.originalMaxPosition = 32;
+  rope.attentionFactor = 1.3;
+  const KeyRotation rotation(config, Layer(0), 0);
   Rotary table(config);
   std::vector<double> x(32), y;
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i) * 1.7 + 0.3);

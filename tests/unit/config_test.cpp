@@ -156,8 +156,11 @@ class ConfigTest : public QObject {
     row("eps negative", {{"rms_norm_eps", -1e-5}}, "rms_norm_eps");
     row("theta zero", {{"rope_theta", 0}}, "rope_theta");
     row("theta one", {{"rope_theta", 1.0}}, "rope_theta");
-    row("rope type", {{"rope_scaling", {{"rope_type", "swirl"}, {"factor", 2}}}}, "rope_type");
-    row("rope type old", {{"rope_scaling", {{"type", "swirl"}, {"factor", 2}}}}, "type");
+    row("rope type", {{"rope_scaling", {{"rope_type", "ntk"}, {"factor", 2}}}}, "rope_type");
+    row("rope type old", {{"rope_scaling", {{"type", "proportional"}, {"factor", 2}}}}, "type");
+    row("longrope without factors", {{"rope_scaling", {{"type", "longrope"}, {"factor", 2}}}}, "short_factor");
+    row("longrope of another width",
+        {{"rope_scaling", {{"type", "longrope"}, {"short_factor", {1, 1}}, {"long_factor", {1, 1}}}}}, "short_factor");
     row("rope is a number", {{"rope_scaling", 2}}, "rope_scaling");
     row("rope by layer", {{"rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}}}, "rope_parameters");
     row("linear without factor", {{"rope_scaling", {{"type", "linear"}}}}, "factor");
@@ -166,8 +169,14 @@ class ConfigTest : public QObject {
     row("llama3 band reversed",
         {{"rope_scaling", {{"type", "llama3"}, {"factor", 2}, {"low_freq_factor", 4}, {"high_freq_factor", 1}}}},
         "high_freq_factor");
-    row("more than a head turns", {{"partial_rotary_factor", 1.5}}, "partial_rotary_factor");
-    row("mlp bias is a number", {{"mlp_bias", 1}}, "mlp_bias");
+    row("no value turns", {{"partial_rotary_factor", 0.05}}, "partial_rotary_factor");
+    row("an odd number turns", {{"partial_rotary_factor", 0.32}}, "partial_rotary_factor");
+    row("mlp bias is a number", {{"mlp_bias", 2}}, "mlp_bias");
+    const json gemma{{"model_type", "gemma3_text"}, {"hidden_activation", "gelu_pytorch_tanh"}, {"sliding_window", 4}};
+    row("both directions", with(gemma, {{"use_bidirectional_attention", true}}), "use_bidirectional_attention");
+    row("exact gelu", with(gemma, {{"hidden_activation", "gelu"}}), "hidden_activation");
+    row("cap zero", with(gemma, {{"final_logit_softcapping", 0}}), "final_logit_softcapping");
+    row("layers without rope short", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}, "no_rope_layers");
     row("tie is a number", {{"tie_word_embeddings", 1}}, "tie_word_embeddings");
     row("quantised", {{"quantization_config", {{"bits", 4}}}}, "quantization_config");
     row("eos beyond vocab", {{"eos_token_id", 100}}, "eos_token_id");

@@ -108,9 +108,11 @@ void EngineTest::transformersParity() {
   std::vector<std::int64_t> tokens(ids->bytes.size() / sizeof(std::int64_t));
   std::memcpy(tokens.data(), ids->bytes.data(), ids->bytes.size());
   const auto n = static_cast<int>(tokens.size());
-  // All but the last in one pass, the last by a decode step: both paths meet the golden.
-  call(*s, "promptIds", {{"ids", std::vector<std::int64_t>(tokens.begin(), tokens.end() - 1)}});
-  call(*s, "step", {{"tokens", {tokens.back()}}});
+  // All but the last in one pass, the last by a decode step: both paths meet the golden. Where every length has
+  // frequencies of its own, the rows before a step belong to another length.
+  const bool whole = s->model().config().ropes.front().kind == Rope::Kind::Dynamic;
+  call(*s, "promptIds", {{"ids", std::vector<std::int64_t>(tokens.begin(), tokens.end() - (whole ? 0 : 1))}});
+  if (!whole) call(*s, "step", {{"tokens", {tokens.back()}}});
 
   double worst = 0;
   const std::vector<float> logits = call(*s, "logits").get<std::vector<float>>();

@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "core/kinds/base/cache_kind.h"
+#include "core/model/decoder/frequencies.h"
 
 namespace kvlab {
 namespace {
 
+constexpr int kMostOnDevice = 256;  // values of a head
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
 
 std::optional<kernels::DType> dtypeOf(const std::string& name) {
@@ -94,6 +96,17 @@ Error badKey(const char* key, const nlohmann::json& value, const std::string& wh
   return {"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
 }
 
+/// Stored rotations would have to change when the context outgrows the length that its frequencies are for.
+Status checkKeyPhase(const SessionParts& parts) {
+  if (parts.manifest.keyPhase == "on_read") return ok();
+  for (const Rope& rope : parts.model->config().ropes)
+    if (const std::int64_t change = lengthOfChange(rope); change > 0 && parts.maxPhases > change)
+      return badKey("key_phase", parts.manifest.keyPhase,
+                    "the model turns keys by other frequencies from " + std::to_string(change) + " tokens on",
+                    "use key_phase on_read, or a capacity below that");
+  return ok();
+}
+
 std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
   std::vector<std::int32_t> out;
   for (const CacheLayer own : parts.cacheLayers.each())
@@ -105,6 +118,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   if (Status there = checkOverrides(parts); !there) return there.error();
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
+  if (Status there = checkKeyPhase(parts); !there) return there.error();
   StoragePlan plan;
   std::vector<std::string> specs;
   for (const CacheLayer own : parts.cacheLayers.each()) {
@@ -113,7 +127,11 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
     if (!kernels::rowFormatSupported(plan.formats.back()))
       return badKey("model", m.model,
                     "rows of " + std::to_string(config.headDim) + " values per head are not supported",
-                    "use a model whose head_dim is a multiple of 8 between 16 and 256");
+                    "use a model whose head_dim is a multiple of 8 between 16 and 512");
+    if (!parts.backend->onHost() && config.headDim > kMostOnDevice)
+      return badKey("backend", m.backend,
+                    "heads of " + std::to_string(config.headDim) + " values are too wide for attention on a device",
+                    "use --backend cpu, which takes heads of up to 512 values");
     specs.push_back(m.layoutOf(layer));
   }
   if (content && rows.empty()) rows = rowsBounded(m, *content);
