@@ -26,7 +26,9 @@ class Lockstep {
     manifest["guards"] = true;
     const bool rings = manifest["ring"]["window"] > 0;
     for (const LayoutName& info : layouts()) {
-      if (rings && !info.name.starts_with("ring_")) continue;
+      const bool ring = info.name.starts_with("ring_");
+      // A ring lets go what a layer's own window hides, so it holds other rows than the layouts beside it.
+      if (rings ? !ring : ring && manifest["model"] == "synthetic:tiny-gemma") continue;
       manifest["layout"] = info.name == "paged" ? "paged:block=4" : std::string(info.name);
       Lane lane{manifest["layout"], std::make_unique<SessionFixture>(manifest)};
       m_lanes.insert(info.name == (rings ? "ring_roll" : "contiguous_splice") ? m_lanes.begin() : m_lanes.end(),
