@@ -87,9 +87,15 @@ HWY_INLINE void readCodes(const uint8_t* from, uint8_t* codes) {
     }
   } else {
     static_assert(T == DType::mxfp4);
-    static constexpr uint8_t kCodes[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
-    for (int i = 0; i < 16; ++i) codes[i] = kCodes[from[1 + i] & 15];
-    for (int i = 0; i < 16; ++i) codes[i + 16] = kCodes[from[1 + i] >> 4];
+    alignas(16) static constexpr uint8_t kCodes[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+    splitNibbles(from + 1, 0, codes);
+#if HWY_TARGET == HWY_SCALAR
+    for (int i = 0; i < 32; ++i) codes[i] = kCodes[codes[i]];
+#else
+    const hn::FixedTag<uint8_t, 16> d;
+    for (int i = 0; i < 32; i += 16)
+      hn::StoreU(hn::TableLookupBytes(hn::Load(d, kCodes), hn::LoadU(d, codes + i)), d, codes + i);
+#endif
   }
 }
 

@@ -27,6 +27,13 @@ HWY_INLINE void readHalves(const uint8_t* const* blocks, int64_t place, float* t
   readRow<DType::f16>(reinterpret_cast<const uint8_t*>(raw), to, kOutputs);
 }
 
+/// Words from `place` on of 16 blocks.
+template <int kWords>
+HWY_INLINE void readWords(const uint8_t* const* blocks, int64_t place, uint32_t (&to)[kWords][kOutputs]) {
+  for (int64_t o = 0; o < kOutputs; ++o)
+    for (int w = 0; w < kWords; ++w) memcpy(&to[w][o], blocks[o] + place + 4 * w, 4);
+}
+
 /// The scales and least values of the units of 16 blocks, [units, 16] each.
 template <DType T>
 HWY_INLINE void readScales(const uint8_t* const* blocks, float* scales, float* least) {
@@ -35,20 +42,31 @@ HWY_INLINE void readScales(const uint8_t* const* blocks, float* scales, float* l
     for (int64_t o = 0; o < kOutputs; ++o) scales[o] = halfPower(blocks[o][0]);
   } else if constexpr (T == DType::q6_k) {
     alignas(64) float d[kOutputs];
+    alignas(64) uint32_t factors[4][kOutputs];
     readHalves(blocks, 208, d);
+    readWords(blocks, 192, factors);
     for (int64_t s = 0; s < 16; ++s)
       for (int64_t o = 0; o < kOutputs; ++o)
-        scales[s * kOutputs + o] = d[o] * static_cast<float>(static_cast<int8_t>(blocks[o][192 + s]));
+        scales[s * kOutputs + o] =
+            d[o] * static_cast<float>(static_cast<int32_t>(factors[s / 4][o] << (24 - s % 4 * 8)) >> 24);
   } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
     alignas(64) float d[kOutputs], m[kOutputs];
+    alignas(64) uint32_t in[3][kOutputs], factors[2][kOutputs], offsets[2][kOutputs];
     readHalves(blocks, 0, d);
     readHalves(blocks, 2, m);
-    alignas(64) uint8_t packed[kOutputs][16];
-    for (int64_t o = 0; o < kOutputs; ++o) unpackScales(blocks[o] + 4, packed[o]);
+    readWords(blocks, 4, in);
+    for (int64_t o = 0; o < kOutputs; ++o) {  // scaleOf() and minimumOf(), four at a time
+      factors[0][o] = in[0][o] & 0x3f3f3f3fu;
+      factors[1][o] = (in[2][o] & 0x0f0f0f0fu) | (in[0][o] >> 6 & 0x03030303u) << 4;
+      offsets[0][o] = in[1][o] & 0x3f3f3f3fu;
+      offsets[1][o] = (in[2][o] >> 4 & 0x0f0f0f0fu) | (in[1][o] >> 6 & 0x03030303u) << 4;
+    }
     for (int64_t s = 0; s < 8; ++s)
       for (int64_t o = 0; o < kOutputs; ++o) {
-        scales[s * kOutputs + o] = d[o] * static_cast<float>(packed[o][s]);
-        least[s * kOutputs + o] = -(m[o] * static_cast<float>(packed[o][8 + s]));
+        scales[s * kOutputs + o] =
+            d[o] * static_cast<float>(static_cast<int32_t>(factors[s / 4][o] >> (s % 4 * 8) & 255));
+        least[s * kOutputs + o] =
+            -(m[o] * static_cast<float>(static_cast<int32_t>(offsets[s / 4][o] >> (s % 4 * 8) & 255)));
       }
   } else {
     readHalves(blocks, 0, scales);

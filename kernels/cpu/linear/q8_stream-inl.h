@@ -91,26 +91,17 @@ HWY_INLINE void sumsOfOutputs(const __m512i (&p)[8], __m512i& first, __m512i& la
   last = _mm512_permutex2var_epi64(b[0], _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b[1]);
 }
 
-/// Lanes of R rows for 16 outputs.
-template <int R>
-struct StreamLanes {
-  __m512 lane[2][R];
-};
-
-/// One unit: sums are those of its codes.
-template <DType T, int R>
-HWY_INLINE void addUnit(const Q8Rows& x, int64_t u, const float* scales, const float* least, const __m512i (&sums)[R],
-                        __m512 (&lane)[R]) {
+/// One unit of row i: sums are those of its codes.
+template <DType T>
+HWY_INLINE void addUnit(const Q8Rows& x, int64_t i, int64_t u, const float* scales, const float* least, __m512i sums,
+                        __m512& lane) {
   constexpr int64_t kPerBlock = kXBlock / BlockUnits<T>::kUnit;
-  const __m512 scale = _mm512_load_ps(scales);
-  KVLAB_UNROLL for (int i = 0; i < R; ++i) {
-    const __m512i zero = _mm512_set1_epi32(BlockUnits<T>::kOffset * x.sums[i * x.units + u]);
-    const __m512 sum = _mm512_cvtepi32_ps(BlockUnits<T>::kOffset ? _mm512_sub_epi32(sums[i], zero) : sums[i]);
-    const __m512 xScale = _mm512_set1_ps(x.scales[i * (x.k / kXBlock) + u / kPerBlock]);
-    lane[i] = _mm512_fmadd_ps(_mm512_mul_ps(sum, xScale), scale, lane[i]);
-    if constexpr (BlockUnits<T>::kLeast)
-      lane[i] = _mm512_fmadd_ps(_mm512_set1_ps(x.scaledSums[i * x.units + u]), _mm512_load_ps(least), lane[i]);
-  }
+  if constexpr (BlockUnits<T>::kOffset != 0)
+    sums = _mm512_sub_epi32(sums, _mm512_set1_epi32(BlockUnits<T>::kOffset * x.sums[i * x.units + u]));
+  const __m512 xScale = _mm512_set1_ps(x.scales[i * (x.k / kXBlock) + u / kPerBlock]);
+  lane = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), xScale), _mm512_load_ps(scales), lane);
+  if constexpr (BlockUnits<T>::kLeast)
+    lane = _mm512_fmadd_ps(_mm512_set1_ps(x.scaledSums[i * x.units + u]), _mm512_load_ps(least), lane);
 }
 
 /// 32 codes of 16 blocks: one unit, of q6_k two. `u` is the first unit, `at` its place in the block.
@@ -119,24 +110,24 @@ HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks
                         const float* least, __m512 (&lanes)[2][R]) {
   constexpr bool kTwo = BlockUnits<T>::kUnit == 16;
   constexpr int kFirst = kTwo ? 2 * part : part;
-  __m512i p[R][8], first[R], last[R], codes[R];
-  KVLAB_UNROLL for (int i = 0; i < R; ++i) codes[i] = _mm512_broadcast_i64x4(
-      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x.codes + i * x.k + (u + kFirst) * BlockUnits<T>::kUnit)));
-  KVLAB_UNROLL for (int o = 0; o < 8; ++o) {
-    const __m512i w = codesOf<T, part>(blocks[o], blocks[o + 8]);
-    KVLAB_UNROLL for (int i = 0; i < R; ++i) {
-      p[i][o] = _mm512_setzero_si512();
-      __asm__("vpdpbusd %2, %1, %0" : "+v"(p[i][o]) : "v"(w), "v"(codes[i]));
-    }
-  }
-  KVLAB_UNROLL for (int i = 0; i < R; ++i) sumsOfOutputs(p[i], first[i], last[i]);
   const float *own = scales + kFirst * kOutputs, *ownLeast = least + kFirst * kOutputs;
-  if constexpr (kTwo) {
-    addUnit<T, R>(x, u + kFirst, own, ownLeast, first, lanes[0]);
-    addUnit<T, R>(x, u + kFirst + 1, own + kOutputs, ownLeast + kOutputs, last, lanes[1]);
-  } else {
-    KVLAB_UNROLL for (int i = 0; i < R; ++i) first[i] = _mm512_add_epi32(first[i], last[i]);
-    addUnit<T, R>(x, u + kFirst, own, ownLeast, first, lanes[kFirst % 2]);
+  __m512i w[8];
+  KVLAB_UNROLL for (int o = 0; o < 8; ++o) w[o] = codesOf<T, part>(blocks[o], blocks[o + 8]);
+  KVLAB_UNROLL for (int i = 0; i < R; ++i) {
+    const int8_t* at = x.codes + i * x.k + (u + kFirst) * BlockUnits<T>::kUnit;
+    const __m512i codes = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+    __m512i sums[8], first, last;
+    KVLAB_UNROLL for (int o = 0; o < 8; ++o) {
+      sums[o] = _mm512_setzero_si512();
+      __asm__("vpdpbusd %2, %1, %0" : "+v"(sums[o]) : "v"(w[o]), "v"(codes));
+    }
+    sumsOfOutputs(sums, first, last);
+    if constexpr (kTwo) {
+      addUnit<T>(x, i, u + kFirst, own, ownLeast, first, lanes[0][i]);
+      addUnit<T>(x, i, u + kFirst + 1, own + kOutputs, ownLeast + kOutputs, last, lanes[1][i]);
+    } else {
+      addUnit<T>(x, i, u + kFirst, own, ownLeast, _mm512_add_epi32(first, last), lanes[kFirst % 2][i]);
+    }
   }
 }
 
