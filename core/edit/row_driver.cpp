@@ -241,7 +241,7 @@ void RowDriver::send(const WholePass& whole) {
   kernels::Backend& backend = m_transformer.backend();
   PassRunner* runner = steady() ? m_transformer.runner() : nullptr;
   if (runner) runner->pass(m_transformer, whole);
-  else if (steady() && whole.n == 1 && backend.records() && !whole.see)
+  else if (steady() && whole.n == 1 && backend.records() && !whole.see && m_transformer.replayable())
     backend.replay(keyOf(whole), [&] { m_transformer.run(whole); });
   else m_transformer.run(whole);
 }

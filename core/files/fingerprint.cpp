@@ -64,6 +64,12 @@ nlohmann::json describeSpecial(const ModelConfig& c) {
   note("query_dim", c.queryDim, plain.queryDim);
   note("attention_cap", c.attentionCap, plain.attentionCap);
   note("logit_cap", c.logitCap, plain.logitCap);
+  note("experts", c.experts, plain.experts);
+  note("experts_used", c.expertsUsed, plain.expertsUsed);
+  note("expert_width", c.expertWidth, plain.expertWidth);
+  note("expert_weights_sum", c.expertWeightsSum, plain.expertWeightsSum);
+  note("dense_layers", c.denseLayers, plain.denseLayers);
+  note("sinks", c.sinks, plain.sinks);
   note("interleaved", c.interleavedRotary, plain.interleavedRotary);
   return out;
 }

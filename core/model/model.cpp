@@ -5,6 +5,7 @@
 
 #include "core/model/files/chat_template.h"
 #include "core/model/files/gguf.h"
+#include "core/model/files/packed_experts.h"
 #include "core/model/files/safetensors.h"
 #include "core/model/gguf_model.h"
 #include "core/model/model_builder.h"
@@ -31,11 +32,12 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, cons
   if (!files) return asBadModel(files.error());
   auto kept = std::make_shared<const Safetensors>(files.take());
   ModelBuilder builder(spec, config);
+  const auto experts = std::make_shared<PackedExperts>(kept);  // keeps the files, too
   const auto find = [&](const std::string& name) -> std::optional<TensorView> {
     const FileTensor* tensor = kept->find(name);
-    return tensor ? std::optional(tensor->view()) : std::nullopt;
+    return tensor ? std::optional(tensor->view()) : experts->find(name);
   };
-  KV_TRY(builder.weights(find, kept));
+  KV_TRY(builder.weights(find, experts));
   if (!report(progress, "reading tokenizer", 2, 3)) return cancelledOpening(spec);
   auto tokenizer = KV_TRY(openTokenizer(directory, config));
   builder.tokenizer(std::move(tokenizer));

@@ -43,7 +43,7 @@ Result<TensorView> ModelBuilder::checked(const Find& find, const TensorNeed& nee
   };
   auto tensor = find(need.name);
   if (!tensor) return refuse("is missing", "use a complete checkpoint, or correct config.json");
-  const bool blocks = tensor->data && kernels::dtypeInBlocks(tensor->dtype) && need.shape.size() == 2;
+  const bool blocks = tensor->data && kernels::dtypeInBlocks(tensor->dtype) && need.shape.size() >= 2;
   if (!*tensor || !(kernels::dtypeSupported(tensor->dtype) || blocks))
     return refuse("is of a type that cannot be computed with", "use the f32, f16 or bf16 checkpoint");
   if (tensor->shape != need.shape)
@@ -59,13 +59,16 @@ Status ModelBuilder::take(const Find& find, const TensorNeed& need, TensorView& 
 }
 
 Status ModelBuilder::layer(const Find& find, Layer l, const std::string& prefix) {
+  const ModelConfig& c = m_model->m_config;
   LayerWeights& weights = m_model->m_layers.emplace_back();
-  for (const LayerTensor& one : familyOf(m_model->m_config.type)->tensors(m_model->m_config, l)) {
+  if (c.expertsIn(l)) weights.experts.resize(at(c.experts));
+  for (const LayerTensor& one : familyOf(c.type)->tensors(c, l)) {
     TensorView whole;
     KV_TRY(take(find, {layerName(prefix, l, one.suffix), one.shape}, whole));
+    if (!one.flat.empty()) whole.shape = one.flat;
     std::int64_t first = 0;
     for (const LayerTensor::Place& place : one.places) {
-      weights.*place.weight = rowsOf(whole, first, place.outputs);
+      place.weight(weights) = rowsOf(whole, first, place.outputs);
       first += place.outputs;
     }
   }

@@ -4,6 +4,8 @@
 // Per query q and query head: softmax(s_j) v_j with s_j = scale * q . k_j over the rows j in [rowBegin, rowEnd)
 // and, if given, one self row that counts as index rowEnd. With a cap, s_j becomes cap * tanh(s_j / cap). Keys are
 // rotated on read with the table row that phaseIndex names. Query head h reads KV head h / (queryHeads / kvHeads).
+// With sinks, exp(sinks[h]) joins the sum of the softmax of head h, behind all rows: the probabilities of the rows
+// then add up to less than 1 (gpt-oss).
 //
 // Order of reduction: keys in blocks of 64 aligned to indexBase + j. Inside a block: maximum, then
 // p_j = exp(s_j - maximum), their sum in 16 virtual lanes (lane = index mod 16) and the tree of
@@ -57,7 +59,8 @@ struct AttentionArgs {
   const int32_t* selfSlot = nullptr;        ///< [nQueries] or null; -1 = none
   const int32_t* selfPhaseIndex = nullptr;  ///< [nQueries], read where selfSlot >= 0
   float scale = 1.0f;
-  float cap = 0.0f;  ///< 0 = none
+  float cap = 0.0f;              ///< 0 = none
+  const float* sinks = nullptr;  ///< [queryHeads] or null
 
   float* out = nullptr;   ///< [nQueries, queryHeads*headDim]; 0 for a query that sees no row
   int64_t outStride = 0;  ///< in floats; 0 means queryHeads*headDim

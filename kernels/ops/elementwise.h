@@ -19,7 +19,9 @@ void add(const Context&, const AddArgs&);
 
 /// What a gate goes through: silu(g) = g / (1 + exp(-g)), or the tanh form of gelu,
 /// 0.5 g (1 + tanh(sqrt(2/pi) (g + 0.044715 g^3))) = g / (1 + exp(-2 sqrt(2/pi) (g + 0.044715 g^3))).
-enum class GateFunction : uint8_t { silu, geluTanh };
+/// clampedSilu, of gpt-oss: g = min(g, 7), u = clamp(u, -7, 7), g / (1 + exp(-1.702 g)) * (u + 1).
+enum class GateFunction : uint8_t { silu, geluTanh, clampedSilu };
+inline constexpr float kClampedSiluLimit = 7.0f, kClampedSiluSlope = 1.702f;
 
 struct SwigluArgs {
   const float* gate = nullptr;  ///< [rows, dim], row stride gateStride
@@ -31,7 +33,7 @@ struct SwigluArgs {
   GateFunction function = GateFunction::silu;
 };
 
-/// out = function(gate) * up (Shazeer 2020).
+/// out = function(gate) * up (Shazeer 2020, arXiv:2002.05202).
 void swiglu(const Context&, const SwigluArgs&);
 
 struct SoftcapArgs {

@@ -51,6 +51,9 @@ inline int64_t opBytes(const RmsnormArgs& a) { return a.dim * dtypeBytes(a.weigh
 inline int64_t opBytes(const AddArgs& a) { return 12 * a.count; }
 inline int64_t opBytes(const SwigluArgs& a) { return 12 * a.rows * a.dim; }
 inline int64_t opBytes(const SoftcapArgs& a) { return 8 * a.count; }
+inline int64_t opBytes(const RouteArgs& a) { return a.n * (4ll * a.experts + 8ll * a.top); }
+inline int64_t opBytes(const TakeRowsArgs& a) { return a.n * (8 * a.dim + 4); }
+inline int64_t opBytes(const MixRowsArgs& a) { return a.n * (12 * a.dim + 8); }
 inline int64_t opBytes(const RopeArgs& a) { return 8 * a.n * a.heads * a.headDim; }
 inline int64_t opBytes(const ReorderArgs& a) { return 8 * a.n * a.heads * a.headDim; }
 /// Bytes of K and V of the rows that queries see, counted once for all queries.

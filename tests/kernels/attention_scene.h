@@ -16,6 +16,7 @@ struct Shape {
   int32_t queryHeads, kvHeads, headDim;
   DType type = DType::f32;
   float cap = 0.0f;
+  bool sinks = false;
 };
 
 /// Rows in a pool, their residency map and a causal set of queries, one per row.
@@ -23,7 +24,7 @@ struct Scene {
   Shape shape;
   int64_t rows;
   RowFormat fmt;
-  std::vector<float> k, v, queries, table;
+  std::vector<float> k, v, queries, table, sinks;
   std::vector<int32_t> slots, phases, begin, end;
   std::vector<uint8_t> pool;
   bool rotated = false;
@@ -35,6 +36,7 @@ struct Scene {
     k = r.values(n * s.kvHeads * s.headDim, 2);
     v = r.values(n * s.kvHeads * s.headDim, 2);
     queries = r.values(n * s.queryHeads * s.headDim, 2);
+    if (s.sinks) sinks = r.values(s.queryHeads, 3);
     scale = 1.0f / std::sqrt(static_cast<float>(s.headDim));
     for (int32_t i = 0; i < n; ++i) {
       slots.push_back(i);
@@ -88,7 +90,8 @@ struct Scene {
             .rowBegin = begin.data(),
             .rowEnd = end.data(),
             .scale = scale,
-            .cap = shape.cap};
+            .cap = shape.cap,
+            .sinks = shape.sinks ? sinks.data() : nullptr};
   }
   int64_t width() const { return int64_t{shape.queryHeads} * shape.headDim; }
 };
@@ -165,6 +168,7 @@ struct Reference {
     }
     for (int64_t j = begin; j < end; ++j)
       sum += p[static_cast<size_t>(j)] = std::exp(p[static_cast<size_t>(j)] - largest);
+    if (s.shape.sinks && end > begin) sum += std::exp(double{s.sinks[static_cast<size_t>(h)]} - largest);
     for (int64_t j = begin; j < end; ++j) {
       p[static_cast<size_t>(j)] /= sum;
       for (int64_t i = 0; i < d; ++i)
@@ -189,6 +193,9 @@ inline constexpr Shape kShapes[] = {{1, 1, 16},
                                     {6, 2, 48, DType::f16},
                                     {5, 1, 32, DType::bf16},
                                     {4, 2, 64, DType::f32, 0.4f},
-                                    {6, 2, 48, DType::f16, 2.0f}};
+                                    {6, 2, 48, DType::f16, 2.0f},
+                                    {8, 2, 64, DType::bf16, 0.0f, true},
+                                    {3, 1, 24, DType::f32, 0.0f, true},
+                                    {4, 1, 256, DType::f16, 0.5f, true}};
 
 }  // namespace kvlab::kernels::test

@@ -73,6 +73,7 @@ class Placed {
     a.slots = m_slots;
     a.phaseIndex = a.keysRotated ? nullptr : m_phases;
     a.rotaryTable = a.keysRotated ? nullptr : m_table;
+    if (a.sinks) a.sinks = m_device.copy(a.sinks, static_cast<size_t>(a.queryHeads));
     a.queries = m_device.copy(a.queries, static_cast<size_t>((a.nQueries - 1) * stride + width));
     a.rowBegin = m_device.copy(a.rowBegin, n);
     a.rowEnd = m_device.copy(a.rowEnd, n);

@@ -157,6 +157,9 @@ void CudaAttentionTest::equalsTheCpu_data() {
   row(3, 3, 24, i8, fp8e4m3);  // heads start eight bytes beside a border of 16
   QTest::addRow("a cap, f32") << Shape{4, 2, 64, f32, 0.4f} << f32;
   QTest::addRow("a cap, int8") << Shape{6, 3, 40, i8, 2.0f} << f16;
+  QTest::addRow("sinks, bf16") << Shape{8, 2, 64, bf16, 0.0f, true} << bf16;
+  QTest::addRow("sinks, 128") << Shape{4, 4, 128, f16, 0.0f, true} << f16;
+  QTest::addRow("sinks, int8 and a cap") << Shape{6, 3, 40, i8, 2.0f, true} << f16;
   row(6, 3, 40, fp8e4m3, bf16);
   row(2, 1, 200, f32, i8);
   row(2, 2, 256, fp8e4m3, fp8e4m3);

@@ -32,6 +32,8 @@ inline std::vector<float> rowsOfEveryKind(int64_t n, int64_t width) {
   return v;
 }
 
+inline constexpr const char* kFunctionNames[] = {"silu", "gelu", "clamped silu"};
+
 inline void addPointwise(std::vector<OpCase>& all) {
   for (const DType t : kValueTypes)
     for (const int64_t n : {1, 255, 3000}) {
@@ -51,14 +53,41 @@ inline void addPointwise(std::vector<OpCase>& all) {
            KVLAB_RUN(r, add, AddArgs{r.in(Random(1).values(n)), r.in(Random(2).values(n)), r.out<float>(n), n});
          }});
     for (const int64_t rows : {1, 3})
-      for (const GateFunction f : {GateFunction::silu, GateFunction::geluTanh})
-        all.push_back({"swiglu", f == GateFunction::silu ? "silu" : "gelu", textOf({rows, n}), [=](Rig& r) {
+      for (const GateFunction f : {GateFunction::silu, GateFunction::geluTanh, GateFunction::clampedSilu})
+        all.push_back({"swiglu", kFunctionNames[static_cast<int>(f)], textOf({rows, n}), [=](Rig& r) {
                          const auto gate = r.in(Random(3).values(rows * (n + 5), 120)),
                                     up = r.in(Random(4).values(rows * n));
                          KVLAB_RUN(r, swiglu, SwigluArgs{gate, up, r.out<float>(rows * n), rows, n, n + 5, 0, f});
                        }});
     all.push_back({"softcap", "f32", textOf({n}), [=](Rig& r) {
                      KVLAB_RUN(r, softcap, SoftcapArgs{r.inOut(Random(16).values(n, 90)), n, 30.0f});
+                   }});
+  }
+}
+
+inline void addExperts(std::vector<OpCase>& all) {
+  for (const int32_t experts : {1, 4, 130})
+    for (const int32_t top : {1, std::min(experts, 3), std::min(experts, 8)})
+      for (const bool normalised : {true, false})
+        all.push_back({"route", normalised ? "normalised" : "of all", textOf({5, experts, top}), [=](Rig& r) {
+                         std::vector<float> scores = Random(17).values(5 * experts, 4);
+                         if (experts > 1) scores[1] = scores[0];  // a tie
+                         if (experts > 3) scores[static_cast<size_t>(experts) + 2] = -INFINITY;
+                         KVLAB_RUN(r, route,
+                                   RouteArgs{r.in(scores), 5, experts, top, normalised, r.out<int32_t>(5 * top),
+                                             r.out<float>(5 * top)});
+                       }});
+  for (const int64_t dim : {1, 64, 700}) {
+    all.push_back({"takeRows", "f32", textOf({3, dim}), [=](Rig& r) {
+                     KVLAB_RUN(r, takeRows,
+                               TakeRowsArgs{r.in(Random(18).values(5 * dim)), r.in(std::vector<int32_t>{4, 0, 4}),
+                                            r.out<float>(3 * dim), 3, dim});
+                   }});
+    all.push_back({"mixRows", "f32", textOf({3, dim}), [=](Rig& r) {
+                     const auto y = r.in(Random(19).values(3 * dim));
+                     const auto rows = r.in(std::vector<int32_t>{4, 0, 2});
+                     const auto weights = r.in(std::vector<float>{0.3f, -1.7f, 0.0f});
+                     KVLAB_RUN(r, mixRows, MixRowsArgs{y, rows, weights, r.inOut(Random(20).values(5 * dim)), 3, dim});
                    }});
   }
 }
@@ -376,6 +405,7 @@ inline void addGates(std::vector<OpCase>& all) {
 inline std::vector<OpCase> opCases() {
   std::vector<OpCase> all;
   addPointwise(all);
+  addExperts(all);
   addRowWise(all);
   addReorder(all);
   addReductions(all);

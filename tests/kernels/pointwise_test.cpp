@@ -19,6 +19,7 @@ class PointwiseTest : public QObject {
   void softmaxSumsToOne();
   void swigluIsAccurate();
   void geluIsAccurate();
+  void clampedSiluIsAccurate();
   void softcapIsAccurate();
   void reorderMovesValues();
   void rmsnormIsAccurate();
@@ -117,6 +118,27 @@ void PointwiseTest::geluIsAccurate() {
     worst = std::max(worst, std::fabs(double{y[i]} - want));
   }
   QVERIFY2(worst < 8e-6, qPrintable(QString("error %1, tolerance 8e-6").arg(worst)));  // of values up to 75
+}
+
+void PointwiseTest::clampedSiluIsAccurate() {
+  ThreadPool pool(1);
+  std::vector<float> g, u;
+  for (float x = -40; x < 20; x += 0.00713f) g.push_back(x), u.push_back(9.0f * std::sin(x));
+  std::vector<float> y(g.size());
+  swiglu({&pool},
+         {.gate = g.data(),
+          .up = u.data(),
+          .out = y.data(),
+          .rows = 1,
+          .dim = static_cast<int64_t>(g.size()),
+          .function = GateFunction::clampedSilu});
+  double worst = 0;
+  for (size_t i = 0; i < g.size(); ++i) {
+    const double gate = std::min(double{g[i]}, 7.0), up = std::clamp(double{u[i]}, -7.0, 7.0);
+    const double want = gate / (1 + std::exp(-double{1.702f} * gate)) * (up + 1);
+    worst = std::max(worst, std::fabs(double{y[i]} - want) / (std::fabs(want) + 1e-6));
+  }
+  QVERIFY2(worst < 5e-6, qPrintable(QString("relative error %1, tolerance 5e-6").arg(worst)));
 }
 
 void PointwiseTest::softcapIsAccurate() {

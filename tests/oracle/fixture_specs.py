@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of model fixtures: one entry per directory of tests/oracle/models.
 
-An entry is data only: storage type of the weights, the config.json to write, and how to spread the
+An entry is data only: storage type of the weights (mxfp4: of the experts, all others are bfloat16), the config.json to write, and how to spread the
 tensors over shards. config.json comes in the two styles found in the wild: `rope_theta` and
 `rope_scaling` at top level with `torch_dtype` (transformers 4), or `rope_parameters` with `dtype`
 (transformers 5). Shapes are small and awkward on purpose: head_dim 24 leave a tail in every
@@ -89,6 +89,26 @@ def _ministral3(**changes):
     return _config("ministral3", "Ministral3ForCausalLM", **{"head_dim": 24, "sliding_window": None, **changes})
 
 
+def _mixtral(**changes):
+    return _config("mixtral", "MixtralForCausalLM", **{"num_local_experts": 4, "num_experts_per_tok": 2, "head_dim": 16,
+                                                       "hidden_size": 48, "intermediate_size": 36,
+                                                       "sliding_window": None, **changes})
+
+
+def _qwen3_moe(**changes):
+    return _config("qwen3_moe", "Qwen3MoeForCausalLM", **{
+        "rms_norm_eps": 1e-6, "head_dim": 16, "hidden_size": 48, "attention_bias": False, "num_experts": 6,
+        "num_experts_per_tok": 3, "moe_intermediate_size": 20, "norm_topk_prob": True, "decoder_sparse_step": 1,
+        "mlp_only_layers": [], **changes})
+
+
+def _gpt_oss(**changes):
+    return _config("gpt_oss", "GptOssForCausalLM", **{
+        "head_dim": 16, "hidden_size": 64, "intermediate_size": 32, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "attention_bias": True, "sliding_window": 12, "layer_types": ["sliding_attention", "full_attention"],
+        **changes})
+
+
 def _legacy(config, theta, scaling=None):
     """transformers 4 style; a file without scaling carries an explicit null, as most do."""
     return {**config, "rope_theta": theta, "rope_scaling": scaling}
@@ -172,6 +192,16 @@ MODELS = {
                                    "original_max_position_embeddings": 64}, 1),
     "phi3_long_f32": ("float32", {**_legacy(_phi3(num_attention_heads=2, num_key_value_heads=1), 10000.0, _long(12)),
                                   "original_max_position_embeddings": 24, "partial_rotary_factor": 0.75}, 1),
+    "mixtral_f32": ("float32", _legacy(_mixtral(), 10000.0), 1),
+    "mixtral_window_bf16": ("bfloat16", _parameters(_mixtral(sliding_window=12, num_local_experts=3,
+                                                             num_experts_per_tok=1), 10000.0), 1),
+    "qwen3_moe_f32": ("float32", _legacy(_qwen3_moe(), 10000.0), 1),
+    "qwen3_moe_dense_bf16": ("bfloat16", _parameters(_qwen3_moe(
+        num_hidden_layers=3, norm_topk_prob=False, mlp_only_layers=[0], intermediate_size=40), 10000.0), 1),
+    "gpt_oss_f32": ("float32", _parameters(_gpt_oss(), 1500.0, rope_type="yarn", factor=4.0, beta_fast=32.0,
+                                           beta_slow=1.0, truncate=False, original_max_position_embeddings=32), 1),
+    "gpt_oss_mxfp4": ("mxfp4", _parameters(_gpt_oss(), 1500.0, rope_type="yarn", factor=4.0, beta_fast=32.0,
+                                           beta_slow=1.0, truncate=False, original_max_position_embeddings=32), 1),
     "llama_dynamic_f32": ("float32", _legacy(_llama(max_position_embeddings=24), 10000.0,
                                              {"type": "dynamic", "factor": 4.0}), 1),
 }
@@ -180,4 +210,9 @@ MODELS = {
 def config_json(name):
     """The config.json of a fixture, with the storage type under the key its style uses."""
     dtype, config, _ = MODELS[name]
-    return {**config, ("dtype" if "rope_parameters" in config else "torch_dtype"): dtype}
+    key = "dtype" if "rope_parameters" in config else "torch_dtype"
+    if dtype == "mxfp4":
+        packed = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router",
+                                                                      "model.embed_tokens", "lm_head"]}
+        return {**config, key: "bfloat16", "quantization_config": packed}
+    return {**config, key: dtype}

@@ -56,7 +56,9 @@ def attention_shapes(config, at, rows, head_dim):
             shapes[f"{at}self_attn.{name}_proj.weight"] = (count, hidden)
             if kind == "qwen2" or config.get("attention_bias"):
                 shapes[f"{at}self_attn.{name}_proj.bias"] = (count,)
-    if kind in ("qwen3", "gemma3_text"):
+    if kind == "gpt_oss":
+        shapes[f"{at}self_attn.sinks"] = (config["num_attention_heads"],)
+    if kind in ("qwen3", "qwen3_moe", "gemma3_text"):
         shapes[f"{at}self_attn.q_norm.weight"] = shapes[f"{at}self_attn.k_norm.weight"] = (head_dim,)
     if kind.startswith("olmo"):
         shapes[f"{at}self_attn.q_norm.weight"] = (rows["q"],)
@@ -80,7 +82,46 @@ def feed_forward_shapes(config, at):
     return shapes
 
 
-def tensor_shapes(config):
+def expert_shapes(config, at, names):
+    """Of a mixture whose experts are tensors of their own; names: of the block, of gate, up and down."""
+    block, gate, up, down = names
+    hidden, inner = config["hidden_size"], config.get("moe_intermediate_size", config["intermediate_size"])
+    count = config.get("num_experts") or config["num_local_experts"]
+    shapes = {f"{at}{block}.gate.weight": (count, hidden)}
+    for expert in range(count):
+        for name, shape in ((gate, (inner, hidden)), (up, (inner, hidden)), (down, (hidden, inner))):
+            shapes[f"{at}{block}.experts.{expert}.{name}.weight"] = shape
+    return shapes
+
+
+def stacked_expert_shapes(config, at, packed):
+    """Of gpt-oss: values [experts, inputs, outputs], or codes and exponents of MXFP4."""
+    hidden, inner, count = config["hidden_size"], config["intermediate_size"], config["num_local_experts"]
+    shapes = {f"{at}mlp.router.weight": (count, hidden), f"{at}mlp.router.bias": (count,)}
+    for name, inputs, outputs in (("gate_up_proj", hidden, 2 * inner), ("down_proj", inner, hidden)):
+        front = f"{at}mlp.experts.{name}"
+        if packed:
+            shapes[f"{front}_blocks"] = (count, outputs, inputs // 32, 16)
+            shapes[f"{front}_scales"] = (count, outputs, inputs // 32)
+        else:
+            shapes[front] = (count, inputs, outputs)
+        shapes[f"{front}_bias"] = (count, outputs)
+    return shapes
+
+
+def mixing_shapes(config, at, layer, packed):
+    """The feed-forward network of a layer, or its experts."""
+    kind = config["model_type"]
+    if kind == "mixtral":
+        return expert_shapes(config, at, ("block_sparse_moe", "w1", "w3", "w2"))
+    if kind == "qwen3_moe" and layer not in config["mlp_only_layers"]:
+        return expert_shapes(config, at, ("mlp", "gate_proj", "up_proj", "down_proj"))
+    if kind == "gpt_oss":
+        return stacked_expert_shapes(config, at, packed)
+    return feed_forward_shapes(config, at)
+
+
+def tensor_shapes(config, packed=False):
     """Name -> shape of every tensor of a checkpoint, in file order."""
     hidden, vocab = config["hidden_size"], config["vocab_size"]
     head_dim = config.get("head_dim") or hidden // config["num_attention_heads"]
@@ -91,7 +132,7 @@ def tensor_shapes(config):
         at = f"model.layers.{layer}."
         norms = norm_shapes(config, at)
         shapes.update(attention_shapes(config, at, rows, head_dim))
-        shapes.update(feed_forward_shapes(config, at))
+        shapes.update(mixing_shapes(config, at, layer, packed))
         shapes.update(norms)
     shapes["model.norm.weight"] = (hidden,)
     if not config["tie_word_embeddings"]:
@@ -109,7 +150,7 @@ def random_tensor(rng, name, shape, offset=0.0):
         return 1.5 + 0.3 * noise
     if name.endswith("norm.weight"):
         return 1.0 + 0.2 * noise
-    if name.endswith("bias"):
+    if name.endswith(("bias", "sinks")):
         return 0.5 * noise
     if len(shape) == 2 and ("embed_tokens" in name or "lm_head" in name):
         return 2.0 / np.sqrt(shape[1]) * noise
@@ -117,13 +158,22 @@ def random_tensor(rng, name, shape, offset=0.0):
     return gain / np.sqrt(shape[1]) * noise
 
 
+def random_codes(rng, name, shape):
+    """Bytes of MXFP4: codes of any value, exponents that give weights of about 1/8."""
+    most = (0, 256) if name.endswith("_blocks") else (121, 124)
+    return torch.from_numpy(rng.integers(*most, shape).astype(np.uint8))
+
+
 def make_weights(name):
     dtype, config, _ = MODELS[name]
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     rng = np.random.Generator(np.random.PCG64(seed))
     offset = 1.0 if config["model_type"].startswith("gemma") else 0.0
-    weights = {key: torch.from_numpy(random_tensor(rng, key, shape, offset)).to(getattr(torch, dtype))
-               for key, shape in tensor_shapes(config).items()}
+    packed = dtype == "mxfp4"
+    stored = torch.bfloat16 if packed else getattr(torch, dtype)
+    weights = {key: random_codes(rng, key, shape) if key.endswith(("_blocks", "_scales"))
+               else torch.from_numpy(random_tensor(rng, key, shape, offset)).to(stored)
+               for key, shape in tensor_shapes(config, packed).items()}
     ids = rng.integers(3, config["vocab_size"], PROMPT_LENGTH)
     ids[0] = config["bos_token_id"]
     return weights, torch.from_numpy(ids.astype(np.int64))
@@ -153,7 +203,8 @@ def save_checkpoint(directory, name, weights):
 
 def load_model(directory, dtype):
     model, report = transformers.AutoModelForCausalLM.from_pretrained(
-        directory, dtype=dtype, attn_implementation="eager", output_loading_info=True)
+        directory, dtype=dtype, attn_implementation="eager", output_loading_info=True,
+        **({"experts_implementation": "eager"} if "experts" in (directory / "config.json").read_text() else {}))
     missing = set(report["missing_keys"]) - {"lm_head.weight"}
     if missing or report["unexpected_keys"] or report["mismatched_keys"]:
         raise SystemExit(f"{directory.name}: transformers disagrees about the tensors: {report}")
@@ -227,7 +278,7 @@ def write_model(root, name):
         model = load_model(directory, torch.float32)
         golden = run_float32(model, ids)
         spread = attention_spread(model, ids)
-        native = getattr(torch, MODELS[name][0])
+        native = getattr(torch, config_json(name).get("dtype") or config_json(name)["torch_dtype"])
         if native != torch.float32:
             golden["logits_native"] = load_model(directory, native)(input_ids=ids[None]).logits[0].float().clone()
     safetensors.torch.save_file(golden, directory / "golden.safetensors")

@@ -16,6 +16,14 @@ std::shared_ptr<const Model> opened(const std::string& spec) {
   return model.take();
 }
 
+std::vector<const TensorView*> matricesOf(const LayerWeights& weights) {
+  std::vector<const TensorView*> out;
+  eachWeight(weights, [&](const TensorView& view, WeightKind kind) {
+    if (view && kind == WeightKind::Matrix) out.push_back(&view);
+  });
+  return out;
+}
+
 float largestLogit(const Session& s) { return *std::max_element(s.state().logits->begin(), s.state().logits->end()); }
 
 }  // namespace
@@ -30,9 +38,8 @@ class Int8WeightsTest : public QObject {
       const auto coded = withInt8Weights(model);
       QVERIFY(coded);
       for (const Layer l : idRange<Layer>(0, model->config().layers))
-        for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate,
-                            &LayerWeights::up, &LayerWeights::down}) {
-          const TensorView &from = model->layer(l).*matrix, &to = (*coded)->layer(l).*matrix;
+        for (std::size_t at = 0; const TensorView* place : matricesOf(model->layer(l))) {
+          const TensorView &from = *place, &to = *matricesOf((*coded)->layer(l))[at++];
           QVERIFY(to.dtype == kernels::DType::i8 && to.shape == from.shape);
           const std::vector<float> values = widened(from);
           const auto* codes = static_cast<const std::int8_t*>(to.data);
@@ -62,9 +69,8 @@ class Int8WeightsTest : public QObject {
       std::int64_t apart = model->head().data == model->embed().data ? (*coded)->head().bytes()
                                                                      : (*coded)->head().bytes() - model->head().bytes();
       for (const Layer l : idRange<Layer>(0, model->config().layers))
-        for (auto matrix : {&LayerWeights::q, &LayerWeights::k, &LayerWeights::v, &LayerWeights::o, &LayerWeights::gate,
-                            &LayerWeights::up, &LayerWeights::down})
-          apart += ((*coded)->layer(l).*matrix).bytes() - (model->layer(l).*matrix).bytes();
+        for (std::size_t at = 0; const TensorView* place : matricesOf(model->layer(l)))
+          apart += matricesOf((*coded)->layer(l))[at++]->bytes() - place->bytes();
       QCOMPARE((*coded)->weightBytes(), model->weightBytes() + apart);
     }
   }

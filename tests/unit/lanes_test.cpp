@@ -151,7 +151,8 @@ void LanesTest::readTheWeightsOnce() {
   const Model& model = origin->model();
   for (const Layer l : idRange<Layer>(0, model.config().layers)) {
     const LayerWeights& w = model.layer(l);
-    for (const TensorView* view : {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.postNorm, &w.gate, &w.up, &w.down})
+    for (const TensorView* view :
+         {&w.inputNorm, &w.q, &w.k, &w.v, &w.o, &w.postNorm, &w.dense.gate, &w.dense.up, &w.dense.down})
       weights += view->bytes();
   }
   weights += model.finalNorm().bytes() + model.head().bytes();

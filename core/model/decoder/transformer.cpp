@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/model/decoder/backend_status.h"
+#include "core/model/decoder/gate_function.h"
 #include "kernels/backend/staging.h"
 #include "kernels/ops/op_bytes.h"
 
@@ -37,7 +38,7 @@ LayerParts partsOf(const WholePass& pass, Layer layer) {
 
 /// Floats in a row of all scratch together.
 std::int64_t scratchWidth(const ModelConfig& c) {
-  return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate;
+  return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate + Experts::scratchWidth(c);
 }
 
 /// One call for the rows of several: those of one lie behind those of the one before it, in each layer. Passes are made
@@ -104,6 +105,7 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const P
   rows(made->m_v, c.kvHeads * c.headDim);
   rows(made->m_gate, c.intermediate);
   rows(made->m_up, c.intermediate);
+  made->m_experts.allocate(backend, c, maxRows);
   const auto order = [&](kernels::Array<std::int32_t>& array, const std::vector<std::int32_t>& values) {
     if (!values.empty() && array.allocate(backend, static_cast<std::int64_t>(values.size()))) array.write(0, values);
   };
@@ -287,15 +289,17 @@ void Transformer::attend(Layer l, LayerParts parts, std::int64_t n, float* q, fl
   const ModelConfig& c = model().config();
   const int heads = c.heads / static_cast<int>(parts.size());
   rotateParts(queryTable(l), parts, q, n, c.heads);
+  const auto* sinks = static_cast<const float*>(m_weights->layer(l).sinks.data);
   for (const LayerPass& pass : parts) {
-    attendPart(l, pass, n, heads, q, out);
+    attendPart(l, pass, n, {heads, sinks}, q, out);
+    if (sinks) sinks += heads;
     q += std::int64_t{heads} * c.headDim;
     out += std::int64_t{heads} * c.headDim;
   }
 }
 
-/// Rows of q and out hold all heads of the layer; here are the `heads` from q on.
-void Transformer::attendPart(Layer l, const LayerPass& pass, std::int64_t n, int heads, float* q, float* out) {
+/// Rows of q and out hold all heads of the layer; here are those from q on.
+void Transformer::attendPart(Layer l, const LayerPass& pass, std::int64_t n, Heads heads, float* q, float* out) {
   const ModelConfig& c = model().config();
   assemble(ops(), context(), pass.assembled, pass.pool, pass.format, pass.wrong);
   const bool copy = pass.assembled.records;
@@ -311,7 +315,7 @@ void Transformer::attendPart(Layer l, const LayerPass& pass, std::int64_t n, int
   args.rotaryTable = table(l);
   args.queries = q;
   args.nQueries = n;
-  args.queryHeads = heads;
+  args.queryHeads = heads.count;
   args.queryStride = args.outStride = std::int64_t{c.heads} * c.headDim;
   args.rowBegin = pass.rowBegin;
   args.rowEnd = pass.rowEnd;
@@ -319,6 +323,7 @@ void Transformer::attendPart(Layer l, const LayerPass& pass, std::int64_t n, int
   args.selfPhaseIndex = pass.selfSlot ? pass.phase : nullptr;
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.scoreDim()));
   args.cap = static_cast<float>(c.attentionCap);
+  args.sinks = heads.sinks;
   args.out = out;
   args.mass = pass.mass;
   args.queryIndex = pass.queryIndex;
@@ -328,14 +333,17 @@ void Transformer::attendPart(Layer l, const LayerPass& pass, std::int64_t n, int
 
 void Transformer::feedForward(Layer l, std::int64_t n, float* x) {
   const LayerWeights& w = m_weights->layer(l);
+  if (!w.experts.empty()) {
+    norm(w.postNorm, n, hidden(), x, m_experts.input());
+    return m_experts.run(m_backend, w, n, x, [this](const kernels::LinearArgs& args) { linear(args); });
+  }
   kernels::LinearArgs up = step(w.postNorm, n, x);
-  addPart(up, w.gate, w.gateBias, m_gate.data());
-  addPart(up, w.up, w.upBias, m_up.data());
+  addPart(up, w.dense.gate, w.dense.gateBias, m_gate.data());
+  addPart(up, w.dense.up, w.dense.upBias, m_up.data());
   up.out = m_gate.data();
-  up.function =
-      model().config().activation == Activation::Silu ? kernels::GateFunction::silu : kernels::GateFunction::geluTanh;
+  up.function = gateFunction(model().config().activation);
   linear(up);
-  addTo(x, {w.down, w.downBias, w.behindFeedForward}, n, m_gate.data());
+  addTo(x, {w.dense.down, w.dense.downBias, w.behindFeedForward}, n, m_gate.data());
 }
 
 /// x += w * from (+ bias), or the norm of that

@@ -9,6 +9,7 @@
 
 #include "core/api/ids.h"
 #include "core/model/decoder/assembled.h"
+#include "core/model/decoder/experts.h"
 #include "core/model/decoder/placed_weights.h"
 #include "core/model/decoder/rotary_mirror.h"
 #include "core/model/decoder/whole_pass.h"
@@ -69,6 +70,8 @@ class Transformer {
   const float* table(Layer layer = Layer(0)) { return tables() + m_rotary.keySet(layer) * tableSize(); }
   const float* queryTable(Layer layer) { return tables() + m_rotary.querySet(layer) * tableSize(); }
   bool keysRotated() const { return m_keysRotated; }
+  /// Passes on equal addresses make equal calls. With experts they follow from what the rows are.
+  bool replayable() const { return model().config().experts == 0; }
   int maxRows() const { return m_maxRows; }  // queries per call
   int hidden() const { return model().config().hidden; }
 
@@ -123,7 +126,11 @@ class Transformer {
   void rotateParts(const float* table, LayerParts parts, float* x, std::int64_t n, int heads);
   void write(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v);
   void attend(Layer l, LayerParts parts, std::int64_t n, float* q, float* out);
-  void attendPart(Layer l, const LayerPass& pass, std::int64_t n, int heads, float* q, float* out);
+  struct Heads {
+    int count;
+    const float* sinks;  // [count] or null
+  };
+  void attendPart(Layer l, const LayerPass& pass, std::int64_t n, Heads heads, float* q, float* out);
   void mixParts(Layer l, std::span<const PassPart> parts);
   void embed(const WholePass& pass, float* x);
   void headParts(std::span<const PassPart> parts, const float* x);
@@ -143,6 +150,7 @@ class Transformer {
   kernels::Array<float> m_q, m_attention;               // [maxRows, heads*headDim]
   kernels::Array<float> m_k, m_v;                       // [maxRows, kvHeads*headDim]
   kernels::Array<float> m_gate, m_up;                   // [maxRows, intermediate]
+  Experts m_experts;
 };
 
 }  // namespace kvlab

@@ -54,10 +54,17 @@ Status readShape(const JsonFields& in, ModelConfig& c) {
   return ok();
 }
 
-Status readCommon(const JsonFields& in, ModelConfig& c) {
+bool readable(const JsonFields& in, const Family& family) {
+  constexpr const char* key = "quantization_config";
+  if (!in.has(key)) return true;
+  const json& packing = in.json().at(key);
+  return *family.packed && packing.is_object() && packing.value("quant_method", json()) == family.packed;
+}
+
+Status readCommon(const JsonFields& in, const Family& family, ModelConfig& c) {
   KV_TRY(in.number("rms_norm_eps", c.rmsEps, 0.0, 1.0, 1e-6));
   KV_TRY(in.flag("tie_word_embeddings", c.tieEmbeddings, false));
-  if (in.has("quantization_config"))
+  if (!readable(in, family))
     return in.bad("quantization_config", "means weights in a packed format", "use the f32, f16 or bf16 checkpoint");
   return ok();
 }
@@ -102,7 +109,7 @@ Result<ModelConfig> readText(const json& file, const std::string& name) {
   ModelConfig c;
   c.type = family->name;
   KV_TRY(readShape(in, c));
-  KV_TRY(readCommon(in, c));
+  KV_TRY(readCommon(in, *family, c));
   KV_TRY(readActivation(in, family->activation, c));
   KV_TRY(family->read(in, c));
   KV_TRY(readIds(in, c));

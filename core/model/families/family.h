@@ -2,6 +2,7 @@
 // A family of models: what its config.json says besides the common keys, and which tensors a layer needs. One file
 // for each family, and its line in families.inc. Constant values; any thread.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,14 @@ struct TensorNeed {
 /// A tensor of a layer and the places that it fills: one, or several with so many of its outputs each.
 struct LayerTensor {
   struct Place {
-    TensorView LayerWeights::*weight;
+    std::function<TensorView&(LayerWeights&)> weight;
     std::int64_t outputs;
   };
   std::string suffix;  // behind "model.layers.0."
   std::vector<std::int64_t> shape;
   std::vector<Place> places;
+  /// The shape in which places are cut, for matrices that are stacked; empty = `shape`.
+  std::vector<std::int64_t> flat = {};
 };
 using LayerTensors = std::vector<LayerTensor>;
 
@@ -37,6 +40,7 @@ struct Family {
   const char* defaults = "{}";                                // JSON: what stands for keys that the file lacks
   Status (*read)(const JsonFields&, ModelConfig&) = nullptr;  // what differs, ropes and windows
   LayerTensors (*tensors)(const ModelConfig&, Layer) = nullptr;
+  const char* packed = "";  // quantization_config's quant_method that can be read; empty = none
 };
 
 /// The family of a model_type or of a ModelConfig::type, or null.

@@ -14,14 +14,15 @@ Status readPhi3(const JsonFields& in, ModelConfig& c) {
 
 LayerTensors phi3Tensors(const ModelConfig& c, Layer) {
   using W = LayerWeights;
+  using F = FeedForward;
   const std::int64_t d = c.hidden, m = c.intermediate, q = std::int64_t{c.heads} * c.headDim,
                      kv = std::int64_t{c.kvHeads} * c.headDim;
   return {tensor("input_layernorm.weight", {d}, &W::inputNorm),
-          {"self_attn.qkv_proj.weight", {q + 2 * kv, d}, {{&W::q, q}, {&W::k, kv}, {&W::v, kv}}},
+          {"self_attn.qkv_proj.weight", {q + 2 * kv, d}, {placed(&W::q, q), placed(&W::k, kv), placed(&W::v, kv)}},
           tensor("self_attn.o_proj.weight", {d, q}, &W::o),
           tensor("post_attention_layernorm.weight", {d}, &W::postNorm),
-          {"mlp.gate_up_proj.weight", {2 * m, d}, {{&W::gate, m}, {&W::up, m}}},
-          tensor("mlp.down_proj.weight", {d, m}, &W::down)};
+          {"mlp.gate_up_proj.weight", {2 * m, d}, {placed(&F::gate, m), placed(&F::up, m)}},
+          denseTensor("mlp.down_proj.weight", {d, m}, &F::down)};
 }
 
 }  // namespace

@@ -5,9 +5,38 @@ namespace kvlab {
 
 using W = LayerWeights;
 
+LayerTensor::Place placed(TensorView LayerWeights::*weight, std::int64_t outputs) {
+  return {[weight](LayerWeights& w) -> TensorView& { return w.*weight; }, outputs};
+}
+
+LayerTensor::Place placed(TensorView FeedForward::*weight, std::int64_t outputs, int expert) {
+  return {[weight, expert](LayerWeights& w) -> TensorView& {
+            return (expert < 0 ? w.dense : w.experts[static_cast<std::size_t>(expert)]).*weight;
+          },
+          outputs};
+}
+
 LayerTensor tensor(std::string suffix, std::vector<std::int64_t> shape, TensorView LayerWeights::*weight) {
   const std::int64_t outputs = shape.front();
-  return {std::move(suffix), std::move(shape), {{weight, outputs}}};
+  return {std::move(suffix), std::move(shape), {placed(weight, outputs)}};
+}
+
+LayerTensor denseTensor(std::string suffix, std::vector<std::int64_t> shape, TensorView FeedForward::*weight) {
+  const std::int64_t outputs = shape.front();
+  return {std::move(suffix), std::move(shape), {placed(weight, outputs)}};
+}
+
+LayerTensor expertTensor(std::string suffix, std::vector<std::int64_t> shape, int expert,
+                         TensorView FeedForward::*weight) {
+  const std::int64_t outputs = shape.front();
+  return {std::move(suffix), std::move(shape), {placed(weight, outputs, expert)}};
+}
+
+LayerTensor stackedTensor(std::string suffix, std::vector<std::int64_t> shape, TensorView FeedForward::*weight) {
+  LayerTensor out{std::move(suffix), shape, {}, {shape.begin() + 1, shape.end()}};
+  for (int expert = 0; expert < shape[0]; ++expert) out.places.push_back(placed(weight, shape[1], expert));
+  out.flat[0] *= shape[0];
+  return out;
 }
 
 LayerTensors together(LayerTensors first, const std::vector<LayerTensors>& others) {
@@ -32,20 +61,40 @@ LayerTensors attentionTensors(const ModelConfig& c) {
 }
 
 LayerTensors feedForwardTensors(const ModelConfig& c) {
+  using F = FeedForward;
   const std::int64_t d = c.hidden, m = c.intermediate;
-  LayerTensors out{tensor("mlp.gate_proj.weight", {m, d}, &W::gate), tensor("mlp.up_proj.weight", {m, d}, &W::up),
-                   tensor("mlp.down_proj.weight", {d, m}, &W::down)};
+  LayerTensors out{denseTensor("mlp.gate_proj.weight", {m, d}, &F::gate),
+                   denseTensor("mlp.up_proj.weight", {m, d}, &F::up),
+                   denseTensor("mlp.down_proj.weight", {d, m}, &F::down)};
   if (c.mlpBias)
-    out = together(out,
-                   {{tensor("mlp.gate_proj.bias", {m}, &W::gateBias), tensor("mlp.up_proj.bias", {m}, &W::upBias),
-                     tensor("mlp.down_proj.bias", {d}, &W::downBias)}});
+    out = together(
+        out,
+        {{denseTensor("mlp.gate_proj.bias", {m}, &F::gateBias), denseTensor("mlp.up_proj.bias", {m}, &F::upBias),
+          denseTensor("mlp.down_proj.bias", {d}, &F::downBias)}});
   return out;
 }
 
+LayerTensors expertTensors(const ModelConfig& c, const ExpertNames& names) {
+  using F = FeedForward;
+  const std::int64_t d = c.hidden, m = c.expertWidth;
+  const std::string front = names.block;
+  LayerTensors out{tensor(front + "gate.weight", {c.experts, d}, &W::router)};
+  for (int e = 0; e < c.experts; ++e) {
+    const std::string expert = front + "experts." + std::to_string(e) + ".";
+    out.push_back(expertTensor(expert + names.gate + ".weight", {m, d}, e, &F::gate));
+    out.push_back(expertTensor(expert + names.up + ".weight", {m, d}, e, &F::up));
+    out.push_back(expertTensor(expert + names.down + ".weight", {d, m}, e, &F::down));
+  }
+  return out;
+}
+
+LayerTensors normTensors(const ModelConfig& c) {
+  return {tensor("input_layernorm.weight", {c.hidden}, &W::inputNorm),
+          tensor("post_attention_layernorm.weight", {c.hidden}, &W::postNorm)};
+}
+
 LayerTensors usualTensors(const ModelConfig& c, Layer) {
-  return together({tensor("input_layernorm.weight", {c.hidden}, &W::inputNorm),
-                   tensor("post_attention_layernorm.weight", {c.hidden}, &W::postNorm)},
-                  {attentionTensors(c), feedForwardTensors(c)});
+  return together(normTensors(c), {attentionTensors(c), feedForwardTensors(c)});
 }
 
 }  // namespace kvlab

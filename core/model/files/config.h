@@ -35,7 +35,7 @@ struct Rope {
   bool operator==(const Rope&) const = default;
 };
 
-enum class Activation : std::uint8_t { Silu, GeluTanh };
+enum class Activation : std::uint8_t { Silu, GeluTanh, ClampedSilu };
 /// RMS norms of q and k before rotation: none, of each head, or of all heads of a token together.
 enum class QkNorm : std::uint8_t { None, OfHeads, OfRows };
 
@@ -54,11 +54,17 @@ struct ModelConfig {
   bool normBefore = true, normBehind = false;  // attention and feed-forward: of their input, of their output
   double normOffset = 0;                       // a norm multiplies by weight + normOffset
   Activation activation = Activation::Silu;
-  double embeddingScale = 1;       // multiplies embeddings
-  double queryDim = 0;             // q . k is divided by its root; 0 = headDim
-  double attentionCap = 0;         // scaled scores s become cap tanh(s / cap); 0 = as they are
-  double logitCap = 0;             // logits likewise
-  bool interleavedRotary = false;  // rows of q and k in the file stand so that rotation pairs neighbours
+  double embeddingScale = 1;           // multiplies embeddings
+  double queryDim = 0;                 // q . k is divided by its root; 0 = headDim
+  double attentionCap = 0;             // scaled scores s become cap tanh(s / cap); 0 = as they are
+  double logitCap = 0;                 // logits likewise
+  bool interleavedRotary = false;      // rows of q and k in the file stand so that rotation pairs neighbours
+  int experts = 0;                     // that the feed-forward network of a layer chooses among; 0 = dense
+  int expertsUsed = 0;                 // by a token
+  int expertWidth = 0;                 // the intermediate size of one
+  bool expertWeightsSum = true;        // weights of the chosen add up to 1
+  std::vector<bool> denseLayers = {};  // [layers], true = without experts; empty = none
+  bool sinks = false;                  // learned scores in the softmax of attention, one for each head
   bool tieEmbeddings = false;
   int maxPositions = 0;
   std::int32_t bos = -1;               // -1 = none
@@ -68,6 +74,7 @@ struct ModelConfig {
   std::size_t ropeAt(Layer layer) const {
     return ropePerLayer.empty() ? 0 : static_cast<std::size_t>(ropePerLayer[at(layer)]);
   }
+  bool expertsIn(Layer layer) const { return experts > 0 && (denseLayers.empty() || !denseLayers[at(layer)]); }
   double scoreDim() const { return queryDim != 0 ? queryDim : headDim; }  // its root divides q . k
   std::int64_t parameters() const;
 };

@@ -178,8 +178,10 @@ HWY_INLINE void finishHead(const Call& c, const Item& item, int64_t head, const 
   for (int64_t q = item.q0; q < item.q1; ++q) {
     for (int64_t g = 0; g < c.group; ++g, ++states, values += c.dim) {
       const int64_t queryHead = head * c.group + g;
-      finishRow(*states, values, n, c.a.out + q * c.a.outStride + queryHead * n);
-      if (q >= c.stored) c.finals[(q - c.stored) * c.a.queryHeads + queryHead] = *states;
+      Softmax all = *states;
+      if (c.a.sinks && all.sum != 0.0f) all.sum += expOne(c.a.sinks[queryHead] - all.max);
+      finishRow(all, values, n, c.a.out + q * c.a.outStride + queryHead * n);
+      if (q >= c.stored) c.finals[(q - c.stored) * c.a.queryHeads + queryHead] = all;
     }
   }
 }

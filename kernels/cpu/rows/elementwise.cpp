@@ -30,6 +30,13 @@ template <GateFunction F>
 HWY_INLINE VF swigluValue(VF g, VF u) {
   const DF d;
   if constexpr (F == GateFunction::silu) return gatedValue(g, g, u);
+  if constexpr (F == GateFunction::clampedSilu) {
+    const VF limit = hn::Set(d, kClampedSiluLimit);
+    const VF gate = hn::IfThenElse(hn::Gt(g, limit), limit, g);
+    const VF least = hn::IfThenElse(hn::Lt(u, hn::Neg(limit)), hn::Neg(limit), u);
+    const VF up = hn::IfThenElse(hn::Gt(least, limit), limit, least);
+    return gatedValue(gate, hn::Mul(gate, hn::Set(d, kClampedSiluSlope)), hn::Add(up, hn::Set(d, 1.0f)));
+  }
   const VF inner = mulAdd(hn::Mul(hn::Mul(g, g), g), hn::Set(d, 0.044715f), g);
   return gatedValue(g, hn::Mul(inner, hn::Set(d, 1.5957691216f)), u);
 }
@@ -79,8 +86,9 @@ void addTarget(ThreadPool& pool, const AddArgs& a) {
 void swigluTarget(ThreadPool& pool, const SwigluArgs& a) {
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.dim));
   pool.parallelFor(0, a.rows, grain, [&](int64_t from, int64_t to, int) {
-    const auto row =
-        a.function == GateFunction::silu ? &swigluRow<GateFunction::silu> : &swigluRow<GateFunction::geluTanh>;
+    const auto row = a.function == GateFunction::silu ? &swigluRow<GateFunction::silu>
+        : a.function == GateFunction::geluTanh        ? &swigluRow<GateFunction::geluTanh>
+                                                      : &swigluRow<GateFunction::clampedSilu>;
     for (int64_t r = from; r < to; ++r) row(a.gate + r * a.gateStride, a.up + r * a.upStride, a.out + r * a.dim, a.dim);
   });
 }

@@ -123,6 +123,11 @@ __device__ __forceinline__ float scoreOf(const AttentionArgs& a, float product) 
   return a.cap == 0.0f ? score : cappedOf(score, a.cap);
 }
 
+/// The sum of a softmax over all rows with what the head's sink adds; nothing where no row is seen.
+__device__ __forceinline__ float sumWithSink(const AttentionArgs& a, int head, float most, float sum) {
+  return a.sinks && sum != 0.0f ? sum + expOf(a.sinks[head] - most) : sum;
+}
+
 /// cpu/rows/rotate-inl.h for one pair of values half a head apart.
 __device__ __forceinline__ float rotatedLow(float lo, float hi, float cosine, float sine) {
   return fmaf(lo, cosine, -(hi * sine));

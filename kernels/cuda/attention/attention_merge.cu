@@ -86,6 +86,7 @@ struct Chain {
 __global__ void __launch_bounds__(kMergeThreads) mergeKernel(AttentionArgs a, AttentionPlan p) {
   __shared__ MergeStage stages[kStages];
   __shared__ Factors factors[2][kPerStage];
+  __shared__ float most;
   const int thread = static_cast<int>(threadIdx.x), slice = static_cast<int>(blockIdx.x) * kSlice, d = a.fmt.headDim;
   const int head = static_cast<int>(blockIdx.y), q = static_cast<int>(blockIdx.z);
   const Seen seen = seenRange(a.rowBegin[q], a.rowEnd[q], a.selfSlot && a.selfSlot[q] >= 0);
@@ -117,13 +118,14 @@ __global__ void __launch_bounds__(kMergeThreads) mergeKernel(AttentionArgs a, At
       factorsOf(stages[(step + 1) % kStages].states, countOf(step + 1), carried, factors[(step + 1) % 2]);
     }
   }
-  if (thread < 32 && slice + thread < d) {
-    a.out[q * a.outStride + int64_t{head} * d + slice + thread] = chain.sum == 0.0f ? 0.0f : chain.value / chain.sum;
-  }
-  if (slice != 0 || q < p.stored) return;
-  RowStats& final = p.finals[int64_t{q - p.stored} * a.queryHeads + head];
-  if (thread == 0) final.sum = chain.sum;
-  if (thread == 32) final.max = carried;
+  if (thread == 32) most = carried;
+  __syncthreads();
+  if (thread >= 32) return;
+  const float sum = sumWithSink(a, head, most, chain.sum);
+  if (slice + thread < d)
+    a.out[q * a.outStride + int64_t{head} * d + slice + thread] = sum == 0.0f ? 0.0f : chain.value / sum;
+  if (slice != 0 || q < p.stored || thread != 0) return;
+  p.finals[int64_t{q - p.stored} * a.queryHeads + head] = {most, sum};
 }
 
 /// Probabilities of all heads are kept; otherwise those of the first give way to the mean.

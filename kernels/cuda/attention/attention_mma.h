@@ -148,6 +148,7 @@ class MmaTile {
       float sum = m_sum[r] + __shfl_xor_sync(kWholeWarp, m_sum[r], 1);
       sum = sum + __shfl_xor_sync(kWholeWarp, sum, 2);
       if (m_query[r] < 0) continue;
+      sum = sumWithSink(a, m_head[r], m_max[r] * kLn2, sum);
       float* to = a.out + m_query[r] * a.outStride + int64_t{m_head[r]} * a.fmt.headDim + lane() % 4 * 2;
 #pragma unroll
       for (int n = 0; n < Dim / 8; ++n) {

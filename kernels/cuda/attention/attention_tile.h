@@ -399,7 +399,8 @@ struct TileValues {
     for (int r = 0; r < kRows; ++r) {
       const TileRow row = rowOf(t, g, firstRow() + r);
       if (!row.present) continue;
-      const float sum = s.stats[4 * (firstRow() + r) + 1];
+      const float* stats = s.stats + 4 * (firstRow() + r);
+      const float sum = sumWithSink(a, t.head + row.head, stats[0], stats[1]);
       float* to = a.out + (t.q0 + row.query) * a.outStride + int64_t{t.head + row.head} * a.fmt.headDim;
 #pragma unroll
       for (int run = 0; run < kRuns; ++run) {
@@ -472,8 +473,9 @@ __global__ void __launch_bounds__(kTileThreads, Dim == 128 ? 3 : 2)
   if (row >= kTileRows) return;
   const TileRow r = rowOf(t, g, row);
   if (!r.present || t.q0 + r.query < p.stored) return;
-  p.finals[int64_t{t.q0 + r.query - p.stored} * a.queryHeads + t.head + r.head] = {s.stats[4 * row],
-                                                                                   s.stats[4 * row + 1]};
+  const int head = t.head + r.head;
+  const float most = s.stats[4 * row], sum = s.stats[4 * row + 1];
+  p.finals[int64_t{t.q0 + r.query - p.stored} * a.queryHeads + head] = {most, sumWithSink(a, head, most, sum)};
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -50,7 +50,13 @@ KVLAB_HD inline float cappedOf(float x, float cap) { return tanhOf(x / cap) * ca
 
 /// cpu/rows/elementwise.cpp: exp(-|s|) never overflows.
 KVLAB_HD inline float swigluOf(float g, float u, GateFunction function) {
-  const float s = function == GateFunction::silu ? g : fmaf(g * g * g, 0.044715f, g) * 1.5957691216f;
+  float s = g;
+  if (function == GateFunction::geluTanh) s = fmaf(g * g * g, 0.044715f, g) * 1.5957691216f;
+  if (function == GateFunction::clampedSilu) {
+    g = g > kClampedSiluLimit ? kClampedSiluLimit : g;
+    u = (u < -kClampedSiluLimit ? -kClampedSiluLimit : u > kClampedSiluLimit ? kClampedSiluLimit : u) + 1.0f;
+    s = g * kClampedSiluSlope;
+  }
   const float e = expOf(-fabsf(s));
   return (s < 0.0f ? g * e : g) / (1.0f + e) * u;
 }
