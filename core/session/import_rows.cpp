@@ -111,7 +111,7 @@ class Importer {
     static_cast<GroupRules&>(group) = m_before.group(layer);
     if (m_rows.form == CacheForm::Native) {
       const CacheImport::Group& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])];
-      if (rows.ledger.size() != m_state.context.size()) {
+      if (!std::ranges::equal(rows.ledger, m_state.context.span())) {  // some are evicted, or there are summaries
         map->ledger.assign(rows.ledger);
         map->phases.assign(rows.phases);
       }

@@ -166,8 +166,10 @@ Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, c
   const auto make = [&](CacheLayer layer) {
     return moved(content.group(layer), empty.group(layer), slotsOf(layer), content.tick);
   };
-  regroup(
-      next, [&](CacheLayer a, CacheLayer b) { return layouts.alike(a, b); }, make, [](CacheLayer, CacheLayer) {});
+  const auto alike = [&](CacheLayer a, CacheLayer b) {
+    return layouts.alike(a, b) && empty.group(a).window == empty.group(b).window;
+  };
+  regroup(next, alike, make, [](CacheLayer, CacheLayer) {});
   return next;
 }
 
@@ -183,7 +185,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   Commit commit{std::move(made.content)};
   CacheState& next = commit.state;
   LayerSlots lost;
-  bool converted = false, dropped = false;
+  bool converted = false, seesOthers = false;
   for (const CacheLayer layer : made.store.layers()) {
     const ResidencyView &old = before.map(layer), &now = next.map(layer);
     const auto first = at(now.first);
@@ -192,12 +194,12 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
           now.ledger, first);
     const std::span<const Slot> gone = old.residentSlots().first(same ? at(now.first - old.first) : old.resident());
     lost.emplace_back(gone.begin(), gone.end());
-    dropped = dropped || now.first != old.first;
+    seesOthers = seesOthers || now.first != old.first || before.group(layer).window != next.group(layer).window;
     converted = converted || !same;
   }
   if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
   parts.store.keep(lost);
-  next.logitsStale = next.length() > 0 && (before.logitsStale || converted || dropped);
+  next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
   next.edited = next.edited || converted;
   commit.left = leaveWindows(before, next, true, before.tick);
   install(parts, std::move(made), next);

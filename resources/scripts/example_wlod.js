@@ -5,6 +5,8 @@
 
 view.freezeClock();
 const story = [].concat(...JSON.parse(lab.readText("resource:prompts/recall-1024.json")).sets.map((set) => set.stories))[0];
+// Truncation: the last tokens alone, in as many rows as the budget has entries. The window shows the session opened last.
+const last = lab.open({ model: "demo", dtype: "f32", capacity: 352 });
 const s = lab.open({ model: "demo", dtype: "f32", wlod: { budget: 352, moments: 4096, gist: "trained", lens: "attention", start_tokens: 64,
                      start_gists: 1024, protect: 64, cooldown: 0, every: 1000, recompute: "incremental" } });
 const filler = s.tokenise(" the rain falls again . a bird sings at dawn . the wind blows all day .");
@@ -22,8 +24,6 @@ function ask(question, look) {
   look();
   return s.step()[0].token === reply[question.deciding];
 }
-// Truncation: the last tokens alone, in as many rows as the budget has entries.
-const last = lab.open({ model: "demo", dtype: "f32", capacity: 352 });
 function askTruncated(question) {
   const reply = last.tokenise(" " + question.reply), behind = [...last.tokenise(" " + question.text), ...reply.slice(0, question.deciding)];
   last.prefill([...ids.slice(behind.length + 1 - 352), ...behind], { last: false });

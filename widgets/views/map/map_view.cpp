@@ -95,8 +95,11 @@ bool MapView::ready() const {
 }
 
 void MapView::onSnapshot() {
-  if (!hasRows())
+  if (!hasRows()) {
+    m_legend->setScale(scaleFor(context().quantity(), {}));
+    m_received->hide();
     return setEmpty(tr("Every row of the cache, layer by position"), shown() ? promptHow() : noSessionHow());
+  }
   setEmpty(QString());
   m_tiles.request(context().quantity());
   if (!m_tiles.atNewest()) take();

@@ -60,9 +60,11 @@ void StripView::makeStrip() {
 bool StripView::ready() const { return InspectorView::ready() && (!shown() || !m_tiles.waiting()); }
 
 void StripView::onSnapshot() {
-  if (!hasRows())
+  if (!hasRows()) {
+    m_legend->setScale(scaleFor(context().quantity(), {}));
     return setEmpty(tr("The text that the cache remembers, coloured like the map"),
                     shown() ? promptHow() : noSessionHow());
+  }
   setEmpty(QString());
   m_tiles.request(context().quantity());
   if (!m_tiles.atNewest()) take();
