@@ -5,11 +5,11 @@
 
 #include "core/model/files/chat_template.h"
 #include "core/model/files/gguf.h"
-#include "core/model/files/packed_experts.h"
 #include "core/model/files/safetensors.h"
 #include "core/model/gguf_model.h"
 #include "core/model/model_builder.h"
 #include "core/model/named_models.h"
+#include "core/model/packed_experts.h"
 #include "core/model/synthetic.h"
 
 namespace kvlab {

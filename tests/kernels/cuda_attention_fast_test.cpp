@@ -19,7 +19,7 @@ float rounded(float x, DType t) { return t == DType::f16 ? halfToFloat(floatToHa
 double unit(DType t) { return t == DType::f16 ? 0x1p-11 : 0x1p-8; }
 
 Scene sceneFor(const Shape& shape) {
-  Scene s = sceneOf(shape.queryHeads, shape.kvHeads, shape.headDim, shape.type, shape.type);
+  Scene s = sceneOf(shape, shape.type);
   s.shape.type = shape.type;
   return s;
 }

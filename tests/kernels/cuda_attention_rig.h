@@ -126,15 +126,21 @@ class Placed {
 };
 
 /// A scene of 150 rows in shuffled slots, some queries with a window; the last rows of the map belong to nobody.
-inline Scene sceneOf(int heads, int kvHeads, int headDim, DType k, DType v) {
-  Scene s({heads, kvHeads, headDim}, 150);
-  s.fmt.k = k;
+/// Its arrays have values that rows of the shape's type round.
+inline Scene sceneOf(const Shape& shape, DType v) {
+  Shape exact = shape;
+  exact.type = DType::f32;
+  Scene s(exact, 150);
+  s.fmt.k = shape.type;
   s.fmt.v = v;
   for (int32_t i = 0; i < 150; ++i) s.slots[static_cast<size_t>(i)] = (i * 67 + 5) % 151;
   s.write();
   for (size_t q = 0; q < 150; q += 7) s.begin[q] = std::max(0, s.end[q] - 70);
   s.base = 1000003;
   return s;
+}
+inline Scene sceneOf(int heads, int kvHeads, int headDim, DType k, DType v) {
+  return sceneOf({heads, kvHeads, headDim, k}, v);
 }
 
 }  // namespace kvlab::kernels::test

@@ -168,7 +168,7 @@ void CudaAttentionTest::equalsTheCpu_data() {
 void CudaAttentionTest::equalsTheCpu() {
   QFETCH(const Shape, shape);
   QFETCH(const DType, v);
-  const Scene s = sceneOf(shape.queryHeads, shape.kvHeads, shape.headDim, shape.type, v);
+  const Scene s = sceneOf(shape, v);
   for (const TestDevice& where : devices()) {
     Placed placed(s, where);
     for (const auto& [q0, q1] : {std::pair<int, int>{149, 150}, {70, 73}, {60, 100}})

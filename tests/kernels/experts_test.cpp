@@ -34,7 +34,7 @@ class ExpertsTest : public QObject {
 
  private Q_SLOTS:
   void chosenAreTheLargest() {
-    constexpr int32_t kExperts = 37, kTop = 5;
+    constexpr unsigned kExperts = 37, kTop = 5;
     const std::vector<float> scores = Random(1).values(200 * kExperts, 6);
     for (const bool normalised : {true, false}) {
       const Routed got = routed(scores, kExperts, kTop, normalised);
@@ -44,7 +44,7 @@ class ExpertsTest : public QObject {
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return own[a] > own[b]; });
         double sum = 0;
-        for (size_t i = 0; i < (normalised ? kTop : kExperts); ++i) sum += std::exp(double{own[order[i]]});
+        for (size_t i = 0; i < size_t{normalised ? kTop : kExperts}; ++i) sum += std::exp(double{own[order[i]]});
         for (size_t i = 0; i < kTop; ++i) {
           QCOMPARE(got.chosen[row * kTop + i], order[i]);
           const double want = std::exp(double{own[order[i]]}) / sum;

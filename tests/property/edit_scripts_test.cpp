@@ -413,7 +413,8 @@ class EditScriptsTest : public QObject {
                           {"prefill_chunk", row % 3 == 1 ? 8 : 256},
                           {"key_phase", row % 13 < 3 ? "at_write" : "on_read"},
                           {"capacity", row % 11 == 5 ? 40 : 400}};
-            if (row % 6 > 3) manifest["model"] = row % 6 == 4 ? "synthetic:tiny-gemma" : "synthetic:tiny-nope";
+            constexpr const char* kFamilies[] = {"synthetic:tiny-gemma", "synthetic:tiny-nope", "synthetic:tiny-moe"};
+            if (row % 7 > 3) manifest["model"] = kFamilies[row % 7 - 4];
             if (row % 4 == 1)
               manifest["brightness"] = {{"target", 30}, {"compressor", "nearest"}, {"min_cosine", -1}, {"decay", 20}};
             QTest::addRow("seed %d, %s", seed + 10 * row, manifest.dump().c_str())

@@ -42,7 +42,8 @@ void applyEdits(const SessionFixture& s, const json& actions) {
 
 }  // namespace
 
-constexpr const char* kModels[] = {"synthetic:tiny", "synthetic:tiny-gemma", "synthetic:tiny-nope"};
+constexpr const char* kModels[] = {"synthetic:tiny", "synthetic:tiny-gemma", "synthetic:tiny-nope",
+                                   "synthetic:tiny-moe"};
 
 class MetamorphicTest : public QObject {
   Q_OBJECT
@@ -254,7 +255,7 @@ class MetamorphicTest : public QObject {
                               {"layout", info.name == "paged" ? "paged:block=4" : std::string(info.name)},
                               {"executor", kExecutors[way % 2]},
                               {"after_edit", kAfter[way / 2]},
-                              {"model", info.name.starts_with("ring_") ? "synthetic:tiny" : kModels[turn % 3]}};
+                              {"model", info.name.starts_with("ring_") ? "synthetic:tiny" : kModels[turn % 4]}};
           QTest::newRow(manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump());
         }
       }

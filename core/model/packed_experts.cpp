@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/files/packed_experts.h"
+#include "core/model/packed_experts.h"
 
 #include <array>
 #include <cstring>
