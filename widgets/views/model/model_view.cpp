@@ -179,6 +179,7 @@ void ModelView::makeFactRows() {
     text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     text->setFocusPolicy(Qt::NoFocus);
     text->setWordWrap(true);
+    text->setMinimumWidth(1);  // a word wider than the view is cut, and the other lines still wrap
     text->setFont(theme()->mono);
     label->setFont(theme()->ui);
     text->setObjectName(QStringLiteral("fact"));

@@ -226,7 +226,7 @@ void NumberPlot::Parts::follow() {
       if (piled) curve.graph->setBrush(Theme::faded(seriesColour(curve.pen, theme->dark), 150));
     }
   }
-  plot->replot(QCustomPlot::rpQueuedReplot);
+  plot->replot();
 }
 
 void NumberPlot::Parts::paintAt(QPainter& painter, double tick, const QPen& pen) const {

@@ -88,7 +88,7 @@ void LifespanPlot::follow() {
   p.cut->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssTriangle, cut, 5.5));
   p.mean->setPen(QPen(theme->text, 2));
   p.mean->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDiamond, theme->text, theme->surface, 7));
-  p.plot->replot(QCustomPlot::rpQueuedReplot);
+  p.plot->replot();
 }
 
 void LifespanPlot::resizeEvent(QResizeEvent*) {
