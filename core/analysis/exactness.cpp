@@ -24,13 +24,13 @@ Exactness verdict(const Provenance& then, const Provenance& now) {
 
 /// Fingerprints of what a pass would compute the rows from today. [rows]
 std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group,
-                                    const std::vector<RowTarget>& rows, const GroupPass& pass) {
+                                    const std::vector<RowTarget>& rows, const GroupPass& pass, std::uint64_t turn) {
   std::vector<Provenance> out(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t begin = at(pass.rowBegin[i]);
     const std::size_t end = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
     out[i].ids = group.idSums[end] - group.idSums[begin];
-    out[i].phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, pass.phase[i]);
+    out[i].phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, pass.phase[i]) + turn;
     out[i].context = state.contextSums[at(rows[i].position)];
   }
   return out;
@@ -43,13 +43,14 @@ struct Verdicts {
   std::vector<std::int32_t> rowBegin, rowEnd;  // [length] rows of the map that the row sees
   std::vector<std::int32_t> positionOf;        // [map rows]
 
-  void make(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, bool cachePhases) {
+  void make(const CacheState& state, const LayerGroup& group, const std::vector<RowTarget>& rows, bool cachePhases,
+            std::uint64_t turn) {
     made = true;
     own.resize(state.context.size());
     rowBegin.resize(own.size());
     rowEnd.resize(own.size());
     const GroupPass pass = groupPass(state.context, group, rows, cachePhases, LeftRows::Present);
-    const std::vector<Provenance> now = provenances(state, group, rows, pass);
+    const std::vector<Provenance> now = provenances(state, group, rows, pass, turn);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::size_t p = at(rows[i].position);
       own[p] = verdict(group.provenance[at(rows[i].id.value())], now[i]);
@@ -64,7 +65,7 @@ struct Verdicts {
 
 }  // namespace
 
-ExactnessMap exactness(CacheState& state, bool cachePhases) {
+ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
   extendContextSums(state);
   for (LayerGroup& group : state.groups) extendSums(*group.map, group.idSums, group.phasedSums);
   std::vector<Verdicts> groups(state.groups.size());
@@ -81,7 +82,7 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
       out.inherited.insert(out.inherited.end(), at(state.perLayer), from);
     }
     Verdicts& now = groups[at(state.groupOf[at(layer)])];
-    if (!now.made) now.make(state, state.group(layer), exact, cachePhases);
+    if (!now.made) now.make(state, state.group(layer), exact, cachePhases, turn);
     std::vector<std::int32_t> inexact;  // indices of this layer's inexact rows, ascending
     for (std::size_t i = 0; i < now.positionOf.size(); ++i)
       if (input[at(now.positionOf[i])] != Exactness::Exact) inexact.push_back(static_cast<std::int32_t>(i));
@@ -99,13 +100,13 @@ ExactnessMap exactness(CacheState& state, bool cachePhases) {
   return out;
 }
 
-void refreshProvenance(CacheState& state, bool cachePhases) {
+void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn) {
   extendContextSums(state);
   const std::vector<RowTarget> rows = allRows(state);
   for (LayerGroup& group : state.groups) {
     extendSums(*group.map, group.idSums, group.phasedSums);
     const std::vector<Provenance> today =
-        provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present));
+        provenances(state, group, rows, groupPass(state.context, group, rows, cachePhases, LeftRows::Present), turn);
     std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
     for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today[i];
     group.provenance.assign(column);

@@ -15,14 +15,14 @@ struct ExactnessMap {
                                                      // inexact row it saw, -1 = none
 };
 
-/// Extends the state's prefix sums. cachePhases: position mode cache.
-ExactnessMap exactness(CacheState& state, bool cachePhases);
+/// Extends the state's prefix sums. cachePhases: position mode cache. turn: turnWord() of today's length.
+ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn);
 
 /// In a wLOD session. As long as no row has left a layer, all rows are exact but those that `selective` left as they
 /// were and all rows after these.
 ExactnessMap wlodExactness(const CacheState& state);
 
 /// Notes after a rebuild that every row of the context was computed from today's context.
-void refreshProvenance(CacheState& state, bool cachePhases);
+void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn);
 
 }  // namespace kvlab

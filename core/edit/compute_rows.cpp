@@ -3,6 +3,7 @@
 
 #include "core/edit/assembly.h"
 #include "core/edit/moment_sums.h"
+#include "core/model/decoder/frequencies.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -31,6 +32,7 @@ class StoredRows : public RowDriver {
       reach = std::max(reach, std::int64_t{last} + 1);
     }
     transformer.rotary().reach(reach);
+    m_turn = turnWord(transformer.model().config(), reach);
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.table();  // uploaded before calls are recorded
     place();
@@ -190,7 +192,7 @@ class StoredRows : public RowDriver {
     const std::size_t own = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
     Provenance p;
     p.ids = group.idSums[own] - group.idSums[begin];
-    p.phased = group.phasedSums[own] - group.phasedSums[begin] + phasedWord(m_job.rows[i].id, pass.phase[i]);
+    p.phased = group.phasedSums[own] - group.phasedSums[begin] + phasedWord(m_job.rows[i].id, pass.phase[i]) + m_turn;
     p.context = m_job.contextSums[at(m_job.rows[i].position)];
     if (m_job.embeddingOnly) p.context = ~p.context;  // the row attended to no context, so no context may match
     return p;
@@ -203,6 +205,7 @@ class StoredRows : public RowDriver {
   Assemblies m_assemblies;
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
+  std::uint64_t m_turn = 0;            // of the frequencies in use (turnWord)
   std::vector<std::int32_t> m_slots;   // lists of [rows] slots, one after another
   std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
   std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows

@@ -9,6 +9,7 @@
 
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
+#include "core/model/decoder/frequencies.h"
 #include "core/session/import_memory.h"
 #include "core/session/storage.h"
 #include "core/state/provenance.h"
@@ -28,9 +29,8 @@ std::int32_t rowsOf(const CacheImport& rows, CacheLayer layer) {
 /// rows.
 class Importer {
  public:
-  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const Manifest& manifest,
-           const LayoutSet& layouts)
-      : m_before(before), m_rows(rows), m_slots(slots), m_manifest(manifest), m_layouts(layouts), m_state(before) {}
+  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const SessionParts& parts)
+      : m_before(before), m_rows(rows), m_slots(slots), m_parts(parts), m_state(before) {}
 
   CacheState run() {
     const bool native = m_rows.form == CacheForm::Native;
@@ -40,7 +40,7 @@ class Importer {
     m_state.rotations.clear();
     const std::size_t length = m_rows.tokens.size();
     m_state.wlod = m_rows.wlod;
-    if (m_rows.wlod || m_manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
+    if (m_rows.wlod || m_parts.manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
     else m_state.phases = ramp(m_state.ramp, length);
     m_state.groups.clear();
     for (const CacheLayer layer : m_state.layers()) joinGroup(layer);
@@ -80,8 +80,9 @@ class Importer {
       context.push_back(m_state.ledger.append(std::move(row)));
     }
     m_state.context.assign(context);
-    const auto start = m_manifest.brightness.start.find("file");
-    const double bright = start == m_manifest.brightness.start.end() ? m_manifest.brightness.max : start->second;
+    const auto start = m_parts.manifest.brightness.start.find("file");
+    const double bright =
+        start == m_parts.manifest.brightness.start.end() ? m_parts.manifest.brightness.max : start->second;
     m_state.brightness.assign(std::vector<float>(context.size(), static_cast<float>(bright)));
     m_state.birthPhases.append(m_rows.phases);
   }
@@ -91,7 +92,7 @@ class Importer {
     const auto alike = [&](CacheLayer first) {
       return (m_rows.groupOf.empty() || m_rows.groupOf[at(first)] == m_rows.groupOf[at(layer)]) &&
           (m_rows.held.empty() || m_rows.held[at(first)] == m_rows.held[at(layer)]) &&
-          m_before.group(first).window == m_before.group(layer).window && m_layouts.alike(first, layer) &&
+          m_before.group(first).window == m_before.group(layer).window && m_parts.layouts.alike(first, layer) &&
           m_slots[at(first)] == m_slots[at(layer)];
     };
     std::size_t g = 0;
@@ -129,7 +130,7 @@ class Importer {
 
   /// The rows of a layer that lacks some.
   void takeHeld(CacheLayer layer, ResidencyView& map) const {
-    const bool byIndex = m_manifest.position == PositionMode::Cache;
+    const bool byIndex = m_parts.manifest.position == PositionMode::Cache;
     std::vector<LedgerId> ids;
     std::vector<std::int32_t> phases;
     for (const std::int32_t row : m_rows.held[at(layer)]) {
@@ -163,7 +164,8 @@ class Importer {
   /// Sets the provenance of rows: computed from the file's context, or, if the file was edited, all rows but the first
   /// from another context.
   void nameOrigins() {
-    refreshProvenance(m_state, m_manifest.position == PositionMode::Cache);
+    refreshProvenance(m_state, m_parts.manifest.position == PositionMode::Cache,
+                      turnWord(m_parts.model->config(), m_state.reach()));
     if (!m_rows.edited) return;
     for (LayerGroup& group : m_state.groups) {
       std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
@@ -175,8 +177,7 @@ class Importer {
   const CacheState& m_before;
   const CacheImport& m_rows;
   const LayerSlots& m_slots;
-  const Manifest& m_manifest;
-  const LayoutSet& m_layouts;
+  const SessionParts& m_parts;
   CacheState m_state;
   std::vector<CacheLayer> m_firsts;  // [groups]
   bool m_narrower = false;           // some layer keeps fewer rows than the file has
@@ -269,7 +270,7 @@ Status importRows(Session& session, const CacheImport& rows) {
         Commit commit;
         commit.severed = over && !parts.layouts.inPlace();  // the rows of both states cannot share a pool
         commit.added = slotsFor(rows, parts, over);
-        commit.state = Importer(session.state(), rows, commit.added, parts.manifest, parts.layouts).run();
+        commit.state = Importer(session.state(), rows, commit.added, parts).run();
         Result<Commit> made = written(std::move(commit), rows, session.state(), call, over);
         if (made) session.setPending(rows.pending);
         if (made) session.health().report = nullptr;

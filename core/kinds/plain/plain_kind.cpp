@@ -6,6 +6,7 @@
 #include "core/kinds/base/policy_reviser.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/kinds/plain/culling.h"
+#include "core/model/decoder/frequencies.h"
 
 namespace kvlab {
 namespace {
@@ -114,7 +115,7 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
   CacheState& next = commit.state;
   next.tick = Tick(state.tick.value() + 1);
   if (!outcome->cancelled) {
-    refreshProvenance(next, cache);
+    refreshProvenance(next, cache, turnWord(call.parts.model->config(), next.reach()));
     next.edited = false;
     next.rotations.clear();
     next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
@@ -133,7 +134,7 @@ Result<Drift> PlainKind::drift(const CacheState& state, CallContext& call) {
 
 ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& state) const {
   CacheState summed = state;  // a copy, because exactness() extends prefix sums
-  return kvlab::exactness(summed, cachePhases(parts));
+  return kvlab::exactness(summed, cachePhases(parts), turnWord(parts.model->config(), state.reach()));
 }
 
 }  // namespace kvlab

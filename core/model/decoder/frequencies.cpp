@@ -2,8 +2,11 @@
 #include "core/model/decoder/frequencies.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
+
+#include "kernels/row_checksum.h"
 
 namespace kvlab {
 namespace {
@@ -76,6 +79,15 @@ std::vector<double> inverseFrequencies(const Rope& rope, int headDim, std::int64
 }
 
 std::int64_t lengthOfChange(const Rope& rope) { return rope.followsLength() ? rope.originalMaxPosition : 0; }
+
+std::uint64_t turnWord(const ModelConfig& config, std::int64_t length) {
+  std::uint64_t word = 0;
+  for (const Rope& rope : config.ropes)
+    if (rope.followsLength())
+      for (const double w : inverseFrequencies(rope, config.headDim, length))
+        word = kernels::mix64(word ^ std::bit_cast<std::uint64_t>(w));
+  return word;
+}
 
 std::vector<std::int32_t> engineOrder(const ModelConfig& c) {
   const std::int32_t dims = c.ropes.front().dims, half = c.headDim / 2, turning = dims / 2;

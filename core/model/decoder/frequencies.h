@@ -14,6 +14,9 @@ std::vector<double> inverseFrequencies(const Rope& rope, int headDim, std::int64
 /// Contexts up to this length share frequencies; 0 = all do.
 std::int64_t lengthOfChange(const Rope& rope);
 
+/// Differs between two lengths of the context where the frequencies differ; 0 where they never do.
+std::uint64_t turnWord(const ModelConfig& config, std::int64_t length);
+
 /// The engine turns pairs (i, i + headDim/2). Where a part of a head turns, its values stand in another order than in
 /// files: order[i] is the place of value i in the file. Empty = the same place.
 std::vector<std::int32_t> engineOrder(const ModelConfig& config);
