@@ -33,8 +33,11 @@ ARCHS = {"llama": "llama", "mistral": "llama", "mixtral": "llama", "qwen2": "qwe
          "qwen3_moe": "qwen3moe", "gemma2": "gemma2", "gemma3_text": "gemma3", "phi3": "phi3", "smollm3": "smollm3",
          "olmo2": "olmo2", "olmo3": "olmo2", "gpt_oss": "gpt-oss", "ministral3": "mistral3"}
 NEIGHBOURS = ("llama", "smollm3", "mistral3")
-# The first because no key says that some layers of Qwen have windows; the others are like their neighbours.
-LEFT_OUT = ("qwen2_window_bf16", "llama_untied_f32", "mistral_window_f32", "qwen3_f32", "llama_linear_bf16")
+# No key says that some layers of Qwen have windows, that a Gemma scales its scores by another number than its head's
+# length, that dynamic NTK is meant, or which layers of SmolLM3 do not turn; Ministral (not 3) has no architecture.
+UNSAYABLE = ("qwen2_window_bf16", "gemma2_bf16", "gemma3_wide_f16", "llama_dynamic_f32", "smollm3_f32", "ministral_f32")
+LIKE_NEIGHBOURS = ("llama_untied_f32", "mistral_window_f32", "qwen3_f32", "llama_linear_bf16")
+LEFT_OUT = UNSAYABLE + LIKE_NEIGHBOURS
 TYPES = (T.F32, T.F16, T.BF16, T.Q8_0, T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q4_K, T.Q5_K, T.Q6_K, T.MXFP4)
 
 
