@@ -33,8 +33,12 @@ ARCHS = {"llama": "llama", "mistral": "llama", "mixtral": "llama", "qwen2": "qwe
          "qwen3_moe": "qwen3moe", "gemma2": "gemma2", "gemma3_text": "gemma3", "phi3": "phi3", "smollm3": "smollm3",
          "olmo2": "olmo2", "olmo3": "olmo2", "gpt_oss": "gpt-oss", "ministral3": "mistral3"}
 NEIGHBOURS = ("llama", "smollm3", "mistral3")
-# The first because no key says that some layers of Qwen have windows; the others are like their neighbours.
-LEFT_OUT = ("qwen2_window_bf16", "llama_untied_f32", "mistral_window_f32", "qwen3_f32", "llama_linear_bf16")
+# No key says that some layers of Qwen have windows, that a Gemma scales its scores by another number than its head's
+# length, that dynamic NTK is meant, or which layers of SmolLM3 do not turn; Ministral (not 3) has no architecture.
+# Nor which layers of Qwen 3 are dense, or that weights of its experts do not add up to 1.
+UNSAYABLE = ("qwen2_window_bf16", "qwen3_moe_dense_bf16", "gemma2_bf16", "gemma3_wide_f16", "llama_dynamic_f32", "smollm3_f32", "ministral_f32")
+LIKE_NEIGHBOURS = ("gpt_oss_f32", "llama_untied_f32", "mistral_window_f32", "qwen3_f32", "llama_linear_bf16")
+LEFT_OUT = UNSAYABLE + LIKE_NEIGHBOURS
 TYPES = (T.F32, T.F16, T.BF16, T.Q8_0, T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q4_K, T.Q5_K, T.Q6_K, T.MXFP4)
 
 
@@ -101,7 +105,7 @@ def add_rope(out, arch, config):
 
 
 def add_windows(out, arch, config):
-    slides = config["model_type"] in ("mistral", "gemma2", "gemma3_text", "olmo3", "gpt_oss", "phi3")
+    slides = config["model_type"] in ("mistral", "mixtral", "gemma2", "gemma3_text", "olmo3", "gpt_oss", "phi3")
     if slides and config.get("sliding_window"):
         out.add_sliding_window(config["sliding_window"])
         types = config.get("layer_types")
@@ -172,6 +176,33 @@ def stacked_experts(weights):
     return out
 
 
+def joined_codes(blocks, scales):
+    """Codes of 4 bits, two neighbours in a byte, and exponents -> blocks of MXFP4: the exponent, then values i and i + 16
+    in byte i."""
+    low, high = blocks & 15, blocks >> 4
+    values = torch.stack([low, high], -1).reshape(*blocks.shape[:-1], 32)
+    codes = values[..., :16] | values[..., 16:] << 4
+    return torch.cat([scales[..., None], codes], -1).flatten(-2)
+
+
+def join_packed(weights):
+    """Experts in MXFP4 as tensors of bytes [experts, outputs, bytes], gate and up apart."""
+    out = {}
+    for name, tensor in weights.items():
+        if name.endswith("_scales"):
+            continue
+        if not name.endswith("_blocks"):
+            out[name] = tensor
+            continue
+        front, _, last = name.removesuffix("_blocks").rpartition(".")
+        whole = joined_codes(tensor, weights[name.replace("_blocks", "_scales")])
+        if last == "gate_up_proj":
+            out[f"{front}.gate_proj.weight"], out[f"{front}.up_proj.weight"] = whole[:, ::2], whole[:, 1::2]
+        else:
+            out[f"{front}.{last}.weight"] = whole
+    return out
+
+
 def split_gate_up(weights):
     """gpt-oss keeps gate and up of all experts in alternate columns, [experts, in, out]."""
     out = {}
@@ -194,7 +225,7 @@ def split_gate_up(weights):
 def tensors_of(arch, config, weights):
     """Name in the file, tensor, in the order of the checkpoint."""
     if config["model_type"] == "gpt_oss":
-        weights = split_gate_up(weights)
+        weights = split_gate_up(join_packed(weights))
     names = gguf.get_tensor_name_map(next(k for k, v in gguf.MODEL_ARCH_NAMES.items() if v == arch),
                                      config["num_hidden_layers"])
     for name, tensor in stacked_experts(weights).items():
@@ -208,7 +239,9 @@ def tensors_of(arch, config, weights):
 
 def add_tensor(out, name, tensor):
     """Vectors are written in float32, as converters do."""
-    if tensor.dim() == 1 or tensor.dtype == torch.float32:
+    if tensor.dtype == torch.uint8:
+        out.add_tensor(name, tensor.contiguous().numpy(), raw_dtype=T.MXFP4)
+    elif tensor.dim() == 1 or tensor.dtype == torch.float32:
         out.add_tensor(name, tensor.float().contiguous().numpy())
     elif tensor.dtype == torch.float16:
         out.add_tensor(name, tensor.contiguous().numpy())

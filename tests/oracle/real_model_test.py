@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logits of `kvlab run` on GGUF files that people have, against transformers on the same dequantised weights.
+"""Logits, keys and values of `kvlab run` on GGUF files that people have, against transformers on the same dequantised
+weights.
 
     python real_model_test.py KVLAB
 
 The files are $KVLAB_REAL_MODELS/NAME/*.gguf or, without that variable, $XDG_DATA_HOME/kvlab/models/NAME/*.gguf, of any
-NAME. kvlab reads a prompt, then is given its last token in a tick of its own, then goes on greedily; and it says how likely it finds a text. Exit status 77,
+NAME. kvlab reads a prompt, then is given its last token in a tick of its own, then goes on greedily; it says how likely
+it finds a text; and it saves the cache of a prompt, whose keys and values are those of a DynamicCache. Exit status 77,
 with one line that says why, where there is no such file or a package is missing. Keys that transformers does not read
 (rope_freqs of Llama 3) would make a difference: files with them are left out.
 """
@@ -17,13 +19,19 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "resources/python"))
+
 PROMPTS = ("The capital of France is Paris. The capital of Italy is", "def fibonacci(n):\n    if n < 2:\n        return",
            "Anna found a silver key under the stone in the garden. She put the key into her pocket and went home. " * 30 +
            "Later that evening Anna opened the old door with the")
 GREEDY = (200, 8, 8)  # tokens behind each prompt
 TEXT = Path(__file__).resolve().parents[2] / "core/semantics.md"  # English that is at hand, 2000 tokens of it
 TOKENS = 2000
-NLL_LIMIT = 2e-5  # relative
+NLL_ROWS = 240  # of the text: the cache that is compared. No window of the models is as short
+CACHE_LIMIT = 1e-5  # norm of the difference over norm, of the keys and of the values of each layer
+LIMIT = 2e-5  # relative
+ROWS = 240  # of the text: the cache that is compared. No window of the models is as short
+CACHE_LIMIT = 1e-5  # norm of the difference over norm, of the keys and of the values of each layer
 LIMIT = 2e-5  # largest difference over largest magnitude: both compute in float32, in another order
 
 
@@ -96,6 +104,46 @@ def theirs(model, prompts):
     return out
 
 
+def our_cache(kvlab, path, ids):
+    """((key, value), ...) of every layer as kvlab saves them after the prompt."""
+    from kvlab_cache import load_cache
+    with tempfile.TemporaryDirectory() as scratch:
+        script = Path(scratch) / "cache.js"
+        script.write_text(f"""const s = lab.open({{ model: {json.dumps(str(path))}, dtype: "f32", capacity: 512 }});
+s.promptIds({json.dumps(ids)});
+s.saveCache("cache.safetensors", {{ form: "hf_tuple" }});
+""")
+        run = subprocess.run([kvlab, "run", str(script), "--out", scratch], capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise SystemExit(f"kvlab run ended with {run.returncode}: {(run.stdout + run.stderr)[-2000:]}")
+        layers, saved, manifest = load_cache(Path(scratch) / "cache.safetensors")
+    if saved[0].tolist() != ids or manifest["dtype"] != "float32":
+        raise SystemExit(f"kvlab saved {manifest['dtype']} rows of {saved.shape[1]} tokens for {len(ids)}")
+    return layers
+
+
+def same_cache(kvlab, name, path, model, ids):
+    """Keys and values of every layer, whole and row by row."""
+    import torch
+    from transformers import DynamicCache
+    cache = DynamicCache()  # without a configuration, so that layers with a window keep all rows
+    with torch.inference_mode():
+        model(input_ids=torch.tensor([ids]), past_key_values=cache, use_cache=True)
+    mine = our_cache(kvlab, path, ids)
+    errors = []  # of a tensor, of its worst row, layer, what
+    for layer, (pair, wanted) in enumerate(zip(mine, cache.layers, strict=True)):
+        for what, a, b in (("K", pair[0], wanted.keys), ("V", pair[1], wanted.values)):
+            a, b = (t[0].transpose(0, 1).flatten(1).double() for t in (a, b))  # [rows, heads * dim]
+            rows = (a - b).norm(dim=1) / b.norm(dim=1)
+            errors.append((float((a - b).norm() / b.norm()), float(rows.max()), layer, what))
+    for what in "KV":
+        worst = max(e for e in errors if e[3] == what)
+        row = max(e[1] for e in errors if e[3] == what)
+        print(f"{name}: {what} of {len(mine)} layers and {len(ids)} tokens apart by {worst[0]:.1e} at most, in layer "
+              f"{worst[2]} (limit {CACHE_LIMIT:g}); the worst row by {row:.1e}")
+    return all(e[0] < CACHE_LIMIT for e in errors)
+
+
 def losses(kvlab, path):
     """The ids of the text and the negative log-likelihood of each but the first, by `kvlab perplexity`."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -126,7 +174,8 @@ def compare(kvlab, name, path):
     tokenizer = AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
     prompts = [tokenizer.encode(text) for text in PROMPTS]
     model = load(path)
-    good = same_losses(kvlab, name, path, model)
+    good = same_cache(kvlab, name, path, model, tokenizer.encode(TEXT.read_text())[:ROWS])
+    good = same_losses(kvlab, name, path, model) and good
     for ids, (logits, follow), (wanted, wantedFollow) in zip(prompts, ours(kvlab, path, prompts), theirs(model, prompts)):
         error = float((torch.tensor(logits) - wanted).abs().max() / wanted.abs().max())
         same = error < LIMIT and follow == wantedFollow
