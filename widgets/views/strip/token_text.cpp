@@ -207,7 +207,13 @@ void TokenText::paintEvent(QPaintEvent* event) {
   }
 }
 
-void TokenText::resizeEvent(QResizeEvent*) { layOut(); }
+/// The end stays in sight where it was.
+void TokenText::resizeEvent(QResizeEvent*) {
+  QScrollBar* bar = verticalScrollBar();
+  const bool atEnd = bar->value() == bar->maximum();
+  layOut();
+  if (atEnd) bar->setValue(bar->maximum());
+}
 
 void TokenText::changeEvent(QEvent* event) {
   QAbstractScrollArea::changeEvent(event);
