@@ -30,7 +30,8 @@ std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& g
     const std::size_t begin = at(pass.rowBegin[i]);
     const std::size_t end = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
     out[i].ids = group.idSums[end] - group.idSums[begin];
-    out[i].phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, pass.phase[i]) + turn;
+    out[i].phased = group.phasedSums[end] - group.phasedSums[begin] + phasedWord(rows[i].id, pass.phase[i]) +
+        borderWord(pass.rowBegin[i]) + turn;
     out[i].context = state.contextSums[at(rows[i].position)];
   }
   return out;

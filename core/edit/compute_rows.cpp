@@ -192,7 +192,8 @@ class StoredRows : public RowDriver {
     const std::size_t own = at(pass.rowEnd[i] - (pass.resident[i] ? 1 : 0));
     Provenance p;
     p.ids = group.idSums[own] - group.idSums[begin];
-    p.phased = group.phasedSums[own] - group.phasedSums[begin] + phasedWord(m_job.rows[i].id, pass.phase[i]) + m_turn;
+    p.phased = group.phasedSums[own] - group.phasedSums[begin] + phasedWord(m_job.rows[i].id, pass.phase[i]) +
+        borderWord(pass.rowBegin[i]) + m_turn;
     p.context = m_job.contextSums[at(m_job.rows[i].position)];
     if (m_job.embeddingOnly) p.context = ~p.context;  // the row attended to no context, so no context may match
     return p;

@@ -136,7 +136,9 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   std::vector<Evict> left =
       leaveWindows(before, work.state, plan.removed.empty() && work.inserted() == 0, Tick(before.tick.value() + 1));
   tell(left, trace);
-  work.state.edited |= rules.newRows == NewRows::EmbeddingOnly && work.inserted() > 0;
+  const bool earlierRows =
+      rules.executor == Executor::Descending && plan.details.size() > 1;  // of actions still to come
+  work.state.edited |= work.inserted() > 0 && (earlierRows || rules.newRows == NewRows::EmbeddingOnly);
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
   Applied out{{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned}};

@@ -2,6 +2,7 @@
 // Runs a tick: takes pending actions, recovers from failures, verifies the commit and publishes it.
 #include <algorithm>
 
+#include "core/edit/pending_positions.h"
 #include "core/session/storage.h"
 
 namespace kvlab {
@@ -102,6 +103,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
   if (!tick.ticker.done()) return false;
   Commit made = tick.ticker.take();
   tick.report.left = made.left;
+  if (tick.wish.place) followTokens(tick.rest, state().context, made.state.context);
   commit(std::move(made));
   shrinkPools(*this);
   tick.committed = true;

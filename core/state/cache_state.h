@@ -25,7 +25,7 @@ struct Manifest;
 /// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
 struct Provenance {
   std::uint64_t ids = 0;      // the ledger ids that the row attended to
-  std::uint64_t phased = 0;   // the (ledger id, phase) pairs that the row attended to, and its own phase
+  std::uint64_t phased = 0;   // the (ledger id, phase) pairs that the row attended to, its own phase, and where they began
   std::uint64_t context = 0;  // the ledger ids before it in the context, resident or not
   bool operator==(const Provenance&) const = default;
 };

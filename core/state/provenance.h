@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/state/cache_state.h"
+#include "kernels/ops/attention.h"
 #include "kernels/row_checksum.h"
 
 namespace kvlab {
@@ -14,6 +15,13 @@ inline std::uint64_t idWord(LedgerId id) {
 }
 inline std::uint64_t phasedWord(LedgerId id, std::int32_t phase) {
   return kernels::mix64(idWord(id) ^ (0x2545f4914f6cdd1dull * static_cast<std::uint64_t>(phase + 1)));
+}
+
+/// Of the first index of the map that a row attended to: attention adds up in blocks of indices, so that the same rows
+/// at other indices give other bits.
+inline std::uint64_t borderWord(std::int32_t begin) {
+  const auto within = static_cast<std::uint64_t>(begin % kernels::kAttentionBlock);
+  return within == 0 ? 0 : kernels::mix64(0x7fb5d329728ea185ull + within);
 }
 
 /// Extends a column of prefix sums (value i = sum of the first i words) to n + 1 values.
