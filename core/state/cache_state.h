@@ -24,8 +24,9 @@ struct Manifest;
 /// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows that the row attended
 /// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
 struct Provenance {
-  std::uint64_t ids = 0;      // the ledger ids that the row attended to
-  std::uint64_t phased = 0;   // the (ledger id, phase) pairs that the row attended to, its own phase, and where they began
+  std::uint64_t ids = 0;  // the ledger ids that the row attended to
+  std::uint64_t phased =
+      0;  // the (ledger id, phase) pairs that the row attended to, its own phase, and where they began
   std::uint64_t context = 0;  // the ledger ids before it in the context, resident or not
   bool operator==(const Provenance&) const = default;
 };
