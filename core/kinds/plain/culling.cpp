@@ -2,16 +2,21 @@
 #include "core/kinds/plain/culling.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/policy/brightness.h"
 
 namespace kvlab {
 namespace {
 
-/// [length] marks positions that the user's actions refer to.
+/// [length] marks positions that the user's actions refer to, also where they need the room that culling makes.
 std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, std::vector<Action> users) {
   std::vector<bool> taken(state.context.size(), false);
-  const Result<EditPlan> plan = planEdit(state, planRules(parts, Source::User), std::move(users));
+  PlanRules rules = planRules(parts, Source::User);
+  rules.capacity = std::numeric_limits<std::int32_t>::max();
+  CacheState roomy = state;
+  for (LayerGroup& group : roomy.groups) group.capacity = std::numeric_limits<std::int32_t>::max();
+  const Result<EditPlan> plan = planEdit(roomy, rules, std::move(users));
   if (!plan) return taken;
   for (Position p : plan->removed) taken[at(p.value())] = true;
   // An insert must not land inside a removed run.
