@@ -17,8 +17,8 @@ for (let g = 0; g < facts.length; g += perText) {
   const own = facts.slice(g, g + perText), paragraph = (i) => filler[(g + i) % filler.length];
   texts.push({ facts: own, text: own.map((fact, i) => paragraph(i) + "\n" + fact.sentence + "\n").join("") + paragraph(perText) });
 }
-const numerics = model === "demo" ? "portable" : "portable-q8";
-const open = (more) => lab.open(Object.assign({ model, numerics, threads: 1, capacity: 900, check: { level: "off" }, probes: false }, more));
+const numerics = model === "demo" ? "portable-fma" : "portable-q8";
+const open = (more) => lab.open(Object.assign({ model, numerics, threads: 1, capacity: 900, check: { level: "off" } }, more));
 
 /** Reads a text; returns its tick. */
 function reading(s, text) {
@@ -53,9 +53,10 @@ function finish(name) {
   lab.writeText(name, JSON.stringify({ model, numerics, facts: facts.length, texts: texts.length, counts }, null, 1) + "\n");
 }
 
+const pieceOf = {};  // of a token id
 /** Tokens of the context that write a part of the text. */
 function placesOf(s, part) {
-  const pieces = s.tokens().map((id) => s.detokenise([id])), begin = pieces.join("").indexOf(part), places = [];
+  const pieces = s.tokens().map((id) => (pieceOf[id] = pieceOf[id] ?? s.detokenise([id]))), begin = pieces.join("").indexOf(part), places = [];
   expect(begin >= 0, `the context holds "${part}"`);
   pieces.reduce((at, piece, i) => {
     if (at + piece.length > begin && at < begin + part.length) places.push(i);
@@ -71,6 +72,8 @@ function edits() {
     const ticks = {};
     for (const [name, s] of Object.entries(sessions)) ticks[name] = reading(s, text);
     text.facts.forEach((fact, i) => {
+      const at = (part) => placesOf(sessions.keep, part), sentence = at(fact.sentence);
+      const nameAt = at(fact.stem + " " + fact.name).slice(-1), thingAt = at(fact.sentence.slice(0, fact.sentence.indexOf(fact.thing) + fact.thing.length)).slice(-1);
       const other = facts[(g * perText + i + 13) % facts.length];
       const right = ask(sessions.keep, ticks.keep, fact.question, fact.stem) === fact.name;
       count("unedited: right", "keep", right);
@@ -82,8 +85,6 @@ function edits() {
           expect(s.apply().ok, "the edit was applied");
           return ask(s, ticks[name], question, stem);
         };
-        const at = (part) => placesOf(s, part), sentence = at(fact.sentence);
-        const nameAt = at(fact.stem + " " + fact.name).slice(-1), thingAt = at(fact.sentence.slice(0, fact.sentence.indexOf(fact.thing) + fact.thing.length)).slice(-1);
         const renamed = edited([{ action: "replace", positions: nameAt, new_token_ids: [one(other.name)] }], fact.question, fact.stem);
         count("name replaced: the new name", name, renamed === other.name);
         count("name replaced: still the old name", name, renamed === fact.name);

@@ -2,20 +2,25 @@
 // What eviction policies cost on plain text: a model reads `read` tokens, then takes the next `given` tokens of the text
 // one by one, beside a session that keeps all rows. Excerpts are spread over the text; intervals are bootstraps over them.
 //   kvlab run policy_loss.js --out DIR -- MODEL TEXT [RATIOS [EXCERPTS [READ [GIVEN [POLICIES]]]]]   writes policy_loss.json
-// RATIOS stand between commas, POLICIES between blanks; "all" is the list below, without the gates of smartkv.
+// RATIOS stand between commas, POLICIES between blanks; "all" is the list below, without the gates of smartkv. "rows:K/V" is
+// not a policy but a type of rows, such as rows:int8/int8, which is compared with f32 rows, in f32 arithmetic.
 const [model, file, ratios = "0.25", excerpts = "3", reads = "800", givens = "200", wanted = "smartkv snapkv h2o streaming_llm random"] = args;
 const read = Number(reads), given = Number(givens);
 const all = ["snapkv", "snapkv:preset=adakv", "pyramidkv", "adakv", "h2o", "tova", "expected_attention", "streaming_llm", "sliding_window",
   "knorm", "knorm:preset=sinks", "knorm:preset=bands", "keydiff", "keydiff:preset=sinks", "keydiff:preset=bands", "random"];
 const policies = wanted === "all" ? all : wanted.split(" ");
-const s = lab.open({ model: model, numerics: model === "demo" ? "portable" : "portable-q8", threads: 1, capacity: read + given + 8, history_bytes: 0, check: { level: "off" } });
+const exact = wanted.includes("rows:") ? { numerics: "portable-fma", kv: { k: "f32", v: "f32" } } : {};
+const s = lab.open(Object.assign({ numerics: model === "demo" ? "portable-fma" : "portable-q8" }, exact, { model: model, threads: 1, capacity: read + given + 8, history_bytes: 0, check: { level: "off" } }));
 const ids = s.tokenise(lab.readText(file));
 const cells = {};  // [ratio][policy] -> a report for each excerpt
-const specOf = (policy, ratio) => policy + (policy.includes(":") ? "," : ":") + "ratio=" + ratio;
+const changeOf = (policy, ratio) => {
+  const [k, v] = policy.replace("rows:", "").split("/");
+  return v ? { kv: { k: k, v: v } } : { policy: policy + (policy.includes(":") ? "," : ":") + "ratio=" + ratio };
+};
 for (let n = 0; n < excerpts; ++n) {
   const from = Math.floor((ids.length - read - given) * (n + 0.5) / excerpts);
   for (const ratio of ratios.split(",")) {
-    const lanes = lab.lanes(s, policies.map((policy) => ({ policy: specOf(policy, ratio) })));
+    const lanes = lab.lanes(s, policies.map((policy) => changeOf(policy, ratio)));
     lanes.promptIds(ids.slice(from, from + read));
     lanes.step(given, { tokens: ids.slice(from + read, from + read + given) });
     lanes.report().slice(1).forEach((lane, i) => {
