@@ -105,9 +105,11 @@ class PolicyBench {
 }  // namespace
 
 Status benchPolicy(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  const std::vector<Case> cases = options.quick
-      ? std::vector<Case>{{"synthetic:tiny", 32, 64, {}}}
-      : std::vector<Case>{{"demo", 256, 1024, {}}, {"synthetic:tinyllama-1.1b", 704, 1024, {"h2o", "tova", "smartkv"}}};
+  std::vector<Case> cases{{"demo", 256, 1024, {}},
+                          {"synthetic:smollm-135m", 256, 1024, {"snapkv", "expected_attention"}},
+                          {"synthetic:tinyllama-1.1b", 704, 1024, {"h2o", "tova", "smartkv"}}};
+  if (options.quick) cases = {{"synthetic:tiny", 32, 64, {}}};
+  if (!options.model.empty()) cases = {{options.model.c_str(), 256, 1024, {"snapkv", "expected_attention"}}};
   for (const Case& one : cases) KV_TRY(PolicyBench(options, rows, one).run(progress));
   return ok();
 }

@@ -1,115 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected Attention (arXiv 2510.00636, section 3; variants as in kvpress). Future queries are assumed to be Gaussian
 // with the moments of past queries, rotated by the mean rotation R of the next `future` positions. The score per query
-// head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|.
+// head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|. R turns the
+// keys instead of the moments: the query heads of a group share keys, and the moments stay as they are.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "core/policy/policy.h"
+#include "kernels/backend/backend.h"
 
 namespace kvlab {
 namespace {
 
 /// The mean over the next positions of cos and sin of each pair; pair i is (i, i + d/2).
 struct MeanRotation {
-  std::vector<double> cosine, sine;
+  std::vector<float> cosine, sine;
 
-  MeanRotation(const LayerRows& rows, int future) : cosine(rows.frequencies.size()), sine(rows.frequencies.size()) {
-    for (std::size_t pair = 0; pair < cosine.size(); ++pair)
-      for (int step = 0; step < future; ++step) {
-        cosine[pair] += std::cos((rows.nextPhase + step) * rows.frequencies[pair]) / future;
-        sine[pair] += std::sin((rows.nextPhase + step) * rows.frequencies[pair]) / future;
-      }
+  MeanRotation(const LayerRows& rows, int future) {
+    for (const double frequency : rows.frequencies) {  // a geometric sum of exp(i (phase + step) frequency)
+      const double half = frequency / 2, divisor = std::sin(half) * future;
+      const double length = std::abs(divisor) < 1e-12 ? 1 : std::sin(half * future) / divisor;
+      const double middle = (rows.nextPhase + (future - 1) / 2.0) * frequency;
+      cosine.push_back(static_cast<float>(std::cos(middle) * length));
+      sine.push_back(static_cast<float>(std::sin(middle) * length));
+    }
   }
 
-  /// R x for a vector whose entries lie `stride` apart.
-  void turn(double* x, std::size_t stride) const {
+  /// R'k for each key [dim].
+  std::vector<float> turned(std::span<const float> keys) const {
     const std::size_t half = cosine.size();
-    for (std::size_t i = 0; i < half; ++i) {
-      double &a = x[i * stride], &b = x[(i + half) * stride];
-      const double turned = a * cosine[i] - b * sine[i];
-      b = b * cosine[i] + a * sine[i];
-      a = turned;
+    std::vector<float> out(keys.size());
+    for (std::size_t at = 0; at < keys.size(); at += 2 * half) {
+      const float *a = keys.data() + at, *b = a + half;
+      float *to = out.data() + at, *toB = to + half;
+      for (std::size_t i = 0; i < half; ++i) to[i] = a[i] * cosine[i] + b[i] * sine[i];
+      for (std::size_t i = 0; i < half; ++i) toB[i] = b[i] * cosine[i] - a[i] * sine[i];
     }
+    return out;
   }
 };
 
-/// Keys that are taken together: the compiler makes lanes of them, and each key's sums keep their order.
-constexpr std::size_t kAbreast = 32;
+/// Sums in lanes and a tree, an order that no compiler changes.
+float dotOf(const float* a, const float* b, std::size_t n) {
+  constexpr std::size_t kLanes = 16;
+  float lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += a[i + lane] * b[i + lane];
+  for (std::size_t lane = 0; i < n; ++i, ++lane) lanes[lane] += a[i] * b[i];
+  for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += lanes[lane + 8];
+  for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] += lanes[lane + 4];
+  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
 
-/// mu.k and k'Sigma k of keys [dim, kAbreast].
-struct Forms {
-  double linear[kAbreast] = {}, square[kAbreast] = {};
-
-  Forms(const std::vector<double>& mu, const std::vector<double>& sigma, const double* keys) {
-    const std::size_t dim = mu.size();
-    for (std::size_t i = 0; i < dim; ++i) {
-      double inner[kAbreast] = {};
-      for (std::size_t j = 0; j < dim; ++j) {
-        const double factor = sigma[i * dim + j];
-        const double* key = keys + j * kAbreast;
-        for (std::size_t r = 0; r < kAbreast; ++r) inner[r] += factor * key[r];
-      }
-      const double* own = keys + i * kAbreast;
-      for (std::size_t r = 0; r < kAbreast; ++r) {
-        linear[r] += mu[i] * own[r];
-        square[r] += inner[r] * own[r];
-      }
-    }
-  }
-};
-
-/// Logits of one query head over the keys of its group, [rows].
-std::vector<double> expectedLogits(const LayerRows& rows, int head, const MeanRotation& rotation) {
-  const std::size_t dim = at(rows.headDim), n = rows.rows();
-  const std::size_t group = at(head / (rows.heads / rows.kvHeads));
-  const double* mean = rows.queries->mean.data() + at(head) * dim;
-  const double* covariance = rows.queries->covariance.data() + at(head) * dim * dim;
-  std::vector<double> mu(mean, mean + dim), sigma(covariance, covariance + dim * dim);
-  rotation.turn(mu.data(), 1);
-  for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i, dim);      // R Sigma
-  for (std::size_t i = 0; i < dim; ++i) rotation.turn(sigma.data() + i * dim, 1);  // (R Sigma) R'
-  std::vector<double> out(n), keys(dim * kAbreast);
-  const double scoreDim = rows.scoreDim != 0 ? rows.scoreDim : rows.headDim;
-  for (std::size_t row = 0; row < n; row += kAbreast) {
-    const std::size_t count = std::min(kAbreast, n - row);
-    for (std::size_t r = 0; r < count; ++r)
-      for (std::size_t i = 0; i < dim; ++i)
-        keys[i * kAbreast + r] = rows.keys[((row + r) * at(rows.kvHeads) + group) * dim + i];
-    const Forms forms(mu, sigma, keys.data());
-    for (std::size_t r = 0; r < count; ++r)
-      out[row + r] = forms.linear[r] / std::sqrt(scoreDim) + forms.square[r] / (2 * scoreDim);
-  }
+std::vector<float> scaled(const double* values, std::size_t n, double factor) {
+  std::vector<float> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(values[i] * factor);
   return out;
 }
 
-void softmax(std::vector<double>& values) {
-  const double most = *std::max_element(values.begin(), values.end());
+/// Fills out [rows, heads of the group, dim] with Sigma k/2d + mu/sqrt(d) for the query heads of a group.
+void slopes(const LayerRows& rows, kernels::Backend& host, const std::vector<float>& keys, int group, float* out) {
+  const int dim = rows.headDim;
+  const double divisor = rows.scoreDim != 0 ? rows.scoreDim : dim;
+  const std::size_t n = at(rows.heads / rows.kvHeads) * at(dim);
+  const std::vector<float> mu = scaled(rows.queries->mean.data() + at(group) * n, n, 1 / std::sqrt(divisor)),
+                           sigma = scaled(rows.queries->covariance.data() + at(group) * n * at(dim), n * at(dim),
+                                          0.5 / divisor);
+  kernels::MatmulArgs product{keys.data() + at(group) * at(dim),
+                              {.data = sigma.data(), .n = static_cast<std::int64_t>(n), .k = dim},
+                              mu.data(),
+                              out,
+                              static_cast<std::int64_t>(rows.rows())};
+  product.xStride = std::int64_t{rows.kvHeads} * dim;
+  host.ops().matmul(host.context(), product);
+}
+
+void softmax(std::vector<float>& values) {
+  const float most = *std::max_element(values.begin(), values.end());
   double sum = 0;
-  for (double& value : values) sum += value = std::exp(value - most);
-  for (double& value : values) value /= sum;
+  for (float& value : values) sum += value = std::exp(value - most);
+  for (float& value : values) value = static_cast<float>(value / sum);
+}
+
+/// Adds what the query heads of a group expect on average to its list, [rows]. slope: [rows, heads of the group, dim].
+void addExpected(const LayerRows& rows, const std::vector<float>& keys, const float* slope, int group, float* list) {
+  const std::size_t heads = at(rows.heads / rows.kvHeads), dim = at(rows.headDim), n = rows.rows();
+  std::vector<float> expected(n);
+  for (std::size_t head = 0; head < heads; ++head) {
+    for (std::size_t row = 0; row < n; ++row)
+      expected[row] =
+          dotOf(slope + (row * heads + head) * dim, keys.data() + (row * at(rows.kvHeads) + at(group)) * dim, dim);
+    softmax(expected);
+    for (std::size_t row = 0; row < n; ++row) list[row] += expected[row] / static_cast<float>(heads);
+  }
 }
 
 std::vector<float> expectedScores(const PolicySpec& spec, const LayerRows& rows) {
   const std::size_t n = rows.rows(), dim = at(rows.headDim);
   std::vector<float> out(at(rows.kvHeads) * n);
   if (n == 0 || !rows.queries) return out;
-  const MeanRotation rotation(rows, spec.future);
-  const int group = rows.heads / rows.kvHeads;
-  for (int head = 0; head < rows.heads; ++head) {
-    std::vector<double> expected = expectedLogits(rows, head, rotation);
-    softmax(expected);
-    for (std::size_t row = 0; row < n; ++row)
-      out[at(head / group) * n + row] += static_cast<float>(expected[row] / group);
-  }
-  for (int head = 0; head < rows.kvHeads; ++head)
+  const std::unique_ptr<kernels::Backend> own = rows.host ? nullptr : kernels::makeCpuBackend(1);
+  const auto slope = std::make_unique_for_overwrite<float[]>(n * at(rows.heads / rows.kvHeads) * dim);
+  const std::vector<float> keys = MeanRotation(rows, spec.future).turned(rows.keys);
+  for (int group = 0; group < rows.kvHeads; ++group) {
+    float* list = out.data() + at(group) * n;
+    slopes(rows, rows.host ? *rows.host : *own, keys, group, slope.get());
+    addExpected(rows, keys, slope.get(), group, list);
     for (std::size_t row = 0; row < n; ++row) {
-      const float* value = rows.values.data() + (row * at(rows.kvHeads) + at(head)) * dim;
-      double square = 0;
-      for (std::size_t i = 0; i < dim; ++i) square += double(value[i]) * value[i];
-      float& score = out[at(head) * n + row];
-      score = static_cast<float>((score + spec.epsilon) * std::sqrt(square));
+      const float* value = rows.values.data() + (row * at(rows.kvHeads) + at(group)) * dim;
+      list[row] = (list[row] + static_cast<float>(spec.epsilon)) * std::sqrt(dotOf(value, value, dim));
     }
+  }
   return out;
 }
 

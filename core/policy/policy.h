@@ -11,6 +11,10 @@
 #include "core/api/policy_spec.h"
 #include "core/state/policy_state.h"
 
+namespace kvlab::kernels {
+class Backend;
+}
+
 namespace kvlab {
 
 /// Statistics that a policy needs; other fields of LayerRows stay empty.
@@ -44,6 +48,7 @@ struct LayerRows {
   std::span<const double> frequencies = {};  // [headDim/2] radians per phase
   double nextPhase = 0;                      // phase of the next query
   double scoreDim = 0;                       // q . k is divided by its root; 0 = headDim
+  kernels::Backend* host = nullptr;          // for products; null: the policy makes one of a single thread
 
   std::size_t rows() const { return ledger.size(); }
 };

@@ -235,6 +235,7 @@ class Decision {
     if (wanted & kMoments) rows.queries = own.queries.get();
     rows.frequencies = m_in.transformer.rotary().frequencies(m_layers.layerOf(layer));
     rows.scoreDim = m_in.transformer.model().config().scoreDim();
+    if (m_in.store.backend().onHost()) rows.host = &m_in.store.backend();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
     KV_TRY(backendStatus(m_in.store.backend(), "reading rows for a policy"));
     return perRow(policyOf(spec.name).scores(spec, rows), rows.rows(), spec.heads);
