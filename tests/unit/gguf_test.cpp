@@ -110,6 +110,21 @@ class GgufTest : public QObject {
     }
   }
 
+  /// The text part of Mistral 3 has the keys of Ministral 3 but for the one that makes queries grow.
+  void mistralThreeWithoutTemperature() {
+    const std::string plain = littleLlama("mistral3").bytes();
+    const std::string grown = littleLlama("mistral3").f32("mistral3.attention.temperature_scale", 0.1f).bytes();
+    const auto mistral = configOf(*Gguf::parse(bytesOf(plain), "f")),
+               ministral = configOf(*Gguf::parse(bytesOf(grown), "f"));
+    QVERIFY2(mistral && ministral, mistral ? "" : mistral.error().text().c_str());
+    QCOMPARE(mistral->type, std::string("mistral"));
+    QCOMPARE(mistral->windowPerLayer, (std::vector<int>{0}));
+    QCOMPARE(mistral->ropes.front().queryBeta, 0.0);
+    QVERIFY(mistral->interleavedRotary);
+    QCOMPARE(ministral->type, std::string("ministral3"));
+    QCOMPARE(ministral->ropes.front().queryBeta, 0.1);
+  }
+
   void anyFileOfASetStandsForAll() {
     const std::string front = kGguf + "llama_sharded_bf16-0000";
     const auto first = Gguf::open(front + "1-of-00003.gguf"), last = Gguf::open(front + "3-of-00003.gguf");
