@@ -10,6 +10,7 @@
 #include "core/api/manifest_list.h"
 #include "core/check/invariant.h"
 #include "core/model/decoder/int8_weights.h"
+#include "core/model/tensor_types.h"
 #include "core/verbs/verbs.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/runtime/find_module.h"
@@ -36,12 +37,15 @@ std::int64_t bytesOf(const std::string& dtype, kernels::DType fallback) {
   return kernels::dtypeBytes(fallback);
 }
 
-std::string nameOf(kernels::DType type) {
-  if (type == kernels::DType::f32) return "f32";
-  return type == kernels::DType::f16 ? "f16" : "bf16";
+/// [{type, tensors, bytes}], the type of the most bytes first.
+json typesOf(const Model& model) {
+  json out = json::array();
+  for (const TensorTypes& one : tensorTypes(model))
+    out.push_back({{"type", kernels::dtypeName(one.dtype)}, {"tensors", one.tensors}, {"bytes", one.bytes}});
+  return out;
 }
 
-json describe(const Model& model, const Manifest& manifest) {
+json describe(const Model& model, const json& types, const Manifest& manifest) {
   const ModelConfig& config = model.config();
   const std::int64_t capacity = manifest.capacity > 0 ? manifest.capacity : config.maxPositions;
   const std::int64_t width = std::int64_t{config.kvHeads} * config.headDim;
@@ -57,8 +61,9 @@ json describe(const Model& model, const Manifest& manifest) {
           {"vocabulary", config.vocab},
           {"positions", config.maxPositions},
           {"window", config.slidingWindow},
-          {"dtype", nameOf(model.dtype())},
-          {"weights", manifest.weights.empty() ? nameOf(model.dtype()) : manifest.weights},
+          {"dtype", kernels::dtypeName(model.dtype())},
+          {"types", types},
+          {"weights", manifest.weights.empty() ? types.front().at("type").get<std::string>() : manifest.weights},
           {"weight_bytes", model.weightBytes()},
           {"capacity", capacity},
           {"row_bytes", row},
@@ -128,9 +133,11 @@ Result<json> describeModel(const json& manifest, const std::string& resources) {
   const auto checked = Manifest::fromJson(manifest);
   if (!checked) return checked.error();
   Result<std::shared_ptr<const Model>> model = Model::open(checked->model, resources);
-  if (model && checked->weights == "int8") model = withInt8Weights(model.take());
   if (!model) return model.error();
-  return describe(**model, *checked);
+  const json types = typesOf(**model);
+  if (checked->weights == "int8") model = withInt8Weights(model.take());
+  if (!model) return model.error();
+  return describe(**model, types, *checked);
 }
 
 }  // namespace kvlab

@@ -21,12 +21,26 @@ std::string mebibytes(const json& bytes) {
   return text;
 }
 
+/// "q4_1 (211 tensors), f32 (61)", or a name alone.
+std::string typesText(const json& types) {
+  if (types.size() == 1) return cell(types[0]["type"]);
+  std::string out;
+  for (const json& one : types)
+    out +=
+        (out.empty() ? "" : ", ") + cell(one["type"]) + " (" + cell(one["tensors"]) + (out.empty() ? " tensors)" : ")");
+  return out;
+}
+
+std::string weightsText(const json& weights) {
+  if (weights == "int8") return " with matrices in int8";
+  return weights == "dequantise" ? " brought to f32" : "";
+}
+
 void printModel(const json& m) {
   const auto line = [](const char* name, const std::string& value) { std::printf("%-12s %s\n", name, value.c_str()); };
   line("model", cell(m["model"]) + " (" + cell(m["architecture"]) + ")");
   line("parameters",
-       cell(m["parameters"]) + ", " + cell(m["dtype"]) +
-           (m["weights"] == m["dtype"] ? "" : " with matrices in " + cell(m["weights"])) + ", " +
+       cell(m["parameters"]) + ", " + typesText(m["types"]) + weightsText(m["weights"]) + ", " +
            mebibytes(m["weight_bytes"]));
   line("shape",
        cell(m["layers"]) + " layers, " + cell(m["heads"]) + " query and " + cell(m["kv_heads"]) + " KV heads of " +

@@ -310,9 +310,9 @@ def write(out, name, seeds):
             data = b"[" + data[1:].replace(b"\n", b",") + b"]"
         framed = name in ("safetensors", "cache")
         text = data[8:8 + struct.unpack("<Q", data[:8])[0]] if framed else data.split(b"\0")[0]
-        if name == "gguf":
-            words |= {w.decode() for w in re.findall(rb"[a-z][a-z0-9_.-]{3,39}", data)}
-        if name in ("gguf", "sentencepiece") or not text.startswith((b"{", b"[")):
+        if name in ("gguf", "chat_template"):  # names of keys, of tags and filters
+            words |= {w.decode() for w in re.findall(rb"[a-z][a-z0-9_.-]{2,39}", data)}
+        if name in ("gguf", "chat_template", "sentencepiece") or not text.startswith((b"{", b"[")):
             continue
         words |= {w for w in strings(json.loads(text)) if 2 < len(w) < 40 and w.isascii() and w.isprintable()}
     lines = ['"' + "".join(c if c.isalnum() or c in "_ " else f"\\x{ord(c):02x}" for c in w) + '"' for w in sorted(words)]

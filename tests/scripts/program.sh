@@ -3,6 +3,7 @@
 # The program from outside: what it prints, where, and its exit code. KVLAB names the program.
 set -uo pipefail
 work=$(mktemp -d)
+fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../oracle/gguf" && pwd)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
@@ -74,6 +75,8 @@ check list-manifest 0 '^sampling.top_k +integer 0 .. [0-9]+ +0 ' '^layers\[\]\.m
 check list-errors 0 '^bad_manifest ' -- list errors
 check list-markdown 0 '^\| `paged` \|' -- list layouts --markdown
 check info 0 'demo \(llama\)' 'KV cache' 'cuda not' -- info
+check info-types 0 ', f16 \(8 tensors\), f32 \(3\), [0-9.]+ MiB$' -- info --model "$fixtures/words.gguf"
+check info-dequantise 0 ', f16 \(8 tensors\), f32 \(3\) brought to f32, ' -- info --model "$fixtures/words.gguf" --set weights=dequantise
 check info-missing 3 '/nowhere' -- info --model /nowhere
 check info-json 0 '"numerics"' -- info --json
 check script-ok 0 '^hello 2$' -- run "$(js ok 'log("hello", args.length)')" -- a b

@@ -111,6 +111,19 @@ class ConfigTest : public QObject {
     QCOMPARE(configFromJson(null, "f")->windowPerLayer, (W{0, 0, 0}));
   }
 
+  void layersWithoutRope() {
+    const auto still = [](const json& more) {
+      const auto c = configFromJson(with(with(llama(), {{"model_type", "smollm3"}}), more), "f");
+      std::vector<int> out;
+      for (const Layer l : idRange<Layer>(0, c->layers)) out.push_back(c->rope(l).kind == Rope::Kind::Off);
+      return out;
+    };
+    using L = std::vector<int>;
+    QCOMPARE(still(json::object()), (L{0, 0, 0}));
+    QCOMPARE(still({{"no_rope_layer_interval", 2}}), (L{0, 1, 0}));
+    QCOMPARE(still({{"no_rope_layer_interval", 2}, {"no_rope_layers", {0, 1, 1}}}), (L{1, 0, 0}));
+  }
+
   void ids() {
     const auto c = configFromJson(with(llama(), {{"eos_token_id", {5, 6, 5}}, {"bos_token_id", nullptr}}), "f");
     QCOMPARE(c->bos, -1);

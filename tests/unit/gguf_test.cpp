@@ -12,6 +12,7 @@
 #include "core/model/files/gguf_shards.h"
 #include "core/model/files/safetensors.h"
 #include "core/model/model.h"
+#include "core/model/tensor_types.h"
 #include "unit/gguf_bytes.h"
 #include "unit/model_bytes.h"
 
@@ -117,6 +118,21 @@ class GgufTest : public QObject {
     }
   }
 
+  /// The text part of Mistral 3 has the keys of Ministral 3 but for the one that makes queries grow.
+  void mistralThreeWithoutTemperature() {
+    const std::string plain = littleLlama("mistral3").bytes();
+    const std::string grown = littleLlama("mistral3").f32("mistral3.attention.temperature_scale", 0.1f).bytes();
+    const auto mistral = configOf(*Gguf::parse(bytesOf(plain), "f")),
+               ministral = configOf(*Gguf::parse(bytesOf(grown), "f"));
+    QVERIFY2(mistral && ministral, mistral ? "" : mistral.error().text().c_str());
+    QCOMPARE(mistral->type, std::string("mistral"));
+    QCOMPARE(mistral->windowPerLayer, (std::vector<int>{0}));
+    QCOMPARE(mistral->ropes.front().queryBeta, 0.0);
+    QVERIFY(mistral->interleavedRotary);
+    QCOMPARE(ministral->type, std::string("ministral3"));
+    QCOMPARE(ministral->ropes.front().queryBeta, 0.1);
+  }
+
   void anyFileOfASetStandsForAll() {
     const std::string front = kGguf + "llama_sharded_bf16-0000";
     const auto first = Gguf::open(front + "1-of-00003.gguf"), last = Gguf::open(front + "3-of-00003.gguf");
@@ -203,6 +219,33 @@ class GgufTest : public QObject {
     QVERIFY(several.error().why.find("only.gguf, other.gguf") != std::string::npos);
     QVERIFY(!several.error().remedy.empty());
     QVERIFY(openSpec(d + "/other.gguf"));
+  }
+
+  /// Hidden 32: a row of a matrix is a block. The types that do the arithmetic are those that the file has.
+  void typesOfAFileInBlocks() {
+    GgufBytes bytes;
+    bytes.text("general.architecture", "llama");
+    for (const char* key : {"block_count", "attention.head_count"}) bytes.u32(std::string("llama.") + key, 1);
+    for (const char* key : {"context_length", "embedding_length", "feed_forward_length"})
+      bytes.u32(std::string("llama.") + key, 32);
+    bytes.tensor("token_embd.weight", {32, 8}, 8, std::string(8 * 34, '\1'));
+    for (const char* norm : {"output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"})
+      bytes.f32s(std::string(norm) + ".weight", {32});
+    for (const char* part : {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up"})
+      bytes.tensor("blk.0." + std::string(part) + ".weight", {32, 32}, 3, std::string(32 * 20, '\1'));
+    bytes.tensor("blk.0.ffn_down.weight", {32, 32}, 8, std::string(32 * 34, '\1'));
+    QTemporaryDir dir;
+    const std::string path = dir.filePath("blocks.gguf").toStdString();
+    writeFile(path, bytes.bytes());
+    const auto model = openSpec(path);
+    QVERIFY2(model, model ? "" : model.error().text().c_str());
+    using enum kernels::DType;
+    const std::vector<TensorTypes> wanted{{q4_1, 6, 6 * 640}, {q8_0, 2, 8 * 34 + 32 * 34}, {f32, 3, 3 * 128}};
+    QVERIFY(tensorTypes(**model) == wanted);
+    QCOMPARE((*model)->weightBytes(), std::int64_t{6 * 640 + 8 * 34 + 32 * 34 + 3 * 128});
+    const auto phi = openSpec(kTwins + "phi3_f32");  // q, k and v are one tensor of its file
+    QCOMPARE(tensorTypes(**phi).front().tensors,
+             static_cast<std::int64_t>(Safetensors::openDirectory(kTwins + "phi3_f32")->tensors().size()));
   }
 
   void opensWithATemplateAndWords() {
