@@ -23,12 +23,14 @@ std::vector<TensorTypes> tensorTypes(const Model& model) {
   count(out, model.embed().dtype, model.embed().bytes());
   count(out, model.finalNorm().dtype, model.finalNorm().bytes());
   if (model.head().data != model.embed().data) count(out, model.head().dtype, model.head().bytes());
-  for (const Layer l : idRange<Layer>(0, config.layers))
+  for (const Layer l : idRange<Layer>(0, config.layers)) {
+    LayerWeights weights = model.layer(l);
     for (const LayerTensor& one : familyOf(config.type)->tensors(config, l)) {
       std::int64_t bytes = 0;
-      for (const LayerTensor::Place& place : one.places) bytes += (model.layer(l).*place.weight).bytes();
-      count(out, (model.layer(l).*one.places.front().weight).dtype, bytes);
+      for (const LayerTensor::Place& place : one.places) bytes += place.weight(weights).bytes();
+      count(out, one.places.front().weight(weights).dtype, bytes);
     }
+  }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   return out;
 }
