@@ -129,7 +129,10 @@ void TokenText::layOut() {
   const int tall = static_cast<int>(m_lineFirst.size()) * kLine + 2 * Theme::kMedium;
   verticalScrollBar()->setPageStep(viewport()->height());
   verticalScrollBar()->setSingleStep(kLine);
-  verticalScrollBar()->setRange(0, std::max(0, tall - viewport()->height()));
+  const int range = std::max(0, tall - viewport()->height());
+  verticalScrollBar()->setRange(0, range);
+  // At once: "as needed" would wait for the event loop, and lines break by the width that the bar leaves.
+  setVerticalScrollBarPolicy(range > 0 ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
 }
 
 QRect TokenText::chipRect(int chip) const {
