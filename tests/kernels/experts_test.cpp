@@ -78,6 +78,17 @@ class ExpertsTest : public QObject {
     }
   }
 
+  void targetsAgree() {
+    const std::vector<float> scores = Random(3).values(50 * 37, 6);
+    std::vector<Routed> all;
+    for (const int64_t target : fusedTargets()) {
+      const OnTarget only(target);
+      all.push_back(routed(scores, 37, 5, true));
+      QCOMPARE(all.back().chosen, all.front().chosen);
+      QVERIFY2(sameBits(all.back().weights, all.front().weights), hwy::TargetName(target));
+    }
+  }
+
   void rowsGoAndComeBack() {
     ThreadPool pool(2);
     const std::vector<float> x{1, 2, 3, 4, 5, 6};

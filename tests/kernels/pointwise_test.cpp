@@ -44,11 +44,17 @@ std::vector<float> softmaxOf(std::vector<float> x, float scale = 1.0f) {
   return x;
 }
 
-std::vector<float> swigluOf(const std::vector<float>& g, const std::vector<float>& u, int threads = 1) {
-  ThreadPool pool(threads);
+std::vector<float> swigluOf(const std::vector<float>& g, const std::vector<float>& u,
+                            GateFunction function = GateFunction::silu) {
+  ThreadPool pool(1);
   std::vector<float> out(g.size());
   swiglu({&pool},
-         {.gate = g.data(), .up = u.data(), .out = out.data(), .rows = 1, .dim = static_cast<int64_t>(g.size())});
+         {.gate = g.data(),
+          .up = u.data(),
+          .out = out.data(),
+          .rows = 1,
+          .dim = static_cast<int64_t>(g.size()),
+          .function = function});
   return out;
 }
 
@@ -99,18 +105,10 @@ void PointwiseTest::swigluIsAccurate() {
 
 /// Against the form with tanh, whose own f32 value loses digits far below 0.
 void PointwiseTest::geluIsAccurate() {
-  ThreadPool pool(1);
   std::vector<float> g, u;
   for (float x = -6; x < 60; x += 0.00713f) g.push_back(x);
   u.assign(g.size(), 1.25f);
-  std::vector<float> y(g.size());
-  swiglu({&pool},
-         {.gate = g.data(),
-          .up = u.data(),
-          .out = y.data(),
-          .rows = 1,
-          .dim = static_cast<int64_t>(g.size()),
-          .function = GateFunction::geluTanh});
+  const std::vector<float> y = swigluOf(g, u, GateFunction::geluTanh);
   double worst = 0;
   for (size_t i = 0; i < g.size(); ++i) {
     const double x = g[i], inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
@@ -121,17 +119,9 @@ void PointwiseTest::geluIsAccurate() {
 }
 
 void PointwiseTest::clampedSiluIsAccurate() {
-  ThreadPool pool(1);
   std::vector<float> g, u;
   for (float x = -40; x < 20; x += 0.00713f) g.push_back(x), u.push_back(9.0f * std::sin(x));
-  std::vector<float> y(g.size());
-  swiglu({&pool},
-         {.gate = g.data(),
-          .up = u.data(),
-          .out = y.data(),
-          .rows = 1,
-          .dim = static_cast<int64_t>(g.size()),
-          .function = GateFunction::clampedSilu});
+  const std::vector<float> y = swigluOf(g, u, GateFunction::clampedSilu);
   double worst = 0;
   for (size_t i = 0; i < g.size(); ++i) {
     const double gate = std::min(double{g[i]}, 7.0), up = std::clamp(double{u[i]}, -7.0, 7.0);
@@ -250,16 +240,15 @@ void PointwiseTest::targetsAgree() {
     rmsnorm({&pool}, {.x = a.data(), .weight = b.data(), .y = norm.data(), .rows = 1, .dim = 1003});
     const int32_t phase = 0;
     rope({&pool}, {.x = rotated.data(), .phaseIndex = &phase, .table = b.data(), .n = 1, .heads = 40, .headDim = 24});
-    std::vector<float> gelu(a.size()), capped = a;
-    swiglu({&pool},
-           {.gate = a.data(),
-            .up = b.data(),
-            .out = gelu.data(),
-            .rows = 1,
-            .dim = static_cast<int64_t>(a.size()),
-            .function = GateFunction::geluTanh});
+    std::vector<float> capped = a;
     softcap({&pool}, {capped.data(), static_cast<int64_t>(a.size()), 0.7f});
-    const std::vector<std::vector<float>> all = {swigluOf(a, b), softmaxOf(a), norm, rotated, gelu, capped};
+    const std::vector<std::vector<float>> all = {swigluOf(a, b),
+                                                 swigluOf(a, b, GateFunction::geluTanh),
+                                                 swigluOf(a, b, GateFunction::clampedSilu),
+                                                 softmaxOf(a),
+                                                 norm,
+                                                 rotated,
+                                                 capped};
     if (first.empty()) first = all;
     for (size_t i = 0; i < all.size(); ++i) QVERIFY2(sameBits(first[i], all[i]), hwy::TargetName(target));
   }
