@@ -193,14 +193,14 @@ def main():
         seconds, memory = opening(sys.argv[1], path)
         print(f"{name}: opened in {seconds:.2f} s with {memory:.0f} MB, the file's pages that were read among them")
     try:
-        import gguf
+        from gguf import GGUFReader  # the folder gguf beside this file is importable too, and empty
         import torch  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
         print(f"skipped: {error}")
         return 77
     found = [(name, path) for name, path in found
-             if all(t.name != "rope_freqs.weight" for t in gguf.GGUFReader(path).tensors)]
+             if all(t.name != "rope_freqs.weight" for t in GGUFReader(path).tensors)]
     return 0 if all([compare(sys.argv[1], name, path) for name, path in found]) else 1
 
 

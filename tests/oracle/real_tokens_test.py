@@ -124,7 +124,7 @@ def main():
         print("skipped: no GGUF file of smollm2-135m or gemma3-270m under KVLAB_REAL_MODELS or XDG_DATA_HOME/kvlab/models")
         return 77
     try:
-        import gguf  # noqa: F401
+        from gguf import GGUFReader  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
         print(f"skipped: {error}")
