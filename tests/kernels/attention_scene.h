@@ -189,6 +189,8 @@ inline constexpr Shape kShapes[] = {{1, 1, 16},
                                     {6, 2, 48, DType::f16},
                                     {5, 1, 32, DType::bf16},
                                     {4, 2, 64, DType::f32, 0.4f},
-                                    {6, 2, 48, DType::f16, 2.0f}};
+                                    {6, 2, 48, DType::f16, 2.0f},
+                                    {4, 1, 256, DType::f16},
+                                    {6, 2, 256, DType::bf16}};
 
 }  // namespace kvlab::kernels::test

@@ -21,6 +21,18 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3
 constexpr int64_t kQ8StreamRows = 4;
 
+/// sum + products of four codes each. AVX512-VNNI, which this Highway target does not include; whoever comes here has
+/// asked for it. Values go in and out, so that no array has an address and sums stay in registers.
+HWY_INLINE __m512i addFour(__m512i sum, __m512i codes, __m512i x) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(x));
+  return sum;
+}
+HWY_INLINE __m512i addFour(__m512i sum, __m512i codes, const int8_t* x) {
+  const auto& four = *reinterpret_cast<const int32_t(*)[1]>(x);
+  __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(codes), "m"(four));
+  return sum;
+}
+
 /// 16 bytes of each of two rows as [low, high, low, high].
 HWY_INLINE __m512i nibblesOf(const uint8_t* one, const uint8_t* other) {
   const __m512i first = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(one)));
@@ -117,10 +129,7 @@ HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks
     const int8_t* at = x.codes + i * x.k + (u + kFirst) * BlockUnits<T>::kUnit;
     const __m512i codes = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
     __m512i sums[8], first, last;
-    KVLAB_UNROLL for (int o = 0; o < 8; ++o) {
-      sums[o] = _mm512_setzero_si512();
-      __asm__("vpdpbusd %2, %1, %0" : "+v"(sums[o]) : "v"(w[o]), "v"(codes));
-    }
+    KVLAB_UNROLL for (int o = 0; o < 8; ++o) sums[o] = addFour(_mm512_setzero_si512(), w[o], codes);
     sumsOfOutputs(sums, first, last);
     if constexpr (kTwo) {
       addUnit<T>(x, i, u + kFirst, own, ownLeast, first, lanes[0][i]);
