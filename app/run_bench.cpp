@@ -25,18 +25,28 @@ std::vector<Bench> allBenches() {
   return all;
 }
 
-Result<std::vector<Bench>> chosen(const std::vector<std::string>& names) {
+/// A bench, and the case of it that is wanted alone: "depth:decode:4096".
+struct Wanted {
+  Bench bench;
+  std::string only;
+};
+
+Result<std::vector<Wanted>> chosen(const std::vector<std::string>& names) {
   const std::vector<Bench> all = allBenches();
-  if (names.empty()) return all;
-  std::vector<Bench> list;
+  std::vector<Wanted> list;
+  for (const Bench& bench : all)
+    if (names.empty()) list.push_back({bench, ""});
   std::string known;
   for (const Bench& bench : all) known += (known.empty() ? "" : ", ") + std::string(bench.name);
   for (const std::string& name : names) {
-    const auto same = [&](const Bench& bench) { return bench.name == name; };
+    const std::string own = name.substr(0, name.find(':'));
+    const auto same = [&](const Bench& bench) { return bench.name == own; };
     const auto found = std::find_if(all.begin(), all.end(), same);
     if (found == all.end())
       return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
-    list.push_back(*found);
+    if (own != name && own != "depth")
+      return Error("usage", "benchmark " + name, "its cases cannot be chosen", "name " + own + " alone");
+    list.push_back({*found, own == name ? "" : name.substr(own.size() + 1)});
   }
   return list;
 }
@@ -80,7 +90,8 @@ int runBench(const CommandLine& line) {
     return true;
   };
   json rows = json::array();
-  for (const Bench& bench : *list) {
+  for (const auto& [bench, only] : *list) {
+    options.only = only;
     std::cerr << "kvlab: bench " << bench.name << ": " << bench.help << std::endl;
     const std::size_t before = rows.size();
     if (const Status done = bench.run(options, rows, progress); !done) return refuse(done.error());

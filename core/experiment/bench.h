@@ -18,6 +18,7 @@ struct BenchOptions {
   std::string model = {}, dtype = {};       // for benches that ask; empty = their own choice
   std::string backend = "cpu";              // cpu, cuda or auto
   std::string numerics = {}, weights = {};  // as in the manifest
+  std::string only = {};                    // a case of the bench, which knows what it means; empty = all
 };
 
 struct Bench {

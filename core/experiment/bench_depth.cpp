@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decode and prefill at depth, as another engine measures them: given tokens, no sampling. Decode is
 // compared with the read bandwidth (weights but for an untied embedding, and the rows of K and V
-// that a tick reads), prefill with the multiply-add rate; both are measured beside it. Depth is a
-// cache of random rows, for their values cost nothing and prefilling them would.
+// that a tick reads), prefill with the multiply-add rate of f32; both are measured beside it. Depth is a
+// cache of random rows, for their values cost nothing and prefilling them would. `depth:decode:4096` measures
+// one case alone.
 #include <algorithm>
 #include <random>
 
@@ -18,7 +19,7 @@ namespace kvlab {
 namespace {
 
 constexpr int kPrompt = 512;
-constexpr int kDeepest = 8192;
+constexpr int kDeepest = 8192, kDecodeDepths[] = {0, 2048, 4096, kDeepest}, kPrefillDepths[] = {0, 7680};
 
 class DepthBench {
  public:
@@ -94,7 +95,18 @@ class DepthBench {
     const double perRow =
         f.kvHeads * f.headDim * static_cast<double>(kernels::dtypeBytes(f.k) + kernels::dtypeBytes(f.v));
     const double idle = model.head().data == model.embed().data ? 0 : static_cast<double>(model.embed().bytes());
-    return static_cast<double>(model.weightBytes()) - idle + perRow * model.config().layers * rows;
+    return static_cast<double>(model.weightBytes()) - idle + perRow * keysOfAllLayers(rows);
+  }
+
+  /// Keys that a query sees behind `rows` rows, of all layers together.
+  double keysOfAllLayers(double rows) const {
+    const ModelConfig& c = m_session.model().config();
+    double keys = 0;
+    for (int layer = 0; layer < c.layers; ++layer) {
+      const int window = c.windowPerLayer.empty() ? c.slidingWindow : c.windowPerLayer[static_cast<std::size_t>(layer)];
+      keys += window == 0 ? rows : std::min<double>(rows, window);
+    }
+    return keys;
   }
 
   /// Of a prefill of kPrompt tokens: the layers for each, the head for one.
@@ -102,8 +114,8 @@ class DepthBench {
     const ModelConfig& c = m_session.model().config();
     const double width = c.heads * c.headDim, kvWidth = c.kvHeads * c.headDim, hidden = c.hidden;
     const double layer = hidden * (2 * width + 2 * kvWidth + 3.0 * c.intermediate);
-    const double keys = depth + (kPrompt + 1) / 2.0;
-    return kPrompt * c.layers * (layer + 2 * width * keys) + hidden * c.vocab;
+    const double keys = keysOfAllLayers(depth + (kPrompt + 1) / 2.0);
+    return kPrompt * (c.layers * layer + 2 * width * keys) + hidden * c.vocab;
   }
 
   const BenchOptions& m_options;
@@ -116,10 +128,19 @@ class DepthBench {
 Status measureShape(const BenchOptions& options, nlohmann::json& rows) {
   std::unique_ptr<Session> session = KV_TRY(benchSession(options, options.model, false, kDeepest + 2 * kPrompt));
   DepthBench bench(options, *session, rows);
+  const std::size_t before = rows.size();
   const int runs = options.quick ? 1 : 3, tokens = options.quick ? 2 : 32;
-  for (int depth : {0, 2048, kDeepest}) KV_TRY(bench.decode(depth, tokens, runs));
-  for (int depth : {0, 7680}) KV_TRY(bench.prefill(depth, runs));
-  return ok();
+  const auto wanted = [&](const char* metric, int depth) {
+    return (std::string(metric) + ":" + std::to_string(depth) + ":").starts_with(options.only + ":") ||
+        options.only.empty();
+  };
+  for (int depth : kDecodeDepths)
+    if (wanted("decode", depth)) KV_TRY(bench.decode(depth, tokens, runs));
+  for (int depth : kPrefillDepths)
+    if (wanted("prefill", depth)) KV_TRY(bench.prefill(depth, runs));
+  if (rows.size() > before) return ok();
+  return Error("usage", "depth:" + options.only, "no case has that name",
+               "name decode:0, decode:2048, decode:4096, decode:8192, prefill:0 or prefill:7680");
 }
 
 }  // namespace

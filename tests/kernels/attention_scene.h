@@ -196,6 +196,8 @@ inline constexpr Shape kShapes[] = {{1, 1, 16},
                                     {6, 2, 48, DType::f16, 2.0f},
                                     {8, 2, 64, DType::bf16, 0.0f, true},
                                     {3, 1, 24, DType::f32, 0.0f, true},
-                                    {4, 1, 256, DType::f16, 0.5f, true}};
+                                    {4, 1, 256, DType::f16, 0.5f, true},
+                                    {4, 1, 256, DType::f16},
+                                    {6, 2, 256, DType::bf16}};
 
 }  // namespace kvlab::kernels::test

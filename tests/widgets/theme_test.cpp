@@ -10,6 +10,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
+#include "widgets/canvas/sharp_plot.h"
 
 using namespace kvlab;
 
@@ -66,6 +67,27 @@ class ThemeTest : public QObject {
       Theme::apply(*qApp, name);
       QCOMPARE(title.font().weight(), QFont::DemiBold);
       QCOMPARE(title.palette().color(QPalette::WindowText), Theme::current()->text);
+    }
+  }
+  /// Rendered at twice the scale, a plot draws its ground itself.
+  void plotsTakeTheNewGround() {
+    struct Holder : QWidget {
+      SharpPlot plot{this};
+      bool event(QEvent* event) override {
+        if (event->type() == QEvent::PaletteChange) followTheme(plot);
+        return QWidget::event(event);
+      }
+    } holder;
+    Theme::apply(*qApp, "dark");
+    holder.plot.resize(200, 100);
+    holder.setAttribute(Qt::WA_DontShowOnScreen);
+    holder.show();
+    for (const char* name : {"light", "dark", "light"}) {
+      Theme::apply(*qApp, name);
+      QImage picture(400, 200, QImage::Format_RGB32);
+      picture.setDevicePixelRatio(2);
+      holder.plot.render(&picture);
+      QCOMPARE(picture.pixelColor(396, 4), Theme::current()->surface);
     }
   }
   /// A strip breaks into lines where it is narrow: nothing is cut off, nothing overlaps.

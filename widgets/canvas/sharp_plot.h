@@ -22,7 +22,7 @@ class SharpPlot : public QCustomPlot {
       const auto type = painter.paintEngine() ? painter.paintEngine()->type() : QPaintEngine::Raster;
       const bool sameScale = std::abs(painter.deviceTransform().m11() - bufferDevicePixelRatio()) < 1e-6;
       if (!sameScale || type == QPaintEngine::SVG) {
-        painter.fillRect(rect(), palette().color(QPalette::Base));
+        painter.fillRect(rect(), mBackgroundBrush);
         draw(&painter);
         return;
       }
@@ -50,9 +50,6 @@ inline void followTheme(QCPAxis* axis) {
 /// Sets background and all axes of a plot.
 inline void followTheme(QCustomPlot& plot) {
   const auto theme = Theme::current();
-  QPalette colours = plot.palette();
-  colours.setColor(QPalette::Base, theme->surface);
-  plot.setPalette(colours);
   plot.setBackground(theme->surface);
   for (QCPAxisRect* rect : plot.axisRects())
     for (QCPAxis* axis : rect->axes()) followTheme(axis);

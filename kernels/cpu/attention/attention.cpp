@@ -169,6 +169,7 @@ HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, i
     case 48: return streamBlock48(c, item, b, start, blockOfTile);
     case 64: return streamBlock64(c, item, b, start, blockOfTile);
     case 128: return streamBlock128(c, item, b, start, blockOfTile);
+    case 256: return streamBlock256(c, item, b, start, blockOfTile);
     default: return;
   }
 }

@@ -147,6 +147,7 @@ void streamBlock32(const Call& c, const Item& item, const Buffers& b, int64_t st
 void streamBlock48(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 void streamBlock64(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 void streamBlock128(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+void streamBlock256(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 
 /// Reads the self row of a query into b.selfKey and b.selfValue, and gives its score for a group of query heads;
 /// `row` is the first of the item's.
@@ -156,9 +157,9 @@ void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t
 constexpr int64_t kMaxGroup = 64,
                   kMaxHeads = 256;  // query heads of one KV head, and of an item, that are streamed at most
 
-/// Head dimensions whose rows fit the registers, in whole registers for each half; or in three.
+/// Head dimensions that rows are read in place for, in whole registers for each half; or in three.
 HWY_INLINE bool streamable(int64_t headDim) {
-  return (headDim == 32 || headDim == 48 || headDim == 64 || headDim == 128) &&
+  return (headDim == 32 || headDim == 48 || headDim == 64 || headDim == 128 || headDim == 256) &&
       (headDim / 2 % kLanes == 0 || headDim == 3 * kLanes);
 }
 

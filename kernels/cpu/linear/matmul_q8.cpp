@@ -8,13 +8,13 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/linear/matmul_q8.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/linear/q8_stream-inl.h"
+#include "kernels/cpu/linear/q8_walk-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 4;
+constexpr int64_t kRowsAtOnce = 8;
 constexpr int64_t kLaneCount = 2;  // units take turns
 
 using DI = hn::RebindToSigned<DF>;
@@ -35,24 +35,6 @@ struct PlainSums {
     }
   }
 };
-
-#if HWY_TARGET == HWY_AVX3
-/// AVX512-VNNI, which this Highway target does not include; whoever comes here has asked for it.
-struct NativeSums {
-  template <int R>
-  static HWY_INLINE void of(const uint8_t* w, const int8_t* const* x, int64_t groups, const int32_t* first,
-                            VI (&out)[R][kGroups]) {
-    KVLAB_UNROLL for (int i = 0; i < R; ++i) out[i][0] = hn::Set(DI(), first[i]);
-    KVLAB_UNROLL for (int64_t g = 0; g < groups; ++g) {
-      const __m512i codes = _mm512_loadu_si512(w + g * kOutputs * 4);
-      KVLAB_UNROLL for (int i = 0; i < R; ++i) {
-        const auto& four = *reinterpret_cast<const int32_t(*)[1]>(x[i] + 4 * g);
-        __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(out[i][0].raw) : "v"(codes), "m"(four));
-      }
-    }
-  }
-};
-#endif
 
 /// Sixteen outputs of R rows from row `row` on.
 template <DType T, class Sums, int R>
@@ -96,17 +78,27 @@ void walk(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]
   }
 }
 
+/// R rows by walk().
+template <DType T>
+struct PlainWalk {
+  template <int R>
+  static void rows(const Q8Rows& x, int64_t row, const Q8Panel& w, float (*out)[kOutputs]) {
+    walk<T, PlainSums, R>(x, row, w, out);
+  }
+};
+
 /// Columns [j, j + n) of all rows; n <= 16.
-template <DType T, class Sums>
+template <class Walk>
 void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t j, int64_t n) {
   alignas(64) float out[kRowsAtOnce][kOutputs];
-  for (int64_t i = 0; i < a.m; i += kRowsAtOnce) {
-    const int64_t rows = std::min(kRowsAtOnce, a.m - i);
+  for (int64_t i = 0, rows = 0; i < a.m; i += rows) {
+    const int64_t left = a.m - i;
+    rows = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     switch (rows) {
-      case 1: walk<T, Sums, 1>(x, i, w, out); break;
-      case 2: walk<T, Sums, 2>(x, i, w, out); break;
-      case 3: walk<T, Sums, 3>(x, i, w, out); break;
-      default: walk<T, Sums, 4>(x, i, w, out);
+      case 1: Walk::template rows<1>(x, i, w, out); break;
+      case 2: Walk::template rows<2>(x, i, w, out); break;
+      case 4: Walk::template rows<4>(x, i, w, out); break;
+      default: Walk::template rows<8>(x, i, w, out);
     }
     for (int64_t r = 0; r < rows; ++r) {
       float* y = a.y + (i + r) * a.yStride + j;
@@ -115,7 +107,7 @@ void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t
   }
 }
 
-template <DType T, class Sums>
+template <DType T, class Walk>
 void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
   const int64_t units = a.w.k / BlockUnits<T>::kUnit, rowBytes = dtypeRowBytes(T, a.w.k);
   const Q8Rows x(pool.sharedScratch(static_cast<size_t>(Q8Rows::bytes(a.m, a.w.k, units))), a.m, a.w.k, units);
@@ -124,7 +116,7 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
   });
   const int64_t grain = std::max(kOutputs, a.w.n / (4 * pool.threads()) / kOutputs * kOutputs);
 #if HWY_TARGET == HWY_AVX3
-  if (std::is_same_v<Sums, NativeSums> && a.m <= kQ8StreamRows)
+  if (std::is_same_v<Walk, NativeWalk<T>> && a.m <= kQ8StreamRows)
     return pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) {
       for (int64_t j = from; j < to; j += kOutputs) streamRowsQ8<T>(a, x, j, std::min(kOutputs, to - j));
     });
@@ -134,7 +126,7 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
     for (int64_t j = from; j < to; j += kOutputs) {
       const int64_t n = std::min(kOutputs, to - j);
       fillPanel<T>(static_cast<const uint8_t*>(a.w.data) + j * rowBytes, n, a.w.k, w);
-      panelOfRows<T, Sums>(a, x, w, j, n);
+      panelOfRows<Walk>(a, x, w, j, n);
     }
   });
 }
@@ -144,9 +136,9 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
 void matmulQ8Target(ThreadPool& pool, const MatmulArgs& a) {
   withBlockType(a.w.type, [&](auto type) {
 #if HWY_TARGET == HWY_AVX3
-    if (hasNativeQ8()) return matmulUnits<type(), NativeSums>(pool, a);
+    if (hasNativeQ8()) return matmulUnits<type(), NativeWalk<type()>>(pool, a);
 #endif
-    matmulUnits<type(), PlainSums>(pool, a);
+    matmulUnits<type(), PlainWalk<type()>>(pool, a);
   });
 }
 

@@ -10,7 +10,6 @@
 #endif
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cpu/linear/block_units-inl.h"
 
@@ -156,28 +155,51 @@ struct Q8Rows {
 
   /// Rounds row i of x.
   void fill(const float* x, int64_t i) const {
-    int8_t* to = codes + i * k;
-    const int64_t unit = k / units;
-    for (int64_t b = 0; b < k / kXBlock; ++b) {
-      const float* from = x + b * kXBlock;
-      float most = 0;
-      for (int64_t j = 0; j < kXBlock; ++j) most = std::max(most, std::fabs(from[j]));
-      const float scale = most / 127.0f, inverse = most > 0 ? 127.0f / most : 0.0f;
-      scales[i * (k / kXBlock) + b] = scale;
-      for (int64_t j = 0; j < kXBlock; ++j) to[b * kXBlock + j] = static_cast<int8_t>(nearest(from[j] * inverse));
-    }
-    for (int64_t u = 0; u < units; ++u) {
-      int32_t sum = 0;
-      for (int64_t j = 0; j < unit; ++j) sum += to[u * unit + j];
-      sums[i * units + u] = sum;
-      scaledSums[i * units + u] = scales[i * (k / kXBlock) + u * unit / kXBlock] * static_cast<float>(sum);
-    }
+    for (int64_t b = 0; b < k / kXBlock; ++b) fillBlock(x + b * kXBlock, i, b);
   }
 
  private:
-  /// To nearest, ties to even, of |x| <= 127.5: adding 1.5 * 2^23 leaves the integer in the last bits.
-  static int32_t nearest(float x) {
-    return std::bit_cast<int32_t>(x + 12582912.0f) - std::bit_cast<int32_t>(12582912.0f);
+  using DI = hn::RebindToSigned<DF>;
+  using VI = hn::Vec<DI>;
+  static constexpr int64_t kParts = kXBlock / kLanes;
+
+  HWY_INLINE void fillBlock(const float* x, int64_t i, int64_t b) const {
+    const DF d;
+    VF most = hn::Zero(d);
+    KVLAB_UNROLL for (int64_t p = 0; p < kParts; ++p) {
+      const VF size = hn::Abs(hn::LoadU(d, x + p * kLanes));
+      most = hn::IfThenElse(hn::Gt(size, most), size, most);  // what is no number counts for nothing
+    }
+    const float largest = hn::GetLane(hn::MaxOfLanes(d, most)), scale = largest / 127.0f;
+    const VF inverse = hn::Set(d, largest > 0 ? 127.0f / largest : 0.0f);
+    scales[i * (k / kXBlock) + b] = scale;
+    int8_t* to = codes + i * k + b * kXBlock;
+    VI rounded[kParts];
+    KVLAB_UNROLL for (int64_t p = 0; p < kParts; ++p) {
+      rounded[p] = nearest(hn::Mul(hn::LoadU(d, x + p * kLanes), inverse));
+      storeCodes(rounded[p], to + p * kLanes);
+    }
+    const int64_t perBlock = kXBlock * units / k, parts = kParts / perBlock;
+    for (int64_t u = 0; u < perBlock; ++u) {
+      VI sum = hn::Zero(DI());
+      for (int64_t p = u * parts; p < (u + 1) * parts; ++p) sum = hn::Add(sum, rounded[p]);
+      const int32_t all = hn::GetLane(hn::SumOfLanes(DI(), sum));
+      const int64_t at = i * units + b * perBlock + u;
+      sums[at] = all;
+      scaledSums[at] = scale * static_cast<float>(all);
+    }
+  }
+
+  /// To nearest, ties to even, of |x| <= 127.5, as eight bits with their sign: adding 1.5 * 2^23 leaves the integer in
+  /// the last bits.
+  static HWY_INLINE VI nearest(VF x) {
+    const VF moved = hn::Add(x, hn::Set(DF(), 12582912.0f));
+    return hn::ShiftRight<24>(hn::ShiftLeft<24>(hn::BitCast(DI(), moved)));
+  }
+
+  static HWY_INLINE void storeCodes(VI codesOfPart, int8_t* to) {
+    const hn::Rebind<int8_t, DF> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, codesOfPart), narrow, to);
   }
 };
 

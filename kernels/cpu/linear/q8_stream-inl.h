@@ -9,6 +9,7 @@
 #else
 #define KVLAB_Q8_STREAM_INL_H
 #endif
+#undef KVLAB_ROLLED
 
 #include <hwy/cache_control.h>
 
@@ -18,8 +19,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
+// A loop over blocks stays one: unrolled, its instructions leave the cache.
+#if defined(__GNUC__) && !defined(__clang__)
+#define KVLAB_ROLLED _Pragma("GCC unroll 1")
+#else
+#define KVLAB_ROLLED
+#endif
+
 #if HWY_TARGET == HWY_AVX3
 constexpr int64_t kQ8StreamRows = 4;
+
+/// sum + products of four codes each. AVX512-VNNI, which this Highway target does not include; whoever comes here has
+/// asked for it. Values go in and out, so that no array has an address and sums stay in registers.
+HWY_INLINE __m512i addFour(__m512i sum, __m512i codes, __m512i x) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(x));
+  return sum;
+}
+HWY_INLINE __m512i addFour(__m512i sum, __m512i codes, const int8_t* x) {
+  const auto& four = *reinterpret_cast<const int32_t(*)[1]>(x);
+  __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(codes), "m"(four));
+  return sum;
+}
 
 /// 16 bytes of each of two rows as [low, high, low, high].
 HWY_INLINE __m512i nibblesOf(const uint8_t* one, const uint8_t* other) {
@@ -104,8 +124,8 @@ HWY_INLINE void addUnit(const Q8Rows& x, int64_t i, int64_t u, const float* scal
     lane = _mm512_fmadd_ps(_mm512_set1_ps(x.scaledSums[i * x.units + u]), _mm512_load_ps(least), lane);
 }
 
-/// 32 codes of 16 blocks: one unit, of q6_k two. `u` is the first unit, `at` its place in the block.
-template <DType T, int part, int R>
+/// 32 codes of 16 blocks: one unit, of q6_k two. `u` is the first unit of the block, which begins with lane `lane`.
+template <DType T, int part, int R, int lane>
 HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks, const float* scales,
                         const float* least, __m512 (&lanes)[2][R]) {
   constexpr bool kTwo = BlockUnits<T>::kUnit == 16;
@@ -117,32 +137,43 @@ HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks
     const int8_t* at = x.codes + i * x.k + (u + kFirst) * BlockUnits<T>::kUnit;
     const __m512i codes = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
     __m512i sums[8], first, last;
-    KVLAB_UNROLL for (int o = 0; o < 8; ++o) {
-      sums[o] = _mm512_setzero_si512();
-      __asm__("vpdpbusd %2, %1, %0" : "+v"(sums[o]) : "v"(w[o]), "v"(codes));
-    }
+    KVLAB_UNROLL for (int o = 0; o < 8; ++o) sums[o] = addFour(_mm512_setzero_si512(), w[o], codes);
     sumsOfOutputs(sums, first, last);
     if constexpr (kTwo) {
       addUnit<T>(x, i, u + kFirst, own, ownLeast, first, lanes[0][i]);
       addUnit<T>(x, i, u + kFirst + 1, own + kOutputs, ownLeast + kOutputs, last, lanes[1][i]);
     } else {
-      addUnit<T>(x, i, u + kFirst, own, ownLeast, _mm512_add_epi32(first, last), lanes[kFirst % 2][i]);
+      addUnit<T>(x, i, u + kFirst, own, ownLeast, _mm512_add_epi32(first, last), lanes[(kFirst + lane) % 2][i]);
     }
   }
 }
 
 /// All parts of 16 blocks of 256 values.
-template <DType T, int R, int... parts>
+template <DType T, int R, int lane, int... parts>
 HWY_INLINE void addParts(const Q8Rows& x, int64_t u, const uint8_t* const* blocks, const float* scales,
                          const float* least, __m512 (&lanes)[2][R], std::integer_sequence<int, parts...>) {
-  (addPart<T, parts, R>(x, u, blocks, scales, least, lanes), ...);
+  (addPart<T, parts, R, lane>(x, u, blocks, scales, least, lanes), ...);
+}
+
+/// One block of each of 16 rows, and past it.
+template <DType T, int R, int lane>
+HWY_INLINE void streamUnits(const Q8Rows& x, int64_t& u, const uint8_t* (&blocks)[kOutputs], const uint8_t*& ahead,
+                            __m512 (&lanes)[2][R]) {
+  constexpr int64_t kValues = dtypeBlock(T).values, kBytes = dtypeBlock(T).bytes;
+  constexpr int64_t kUnits = kValues / BlockUnits<T>::kUnit;
+  alignas(64) float scales[kUnits * kOutputs], least[kUnits * kOutputs];
+  readScales<T>(blocks, scales, least);
+  for (int64_t at = 0; at < kOutputs * kBytes; at += 64) prefetchFar(ahead + at);
+  ahead += kOutputs * kBytes;
+  addParts<T, R, lane>(x, u, blocks, scales, least, lanes, std::make_integer_sequence<int, kValues / 32>());
+  KVLAB_UNROLL for (int64_t o = 0; o < kOutputs; ++o) blocks[o] += kBytes;
+  u += kUnits;
 }
 
 /// Sixteen outputs from row w of the weights on, n of them there.
 template <DType T, int R>
 HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, int64_t n, float (*out)[kOutputs]) {
-  constexpr DTypeBlock kBlock = dtypeBlock(T);
-  constexpr int kUnits = static_cast<int>(kBlock.values / BlockUnits<T>::kUnit);
+  constexpr bool kOne = dtypeBlock(T).values == BlockUnits<T>::kUnit;  // a unit is a block: the next has the other lane
   const int64_t rowBytes = dtypeRowBytes(T, x.k);
   const uint8_t* blocks[kOutputs];
   for (int64_t o = 0; o < kOutputs; ++o) blocks[o] = w + std::min(o, n - 1) * rowBytes;
@@ -150,21 +181,11 @@ HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, int64_t n, fl
   KVLAB_UNROLL for (int i = 0; i < R; ++i) lanes[0][i] = lanes[1][i] = _mm512_setzero_ps();
   const uint8_t* ahead = w + kOutputs * rowBytes;
   int64_t u = 0;
-  const auto block = [&]() HWY_ATTR {
-    alignas(64) float scales[kUnits * kOutputs], least[kUnits * kOutputs];
-    readScales<T>(blocks, scales, least);
-    for (int64_t at = 0; at < kOutputs * kBlock.bytes; at += 64) hwy::Prefetch(ahead + at);
-    ahead += kOutputs * kBlock.bytes;
-    addParts<T, R>(x, u, blocks, scales, least, lanes, std::make_integer_sequence<int, kBlock.values / 32>());
-    KVLAB_UNROLL for (int64_t o = 0; o < kOutputs; ++o) blocks[o] += kBlock.bytes;
-    u += kUnits;
-  };
-  while (u < x.units) {
-    block();
-    if constexpr (kUnits == 1) {  // the next unit joins the other lane
-      KVLAB_UNROLL for (int i = 0; i < R; ++i) std::swap(lanes[0][i], lanes[1][i]);
-    }
+  KVLAB_ROLLED while (u + (kOne ? 1 : 0) < x.units) {
+    streamUnits<T, R, 0>(x, u, blocks, ahead, lanes);
+    if constexpr (kOne) streamUnits<T, R, 1>(x, u, blocks, ahead, lanes);
   }
+  if (u < x.units) streamUnits<T, R, 0>(x, u, blocks, ahead, lanes);
   KVLAB_UNROLL for (int i = 0; i < R; ++i) _mm512_storeu_ps(out[i], _mm512_add_ps(lanes[0][i], lanes[1][i]));
 }
 
