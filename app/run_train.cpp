@@ -15,6 +15,7 @@
 #include "app/resources.h"
 #include "core/experiment/training_record.h"
 #include "core/files/trained_file.h"
+#include "core/model/files/gguf.h"
 #include "core/model/named_models.h"
 
 namespace kvlab {
@@ -25,11 +26,16 @@ QString text(const std::string& from) { return QString::fromStdString(from); }
 
 std::string modelOf(const CommandLine& line) { return line.manifest.value("model", ""); }
 
-/// The folder or file of the model; empty for demo and models without files.
+/// The Hugging Face directory or .gguf file of the model; empty for models without files.
 QString filesOf(const CommandLine& line) {
   const auto path = modelPath(modelOf(line), resourceRoot().toStdString());
-  return path && modelOf(line) != "demo" && QFileInfo::exists(text(*path)) ? text(*path) : QString();
+  if (!path || !QFileInfo::exists(text(*path))) return QString();
+  if (QFileInfo::exists(text(*path) + "/config.json") || QFileInfo(text(*path)).isFile()) return text(*path);
+  const auto inside = ggufOfDirectory(*path);
+  return inside && *inside ? text(**inside) : text(*path);
 }
+
+bool isGguf(const CommandLine& line) { return QFileInfo(filesOf(line)).isFile(); }
 
 std::string workOf(const CommandLine& line) {
   if (!line.work.empty()) return line.work;
@@ -39,7 +45,8 @@ std::string workOf(const CommandLine& line) {
 /// Beside a model of a folder or file, where its sessions find it; else in the folder of the recordings.
 std::string outOf(const CommandLine& line, const std::string& work) {
   if (!line.out.empty()) return line.out;
-  if (!filesOf(line).isEmpty()) return trainedFile(line.train, modelOf(line), resourceRoot().toStdString());
+  if (modelOf(line) != "demo" && !filesOf(line).isEmpty())
+    return trainedFile(line.train, modelOf(line), resourceRoot().toStdString());
   return work + "/" + line.train + ".safetensors";
 }
 
@@ -47,9 +54,6 @@ Status possibleModel(const CommandLine& line) {
   const std::string model = modelOf(line);
   if (model.empty())
     return Error("usage", "nothing was trained", "no model is named", "add --model and a folder, or --model demo");
-  if (line.train != "gates" && QFileInfo(filesOf(line)).isFile())
-    return Error("unsupported", "nothing was trained", "the recipe cannot open " + model + ", a file in GGUF format",
-                 "name the Hugging Face directory of the model", "model", model);
   if (line.train != "gates" && model.starts_with("synthetic:"))
     return Error("unsupported", "nothing was trained", "PyTorch cannot open " + model + ", which has no files",
                  "name a folder or demo", "model", model);
@@ -68,6 +72,9 @@ Status writable(const std::string& out) {
 Status usable(const QString& python, const CommandLine& line) {
   QStringList modules{"torch", "safetensors"};
   if (line.train != "gates") modules << "transformers";
+  if (line.train != "gates" && isGguf(line))
+    modules << "gguf"
+            << "accelerate";
   const auto refused = [&](const std::string& why) {
     return Error("no_pytorch", "nothing was trained", why,
                  "install the modules (pip install " + modules.join(' ').toStdString() +
@@ -99,9 +106,9 @@ Progress tellRecorded(const std::string& what) {
 
 /// The recipe prints its progress and its report itself.
 Status runRecipe(const QString& python, const CommandLine& line, const std::string& work, const std::string& out) {
-  const QString root = resourceRoot(), model = text(modelOf(line));
+  const QString root = resourceRoot();
   QStringList arguments{root + "/" + text(line.train) + "/train.py", "--data", text(work), "--out", text(out)};
-  if (line.train != "gates") arguments << "--model" << (model == "demo" ? root + "/demo" : model);
+  if (line.train != "gates") arguments << "--model" << filesOf(line);
   if (const QString gists = text(trainedFile("gists", modelOf(line), root.toStdString()));
       line.train == "lens" && QFileInfo::exists(gists))
     arguments << "--gists" << gists;

@@ -6,6 +6,7 @@ rotation damped by exp(-(sigma w)^2 / 2), sigma = a parameter times half its spa
 entry before it and itself. Shapes have the slowest dimension first; f32 throughout.
 """
 import math
+import os
 
 import torch
 import torch.nn.functional as F
@@ -61,11 +62,17 @@ def tree_of(nets, embeddings):
 class Frozen:
     """A model of any family that kvlab opens, as transformers has it; only vectors for embeddings, phases and masks are ours."""
 
-    def __init__(self, folder):
+    def __init__(self, path):
+        """path: a Hugging Face directory, or a .gguf file, whose weights transformers expands."""
+        os.environ.setdefault("TQDM_DISABLE", "1")
         from transformers import AutoModelForCausalLM, logging
         logging.disable_progress_bar()
-        self.whole = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa").eval().requires_grad_(False)
+        folder, file = os.path.split(path) if os.path.isfile(path) else (path, None)
+        self.whole = AutoModelForCausalLM.from_pretrained(
+            folder, gguf_file=file, dtype=torch.float32, attn_implementation="sdpa").eval().requires_grad_(False)
         self.decoder = self.whole.model
+        if not hasattr(self.decoder.rotary_emb, "inv_freq"):
+            raise SystemExit(f"{path}: its layers turn by different rotary tables, which this recipe does not know")
         self.hidden = self.whole.config.hidden_size
         self.positions = self.whole.config.max_position_embeddings
         self.head = self.whole.get_output_embeddings().weight.T

@@ -329,7 +329,7 @@ def main():
     parser = argparse.ArgumentParser(description="a model's gist network")
     parser.add_argument("--data", required=True, help="folder of recordings")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--model", required=True, help="folder of the model")
+    parser.add_argument("--model", required=True, help="folder or .gguf file of the model")
     parser.add_argument("--start", help="a network to start from")
     parser.add_argument("--steps", type=int, default=200, help="of level 1; 0 = none")
     parser.add_argument("--steps2", type=int, default=60, help="of level 2; 0 = none")

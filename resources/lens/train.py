@@ -297,7 +297,7 @@ def main():
     parser = argparse.ArgumentParser(description="a model's lens network")
     parser.add_argument("--data", required=True, help="folder of recordings")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--model", required=True, help="folder of the model")
+    parser.add_argument("--model", required=True, help="folder or .gguf file of the model")
     parser.add_argument("--gists", help="a gist network whose gists the lens sees, besides means")
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--batch", type=int, default=8, help="tilings of a step")

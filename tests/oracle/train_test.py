@@ -103,6 +103,48 @@ class Train(unittest.TestCase):
             s.collapse(32 * 4 + 1, { now: true });
             log("gists " + s.tree({ entries: true }).entries.filter(entry => entry.level === 1).length);"""))
 
+    def as_gguf(self, path):
+        """The demo model in GGUF format."""
+        import gguf
+        import make_gguf as mg
+        import sentencepiece
+        config, words = json.loads((self.model / "config.json").read_text()), sentencepiece.SentencePieceProcessor()
+        words.load(str(self.model / "tokenizer.model"))
+        out = gguf.GGUFWriter(path, "llama")
+        mg.add_sizes(out, config)
+        mg.add_rope(out, "llama", config)
+        out.add_tokenizer_model("llama")
+        pieces = range(words.piece_size())
+        out.add_token_list([words.id_to_piece(i) for i in pieces])
+        out.add_token_scores([words.get_score(i) for i in pieces])
+        kinds = ((words.is_unknown, "UNKNOWN"), (words.is_control, "CONTROL"), (words.is_byte, "BYTE"))
+        out.add_token_types([next((gguf.TokenType[kind] for is_kind, kind in kinds if is_kind(i)), gguf.TokenType.NORMAL)
+                             for i in pieces])
+        for name, tensor in mg.tensors_of("llama", config, load_file(self.model / "model.safetensors")):
+            mg.add_tensor(out, name, tensor)
+        mg.write(out)
+
+    def test_gists_of_a_gguf_file(self):
+        """A file, and a folder with that file, make the gists that the Hugging Face directory of the same model makes."""
+        try:
+            from gguf import GGUFWriter  # noqa: F401
+            import accelerate  # noqa: F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        self.stories("gists", "--count", 4)
+        recipe = ["--steps", 2, "--steps2", 0, "--batch", 1]
+        self.train("gists", *recipe)
+        wanted = load_file(self.model / "kvlab_gists.safetensors")
+        file = self.folder / "files" / "demo.gguf"
+        file.parent.mkdir()
+        self.as_gguf(file)
+        for self.model in (file, file.parent):
+            self.assertIn(str(file.parent / "kvlab_gists.safetensors"), self.train("gists", *recipe))
+            got = load_file(file.parent / "kvlab_gists.safetensors")
+            self.assertEqual(got.keys(), wanted.keys())
+            for name, tensor in wanted.items():
+                self.assertLess(float((got[name] - tensor).norm() / tensor.norm()), 1e-3, name)
+
     def test_lens(self):
         self.stories("gists", "--count", 5)
         report = self.trained("lens", ["--steps", 40, "--batch", 2], "lens: step")
