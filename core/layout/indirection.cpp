@@ -51,10 +51,11 @@ class Indirection : public StorageLayout {
   /// The loose rows behind free slots, in the order of their slots, and where each goes: the highest rows and the
   /// lowest slots that are free in every layer, so that no row moves over another.
   static std::vector<std::size_t> moveToFront(Settling& settling, const CacheStore& store) {
-    const std::span<const Slot> slots = settling.group.map->slotOf.span();
+    const ResidencyView& map = *settling.group.map;
+    const std::span<const Slot> slots = map.slotOf.span();
     const std::set<Slot> loose(settling.loose.begin(), settling.loose.end());
     std::vector<std::size_t> rows;
-    for (std::size_t i = 0; i < slots.size(); ++i)
+    for (std::size_t i = at(map.first); i < slots.size(); ++i)  // rows before it have left, and name slots of others
       if (loose.contains(slots[i])) rows.push_back(i);
     std::ranges::sort(rows, {}, [&](std::size_t i) { return slots[i]; });
     if (rows.empty()) return rows;

@@ -381,8 +381,19 @@ void shrinkPools(Session& session) {
   static_cast<void>(done);
 }
 
+namespace {
+bool hasPages(const Session& session) {
+  const SessionParts& parts = session.parts();
+  const CacheState& state = session.state();
+  return std::ranges::any_of(state.layers(), [&](CacheLayer layer) {
+    return parts.layouts.layout(layer).pages(state.group(layer), parts.store.slots(layer)).has_value();
+  });
+}
+}  // namespace
+
 Result<Compaction> compact(Session& session, std::int64_t most) {
   if (Status ready = session.changeable(); !ready) return ready.error();
+  if (!hasPages(session)) return Compaction{};
   SessionParts& parts = session.parts();
   CacheState next = session.state();
   session.history().setApart(parts);  // older states name the slots that are about to move
@@ -402,11 +413,7 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
 
 bool compactPages(Session& session) {
   const CacheState& state = session.state();
-  const auto paged = [&](CacheLayer layer) {
-    const SessionParts& parts = session.parts();
-    return parts.layouts.layout(layer).pages(state.group(layer), parts.store.slots(layer)).has_value();
-  };
-  if (std::ranges::none_of(state.layers(), paged) || (state.wlod && state.wlod->draft)) return false;
+  if (!hasPages(session) || (state.wlod && state.wlod->draft)) return false;
   return static_cast<bool>(compact(session, std::numeric_limits<std::int64_t>::max()));
 }
 

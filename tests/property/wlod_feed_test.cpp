@@ -41,6 +41,17 @@ class WlodFeedTest : public QObject {
     for (const InvariantState& one : s->check(true)) QVERIFY2(one.ok, std::string(one.id).c_str());
   }
 
+  /// Where every tick computes all rows, older states make room for them.
+  void fullPasses() {
+    SessionFixture s({{"capacity", 0},
+                      {"wlod", {{"budget", 160}, {"protect", 32}, {"moments", 2000}, {"recompute", "full"}}},
+                      {"layers", {{{"match", "0"}, {"policy", "sliding_window:sinks=2,window=6"}}}},
+                      {"history_bytes", 1 << 20}});
+    s.must("promptIds", {{"ids", SessionFixture::ids(80, 1)}});
+    s.must("step", {{"n", 200}});
+    QCOMPARE(s->state().wlod->context.length(), 280);
+  }
+
   /// Pieces of unlike sizes, one of them more than the budget between two that are small, come back by undo.
   void unlikePieces() {
     SessionFixture s({{"capacity", 0}, {"wlod", {{"budget", 128}, {"protect", 32}, {"moments", 20000}}}});

@@ -181,13 +181,18 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
                  plan->context.length()};
   auto scope = call.trace.scope("apply");
   const bool appends = plan->earliest >= before.tree.length();
-  call.makeRoom(WlodState::mostRows(appends ? plan->context.length() - before.tree.length() : plan->context.cost()),
-                Placing::Scratch);
   const Tick tick(observed.tick.value() + 1);
   // A rollback leads to the rows before a draft: they stay in their slots where they can.
   const WlodRecompute recompute = part.draft || before.draft ? WlodRecompute::Incremental : m_settings.recompute;
-  Result<WlodApplied> applied =
-      transaction(call).run(from, *plan, part.adds, recompute, part.rules.wanted, call.trace, call.progress);
+  const auto run = [&](bool all) {
+    const std::int32_t rows = all ? plan->context.cost() : plan->context.length() - before.tree.length();
+    call.makeRoom(WlodState::mostRows(rows), Placing::Scratch);
+    return transaction(call).run(from, *plan, part.adds, recompute, part.rules.wanted, call.trace, call.progress);
+  };
+  const bool all = !appends || recompute == WlodRecompute::Full;
+  Result<WlodApplied> applied = run(all);
+  // New rows may see some that have left through a window: then all are computed.
+  if (!applied && applied.error().code == "staging" && !all) applied = run(true);
   if (!applied) return applied.error();
   // Where rows move in place a rollback computes them again, and after evictions that would make others of them.
   if ((part.draft || before.draft) && !applied->appended && observed.edited && call.parts.layouts.inPlace()) {
