@@ -9,6 +9,7 @@
 
 #include "core/policy/policy.h"
 #include "kernels/backend/backend.h"
+#include "kernels/quadratic_forms.h"
 
 namespace kvlab {
 namespace {
@@ -54,46 +55,43 @@ float dotOf(const float* a, const float* b, std::size_t n) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-std::vector<float> scaled(const double* values, std::size_t n, double factor) {
-  std::vector<float> out(n);
-  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(values[i] * factor);
+/// The forms k'Sigma k/2d + mu.k/sqrt(d) of the query heads of a group (quadratic_forms.h).
+std::vector<float> formsOf(const LayerRows& rows, int group) {
+  const std::size_t heads = at(rows.heads / rows.kvHeads), dim = at(rows.headDim);
+  const double scale = 1.0 / (rows.scoreDim != 0 ? rows.scoreDim : rows.headDim), root = std::sqrt(scale);
+  std::vector<float> out(heads * static_cast<std::size_t>(kernels::formWeights(rows.headDim)));
+  float* to = out.data();
+  for (std::size_t head = at(group) * heads; head < (at(group) + 1) * heads; ++head)
+    for (std::size_t i = 0; i < dim; ++i) {
+      const double* row = rows.queries->covariance.data() + (head * dim + i) * dim;
+      *to++ = static_cast<float>(rows.queries->mean[head * dim + i] * root);
+      *to = static_cast<float>(row[i] * 0.5 * scale);
+      for (std::size_t j = i + 1; j < dim; ++j) to[j - i] = static_cast<float>(row[j] * scale);
+      to += dim - i;
+    }
   return out;
 }
 
-/// Fills out [rows, heads of the group, dim] with Sigma k/2d + mu/sqrt(d) for the query heads of a group.
-void slopes(const LayerRows& rows, kernels::Backend& host, const std::vector<float>& keys, int group, float* out) {
-  const int dim = rows.headDim;
-  const double divisor = rows.scoreDim != 0 ? rows.scoreDim : dim;
-  const std::size_t n = at(rows.heads / rows.kvHeads) * at(dim);
-  const std::vector<float> mu = scaled(rows.queries->mean.data() + at(group) * n, n, 1 / std::sqrt(divisor)),
-                           sigma = scaled(rows.queries->covariance.data() + at(group) * n * at(dim), n * at(dim),
-                                          0.5 / divisor);
-  kernels::MatmulArgs product{keys.data() + at(group) * at(dim),
-                              {.data = sigma.data(), .n = static_cast<std::int64_t>(n), .k = dim},
-                              mu.data(),
-                              out,
-                              static_cast<std::int64_t>(rows.rows())};
-  product.xStride = std::int64_t{rows.kvHeads} * dim;
-  host.ops().matmul(host.context(), product);
-}
-
-void softmax(std::vector<float>& values) {
+void softmax(std::span<float> values) {
   const float most = *std::max_element(values.begin(), values.end());
   double sum = 0;
   for (float& value : values) sum += value = std::exp(value - most);
   for (float& value : values) value = static_cast<float>(value / sum);
 }
 
-/// Adds what the query heads of a group expect on average to its list, [rows]. slope: [rows, heads of the group, dim].
-void addExpected(const LayerRows& rows, const std::vector<float>& keys, const float* slope, int group, float* list) {
-  const std::size_t heads = at(rows.heads / rows.kvHeads), dim = at(rows.headDim), n = rows.rows();
-  std::vector<float> expected(n);
-  for (std::size_t head = 0; head < heads; ++head) {
-    for (std::size_t row = 0; row < n; ++row)
-      expected[row] =
-          dotOf(slope + (row * heads + head) * dim, keys.data() + (row * at(rows.kvHeads) + at(group)) * dim, dim);
-    softmax(expected);
-    for (std::size_t row = 0; row < n; ++row) list[row] += expected[row] / static_cast<float>(heads);
+/// Adds what the query heads of a group expect on average to its list, [rows]. keys: [rows, KV heads, dim].
+void addExpected(const LayerRows& rows, const kernels::Context& context, const std::vector<float>& keys, int group,
+                 std::span<float> list) {
+  const int heads = rows.heads / rows.kvHeads, dim = rows.headDim;
+  std::vector<float> expected(at(heads) * list.size());
+  const std::vector<float> forms = formsOf(rows, group);
+  kernels::quadraticForms(context,
+                          {keys.data() + at(group) * at(dim), forms.data(), expected.data(),
+                           static_cast<std::int64_t>(list.size()), heads, dim, std::int64_t{rows.kvHeads} * dim});
+  for (std::size_t head = 0; head < at(heads); ++head) {
+    const std::span<float> own = std::span(expected).subspan(head * list.size(), list.size());
+    softmax(own);
+    for (std::size_t row = 0; row < list.size(); ++row) list[row] += own[row] / static_cast<float>(heads);
   }
 }
 
@@ -102,12 +100,10 @@ std::vector<float> expectedScores(const PolicySpec& spec, const LayerRows& rows)
   std::vector<float> out(at(rows.kvHeads) * n);
   if (n == 0 || !rows.queries) return out;
   const std::unique_ptr<kernels::Backend> own = rows.host ? nullptr : kernels::makeCpuBackend(1);
-  const auto slope = std::make_unique_for_overwrite<float[]>(n * at(rows.heads / rows.kvHeads) * dim);
   const std::vector<float> keys = MeanRotation(rows, spec.future).turned(rows.keys);
   for (int group = 0; group < rows.kvHeads; ++group) {
-    float* list = out.data() + at(group) * n;
-    slopes(rows, rows.host ? *rows.host : *own, keys, group, slope.get());
-    addExpected(rows, keys, slope.get(), group, list);
+    const std::span<float> list = std::span(out).subspan(at(group) * n, n);
+    addExpected(rows, (rows.host ? *rows.host : *own).context(), keys, group, list);
     for (std::size_t row = 0; row < n; ++row) {
       const float* value = rows.values.data() + (row * at(rows.kvHeads) + at(group)) * dim;
       list[row] = (list[row] + static_cast<float>(spec.epsilon)) * std::sqrt(dotOf(value, value, dim));
