@@ -7,6 +7,54 @@
 #include "core/session/truth.h"
 
 namespace kvlab {
+namespace {
+
+/// Most tokens of a prompt in one tick. A prompt that is cancelled keeps the ticks that are done.
+constexpr std::size_t kPromptPiece = 1024;
+
+/// Tokens of a prompt that come in one tick. wLOD chooses by the whole prompt what it keeps of it; a draft is taken
+/// back as a whole; and what cannot fit is refused before its first token.
+std::size_t pieceOf(const Session& session, std::size_t tokens, bool draft) {
+  const bool whole = draft || session.state().wlod ||
+      session.kind().remaining(session.parts(), session.state()) < static_cast<std::int64_t>(tokens);
+  return whole ? tokens : kPromptPiece;
+}
+
+/// A tick over tokens [begin, end) of a text, whose progress counts the text.
+TickReport tickOf(Session& session, TickWish wish, std::size_t begin, std::size_t tokens) {
+  const Progress whole = session.progress();
+  if (whole && begin > 0)
+    session.setProgress([&](const std::string& what, std::int64_t done, std::int64_t) {
+      return whole(what, static_cast<std::int64_t>(begin) + done, static_cast<std::int64_t>(tokens));
+    });
+  TickReport report = session.tick(std::move(wish));
+  session.setProgress(whole);
+  return report;
+}
+
+/// The report of a call's last tick with what the ticks before it did.
+TickReport joined(const TickReport& before, TickReport last) {
+  const auto ahead = [](auto& list, const auto& first) { list.insert(list.begin(), first.begin(), first.end()); };
+  ahead(last.actions, before.actions);
+  ahead(last.left, before.left);
+  ahead(last.events, before.events);
+  ahead(last.violations, before.violations);
+  return last;
+}
+
+/// The report of a tick that ended a text before its end. Tokens of ticks before it stay.
+TickReport stoppedAfter(TickReport report, std::size_t done, std::size_t tokens) {
+  if (!report.error || done == 0) return report;
+  Error& error = *report.error;
+  const std::string taken = std::to_string(done) + " of " + std::to_string(tokens) + " tokens";
+  if (error.code == "cancelled")
+    error = {"cancelled", "the prompt was cancelled", "after " + taken,
+             "the tokens that were taken stay: give the rest, or step from here"};
+  else if (error.code != "replayed") error.why += "; " + taken + " were taken before and stay";
+  return report;
+}
+
+}  // namespace
 
 TickReport refusedTick(const Session& session, Error error) {
   TickReport report;
@@ -67,16 +115,24 @@ TickReport stepAction(Session& session) {
 
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last, bool draft) {
   if (Status ready = session.changeable(); !ready) return refusedTick(session, ready.error());
-  TickWish wish;
-  for (TokenId token : tokens) wish.actions.push_back(Add{token});
-  if (wish.actions.empty())
+  if (tokens.empty())
     return refusedTick(
         session, {"empty_tokens", "nothing was appended", "the list of tokens is empty", "give at least one token"});
-  wish.adds = source;
-  wish.pass = last ? PassKind::PromptEnd : PassKind::PromptPart;
-  wish.draft = draft;
-  TickReport report = session.tick(std::move(wish));
-  if (!report.ok || !last || !session.wantsTick()) return report;
+  const std::size_t piece = pieceOf(session, tokens.size(), draft);
+  TickReport report;
+  for (std::size_t done = 0; done < tokens.size(); done += piece) {
+    if (done > 0) session.betweenTicks();
+    const std::size_t end = std::min(tokens.size(), done + piece);
+    TickWish wish;
+    for (std::size_t i = done; i < end; ++i) wish.actions.push_back(Add{tokens[i]});
+    wish.adds = source;
+    wish.pass = last && end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
+    wish.draft = draft;
+    TickReport next = tickOf(session, std::move(wish), done, tokens.size());
+    if (!next.ok) return stoppedAfter(std::move(next), done, tokens.size());
+    report = joined(report, std::move(next));
+  }
+  if (!last || !session.wantsTick()) return report;
   // The prompt is complete. A focus round may expand what the prompt attends to before the first token is generated.
   TickReport focused = session.tick({});
   if (!focused.ok && session.usable()) {  // the prompt stands without a round
@@ -85,14 +141,13 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
     return report;
   }
   if (!focused.ok) return focused;
-  focused.actions.insert(focused.actions.begin(), report.actions.begin(), report.actions.end());
-  focused.events.insert(focused.events.begin(), report.events.begin(), report.events.end());
-  return focused;
+  return joined(report, std::move(focused));
 }
 
 TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each) {
   TickReport report;
-  const std::size_t most = each || session.state().wlod ? 1 : tokens.size();
+  const bool single = each || session.state().wlod;
+  const std::size_t most = single ? 1 : pieceOf(session, tokens.size(), false);
   for (std::size_t done = 0; done < tokens.size(); done += most) {
     if (done > 0) session.betweenTicks();
     if (!kvlab::report(session.progress(), "scoring tokens", static_cast<std::int64_t>(done),
@@ -104,12 +159,13 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
     TickWish wish;
     wish.scores = true;
     wish.adds = Source::Prompt;
-    if (most == 1) wish.generates = true, wish.forced = {tokens[done]};
+    if (single) wish.generates = true, wish.forced = {tokens[done]};
     else {
-      wish.pass = PassKind::PromptEnd;
-      for (const TokenId token : tokens) wish.actions.push_back(Add{token});
+      const std::size_t end = std::min(tokens.size(), done + most);
+      wish.pass = end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
+      for (std::size_t i = done; i < end; ++i) wish.actions.push_back(Add{tokens[i]});
     }
-    report = session.tick(std::move(wish));
+    report = tickOf(session, std::move(wish), done, tokens.size());
     if (!report.ok) break;
   }
   return report;

@@ -37,8 +37,9 @@ class Stops {
 /// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done or the run is
 /// cancelled. stoppedBy: the condition, error, end_of_text, max_ticks or cancelled.
 std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy);
-/// Appends tokens in one commit: a prompt, or with last == false a part of one. Revisers act when the prompt ends.
-/// draft: the tokens may be taken back.
+/// Appends tokens: a prompt, or with last == false a part of one. Revisers act when the prompt ends. A long prompt
+/// takes several ticks: if one of them fails or is cancelled, those before it stay, and the prompt has not ended.
+/// draft: the tokens may be taken back, and come in one tick. The report tells what all ticks did.
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last = true,
                   bool draft = false);
 /// Appends a text and writes down how surprised the model was by each token (LedgerRow::surprise); not by the first of

@@ -46,7 +46,8 @@ Status restorePending(Session& session, const json& args) {
   if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
   clearPending(session);
   std::vector<Action> actions = KV_TRY(actionsFromJson(args[kPending]));
-  if (const Result<EditPlan> possible = plan(session, actions); !possible && possible.error().code != "capacity")
+  static const std::set<std::string> kNoRoom = {"capacity", "over_budget"};
+  if (const Result<EditPlan> possible = plan(session, actions); !possible && !kNoRoom.contains(possible.error().code))
     return possible.error();
   session.setPending(std::move(actions));
   return ok();

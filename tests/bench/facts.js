@@ -2,10 +2,11 @@
 // Does a real model answer from what its cache holds? Forty facts in plain English (facts.json), four to a text, stand
 // between paragraphs of the manual, as one message of a chat; then the question is asked, with the reply begun ("The keeper
 // of the lighthouse is called"), and the likeliest next token is the answer. The cache is as before for each question.
-//   kvlab run facts.js --out DIR -- MODEL edits                        answers after edits, by after_edit
-//   kvlab run facts.js --out DIR -- MODEL policies RATIOS [POLICIES]   answers under policies
-// Run it in the root of the source tree. Intervals are Wilson's, 95 %. Writes facts_edits.json or facts_policies.json.
-const [model, mode, ratios = "0.1,0.25,0.5", wanted = ""] = args;
+//   kvlab run facts.js --out DIR -- MODEL ROUNDS edits                         answers after edits, by after_edit
+//   kvlab run facts.js --out DIR -- MODEL ROUNDS policies [RATIOS [POLICIES]]   answers under policies
+// In each round the facts have other names and stand between other paragraphs. Run it in the root of the source tree.
+// Intervals are Wilson's, 95 %. Writes facts_edits.json or facts_policies.json.
+const [model, rounds, mode, ratios = "0.1,0.25,0.5", wanted = ""] = args;
 const facts = JSON.parse(lab.readText("tests/bench/facts.json")).map(([thing, sentence, question]) => ({ thing, sentence, question,
   name: sentence.match(/called (\w+)/)[1], stem: sentence.replace(/ \w+\.$/, "") }));
 const perText = 4;
@@ -13,10 +14,15 @@ const plainText = (page) => lab.readText(`resources/manual/${page}.md`).split("\
   .map((p) => p.replace(/\n/g, " ").replace(/[`*]/g, "").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")).filter((p) => p.length > 100);
 const filler = [].concat(...["editing", "rings", "storage", "eviction", "wlod", "captures-and-cache-files"].map(plainText)).map((p) => p.slice(0, 300).replace(/[^.]*$/, "")).filter((p) => p.length > 90);
 const texts = [];
-for (let g = 0; g < facts.length; g += perText) {
-  const own = facts.slice(g, g + perText), paragraph = (i) => filler[(g + i) % filler.length];
-  texts.push({ facts: own, text: own.map((fact, i) => paragraph(i) + "\n" + fact.sentence + "\n").join("") + paragraph(perText) });
-}
+for (let round = 0; round < Number(rounds); ++round)
+  for (let g = 0; g < facts.length; g += perText) {
+    const paragraph = (i) => filler[(g + i + 17 * round) % filler.length];
+    const own = facts.slice(g, g + perText).map((fact, i) => {
+      const name = facts[(g + i + 11 * round) % facts.length].name;
+      return Object.assign({}, fact, { name: name, sentence: `${fact.stem} ${name}.` });
+    });
+    texts.push({ facts: own, text: own.map((fact, i) => paragraph(i) + "\n" + fact.sentence + "\n").join("") + paragraph(perText) });
+  }
 const numerics = model === "demo" ? "portable-fma" : "portable-q8";
 const open = (more) => lab.open(Object.assign({ model, numerics, threads: 1, capacity: 900, check: { level: "off" } }, more));
 
@@ -50,7 +56,7 @@ function finish(name) {
   log(["", "", ...columns, ""].join(" | ").trim(), ["", "---", ...columns.map(() => "---"), ""].join(" | ").trim());
   for (const [row, cells] of Object.entries(counts))
     log(`| ${[row, ...columns.map((c) => (cells[c] ? wilson(cells[c].hit, cells[c].of) : "–"))].join(" | ")} |`);
-  lab.writeText(name, JSON.stringify({ model, numerics, facts: facts.length, texts: texts.length, counts }, null, 1) + "\n");
+  lab.writeText(name, JSON.stringify({ model, numerics, facts: facts.length, rounds: Number(rounds), texts: texts.length, counts }, null, 1) + "\n");
 }
 
 const pieceOf = {};  // of a token id

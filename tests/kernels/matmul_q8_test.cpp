@@ -105,6 +105,8 @@ class MatmulQ8Test : public QObject {
   void isWhatItsDefinitionSays();
   void sameBitsForAnyNumberOfRows_data();
   void sameBitsForAnyNumberOfRows();
+  void fewerOutputsThanAPanel_data() { sameBitsForAnyNumberOfRows_data(); }
+  void fewerOutputsThanAPanel();
   void targetsAgree_data() { sameBitsForAnyNumberOfRows_data(); }
   void targetsAgree();
   void otherTypesStayExact();
@@ -156,6 +158,16 @@ void MatmulQ8Test::sameBitsForAnyNumberOfRows() {
   const double error = std::sqrt(apart / norm);
   qInfo("%s: relative error %.2e", dtypeName(t), error);
   QVERIFY(error > 1e-4 && error < 1e-2);
+}
+
+void MatmulQ8Test::fewerOutputsThanAPanel() {
+  QFETCH(int, type);
+  const auto t = static_cast<DType>(type);
+  constexpr int64_t most = 33, n = 7, k = 512, m = 5;
+  const auto codes = blocksOf(t, most * k, 9);
+  const auto x = Random(8).values(m * k);
+  const auto all = product(true, codes, t, most, k, x, 0, m, 1), some = product(true, codes, t, n, k, x, 0, 2, 2);
+  for (size_t i = 0; i < 2; ++i) QVERIFY(std::memcmp(some.data() + i * n, all.data() + i * most, n * 4) == 0);
 }
 
 void MatmulQ8Test::targetsAgree() {

@@ -107,6 +107,18 @@ void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t
   }
 }
 
+/// Calls run(from, to) for chunks of `grain` of [0, n). Workers that take turns each stay in a part of their own, so
+/// that what a worker prefetches behind one chunk is what it takes next.
+template <class Run>
+void inOwnParts(ThreadPool& pool, int64_t n, int64_t grain, const Run& run) {
+  const int64_t parts = pool.threads(), chunks = (n + grain - 1) / grain, each = (chunks + parts - 1) / parts;
+  pool.parallelFor(0, parts * each, 1, [&](int64_t first, int64_t last, int) {
+    for (int64_t turn = first; turn < last; ++turn)
+      if (const int64_t from = (turn % parts * each + turn / parts) * grain; from < n)
+        run(from, std::min(n, from + grain));
+  });
+}
+
 template <DType T, class Walk>
 void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
   const int64_t units = a.w.k / BlockUnits<T>::kUnit, rowBytes = dtypeRowBytes(T, a.w.k);
@@ -116,8 +128,8 @@ void matmulUnits(ThreadPool& pool, const MatmulArgs& a) {
   });
   const int64_t grain = std::max(kOutputs, a.w.n / (4 * pool.threads()) / kOutputs * kOutputs);
 #if HWY_TARGET == HWY_AVX3
-  if (std::is_same_v<Walk, NativeWalk<T>> && a.m <= kQ8StreamRows)
-    return pool.parallelFor(0, a.w.n, grain, [&](int64_t from, int64_t to, int) {
+  if (std::is_same_v<Walk, NativeWalk<T>> && a.m <= kQ8StreamRows && a.w.n >= kOutputs)
+    return inOwnParts(pool, a.w.n, grain, [&](int64_t from, int64_t to) {
       for (int64_t j = from; j < to; j += kOutputs) streamRowsQ8<T>(a, x, j, std::min(kOutputs, to - j));
     });
 #endif

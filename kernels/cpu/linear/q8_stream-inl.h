@@ -41,6 +41,80 @@ HWY_INLINE __m512i addFour(__m512i sum, __m512i codes, const int8_t* x) {
   return sum;
 }
 
+/// The blocks at one place of sixteen rows.
+struct SixteenBlocks {
+  const uint8_t *first, *ninth;
+  int64_t stride, three, five, seven;  // bytes to the next row, the third, the fifth and the seventh
+  __m512i offsets;                     // of the rows, bytes
+
+  SixteenBlocks(const uint8_t* w, int64_t rowBytes)
+      : first(w),
+        ninth(w + 8 * rowBytes),
+        stride(rowBytes),
+        three(3 * rowBytes),
+        five(5 * rowBytes),
+        seven(7 * rowBytes),
+        offsets(_mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                   _mm512_set1_epi32(static_cast<int32_t>(rowBytes)))) {}
+
+  /// Row o of `from`'s eight; one address of an instruction.
+  template <int o>
+  HWY_INLINE const uint8_t* row(const uint8_t* from) const {
+    if constexpr (o < 3) return from + o * stride;
+    else if constexpr (o == 4) return from + 4 * stride;
+    else return from + (o == 3 ? three : o == 5 ? five : o == 6 ? 2 * three : seven);
+  }
+  /// The word at `place` of each block.
+  HWY_INLINE __m512i words(int place) const { return _mm512_i32gather_epi32(offsets, first + place, 1); }
+  HWY_INLINE void pass(int64_t bytes) { first += bytes, ninth += bytes; }
+};
+
+HWY_INLINE __m512 lowerHalves(__m512i words) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)); }
+HWY_INLINE __m512 upperHalves(__m512i words) { return lowerHalves(_mm512_srli_epi32(words, 16)); }
+
+/// One byte of each word times d, or of -d.
+template <int byte, bool sign>
+HWY_INLINE __m512 byteTimes(__m512i words, __m512 d) {
+  const __m512i byteOf = sign ? _mm512_srai_epi32(_mm512_slli_epi32(words, 24 - 8 * byte), 24)
+                              : _mm512_and_si512(_mm512_srli_epi32(words, 8 * byte), _mm512_set1_epi32(255));
+  return _mm512_mul_ps(d, _mm512_cvtepi32_ps(byteOf));
+}
+template <bool sign, int... byte>
+HWY_INLINE void bytesTimes(__m512i words, __m512 d, float* to, std::integer_sequence<int, byte...>) {
+  (_mm512_store_ps(to + byte * kOutputs, byteTimes<byte, sign>(words, d)), ...);
+}
+
+/// readScales() by registers.
+template <DType T>
+HWY_INLINE void scalesOf(const SixteenBlocks& b, float* scales, float* least) {
+  const std::make_integer_sequence<int, 4> four;
+  if constexpr (T == DType::mxfp4) {  // halfPower()
+    const __m512i e = _mm512_and_si512(b.words(0), _mm512_set1_epi32(255)), one = _mm512_set1_epi32(1);
+    const __m512i small = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
+    const __m512i power = _mm512_slli_epi32(_mm512_sub_epi32(e, one), 23);
+    _mm512_store_si512(scales, _mm512_mask_mov_epi32(power, _mm512_cmple_epi32_mask(e, one), small));
+  } else if constexpr (T == DType::q6_k) {
+    const __m512 d = upperHalves(b.words(206));
+    for (int part = 0; part < 4; ++part)
+      bytesTimes<true>(b.words(192 + 4 * part), d, scales + 4 * part * kOutputs, four);
+  } else if constexpr (T == DType::q4_k || T == DType::q5_k) {  // scaleOf() and minimumOf(), four at a time
+    const __m512i halves = b.words(0), in0 = b.words(4), in1 = b.words(8), in2 = b.words(12);
+    const __m512i six = _mm512_set1_epi32(0x3f3f3f3f), low = _mm512_set1_epi32(0x0f0f0f0f),
+                  top = _mm512_set1_epi32(0x30303030);
+    const auto upper = [&](__m512i words) { return _mm512_and_si512(_mm512_srli_epi32(words, 2), top); };
+    const __m512 d = lowerHalves(halves), m = _mm512_sub_ps(_mm512_set1_ps(-0.0f), upperHalves(halves));
+    bytesTimes<false>(_mm512_and_si512(in0, six), d, scales, four);
+    bytesTimes<false>(_mm512_or_si512(_mm512_and_si512(in2, low), upper(in0)), d, scales + 4 * kOutputs, four);
+    bytesTimes<false>(_mm512_and_si512(in1, six), m, least, four);
+    bytesTimes<false>(_mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(in2, 4), low), upper(in1)), m,
+                      least + 4 * kOutputs, four);
+  } else {
+    const __m512i halves = b.words(0);
+    _mm512_store_ps(scales, lowerHalves(halves));
+    if constexpr (BlockUnits<T>::kLeast) _mm512_store_ps(least, upperHalves(halves));
+  }
+}
+
 /// 16 bytes of each of two rows as [low, high, low, high].
 HWY_INLINE __m512i nibblesOf(const uint8_t* one, const uint8_t* other) {
   const __m512i first = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(one)));
@@ -124,15 +198,29 @@ HWY_INLINE void addUnit(const Q8Rows& x, int64_t i, int64_t u, const float* scal
     lane = _mm512_fmadd_ps(_mm512_set1_ps(x.scaledSums[i * x.units + u]), _mm512_load_ps(least), lane);
 }
 
+template <DType T, int part, int... o>
+HWY_INLINE void codesOfAll(const SixteenBlocks& b, __m512i (&w)[8], std::integer_sequence<int, o...>) {
+  ((w[o] = codesOf<T, part>(b.row<o>(b.first), b.row<o>(b.ninth))), ...);
+}
+
+/// Asks for the part of 16 blocks that lie `ahead`. All lines of large blocks at once would wait for each other.
+template <DType T, int part>
+HWY_INLINE void prefetchPart(const uint8_t* ahead) {
+  constexpr int64_t kLines = (kOutputs * dtypeBlock(T).bytes + 63) / 64, kParts = dtypeBlock(T).values / 32;
+  KVLAB_UNROLL for (int64_t line = kLines * part / kParts; line < kLines * (part + 1) / kParts; ++line)
+      prefetchFar(ahead + 64 * line);
+}
+
 /// 32 codes of 16 blocks: one unit, of q6_k two. `u` is the first unit of the block, which begins with lane `lane`.
 template <DType T, int part, int R, int lane>
-HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks, const float* scales,
-                        const float* least, __m512 (&lanes)[2][R]) {
+HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const SixteenBlocks& blocks, const uint8_t* ahead,
+                        const float* scales, const float* least, __m512 (&lanes)[2][R]) {
   constexpr bool kTwo = BlockUnits<T>::kUnit == 16;
   constexpr int kFirst = kTwo ? 2 * part : part;
   const float *own = scales + kFirst * kOutputs, *ownLeast = least + kFirst * kOutputs;
   __m512i w[8];
-  KVLAB_UNROLL for (int o = 0; o < 8; ++o) w[o] = codesOf<T, part>(blocks[o], blocks[o + 8]);
+  prefetchPart<T, part>(ahead);
+  codesOfAll<T, part>(blocks, w, std::make_integer_sequence<int, 8>());
   KVLAB_UNROLL for (int i = 0; i < R; ++i) {
     const int8_t* at = x.codes + i * x.k + (u + kFirst) * BlockUnits<T>::kUnit;
     const __m512i codes = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
@@ -150,33 +238,32 @@ HWY_INLINE void addPart(const Q8Rows& x, int64_t u, const uint8_t* const* blocks
 
 /// All parts of 16 blocks of 256 values.
 template <DType T, int R, int lane, int... parts>
-HWY_INLINE void addParts(const Q8Rows& x, int64_t u, const uint8_t* const* blocks, const float* scales,
-                         const float* least, __m512 (&lanes)[2][R], std::integer_sequence<int, parts...>) {
-  (addPart<T, parts, R, lane>(x, u, blocks, scales, least, lanes), ...);
+HWY_INLINE void addParts(const Q8Rows& x, int64_t u, const SixteenBlocks& blocks, const uint8_t* ahead,
+                         const float* scales, const float* least, __m512 (&lanes)[2][R],
+                         std::integer_sequence<int, parts...>) {
+  (addPart<T, parts, R, lane>(x, u, blocks, ahead, scales, least, lanes), ...);
 }
 
 /// One block of each of 16 rows, and past it.
 template <DType T, int R, int lane>
-HWY_INLINE void streamUnits(const Q8Rows& x, int64_t& u, const uint8_t* (&blocks)[kOutputs], const uint8_t*& ahead,
+HWY_INLINE void streamUnits(const Q8Rows& x, int64_t& u, SixteenBlocks& blocks, const uint8_t*& ahead,
                             __m512 (&lanes)[2][R]) {
   constexpr int64_t kValues = dtypeBlock(T).values, kBytes = dtypeBlock(T).bytes;
   constexpr int64_t kUnits = kValues / BlockUnits<T>::kUnit;
   alignas(64) float scales[kUnits * kOutputs], least[kUnits * kOutputs];
-  readScales<T>(blocks, scales, least);
-  for (int64_t at = 0; at < kOutputs * kBytes; at += 64) prefetchFar(ahead + at);
+  scalesOf<T>(blocks, scales, least);
+  addParts<T, R, lane>(x, u, blocks, ahead, scales, least, lanes, std::make_integer_sequence<int, kValues / 32>());
+  blocks.pass(kBytes);
   ahead += kOutputs * kBytes;
-  addParts<T, R, lane>(x, u, blocks, scales, least, lanes, std::make_integer_sequence<int, kValues / 32>());
-  KVLAB_UNROLL for (int64_t o = 0; o < kOutputs; ++o) blocks[o] += kBytes;
   u += kUnits;
 }
 
-/// Sixteen outputs from row w of the weights on, n of them there.
+/// Sixteen outputs from row w of the weights on.
 template <DType T, int R>
-HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, int64_t n, float (*out)[kOutputs]) {
+HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, float (*out)[kOutputs]) {
   constexpr bool kOne = dtypeBlock(T).values == BlockUnits<T>::kUnit;  // a unit is a block: the next has the other lane
   const int64_t rowBytes = dtypeRowBytes(T, x.k);
-  const uint8_t* blocks[kOutputs];
-  for (int64_t o = 0; o < kOutputs; ++o) blocks[o] = w + std::min(o, n - 1) * rowBytes;
+  SixteenBlocks blocks(w, rowBytes);
   __m512 lanes[2][R];
   KVLAB_UNROLL for (int i = 0; i < R; ++i) lanes[0][i] = lanes[1][i] = _mm512_setzero_ps();
   const uint8_t* ahead = w + kOutputs * rowBytes;
@@ -189,19 +276,24 @@ HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, int64_t n, fl
   KVLAB_UNROLL for (int i = 0; i < R; ++i) _mm512_storeu_ps(out[i], _mm512_add_ps(lanes[0][i], lanes[1][i]));
 }
 
-/// Columns [j, j + n) of all rows, at most kQ8StreamRows; n <= 16.
+/// Columns [j, j + n) of all rows, at most kQ8StreamRows; n <= 16, and the weights have 16 rows at least. Where fewer
+/// are left, some before them are computed once more.
 template <DType T>
 HWY_INLINE void streamRowsQ8(const MatmulArgs& a, const Q8Rows& x, int64_t j, int64_t n) {
   alignas(64) float out[kQ8StreamRows][kOutputs];
-  const uint8_t* w = static_cast<const uint8_t*>(a.w.data) + j * dtypeRowBytes(T, a.w.k);
+  const int64_t begin = std::min(j, a.w.n - kOutputs);
+  const uint8_t* w = static_cast<const uint8_t*>(a.w.data) + begin * dtypeRowBytes(T, a.w.k);
   switch (a.m) {
-    case 1: streamSixteen<T, 1>(x, w, n, out); break;
-    case 2: streamSixteen<T, 2>(x, w, n, out); break;
-    case 3: streamSixteen<T, 3>(x, w, n, out); break;
-    default: streamSixteen<T, 4>(x, w, n, out);
+    case 1: streamSixteen<T, 1>(x, w, out); break;
+    case 2: streamSixteen<T, 2>(x, w, out); break;
+    case 3: streamSixteen<T, 3>(x, w, out); break;
+    default: streamSixteen<T, 4>(x, w, out);
   }
   for (int64_t i = 0; i < a.m; ++i)
-    for (int64_t o = 0; o < n; ++o) a.y[i * a.yStride + j + o] = a.bias ? out[i][o] + a.bias[j + o] : out[i][o];
+    for (int64_t o = j; o < j + n; ++o) {
+      const float sum = out[i][o - begin];
+      a.y[i * a.yStride + o] = a.bias ? sum + a.bias[o] : sum;
+    }
 }
 #endif
 
