@@ -21,11 +21,13 @@ std::size_t pieceOf(const Session& session, std::size_t tokens, bool draft) {
 }
 
 /// A tick over tokens [begin, end) of a text, whose progress counts the text.
-TickReport tickOf(Session& session, TickWish wish, std::size_t begin, std::size_t tokens) {
+TickReport tickOf(Session& session, TickWish wish, std::size_t begin, std::size_t end, std::size_t tokens) {
   const Progress whole = session.progress();
-  if (whole && begin > 0)
-    session.setProgress([&](const std::string& what, std::int64_t done, std::int64_t) {
-      return whole(what, static_cast<std::int64_t>(begin) + done, static_cast<std::int64_t>(tokens));
+  if (whole)
+    session.setProgress([&](const std::string& what, std::int64_t done, std::int64_t total) {
+      const bool rows = total == static_cast<std::int64_t>(end - begin);  // not a pass that looks
+      return rows ? whole(what, static_cast<std::int64_t>(begin) + done, static_cast<std::int64_t>(tokens))
+                  : whole(what, done, total);
     });
   TickReport report = session.tick(std::move(wish));
   session.setProgress(whole);
@@ -128,7 +130,7 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
     wish.adds = source;
     wish.pass = last && end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
     wish.draft = draft;
-    TickReport next = tickOf(session, std::move(wish), done, tokens.size());
+    TickReport next = tickOf(session, std::move(wish), done, end, tokens.size());
     if (!next.ok) return stoppedAfter(std::move(next), done, tokens.size());
     report = joined(report, std::move(next));
   }
@@ -156,16 +158,16 @@ TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each
                          {"cancelled", "scoring was cancelled",
                           "after " + std::to_string(done) + " of " + std::to_string(tokens.size()) + " tokens",
                           "the tokens that were scored stay; score the rest"});
+    const std::size_t end = std::min(tokens.size(), done + most);
     TickWish wish;
     wish.scores = true;
     wish.adds = Source::Prompt;
     if (single) wish.generates = true, wish.forced = {tokens[done]};
     else {
-      const std::size_t end = std::min(tokens.size(), done + most);
       wish.pass = end == tokens.size() ? PassKind::PromptEnd : PassKind::PromptPart;
       for (std::size_t i = done; i < end; ++i) wish.actions.push_back(Add{tokens[i]});
     }
-    report = tickOf(session, std::move(wish), done, tokens.size());
+    report = tickOf(session, std::move(wish), done, end, tokens.size());
     if (!report.ok) break;
   }
   return report;
