@@ -12,6 +12,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
+/// block::half() in one instruction where there is one.
+HWY_INLINE float halfOf(const uint8_t* at) {
+#if HWY_TARGET == HWY_AVX3
+  uint16_t bits;
+  memcpy(&bits, at, 2);
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+#else
+  return block::half(at);
+#endif
+}
+
 /// The scale and the least value of each unit of a block.
 template <DType T>
 HWY_INLINE void readUnits(const uint8_t* from, float* scale, float* least) {
@@ -19,10 +30,10 @@ HWY_INLINE void readUnits(const uint8_t* from, float* scale, float* least) {
   if constexpr (T == DType::mxfp4) {
     scale[0] = halfPower(from[0]);
   } else if constexpr (T == DType::q6_k) {
-    const float d = half(from + 208);
+    const float d = halfOf(from + 208);
     for (int s = 0; s < 16; ++s) scale[s] = d * static_cast<float>(static_cast<int8_t>(from[192 + s]));
   } else if constexpr (T == DType::q4_k || T == DType::q5_k) {
-    const float d = half(from), m = half(from + 2);
+    const float d = halfOf(from), m = halfOf(from + 2);
     uint8_t packed[16];
     unpackScales(from + 4, packed);
     for (int s = 0; s < 8; ++s) {
@@ -30,8 +41,8 @@ HWY_INLINE void readUnits(const uint8_t* from, float* scale, float* least) {
       least[s] = -(m * static_cast<float>(packed[8 + s]));
     }
   } else {
-    scale[0] = half(from);
-    if constexpr (BlockUnits<T>::kLeast) least[0] = half(from + 2);
+    scale[0] = halfOf(from);
+    if constexpr (BlockUnits<T>::kLeast) least[0] = halfOf(from + 2);
   }
 }
 
@@ -58,7 +69,11 @@ HWY_INLINE void widenBlock(const uint8_t* from, float* to) {
 template <DType T>
 HWY_INLINE void widenBlocks(const uint8_t* from, float* to, int64_t count) {
   constexpr DTypeBlock kBlock = dtypeBlock(T);
-  for (int64_t i = 0; i < count; i += kBlock.values, from += kBlock.bytes) widenBlock<T>(from, to + i);
+  constexpr int64_t kComing = 2048;  // bytes: memory answers while so many are widened
+  for (int64_t i = 0; i < count; i += kBlock.values, from += kBlock.bytes) {
+    KVLAB_UNROLL for (int64_t line = 0; line < kBlock.bytes; line += 64) prefetchFar(from + kComing + line);
+    widenBlock<T>(from, to + i);
+  }
 }
 
 /// A row of plain values or of blocks; `count` is a multiple of a block.
