@@ -107,6 +107,11 @@ lanes.show();
 lanes.prompt(question);
 lanes.step(8);
 viewPicture("lanes");
+lanes.score("emil puts the green bottle in the attic . anna finds the silver key in the cellar . where is the green bottle ?",
+  { each: true });
+view.set("lanes", { colour: "loss" });
+picture("lanes", "view-lanes-loss");
+view.set("lanes", { colour: "rows" });
 lanes.close();
 base.close();
 
