@@ -107,7 +107,7 @@ lanes.show();
 lanes.prompt(question);
 lanes.step(8);
 viewPicture("lanes");
-lanes.score("emil puts the green bottle in the attic . anna finds the silver key in the cellar . where is the green bottle ?",
+lanes.score(" where is the gold ring ? the gold ring is in the barn . where is the old map ? the old map is in the harbor .",
   { each: true });
 view.set("lanes", { colour: "loss" });
 picture("lanes", "view-lanes-loss");

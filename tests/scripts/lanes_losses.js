@@ -15,6 +15,11 @@ view.set("lanes", { colour: "loss" });
 expect(view.dump("lanes").includes(`lane 1: 0 of ${prompt} tokens measured`), "a prompt was measured");
 lanes.score(text, { each: true });
 const ticks = lanes.step(3);
+const dump = view.dump("lanes");
+for (const theme of ["dark", "light"]) {
+  view.theme(theme);
+  expect(view.screenshot("lanes", `losses-${theme}.png`, { width: 1100, height: 420, dpr: 2 }).width === 2200);
+}
 
 const alone = [base, Object.assign({}, base, change), base].map((manifest) => lab.open(manifest));
 const losses = lanes.losses();
@@ -32,10 +37,12 @@ expect(differences[2].every((d) => d === 0) && differences[1].some((d) => d > 0.
 const mean = differences[1].slice(-3).reduce((sum, d) => sum + d) / 3;
 expect(Math.abs(lanes.report()[1].dnll - mean) < 1e-5, "dnll is not the mean of the ticks' differences");
 
-const dump = view.dump("lanes");
 expect(dump.includes(`lane 1: ${differences[1].length} of ${losses.tokens.length} tokens measured; loss above lane 0: mean `), dump);
 expect(dump.includes(`most ${Math.max(...differences[1]).toFixed(4)} at ${prompt + differences[1].indexOf(Math.max(...differences[1]))}`), dump);
-for (const theme of ["dark", "light"]) {
-  view.theme(theme);
-  expect(view.screenshot("lanes", `losses-${theme}.png`, { width: 1100, height: 420, dpr: 2 }).width === 2200);
-}
+
+// Lanes that the window opened: what the view tells people to do measures all of them.
+const shown = lab.open(base);
+shown.prompt(story);
+view.command("lanes_open", { changes: [change] });
+lab.current().score(text, { each: true });
+expect(/lane 1: [1-9][0-9]* of/.test(view.dump("lanes")), view.dump("lanes"));

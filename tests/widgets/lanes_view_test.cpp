@@ -461,16 +461,21 @@ void LanesViewTest::saysHowToGetLosses() {
 void LanesViewTest::picturesOfLosses_data() {
   QTest::addColumn<QString>("theme");
   QTest::addColumn<int>("scale");
-  for (const char* theme : {"dark", "light"})
-    for (int scale : {1, 2}) QTest::addRow("lanes_loss_%s%s", theme, scale == 2 ? "@2" : "") << theme << scale;
+  QTest::addColumn<int>("tokens");  // in sight; 0 = all
+  for (const char* theme : {"dark", "light"}) {
+    for (int scale : {1, 2}) QTest::addRow("lanes_loss_%s%s", theme, scale == 2 ? "@2" : "") << theme << scale << 0;
+    for (int tokens : {18, 60}) QTest::addRow("lanes_loss_%s_%d", theme, tokens) << theme << 1 << tokens;
+  }
 }
 
 void LanesViewTest::picturesOfLosses() {
   QFETCH(QString, theme);
   QFETCH(int, scale);
+  QFETCH(int, tokens);
   Theme::apply(*qApp, theme);
   LossRig rig(withLosses(), {1600, 700});
   rig.context.focusPosition(Position(52));
+  if (tokens) rig.view.canvas().showRange(68 - tokens / 2.0, 68 + tokens / 2.0);
   QCOMPARE(golden::compareImage(QTest::currentDataTag(), rig.view.picture(rig.size, scale)), QString());
 }
 

@@ -144,8 +144,9 @@ void LanesTableView::onSnapshot() {
     m_table->showRow(m_canvas->lane());
     const QString ticks = counted(view->ticks, tr("tick"), tr("ticks"));
     const QString bytes = formatBytes(view->weightBytes);
-    m_state->setText(view->together
-                         ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes)
+    m_state->setText(view->together ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes)
+                         : view->apart.empty()
+                         ? ticks
                          : tr("%1, a pass for each lane: %2").arg(ticks, QString::fromStdString(view->apart)));
     m_state->setToolTip(m_state->text());
   }

@@ -17,9 +17,17 @@ constexpr int kBar = 120;            // a colour bar of the legend
 constexpr double kSignScale = 9;     // pixels per token from which signs fit
 constexpr double kNumberScale = 34;  // and numbers
 constexpr float kSigned = 0.25f;     // place in the range from which a difference has a sign
+constexpr int kWideLegend = 560;     // width from which the legend has all its words
 const QString kBetween = QStringLiteral("   ");
 
 QString number(double value) { return QString::number(value, 'g', 3); }
+
+/// "+0.31", "−12.4", "0"; "~0" for what two decimals do not show.
+QString cellText(double value, const QString& sign) {
+  const double size = std::abs(value);
+  if (size < 0.005) return size > 0 ? QStringLiteral("~0") : QStringLiteral("0");
+  return sign + QString::number(size, 'f', size < 9.995 ? 2 : 1);
+}
 
 /// A bar of colours with texts at both ends.
 LegendEntry barEntry(const QString& before, const QString& after, const ColourTable& table, const Theme& theme) {
@@ -88,9 +96,8 @@ void LanesCanvas::paintSign(QPainter& painter, int lane, const QRectF& cell, flo
   const double shown = static_cast<double>(value);
   painter.setFont(numbers ? theme.small : theme.monoSmall);
   painter.setPen(readableOn(ground));
-  const QString digits = QString::number(std::abs(shown), 'f', std::abs(shown) < 10 ? 2 : 1);
   const QString sign = shown < 0 ? QStringLiteral("−") : lane > 0 && shown > 0 ? QStringLiteral("+") : QString();
-  painter.drawText(cell, Qt::AlignCenter, numbers ? sign + digits : sign);
+  painter.drawText(cell, Qt::AlignCenter, numbers ? cellText(shown, sign) : sign);
 }
 
 /// Paints pixel column by pixel column, with runs of one colour at once.
@@ -154,9 +161,12 @@ std::vector<LegendEntry> LanesCanvas::lossLegend(const Theme& theme) const {
     out.push_back(barEntry(tr("lane 0: 0"), tr("%1 nats").arg(number(static_cast<double>(m_surprise.high))),
                            colourTable(Quantity::Surprise, theme), theme));
   if (std::any_of(m_losses.begin() + 1, m_losses.end(), [](const LaneLosses& lane) { return lane.any(); })) {
-    const auto range = static_cast<double>(m_range);
-    out.push_back(barEntry(tr("less surprised than lane 0: %1").arg(differenceText(-range)),
-                           tr("%1 nats: more surprised").arg(differenceText(range)), differenceColours(theme), theme));
+    const QString least = differenceText(static_cast<double>(-m_range)),
+                  most = differenceText(static_cast<double>(m_range));
+    const bool wide = width() >= kWideLegend;
+    out.push_back(barEntry(wide ? tr("less surprised than lane 0: %1").arg(least) : tr("less %1").arg(least),
+                           wide ? tr("%1 nats: more surprised").arg(most) : tr("%1 nats: more").arg(most),
+                           differenceColours(theme), theme));
   }
   out.push_back({tr("not measured"), 15, [&theme](QPainter& painter, const QRect& box) {
                    painter.fillRect(QRect(box.left(), box.center().y() - 4, 10, 10), missingBrush(theme));
@@ -180,8 +190,8 @@ void LanesCanvas::paintNoLosses(QPainter& painter, const QRect& room, const Them
 
 QString LanesCanvas::noLossesHow() {
   return tr(
-      "Step the lanes, or score a text: s.score(\"…\") in the console, lanes.score(\"…\") in a script. Prompts are "
-      "not measured");
+      "Step the lanes, or score a text: lab.current().score(\"…\") in the console, lanes.score(\"…\") in a script. "
+      "Prompts are not measured");
 }
 
 }  // namespace kvlab
