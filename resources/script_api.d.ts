@@ -687,6 +687,15 @@ interface LaneReport {
   weightBytes: number;
 }
 
+/** How surprised each lane was by each token that all lanes took, in order. */
+interface LanesLosses {
+  tokens: number[];
+  texts: string[];
+  /** Negative log-likelihoods in nats; null where not measured: tokens of ticks and scored tokens are. A lane that left
+   *  has those of the tokens before. */
+  lanes: { lane: number; losses: (number | null)[] }[];
+}
+
 /** Negative log-likelihoods in nats; null of the first token of a context, and behind an edit. */
 interface Score {
   losses: (number | null)[];
@@ -715,6 +724,7 @@ interface Lanes {
   /** Tokens whose survival is reported, as places among those that all lanes took. */
   needles(places: number[]): null;
   report(): LaneReport[];
+  losses(): LanesLosses;
   /** Shows them in the window: lane 0 is what the other views show. */
   show(): Lanes;
   close(): void;

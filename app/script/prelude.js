@@ -113,6 +113,8 @@
     needles(...given) { return groupVerb(this, "lanesNeedles", given); }
     /** A row per lane, the reference first. */
     report() { return groupVerb(this, "lanesReport", []); }
+    /** How surprised each lane was by each token. */
+    losses() { return groupVerb(this, "lanesLosses", []); }
     show() { native(host.show(this.handle)); return this; }
     close() { native(host.close(this.handle)); }
   }

@@ -47,10 +47,14 @@ struct LaneView {
   std::string label;       // "reference", "ring.window=32, kv.k=int8"
   nlohmann::json changes;  // of the manifest against the reference's
   SnapshotPtr snapshot;
-  std::optional<LaneExit> exit;                   // out of step: the figures are of the last common tick
-  LaneFigures now;                                // after the last commit
-  Summary kl, dnll, top1, massKept, overlap, us;  // over the ticks; massKept and overlap: means over layers
-  Column<LedgerId> taken;                         // [tokens] ledger id of each token that all lanes took, in order
+  std::optional<LaneExit> exit = {};  // out of step: the figures are of the last common tick
+  LaneFigures now = {};               // after the last commit
+  // Over the ticks; massKept and overlap: means over layers.
+  Summary kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};
+  Column<LedgerId> taken = {};  // [tokens] ledger id of each token that all lanes took, in order
+  /// [tokens] how surprised the lane was by each taken token: -ln p, nats. Measured are tokens of ticks (of a block the
+  /// first) and tokens that were scored; the others are not-a-number.
+  Column<float> losses = {};
 };
 
 struct LanesView {

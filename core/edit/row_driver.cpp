@@ -213,6 +213,7 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
   WholePass whole{m_tokens + chunk.begin, chunk.n, passes, m_layers.perLayer, m_x};
   if (chunk.newest) whole.logits = m_logits;
   if (behind) whole.gates = &gates[0];
+  whole.keep = m_wanted.surprise;
   complete(whole, chunk);
   send(whole);
   return ok();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/api/finite.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
 
@@ -113,6 +114,26 @@ Result<json> one(Lanes& lanes, VerbArgs& in) {
 
 Result<json> lanesReport(Lanes& lanes, VerbArgs&) { return toJson(*lanes.view()); }
 
+/// [tokens] null: not measured.
+json lossesOf(const LaneView& lane) {
+  json out = json::array();
+  for (const float loss : lane.losses) out.push_back(finite(loss));
+  return out;
+}
+
+Result<json> lanesLosses(Lanes& lanes, VerbArgs&) {
+  const Session& first = lanes.session(0);
+  const LanesViewPtr view = lanes.view();
+  json tokens = json::array(), texts = json::array(), rows = json::array();
+  for (const LedgerId id : view->lanes.front().taken) {
+    const TokenId token = first.state().ledger[id].token;
+    tokens.push_back(token.value());
+    texts.push_back(first.model().tokenizer().tokenText(token));
+  }
+  for (const LaneView& lane : view->lanes) rows.push_back({{"lane", rows.size()}, {"losses", lossesOf(lane)}});
+  return json{{"tokens", std::move(tokens)}, {"texts", std::move(texts)}, {"lanes", std::move(rows)}};
+}
+
 /// Null for verbs that lanes pass on to a session.
 RunsOnLanes ownRun(const std::string& name) {
   static const std::map<std::string, RunsOnLanes> kTicks = {{"step", step}, {"run", run}};
@@ -201,6 +222,12 @@ std::span<const Verb> laneVerbs() {
        one},
       {{"lanesReport", {}, "One row per lane with its differences from lane 0.", Effect::Reads, InLanes::Own},
        lanesReport},
+      {{"lanesLosses",
+        {},
+        "The tokens that all lanes took, and how surprising each was to each lane.",
+        Effect::Reads,
+        InLanes::Own},
+       lanesLosses},
       {{"lanesNeedles",
         {arg::of("places", ArgType::LedgerIds)},
         "Sets the tokens whose survival the lanes report, as places among the tokens that all lanes took.",

@@ -2,11 +2,11 @@
 #include "core/lanes/lanes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/analysis/metrics.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/samples.h"
-#include "core/model/decoder/likelihood.h"
 #include "core/session/ticks.h"
 #include "core/session/tiles.h"
 #include "core/session/truth.h"
@@ -67,17 +67,24 @@ struct Lanes::Lane {
   LaneTokens tokens;
   std::optional<LaneExit> exit = {};
   LaneFigures now = {};
+  std::size_t common = 0;  // tokens that it took with the others, if it has left
   Samples kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // one per tick
 
   // The running commit.
   bool stepped = false;
   std::optional<Error> failed = {};
   std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
+  double loss = std::nan("");                             // -ln p of the first token taken, by `before`
   double spent = 0;                                       // microseconds
   std::int64_t weightBytes = 0;                           // bytes of weights read
 
   const CacheState& state() const { return session->state(); }
-  void leave(Error error) { exit = LaneExit{state().tick, std::move(error)}; }
+  /// taken: tokens that all lanes took.
+  void leave(Error error, std::size_t taken) {
+    exit = LaneExit{state().tick, std::move(error)};
+    common = taken;
+  }
+  std::size_t taken() const { return exit ? common : tokens.size(); }
 };
 
 Lanes::~Lanes() = default;
@@ -122,8 +129,8 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
   for (const auto& lane : m_lanes) {
     Result<std::unique_ptr<Session>> session = lane->session->fork();
     if (!session) return inLane(session.error(), lane->place);
-    auto own = std::make_unique<Lane>(
-        Lane{lane->place, lane->label, lane->changes, session.take(), lane->tokens, lane->exit, lane->now});
+    auto own = std::make_unique<Lane>(Lane{lane->place, lane->label, lane->changes, session.take(),
+                                           lane->tokens.ownCopy(), lane->exit, lane->now, lane->common});
     own->kl = lane->kl, own->dnll = lane->dnll, own->top1 = lane->top1;
     own->massKept = lane->massKept, own->overlap = lane->overlap, own->us = lane->us;
     copy->m_lanes.push_back(std::move(own));
@@ -213,7 +220,7 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
     out.text += first.session->model().tokenizer().tokenText(out.tokens.back());
   }
   m_ticks += tick;
-  measure(tick, out.tokens.empty() ? TokenId(-1) : out.tokens.front());
+  measure(tick);
   for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
   out.weightBytes = m_passes.last().weightBytes;
   out.together = m_passes.last().together;
@@ -235,6 +242,7 @@ void Lanes::runAll(const Job& job, std::string apart) {
   for (const auto& lane : m_lanes) {
     lane->failed.reset();
     lane->before.reset();
+    lane->loss = std::nan("");
     lane->spent = 0;
     lane->weightBytes = 0;
     lane->stepped = !lane->exit;
@@ -258,19 +266,20 @@ std::optional<Error> Lanes::settle() {
   const bool all = std::all_of(m_lanes.begin(), m_lanes.end(), failed);
   for (const auto& lane : m_lanes) {
     if (!lane->stepped) continue;
-    lane->tokens.follow(lane->state());
-    const bool behind = all && lane->tokens.size() != m_lanes.front()->tokens.size();  // its retry had added the token
-    if (behind || (!all && lane->failed)) lane->leave(*lane->failed);
+    lane->tokens.follow(lane->state(), lane->before.get(), lane->loss);
+    const std::size_t reference = m_lanes.front()->tokens.size();
+    const bool behind = all && lane->tokens.size() != reference;  // its retry had added the token
+    if (behind || (!all && lane->failed)) lane->leave(*lane->failed, std::min(lane->tokens.size(), reference));
   }
   const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), stepped);
   return all ? (*first)->failed : std::nullopt;
 }
 
-/// Compares lanes in step with the present state of the reference. token: the token that the tick took.
-void Lanes::measure(bool tick, TokenId token) {
+/// Compares lanes in step with the present state of the reference.
+void Lanes::measure(bool tick) {
   for (const auto& lane : m_lanes) {
     if (lane->exit) continue;
-    compare(*lane, token);
+    compare(*lane);
     if (!tick) continue;
     lane->kl.add(lane->now.kl);
     lane->dnll.add(lane->now.dnll);
@@ -315,7 +324,7 @@ void Lanes::compareRows(Lane& lane) {
   }
 }
 
-void Lanes::compare(Lane& lane, TokenId token) {
+void Lanes::compare(Lane& lane) {
   const Lane& first = *m_lanes.front();
   lane.now = {};
   lane.now.us = lane.spent;
@@ -325,8 +334,7 @@ void Lanes::compare(Lane& lane, TokenId token) {
     lane.now.kl = klDivergence(*p, *q);
     lane.now.top1 = likeliestToken(*p) == likeliestToken(*q);
   }
-  if (first.before && lane.before)
-    lane.now.dnll = negativeLogLikelihood(*lane.before, token) - negativeLogLikelihood(*first.before, token);
+  lane.now.dnll = lane.loss - first.loss;
   compareRows(lane);
 }
 
@@ -348,7 +356,7 @@ void Lanes::remeasure() {
   for (const auto& lane : m_lanes) {
     if (lane->exit) continue;
     const LaneFigures last = lane->now;
-    compare(*lane, TokenId(-1));
+    compare(*lane);
     lane->now.dnll = last.dnll;
     lane->now.us = last.us;
   }
@@ -369,7 +377,9 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   if (!one.exit && (!follows || one.tokens.size() != before))
     one.leave({"out_of_step", "the lane left the others",
                verb + (follows ? " gave it tokens of its own" : " took tokens back"),
-               "step all lanes together, or open new lanes"});
+               "step all lanes together, or open new lanes"},
+              before);
+  if (one.exit) one.common = std::min(one.common, one.tokens.known(one.state()));
   remeasure();
   return result;
 }
@@ -377,14 +387,15 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
 void Lanes::publish() {
   auto view = std::make_shared<LanesView>();
   for (const auto& lane : m_lanes) {
-    LaneView one{lane->label, lane->changes,       lane->session->snapshot(), lane->exit, lane->now, {}, {}, {}, {}, {},
-                 {},          lane->tokens.taken()};
+    LaneView one{lane->label, lane->changes, lane->session->snapshot(), lane->exit, lane->now};
     one.kl = lane->kl.summary();
     one.dnll = lane->dnll.summary();
     one.top1 = lane->top1.summary();
     one.massKept = lane->massKept.summary();
     one.overlap = lane->overlap.summary();
     one.us = lane->us.summary();
+    one.taken = lane->tokens.taken().prefix(lane->taken());
+    one.losses = lane->tokens.losses().prefix(lane->taken());
     view->lanes.push_back(std::move(one));
   }
   view->ticks = m_ticks;

@@ -89,8 +89,8 @@ class Lanes {
   void makeWide(bool together);
   void runAll(const Job& job, std::string apart);
   std::optional<Error> settle();
-  void measure(bool tick, TokenId token);
-  void compare(Lane& lane, TokenId token);
+  void measure(bool tick);
+  void compare(Lane& lane);
   void compareRows(Lane& lane);
   void remeasure();
   void publish();

@@ -107,6 +107,11 @@ lanes.show();
 lanes.prompt(question);
 lanes.step(8);
 viewPicture("lanes");
+lanes.score(" where is the gold ring ? the gold ring is in the barn . where is the old map ? the old map is in the harbor .",
+  { each: true });
+view.set("lanes", { colour: "loss" });
+picture("lanes", "view-lanes-loss");
+view.set("lanes", { colour: "rows" });
 lanes.close();
 base.close();
 

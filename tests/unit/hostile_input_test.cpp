@@ -179,6 +179,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"lanesClose", {{"lane", 0}}},
       {"lane", {{"lane", 0}, {"verb", "tick"}, {"args", json::object()}}},
       {"lanesReport"},
+      {"lanesLosses"},
       {"lanesNeedles", {{"places", {1}}}},
       {"batchOpen", {{"size", 2}, {"together", false}}},
       {"batchClose", {{"sequence", 0}}},

@@ -26,6 +26,11 @@ class LanesTest : public QObject {
   void beginInTheMiddle();
   void reportWhatIsThere();
   void measuresTheTakenToken();
+  void lossesOfTicksAreThoseOfSessionsAlone();
+  void lossesOfScoredTextsAreThoseOfSessionsAlone();
+  void lossesOfTheOriginAreKept();
+  void aForkKeepsLosses();
+  void aLaneThatLeavesHasTheCommonLosses();
   void aLaneThatFailsLeaves();
   void aCallThatAllRefuseChangesNothing();
   void onlyTakenTokensBreakTheStep();
@@ -52,6 +57,21 @@ class LanesTest : public QObject {
   static json with(json base, const json& changes) {
     base.merge_patch(changes);
     return base;
+  }
+  static std::vector<float> losses(const Lanes& lanes, std::size_t lane) {
+    const Column<float>& all = lanes.view()->lanes[lane].losses;
+    return {all.begin(), all.end()};
+  }
+  /// The losses that the verb scoreIds returned.
+  static std::vector<float> scored(const json& result) {
+    std::vector<float> out;
+    for (const json& loss : result["losses"]) out.push_back(loss.is_null() ? std::nanf("") : loss.get<float>());
+    return out;
+  }
+  /// Equal bits; a loss that is none equals another.
+  static bool same(std::span<const float> a, std::span<const float> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); });
   }
   static bool onHost(const Session& s) { return s.transformer().backend().onHost(); }
   static std::vector<float> logits(const Session& s) {
@@ -333,6 +353,96 @@ void LanesTest::measuresTheTakenToken() {
   }
   QVERIFY(std::abs(group->view()->lanes[1].dnll.mean - sum / 5) < 1e-12);
   QCOMPARE(group->view()->lanes[1].dnll.count, 5);
+}
+
+/// By the logits before each tick, and by the verb scoreIds of sessions that have the manifest of a lane. A prompt is
+/// not measured.
+void LanesTest::lossesOfTicksAreThoseOfSessionsAlone() {
+  const json base = tinyManifest();
+  const auto origin = opened(base);
+  std::vector<json> changes = kChanges;
+  changes.push_back({{"policy", "h2o:sinks=2,window=6,capacity=20"}});
+  const auto group = made(*origin, changes);
+  fed(*group, "promptIds", {{"ids", someIds(30, 200, 3)}});
+  const std::vector<int> tokens = someIds(6, 200, 12);
+  std::vector<std::vector<float>> expected(changes.size() + 1, std::vector<float>(30, std::nanf("")));
+  for (const int token : tokens) {
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i].push_back(
+          static_cast<float>(negativeLogLikelihood(logits(group->session(static_cast<int>(i))), TokenId(token))));
+    stepped(*group, {TokenId(token)});
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    QVERIFY2(same(losses(*group, i), expected[i]), qPrintable(QString("lane %1").arg(i)));
+    const auto alone = opened(i ? with(base, changes[i - 1]) : base);
+    call(*alone, "promptIds", {{"ids", someIds(30, 200, 3)}});
+    const json result = call(*alone, "scoreIds", {{"ids", tokens}, {"each", true}});
+    QVERIFY2(same(std::span(expected[i]).subspan(30), scored(result)), qPrintable(QString("session %1").arg(i)));
+  }
+  QVERIFY(!same(losses(*group, 0), losses(*group, 1)));
+}
+
+void LanesTest::lossesOfScoredTextsAreThoseOfSessionsAlone() {
+  const json base = tinyManifest();
+  const auto origin = opened(base);
+  const auto group = made(*origin, kChanges);
+  for (const bool each : {false, true}) fed(*group, "scoreIds", {{"ids", someIds(12, 200, each)}, {"each", each}});
+  for (std::size_t i = 0; i <= kChanges.size(); ++i) {
+    const auto alone = opened(i ? with(base, kChanges[i - 1]) : base);
+    std::vector<float> expected;
+    for (const bool each : {false, true}) {
+      const auto part = scored(call(*alone, "scoreIds", {{"ids", someIds(12, 200, each)}, {"each", each}}));
+      expected.insert(expected.end(), part.begin(), part.end());
+    }
+    QVERIFY2(same(losses(*group, i), expected), qPrintable(QString("lane %1").arg(i)));
+    QVERIFY(std::isnan(expected[0]) && !std::isnan(expected[1]) && !std::isnan(expected[12]));
+  }
+}
+
+/// Lane 0 is the scored session; the others took its tokens as a prompt, which nobody measured.
+void LanesTest::lossesOfTheOriginAreKept() {
+  const auto origin = opened(tinyManifest());
+  const std::vector<float> expected = scored(call(*origin, "scoreIds", {{"ids", someIds(10, 200, 3)}}));
+  const auto group = made(*origin, {json::object()});
+  QVERIFY(same(losses(*group, 0), expected));
+  QVERIFY(same(losses(*group, 1), std::vector<float>(10, std::nanf(""))));
+}
+
+void LanesTest::aForkKeepsLosses() {
+  const auto origin = opened(tinyManifest());
+  const auto group = made(*origin, {kChanges[0]});
+  fed(*group, "promptIds", {{"ids", someIds(20, 200, 3)}});
+  stepped(*group);
+  const LanesViewPtr before = group->view();
+  const Result<std::unique_ptr<Lanes>> copy = group->fork();
+  QVERIFY(copy);
+  for (std::size_t lane = 0; lane < 2; ++lane) {
+    QVERIFY(!std::isnan(losses(*group, lane)[20]));
+    QVERIFY(same(losses(**copy, lane), losses(*group, lane)));
+    QVERIFY(!before->lanes[lane].losses.sharesWith((*copy)->view()->lanes[lane].losses));  // another thread appends
+  }
+  stepped(**copy, {TokenId(5)});
+  stepped(*group, {TokenId(6)});
+  QVERIFY(!same(losses(**copy, 1), losses(*group, 1)));
+  const std::vector<float> kept = losses(**copy, 1);
+  QVERIFY(same(std::span(kept).first(21), before->lanes[1].losses.span()));
+}
+
+/// A token that a lane took alone is not among those of all lanes; nor is one that it took back.
+void LanesTest::aLaneThatLeavesHasTheCommonLosses() {
+  const auto origin = opened(tinyManifest());
+  const auto group = made(*origin, {kChanges[0], json::object()});
+  fed(*group, "scoreIds", {{"ids", someIds(20, 200, 3)}});
+  stepped(*group);
+  QVERIFY(group->call(1, "step", {{"n", 3}}));
+  QVERIFY(group->call(2, "undo", json::object()));
+  stepped(*group);
+  const LanesViewPtr view = group->view();
+  QCOMPARE(view->lanes[0].losses.size(), 22u);
+  for (const std::size_t lane : {1u, 2u}) {
+    QCOMPARE(view->lanes[lane].losses.size(), lane == 1 ? 21u : 20u);
+    QCOMPARE(view->lanes[lane].taken.size(), view->lanes[lane].losses.size());
+  }
 }
 
 void LanesTest::aLaneThatFailsLeaves() {

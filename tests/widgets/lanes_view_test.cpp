@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QSignalSpy>
 #include <QToolButton>
+#include <cmath>
 
 #include "fake_context.h"
 #include "golden.h"
@@ -29,8 +30,17 @@ class LanesViewTest : public QObject {
   void showsOlderTicks();
   void manyTokensKeepEveryDifference();
   void saysWhyALaneLeft();
+  void lossesAreComparedTokenByToken();
+  void rangesOfDifferences();
+  void lossesArePainted();
+  void manyTokensKeepTheLargestDifference();
+  void lossesAreReadOut();
+  void keysMoveBetweenLanesOfLosses();
+  void saysHowToGetLosses();
   void pictures_data();
   void pictures();
+  void picturesOfLosses_data();
+  void picturesOfLosses();
 
  private:
   static fixture::Options options() {
@@ -45,6 +55,43 @@ class LanesViewTest : public QObject {
     }
     FakeContext context;
     LanesTableView view;
+  };
+  static constexpr int kPrompt = 50;  // tokens without a loss
+  /// Lane 1 has differences of ±4, 0 and 1 among small ones, lane 2 is almost the reference, lane 3 was not measured.
+  static SnapshotPtr withLosses() {
+    auto snapshot = std::make_shared<Snapshot>(*FakeContext(options()).snapshot());
+    auto view = std::make_shared<LanesView>(*snapshot->lanes);
+    for (std::size_t lane = 0; lane < view->lanes.size(); ++lane) {
+      std::vector<float> losses;
+      for (int token = 0; token < static_cast<int>(view->lanes[lane].taken.size()); ++token) {
+        const float base = 0.25f + static_cast<float>(token * 37 % 23) * 0.25f,
+                    small = static_cast<float>(token * 13 % 9 - 4) / 64.0f;
+        const float more = token == 60 ? 4.0f : token == 70 ? -4.0f : token == 80 ? 0.0f : token == 85 ? 1.0f : small;
+        const bool none = token < kPrompt || lane == 3;
+        losses.push_back(none ? std::nanf("") : lane == 1 ? base + more : lane == 2 ? base + small / 8 : base);
+      }
+      view->lanes[lane].losses = Column<float>(losses);
+    }
+    snapshot->lanes = view;
+    return snapshot;
+  }
+  struct LossRig {
+    explicit LossRig(SnapshotPtr snapshot = withLosses(), QSize shown = {1180, 420})
+        : context(std::move(snapshot)), view(context, nullptr), size(shown) {
+      view.resize(size);
+      if (!view.setOption("colour", "loss")) qFatal("no colour");
+      golden::settle(view);
+    }
+    /// Of a token in a band, near its upper edge.
+    QRgb pixel(int lane, int x) {
+      const QImage shot = view.picture(size, 1).convertToFormat(QImage::Format_RGB32);
+      const QRect band = view.canvas().band(lane);
+      return shot.pixel(view.canvas().mapTo(&view, QPoint(band.left() + x, band.top() + 2)));
+    }
+    QRgb token(int lane, int token) { return pixel(lane, static_cast<int>(view.canvas().axis().pixel(token + 0.4))); }
+    FakeContext context;
+    LanesTableView view;
+    QSize size;
   };
   static QToolButton* button(LanesTableView& view, const char* name) {
     for (QToolButton* one : view.findChildren<QToolButton*>())
@@ -257,6 +304,179 @@ void LanesViewTest::saysWhyALaneLeft() {
   QVERIFY(rig.view.dump().contains("left after tick 13: 93 rows are more than the capacity of 92"));
   QVERIFY(rig.view.table().model()->index(4, 0).data(Qt::ToolTipRole).toString().contains("left after tick 13"));
   QVERIFY(rig.view.table().model()->index(4, 0).data(kBadRole).toBool());
+}
+
+void LanesViewTest::lossesAreComparedTokenByToken() {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  LanesView view;
+  view.lanes.resize(3);
+  view.lanes[0].losses = Column<float>(std::vector<float>{1, kNone, 2, 3, 4});
+  view.lanes[1].losses = Column<float>(std::vector<float>{1.5f, 1, kNone, 2, 4});
+  view.lanes[2].losses = Column<float>(std::vector<float>{1});  // it left
+  const std::vector<LaneLosses> lanes = laneLosses(view);
+  QCOMPARE(lanes.size(), 3u);
+  QCOMPARE(lanes[0].measured, 4);
+  QCOMPARE(lanes[0].mean, 2.5);
+  QCOMPARE(lanes[0].most, 4);
+  QCOMPARE(lanes[1].measured, 3);
+  QCOMPARE(lanes[1].mean, -0.5 / 3);
+  QCOMPARE(lanes[1].at(0), 0.5f);
+  QVERIFY(std::isnan(lanes[1].at(1)) && std::isnan(lanes[1].at(2)) && std::isnan(lanes[1].at(99)));
+  QCOMPARE(lanes[1].most, 0);
+  QCOMPARE(lanes[1].least, 3);
+  QVERIFY(!lanes[1].flat() && lanes[2].flat());
+  QCOMPARE(lanes[2].values.size(), 1u);
+  QVERIFY(laneLosses(LanesView()).empty() && !LaneLosses().any() && !LaneLosses().flat());
+}
+
+void LanesViewTest::rangesOfDifferences() {
+  const auto range = [](std::vector<float> values) {
+    std::vector<LaneLosses> lanes(2);
+    lanes[0].values = {100};  // of the reference: no difference
+    lanes[1].values = std::move(values);
+    return differenceRange(lanes);
+  };
+  std::vector<float> most(200, 0.5f);
+  most[7] = -9;
+  QCOMPARE(range(most), 0.5f);
+  most.assign(50, 0.5f);
+  most[7] = -9;
+  QCOMPARE(range(most), 9.0f);
+  QCOMPARE(range({std::nanf(""), -1.234f, INFINITY}), 1.3f);
+  QCOMPARE(range({123.4f}), 130.0f);
+  QCOMPARE(range({0.0001f}), kLeastRange);
+  QCOMPARE(range({}), kLeastRange);
+  QCOMPARE(bentDifference(0, 2), 0.0f);
+  QCOMPARE(bentDifference(0.5f, 2), 0.5f);
+  QCOMPARE(bentDifference(-2, 2), -1.0f);
+  QCOMPARE(bentDifference(50, 2), 1.0f);
+  QVERIFY(std::isnan(bentDifference(std::nanf(""), 2)));
+  QCOMPARE(strongest(std::vector<float>{std::nanf(""), 0.1f, -0.5f, 0.3f}), -0.5f);
+  QVERIFY(std::isnan(strongest({})));
+}
+
+void LanesViewTest::lossesArePainted() {
+  for (const char* theme : {"dark", "light"}) {
+    Theme::apply(*qApp, theme);
+    LossRig rig;
+    const ColourTable colours = differenceColours(*Theme::current()),
+                      surprise = colourTable(Quantity::Surprise, *Theme::current());
+    QCOMPARE(differenceRange(rig.view.canvas().losses()), 4.0f);
+    QCOMPARE(rig.token(1, 60), colours[255]);
+    QCOMPARE(rig.token(1, 70), colours[1]);
+    QCOMPARE(rig.token(1, 80), colours[128]);
+    QCOMPARE(rig.token(1, 85), colours[128 + 64]);  // a quarter of the range: half of the way
+    QCOMPARE(colours[128], Theme::current()->sunken.rgb());
+    const std::vector<float>& base = rig.view.canvas().losses()[0].values;
+    QCOMPARE(rig.token(0, 60), surprise[scaleFor(Quantity::Surprise, base).index(base[60])]);
+    for (const auto& [lane, token] : {std::pair{0, 20}, std::pair{1, 20}, std::pair{3, 60}}) {
+      const QRgb none = rig.token(lane, token);
+      QVERIFY(none == Theme::current()->missing.rgb() || none == Theme::current()->surface.rgb());
+    }
+    QVERIFY(rig.view.setOption("colour", "rows"));
+    QVERIFY(rig.token(1, 60) != colours[255]);
+  }
+  Theme::apply(*qApp, "dark");
+}
+
+/// Where hundreds of tokens share a pixel one large difference is still seen.
+void LanesViewTest::manyTokensKeepTheLargestDifference() {
+  const int tokens = 100000;
+  auto snapshot = std::make_shared<Snapshot>(*fixture::hugeSnapshot(1, tokens));
+  auto view = std::make_shared<LanesView>();
+  LaneView reference;
+  reference.label = "reference", reference.snapshot = std::make_shared<const Snapshot>(*snapshot),
+  reference.taken = snapshot->context;
+  std::vector<float> losses(static_cast<std::size_t>(tokens), 1.0f);
+  reference.losses = Column<float>(losses);
+  LaneView other = reference;
+  losses[51234] = 0.5f, losses[51235] = 1.25f;
+  other.losses = Column<float>(losses);
+  view->lanes = {reference, other};
+  snapshot->lanes = view;
+  LossRig rig(snapshot, {700, 400});
+  const QImage shot = rig.view.picture(rig.size, 1).convertToFormat(QImage::Format_RGB32);
+  const QRect band = rig.view.canvas().band(1);
+  const QPoint corner = rig.view.canvas().mapTo(&rig.view, band.center() - QPoint(band.width() / 2, 0));
+  const ColourTable colours = differenceColours(*Theme::current());
+  int found = 0, zero = 0;
+  for (int x = 0; x < band.width(); ++x) {
+    found += shot.pixel(corner.x() + x, corner.y()) == colours[1];
+    zero += shot.pixel(corner.x() + x, corner.y()) == colours[128];
+  }
+  QCOMPARE(found, 1);
+  QVERIFY(zero > band.width() - 8);
+}
+
+void LanesViewTest::lossesAreReadOut() {
+  LossRig rig;
+  LanesCanvas& canvas = rig.view.canvas();
+  QTest::mouseClick(&canvas, Qt::LeftButton, {}, at(canvas, 1, 85));
+  const QString line = canvas.readout();
+  const double base = static_cast<double>(canvas.losses()[0].at(85));
+  QVERIFY2(line.contains("token 85") && line.contains(QString("lane 0 %1 nats").arg(base)) &&
+               line.contains(QString("lane 1 %1 (+1)").arg(base + 1)) && line.contains("lane 3 not measured"),
+           qPrintable(line));
+  point(canvas, at(canvas, 1, 20));
+  QVERIFY2(canvas.readout().contains("lane 0 not measured"), qPrintable(canvas.readout()));
+  const QString dump = rig.view.dump();
+  QVERIFY2(dump.contains("lane 1: 46 of 96 tokens measured; loss above lane 0: mean"), qPrintable(dump));
+  QVERIFY2(dump.contains("most 4.0000 at 60, least -4.0000 at 70"), qPrintable(dump));
+  QVERIFY2(dump.contains("lane 3: 0 of 96 tokens measured\n"), qPrintable(dump));
+}
+
+/// Losses have no layers: the choice of layers rests, and up and down choose the lane.
+void LanesViewTest::keysMoveBetweenLanesOfLosses() {
+  LossRig rig;
+  LanesCanvas& canvas = rig.view.canvas();
+  auto* layers = rig.view.findChild<QComboBox*>();
+  QVERIFY(!layers->isEnabled() && layers->toolTip().contains("not to layers"));
+  QVERIFY(rig.view.setOption("layers", "all"));
+  QTest::mouseClick(&canvas, Qt::LeftButton, {}, at(canvas, 0, 60));
+  const int layer = rig.context.focus().layer.value();
+  QTest::keyClick(&canvas, Qt::Key_Down);
+  QCOMPARE(canvas.lane(), 1);
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  QCOMPARE(canvas.lane(), 1);
+  QVERIFY(canvas.readout().contains("token 61"));
+  QTest::keyClick(&canvas, Qt::Key_Up);
+  QTest::keyClick(&canvas, Qt::Key_Up);
+  QCOMPARE(canvas.lane(), 0);
+  QCOMPARE(rig.context.focus().layer.value(), layer);
+  QVERIFY(rig.view.setOption("colour", "rows"));
+  QVERIFY(layers->isEnabled());
+  QTest::keyClick(&canvas, Qt::Key_Down);
+  QCOMPARE(rig.context.focus().layer.value(), layer + 1);
+}
+
+void LanesViewTest::saysHowToGetLosses() {
+  LossRig rig(FakeContext(options()).snapshot());
+  QVERIFY(rig.view.dump().contains("lane 0: 0 of 96 tokens measured"));
+  const QImage without = rig.view.picture(rig.size, 1);
+  QVERIFY(without != LossRig().view.picture(rig.size, 1));
+  QVERIFY(LanesCanvas::noLossesHow().contains("score"));
+  QCOMPARE(rig.view.canvas().toolTip(), LanesCanvas::noLossesHow());
+}
+
+void LanesViewTest::picturesOfLosses_data() {
+  QTest::addColumn<QString>("theme");
+  QTest::addColumn<int>("scale");
+  QTest::addColumn<int>("tokens");  // in sight; 0 = all
+  for (const char* theme : {"dark", "light"}) {
+    for (int scale : {1, 2}) QTest::addRow("lanes_loss_%s%s", theme, scale == 2 ? "@2" : "") << theme << scale << 0;
+    for (int tokens : {18, 60}) QTest::addRow("lanes_loss_%s_%d", theme, tokens) << theme << 1 << tokens;
+  }
+}
+
+void LanesViewTest::picturesOfLosses() {
+  QFETCH(QString, theme);
+  QFETCH(int, scale);
+  QFETCH(int, tokens);
+  Theme::apply(*qApp, theme);
+  LossRig rig(withLosses(), {1600, 700});
+  rig.context.focusPosition(Position(52));
+  if (tokens) rig.view.canvas().showRange(68 - tokens / 2.0, 68 + tokens / 2.0);
+  QCOMPARE(golden::compareImage(QTest::currentDataTag(), rig.view.picture(rig.size, scale)), QString());
 }
 
 void LanesViewTest::pictures_data() {

@@ -421,6 +421,9 @@ void Transformer::run(std::span<const PassPart> parts) {
     behindAttention(l, n, x);
   }
   scoreParts(m_backend, parts);
+  eachPart([&](const WholePass& pass, const float* rows) {
+    if (pass.keep) m_backend.upload(pass.x, rows, 4 * pass.n * hidden());
+  });
   headParts(parts, x);
 }
 

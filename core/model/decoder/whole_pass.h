@@ -19,9 +19,10 @@ struct WholePass {
   std::int64_t n = 0;
   std::span<const LayerPass> passes;  // those of layer 0, of layer 1, ..: as many layers as there are passes for
   int perLayer = 1;
-  float* x = nullptr;       // [n, hidden] scratch; what the last layer left, where the rows went alone
+  float* x = nullptr;       // [n, hidden] scratch; what the last layer left, where the rows went alone or `keep` is set
   float* logits = nullptr;  // [vocab] of the last row, or null
   const kernels::GateMlpArgs* gates = nullptr;  // scored behind the last layer, or null
+  bool keep = false;                            // x is read behind the pass
   bool embeddingOnly = false;                   // no attention: each layer projects what was embedded
   std::function<void(float* x)> given = {};     // may change what the tokens were embedded to, [n, hidden]; or empty
   std::function<void(Layer layer, const float* x)> see = {};  // told what each layer reads, [n, hidden]; or empty

@@ -17,7 +17,7 @@ constexpr int kTallTokens = 70, kFlatTokens = 24, kLowBand = 8, kHighBand = 56, 
 LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
   setMinimumSize(160, 80);
   setAccessibleName(tr("Maps of the lanes"));
-  setToolTip(tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows the whole axis"));
+  compare();
 }
 
 void LanesCanvas::show(LanesViewPtr view) {
@@ -34,10 +34,24 @@ void LanesCanvas::setLayer(std::optional<int> layer) {
   update();
 }
 
+void LanesCanvas::setLosses(bool losses) {
+  if (m_byLoss == losses) return;
+  m_byLoss = losses;
+  compare();
+  update();
+}
+
 /// Compares only what is shown: all layers of a long context take too long.
 void LanesCanvas::compare() {
   m_per = m_view ? linesPerLayer(*m_view) : 1;
   m_cells = m_view ? laneCells(*m_view, m_layer) : std::vector<LaneCells>();
+  m_losses = m_view && m_byLoss ? laneLosses(*m_view) : std::vector<LaneLosses>();
+  setToolTip(noLosses()
+                 ? noLossesHow()
+                 : tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows the whole axis"));
+  if (m_losses.empty()) return;
+  m_range = differenceRange(m_losses);
+  m_surprise = scaleFor(Quantity::Surprise, m_losses.front().values);
 }
 
 void LanesCanvas::setLane(int lane) {
@@ -47,6 +61,7 @@ void LanesCanvas::setLane(int lane) {
 
 int LanesCanvas::shownLayers() const {
   if (m_cells.empty()) return 0;
+  if (m_byLoss) return 1;
   return m_layer ? m_per : static_cast<int>(m_cells.front().layers.size());
 }
 
@@ -90,6 +105,7 @@ int LanesCanvas::laneAt(int y) const {
 }
 
 int LanesCanvas::layerAt(int lane, int y) const {
+  if (m_byLoss) return std::clamp(context().focus().layer.value(), 0, std::max(0, layers() - 1));
   const QRect box = band(lane);
   const int line = (y - box.top()) * shownLayers() / std::max(1, box.height());
   return lineIn(std::clamp(line, 0, std::max(0, shownLayers() - 1))) / m_per;
@@ -136,7 +152,9 @@ QString LanesCanvas::readout() const {
   const CacheLayer layer = context().focus().layer;
   const QString gap = QStringLiteral("   ");
   QString out = (under >= 0 ? tr("token %1") : tr("focus   token %1")).arg(token) + gap +
-      tokenText(*first.snapshot, first.taken[at(token)]) + gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
+      tokenText(*first.snapshot, first.taken[at(token)]);
+  if (!m_losses.empty()) return out + lossReadout(token);
+  out += gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
   for (int lane = 0; lane < lanes(); ++lane)
     out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer.value(), token));
   return out;
@@ -168,9 +186,13 @@ Position LanesCanvas::positionOf(CanvasCell cell) const {
   return Position(found == live.end() ? -1 : static_cast<std::int32_t>(found - live.begin()));
 }
 
-/// Keys change the layer and the token, not the lane.
+/// Keys change the layer and the token, not the lane. Losses have no layers: keys change the lane.
 CanvasCell LanesCanvas::stepped(const CellStep& by) const {
   if (tokens() == 0 || layers() == 0) return {};
+  if (m_byLoss) {
+    const int lane = std::clamp(m_lane + by.lines, 0, lanes() - 1);
+    return {lane * layers() + layerAt(lane, 0), std::clamp(focusToken() + by.items, 0, tokens() - 1)};
+  }
   const int layer = std::clamp(context().focus().layer.value() + by.lines, 0, layers() - 1);
   return {m_lane * layers() + layer, std::clamp(focusToken() + by.items, 0, tokens() - 1)};
 }

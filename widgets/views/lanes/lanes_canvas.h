@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The maps of the lanes, one above the other, along one axis of tokens: ruler, token texts, one band per lane with its
-// caption, and a legend. Owned by LanesTableView. GUI thread. Device-independent pixels.
+// caption, and a legend. A band shows rows, or how surprised the lane was by each token. Owned by LanesTableView. GUI
+// thread. Device-independent pixels.
 #pragma once
 #include <optional>
 
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/lanes/lane_cells.h"
+#include "widgets/views/lanes/lane_losses.h"
+
+class QFontMetrics;
 
 namespace kvlab {
 
@@ -18,11 +22,16 @@ class LanesCanvas : public AxisCanvas {
   void show(LanesViewPtr view);
   /// Shows one layer, or all layers as lines of the bands.
   void setLayer(std::optional<int> layer);
+  /// Shows the loss of each token instead of its rows. Needs one layer.
+  void setLosses(bool losses);
   void setLane(int lane);
   int lane() const { return m_lane; }
   /// The token under the pointer, else the focused token, in every lane.
   QString readout() const override;
   const std::vector<LaneCells>& cells() const { return m_cells; }
+  const std::vector<LaneLosses>& losses() const { return m_losses; }
+  /// How to get losses.
+  static QString noLossesHow();
   /// Area of a lane's band; for tests.
   QRect band(int lane) const;
 
@@ -62,6 +71,7 @@ class LanesCanvas : public AxisCanvas {
   void compare();
   QString stateOf(int lane, int layer, int token) const;
 
+  QString rowsText(int lane) const;
   void paintCaption(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
@@ -71,8 +81,23 @@ class LanesCanvas : public AxisCanvas {
   void paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const;
   std::vector<LegendEntry> legend(const Theme& theme) const;
 
+  // In loss_paint.cpp.
+  bool noLosses() const { return !m_losses.empty() && !m_losses.front().any(); }
+  int lossIndex(int lane, float value) const;
+  void paintLosses(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
+  void paintFineLosses(QPainter& painter, int lane, const QRect& box, const ColourTable& table) const;
+  void paintSign(QPainter& painter, int lane, const QRectF& cell, float value, QRgb ground, const Theme& theme) const;
+  void paintNoLosses(QPainter& painter, const QRect& room, const Theme& theme) const;
+  QString lossText(int lane, const QFontMetrics& metrics, int room) const;
+  QString lossReadout(int token) const;
+  std::vector<LegendEntry> lossLegend(const Theme& theme) const;
+
   LanesViewPtr m_view;
   std::vector<LaneCells> m_cells;
+  std::vector<LaneLosses> m_losses;  // [lanes]; empty = rows are shown
+  float m_range = kLeastRange;       // of the differences
+  ColourScale m_surprise;            // of lane 0
+  bool m_byLoss = false;
   std::optional<int> m_layer = 0;
   int m_lane = 0, m_per = 1;  // lines per layer
 };
@@ -80,5 +105,9 @@ class LanesCanvas : public AxisCanvas {
 /// Paints one cell: with a pattern if it is large, else in one colour.
 void paintLaneCell(QPainter& painter, const QRectF& box, LaneCell cell, const Theme& theme);
 QColor laneColour(LaneCell cell, const Theme& theme);
+/// Colours of differences, from the least to the largest surprise; 128 is no difference.
+ColourTable differenceColours(const Theme& theme);
+/// "+0.31", "−2", "0".
+QString differenceText(double value);
 
 }  // namespace kvlab

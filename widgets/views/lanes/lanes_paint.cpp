@@ -48,6 +48,7 @@ void paintLaneCell(QPainter& painter, const QRectF& box, LaneCell cell, const Th
 void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_view) return;
   const Parts p = parts();
+  if (noLosses()) return paintNoLosses(painter, rect(), theme);
   paintRuler(painter, p.ruler, width(), axis(), theme);
   painter.setFont(theme.small);
   painter.drawText(QRect(0, 0, p.ruler.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("lane"));
@@ -72,37 +73,44 @@ void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
   paintLegend(painter, p.legend, legend(theme), theme);
 }
 
-/// Paints the lane's name at the left; at the right the number of lost rows, or why the lane left.
+/// Numbers of lost rows and of those that only this lane has.
+QString LanesCanvas::rowsText(int lane) const {
+  const LaneCells& cells = m_cells[at(lane)];
+  if (cells.layers.empty()) return {};
+  int lost = 0, extra = 0;
+  for (int line = 0; line < shownLayers(); ++line) {
+    if (at(lineIn(line)) >= cells.layers.size()) continue;
+    lost += cells.count(lineIn(line), LaneCell::Lost);
+    extra += cells.count(lineIn(line), LaneCell::Extra);
+  }
+  const QString out = lost ? tr("%1 lost").arg(lost) : QString();
+  if (extra) return out + (out.isEmpty() ? QString() : QStringLiteral("   ")) + tr("%1 more").arg(extra);
+  return lane > 0 && out.isEmpty() ? tr("as the reference") : out;
+}
+
+/// Paints the lane's name at the left; at the right what it has lost, or its losses, and why the lane left.
 void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const LaneView& view = m_view->lanes[at(lane)];
-  const LaneCells& cells = m_cells[at(lane)];
+  const QFontMetrics small(theme.small);
+  QRect room = box;
+  const auto right = [&](const QString& text, const QColor& colour) {
+    const QString shown = small.elidedText(text, Qt::ElideRight, room.width() * 3 / 5);
+    if (shown.isEmpty()) return;
+    painter.setFont(theme.small);
+    painter.setPen(colour);
+    painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, shown);
+    room.setRight(room.right() - small.horizontalAdvance(shown) - Theme::kLarge);
+  };
+  if (!m_losses.empty()) right(lossText(lane, small, room.width() * 3 / 5), theme.muted);
+  else if (!view.exit) right(rowsText(lane), theme.muted);
+  right(exitText(view), theme.error);
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
   painter.setPen(lane == m_lane ? theme.text : theme.faint);
   painter.drawText(QRect(0, box.top(), box.left() - 7, box.height()), Qt::AlignRight | Qt::AlignVCenter,
                    QString::number(lane));
-  QString right = exitText(view);
-  if (!view.exit && !cells.layers.empty()) {
-    int lost = 0, extra = 0;
-    for (int line = 0; line < shownLayers(); ++line) {
-      if (at(lineIn(line)) >= cells.layers.size()) continue;
-      lost += cells.count(lineIn(line), LaneCell::Lost);
-      extra += cells.count(lineIn(line), LaneCell::Extra);
-    }
-    if (lost) right = tr("%1 lost").arg(lost);
-    if (extra) right += (right.isEmpty() ? QString() : QStringLiteral("   ")) + tr("%1 more").arg(extra);
-    if (lane > 0 && right.isEmpty()) right = tr("as the reference");
-  }
-  const QFontMetrics small(theme.small);
-  const int most = box.width() * 3 / 5;
-  right = small.elidedText(right, Qt::ElideRight, most);
-  const int taken = right.isEmpty() ? 0 : small.horizontalAdvance(right) + Theme::kLarge;
   painter.setPen(lane == m_lane ? theme.text : theme.muted);
-  painter.drawText(
-      box, Qt::AlignLeft | Qt::AlignVCenter,
-      painter.fontMetrics().elidedText(QString::fromStdString(view.label), Qt::ElideRight, box.width() - taken));
-  painter.setFont(theme.small);
-  painter.setPen(view.exit ? theme.error : theme.muted);
-  painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, right);
+  painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(QString::fromStdString(view.label), Qt::ElideRight, room.width()));
 }
 
 /// Paints number and name of a lane in one line, for lanes without a caption.
@@ -135,6 +143,7 @@ void LanesCanvas::paintLayers(QPainter& painter, const QRect& band, const Theme&
 }
 
 void LanesCanvas::paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
+  if (!m_losses.empty()) return paintLosses(painter, lane, box, theme);
   const LaneCells& cells = m_cells[at(lane)];
   const int lines = shownLayers();
   painter.fillRect(box, theme.surface);
@@ -215,15 +224,18 @@ void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
 std::vector<LegendEntry> LanesCanvas::legend(const Theme& theme) const {
   constexpr int kRoom = 15;
   std::vector<LegendEntry> out;
+  if (!m_losses.empty()) out = lossLegend(theme);
   const auto add = [&](LaneCell cell, const QString& words) {
     out.push_back({words, kRoom, [cell, &theme](QPainter& painter, const QRect& box) {
                      paintLaneCell(painter, QRectF(box.left(), box.center().y() - 4, 10, 10), cell, theme);
                    }});
   };
-  add(LaneCell::Same, tr("there"));
-  add(LaneCell::Lost, tr("lost: lane 0 has it"));
-  add(LaneCell::Extra, tr("more: lane 0 has lost it"));
-  add(LaneCell::Gone, tr("gone in both"));
+  if (m_losses.empty()) {
+    add(LaneCell::Same, tr("there"));
+    add(LaneCell::Lost, tr("lost: lane 0 has it"));
+    add(LaneCell::Extra, tr("more: lane 0 has lost it"));
+    add(LaneCell::Gone, tr("gone in both"));
+  }
   if (m_view && !m_view->needles.empty())
     out.push_back({tr("needle"), kRoom, [&theme](QPainter& painter, const QRect& box) {
                      paintArrow(painter, QPointF(box.left() + 5, box.center().y() - 2), kNeedle, theme.text);

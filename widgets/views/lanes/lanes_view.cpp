@@ -14,6 +14,7 @@
 #include "widgets/base/policy_menu.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/views/lanes/lane_lines.h"
 
 namespace kvlab {
 namespace {
@@ -27,10 +28,18 @@ LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
   makeBody();
 }
 
+QString LanesTableView::layersTip(bool losses) {
+  return losses ? tr("Losses belong to tokens, not to layers")
+                : tr("Show the focused layer, or one line for each layer");
+}
+
 void LanesTableView::makeStrip() {
-  m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"),
-                         tr("Show the focused layer, or one line for each layer"));
+  m_layers = stripChoice({tr("focused layer"), tr("all layers")}, tr("Layers to show"), layersTip(false));
   addOption("layers", {"focused", "all"}, m_layers, [this] { showLayer(); });
+  m_colour = stripChoice({tr("rows"), tr("loss above lane 0")}, tr("Colours"),
+                         tr("Colour each token by whether the lane still has its row, or by how much more surprised "
+                            "by it the lane was than lane 0"));
+  addOption("colour", {"rows", "loss"}, m_colour, [this] { showLayer(); });
   m_state = stripLabel({}, 1);
   m_changes = new QLineEdit(this);
   m_changes->setText(QStringLiteral(R"([{"policy":"streaming_llm:ratio=0.5"},{"policy":"h2o:ratio=0.5"}])"));
@@ -125,6 +134,7 @@ void LanesTableView::onSnapshot() {
   m_keep->setEnabled(view != nullptr);
   m_readout->setVisible(view != nullptr);
   m_layers->setVisible(view != nullptr);
+  m_colour->setVisible(view != nullptr);
   m_state->setText({});
   m_model->show(view);
   m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() +
@@ -134,8 +144,9 @@ void LanesTableView::onSnapshot() {
     m_table->showRow(m_canvas->lane());
     const QString ticks = counted(view->ticks, tr("tick"), tr("ticks"));
     const QString bytes = formatBytes(view->weightBytes);
-    m_state->setText(view->together
-                         ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes)
+    m_state->setText(view->together ? tr("%1, one pass for all lanes: %2 of weights read").arg(ticks, bytes)
+                         : view->apart.empty()
+                         ? ticks
                          : tr("%1, a pass for each lane: %2").arg(ticks, QString::fromStdString(view->apart)));
     m_state->setToolTip(m_state->text());
   }
@@ -144,7 +155,11 @@ void LanesTableView::onSnapshot() {
 
 void LanesTableView::showLayer() {
   const LanesViewPtr view = lanes();
-  m_canvas->setLayer(m_layers->currentIndex() == 0 ? std::optional(context().focus().layer.value()) : std::nullopt);
+  const bool all = m_layers->currentIndex() == 1 && !losses();
+  m_canvas->setLayer(all ? std::nullopt : std::optional(context().focus().layer.value()));
+  m_canvas->setLosses(losses());
+  m_layers->setEnabled(!losses());
+  m_layers->setToolTip(layersTip(losses()));
   m_layers->setItemText(0,
                         view ? tr("layer %1").arg(layerText(*view->lanes.front().snapshot, context().focus().layer))
                              : tr("focused layer"));
@@ -169,19 +184,7 @@ QString LanesTableView::dump() const {
   const LanesViewPtr view = lanes();
   if (!view) return QStringLiteral("lanes: none\n");
   QString out = QStringLiteral("lanes: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
-  const std::vector<LaneCells> cells = laneCells(*view);
-  for (std::size_t lane = 0; lane < cells.size(); ++lane) {
-    out += QStringLiteral("lane %1:").arg(lane);
-    for (int layer = 0; layer < static_cast<int>(cells[lane].layers.size()); ++layer)
-      out += QStringLiteral(" layer %1 same %2 lost %3 more %4 gone %5;")
-                 .arg(layer)
-                 .arg(cells[lane].count(layer, LaneCell::Same))
-                 .arg(cells[lane].count(layer, LaneCell::Lost))
-                 .arg(cells[lane].count(layer, LaneCell::Extra))
-                 .arg(cells[lane].count(layer, LaneCell::Gone));
-    const QString left = exitText(view->lanes[lane]);
-    out += (left.isEmpty() ? QString() : QLatin1Char(' ') + left) + QLatin1Char('\n');
-  }
+  out += losses() ? lossLines(*view) : cellLines(*view);
   return out + m_canvas->readout() + QLatin1Char('\n');
 }
 

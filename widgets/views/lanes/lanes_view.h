@@ -32,12 +32,14 @@ class LanesTableView : public InspectorView {
   void open();
   void addPolicy(const std::string& policy);
   void sayReadout();
+  static QString layersTip(bool losses);
+  bool losses() const { return m_colour->currentIndex() == 1; }
   LanesViewPtr lanes() const { return shown() ? shown()->lanes : nullptr; }
 
   LanesModel* m_model;
   LanesCanvas* m_canvas = nullptr;
   DataTable* m_table = nullptr;
-  QComboBox* m_layers = nullptr;
+  QComboBox *m_layers = nullptr, *m_colour = nullptr;
   QLabel *m_state = nullptr, *m_readout = nullptr;
   QLineEdit* m_changes = nullptr;
   QAction* m_keep = nullptr;
