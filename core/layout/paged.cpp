@@ -4,6 +4,8 @@
 // 4). An edit never changes a page in use: rows that no longer start their page are copied into fresh pages, so
 // older states keep their pages, and a commit that fails changes nothing. The price is pages that are not full;
 // compact() gets the room back.
+#include <algorithm>
+
 #include "core/layout/layout.h"
 #include "core/layout/row_mover.h"
 #include "core/model/decoder/backend_status.h"
@@ -20,9 +22,40 @@ struct Repaging {
   std::vector<RowMove> moves;
 };
 
+/// Pages of several layers, of which a slot is free where all have it free. Their histories, and rows that a tick
+/// computes anew, may hold different ones.
+class CommonPages {
+ public:
+  explicit CommonPages(std::vector<PageSlots*> layers) : m_layers(std::move(layers)) {}
+  int block() const { return m_layers.front()->block(); }
+  bool takeSlot(Slot slot) {
+    if (!isFree(slot)) return false;
+    for (PageSlots* layer : m_layers) layer->takeSlot(slot);
+    return true;
+  }
+  Slot takePage() {
+    for (std::int32_t page = 0; page < m_layers.front()->pages(); ++page) {
+      bool free = true;
+      for (int i = 0; free && i < block(); ++i) free = isFree(Slot(page * block() + i));
+      if (free && takeSlot(Slot(page * block()))) return Slot(page * block());
+    }
+    return Slot(-1);
+  }
+  void give(std::span<const Slot> slots) {
+    for (PageSlots* layer : m_layers) layer->give(slots);
+  }
+
+ private:
+  bool isFree(Slot slot) const {
+    return std::ranges::all_of(m_layers, [&](const PageSlots* layer) { return layer->isFree(slot); });
+  }
+  std::vector<PageSlots*> m_layers;
+};
+
 /// A row keeps its slot if it starts its page, follows the row before it, or is the oldest row. Any other row moves
 /// behind the row before it if that slot is free, else to a fresh page. On failure nothing is taken.
-std::optional<Repaging> repage(std::span<const Slot> slots, PageSlots& pages) {
+template <class Pages>
+std::optional<Repaging> repage(std::span<const Slot> slots, Pages& pages) {
   Repaging out;
   Slot last(-1);
   for (const Slot slot : slots) {
@@ -53,6 +86,19 @@ bool takeAll(PageSlots& pages, const std::vector<Slot>& slots) {
     return false;
   }
   return true;
+}
+
+/// Moves that all layers make: those of the first, or where the others cannot, moves among what is free in all.
+std::optional<Repaging> repageAll(std::span<const Slot> slots, std::vector<PageSlots*> layers) {
+  std::optional<Repaging> done = repage(slots, *layers.front());
+  if (!done) return done;
+  for (std::size_t i = 1; i < layers.size(); ++i) {
+    if (takeAll(*layers[i], done->taken)) continue;
+    for (std::size_t j = 0; j < i; ++j) layers[j]->give(done->taken);
+    CommonPages common(std::move(layers));
+    return repage(slots, common);
+  }
+  return done;
 }
 
 std::int64_t rowsOf(const std::vector<RowMove>& moves) {
@@ -89,16 +135,10 @@ class Paged : public StorageLayout {
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
       if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
     const std::span<const Slot> before = settling.group.map->residentSlots();
-    const auto pagesOf = [&](CacheLayer layer) -> PageSlots& {
-      return static_cast<PageSlots&>(context.store.slots(layer));
-    };
-    std::optional<Repaging> done = repage(before, pagesOf(settling.layers.front()));
+    std::vector<PageSlots*> all;
+    for (const CacheLayer layer : settling.layers) all.push_back(&static_cast<PageSlots&>(context.store.slots(layer)));
+    std::optional<Repaging> done = repageAll(before, std::move(all));
     if (!done) return noPage();
-    for (std::size_t i = 1; i < settling.layers.size(); ++i) {  // all layers make the same moves
-      if (takeAll(pagesOf(settling.layers[i]), done->taken)) continue;
-      for (std::size_t j = 0; j < i; ++j) pagesOf(settling.layers[j]).give(done->taken);
-      return noPage();  // their histories hold different pages: compacting makes them alike
-    }
     std::int64_t bytes = 0;
     for (const CacheLayer layer : settling.layers) {
       RowPool& pool = context.store.pool(layer);
