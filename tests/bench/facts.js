@@ -43,7 +43,7 @@ function ask(s, tick, question, stem) {
 function wilson(hit, of) {
   const z = 1.96, p = hit / of, middle = (p + z * z / (2 * of)) / (1 + z * z / of);
   const half = z / (1 + z * z / of) * Math.sqrt(p * (1 - p) / of + z * z / (4 * of * of));
-  return `${(100 * p).toFixed(0)} % (${hit}/${of}; ${(100 * (middle - half)).toFixed(0)} .. ${(100 * (middle + half)).toFixed(0)})`;
+  return `${(100 * p).toFixed(0)} % (${hit}/${of}; ${Math.max(0, 100 * (middle - half)).toFixed(0)} .. ${(100 * (middle + half)).toFixed(0)})`;
 }
 const counts = {};
 function count(row, column, hit) {
