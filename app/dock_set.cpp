@@ -91,6 +91,7 @@ bool DockSet::show(const QString& id) {
   } else {
     m_panes[id]->show();
   }
+  sayFronts();
   view->setFocus(Qt::ShortcutFocusReason);
   return true;
 }
@@ -182,6 +183,12 @@ void DockSet::dressAll() {
     for (int i = 0; i < bar->count(); ++i) titles << bar->tabText(i);
     bar->setAccessibleName(tr("Views: %1").arg(titles.join(", ")));
   }
+  sayFronts();
+}
+
+void DockSet::sayFronts() {
+  for (auto view = m_views.begin(); view != m_views.end(); ++view)
+    view.value()->setInFront(!view.value()->isVisible() || visible(view.key()));
 }
 
 QByteArray DockSet::save() const {

@@ -40,6 +40,8 @@ class DockSet : public QObject {
   void place(const QStringList& ids, Qt::DockWidgetArea area);
   void tabify(const QStringList& ids);
   void dressAll();
+  /// Tells the views which of them are behind tabs, so that these do no work.
+  void sayFronts();
   void dressLater();
 
   QMainWindow& m_window;

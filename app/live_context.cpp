@@ -107,6 +107,7 @@ void LiveContext::showTick(Tick tick) {
   const auto after = std::upper_bound(kept.begin(), kept.end(), tick, later);
   if (after == kept.begin()) return;
   m_behind = false;
+  m_lookingBack = after != kept.end();
   showSnapshot(*std::prev(after));
 }
 
@@ -146,6 +147,7 @@ void LiveContext::catchUp() {
   QTimer::singleShot(0, this, [this] {  // after painting
     m_pace.start(std::max(kFrame, std::chrono::milliseconds(m_rest * m_since.elapsed())));
   });
+  m_lookingBack = false;
   showSnapshot(m_session ? m_session->snapshot() : nullptr);
 }
 

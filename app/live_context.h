@@ -41,6 +41,7 @@ class LiveContext : public InspectorContext {
              Reply reply) override;
   void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
   void showTick(Tick tick) override;
+  bool following() const override { return !m_lookingBack; }
   void freezeClock() override;
   /// Shows the newest snapshot now. Usually views follow at the frame rate of the screen, so a script that steps a
   /// thousand times per second is drawn sixty times.
@@ -78,6 +79,7 @@ class LiveContext : public InspectorContext {
   QElapsedTimer m_since;  // since the last snapshot was shown
   int m_rest = 1;
   bool m_behind = false;
+  bool m_lookingBack = false;  // showTick() chose an older tick
   CommandRunner m_runner;
   Asker m_asker;      // receiver of the next command
   Running m_running;  // the running command

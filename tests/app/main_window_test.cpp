@@ -92,6 +92,7 @@ class MainWindowTest : public QObject {
   void repliesGoToWhoAsked();
   void optionsOfViewsAreSet();
   void looksBackInWords();
+  void viewsBehindTabsDoNoWork();
   void stopWaitsForWork();
   void closesWhileWorking();
 };
@@ -467,6 +468,21 @@ void MainWindowTest::looksBackInWords() {
   QTRY_VERIFY2(statusText().contains("tick 1 (looking back from 3)"), qPrintable(statusText()));
   QVERIFY(m_window->setFocus({{"tick", 3}}));
   QTRY_VERIFY(!statusText().contains("looking back"));
+}
+
+/// To Qt a dock behind a tab is visible.
+void MainWindowTest::viewsBehindTabsDoNoWork() {
+  open();
+  QVERIFY(m_window->showView("console"));
+  QCoreApplication::processEvents();
+  InspectorView* behind = m_window->docks().view("numbers");
+  QVERIFY(behind->isVisible() && !m_window->docks().visible("numbers"));
+  QSignalSpy took(behind, &InspectorView::readyChanged);
+  m_window->context().submit("step", {{"n", 1}});
+  QTRY_VERIFY(!m_window->context().busy() && tick() == 4);
+  QVERIFY2(took.isEmpty() && !behind->ready(), "a view behind a tab took the snapshot");
+  QVERIFY(m_window->showView("numbers"));
+  QTRY_VERIFY(behind->ready() && !took.isEmpty());
 }
 
 void MainWindowTest::stopWaitsForWork() {

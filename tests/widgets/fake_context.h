@@ -5,6 +5,7 @@
 #pragma once
 #include <QMetaObject>
 #include <QPointer>
+#include <deque>
 #include <functional>
 #include <map>
 
@@ -68,8 +69,12 @@ class FakeContext : public InspectorContext {
     if (holdTiles) m_held.push_back(deliver);
     else QMetaObject::invokeMethod(this, deliver, Qt::QueuedConnection);
   }
-  void releaseTiles() {
-    for (const auto& deliver : std::exchange(m_held, {})) deliver();
+  void releaseTiles(std::size_t most = SIZE_MAX) {
+    for (; most > 0 && !m_held.empty(); --most) {
+      const auto deliver = m_held.front();
+      m_held.pop_front();
+      deliver();
+    }
   }
   void showTick(Tick tick) override {
     for (std::size_t i = 0; i < m_history.size(); ++i)
@@ -138,7 +143,7 @@ class FakeContext : public InspectorContext {
 
   std::vector<SnapshotPtr> m_history;
   std::size_t m_shown = 0;  // place in m_history plus one; 0 = nothing
-  std::vector<std::function<void()>> m_held;
+  std::deque<std::function<void()>> m_held;
 };
 
 }  // namespace kvlab

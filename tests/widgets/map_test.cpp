@@ -3,6 +3,7 @@
 // has nothing to show.
 #include <QtTest>
 
+#include <QLabel>
 #include <QToolButton>
 
 #include <QSignalSpy>
@@ -11,6 +12,7 @@
 #include "fake_context.h"
 #include "golden.h"
 #include "widgets/views/map/map_view.h"
+#include "widgets/views/strip/strip_view.h"
 
 using namespace kvlab;
 
@@ -105,6 +107,36 @@ class MapTest : public QObject {
     context.showTick(Tick(20));
     QVERIFY(golden::settle(view));
     QVERIFY(view.dump().startsWith("map: brightness, tick 20"));
+  }
+
+  /// Tiles of a run come when it is already further.
+  void aRunShowsTheNewestValuesThereAre() {
+    const std::vector<SnapshotPtr> ticks = FakeContext().history();
+    FakeContext context(ticks[ticks.size() - 3]);
+    MapView map(context, nullptr);
+    StripView strip(context, nullptr);
+    QVERIFY(golden::settle(map) && golden::settle(strip));
+    const auto missing = strip.dump().count(" none");
+    context.isBusy = context.holdTiles = true;
+    const auto shows = [&](std::int64_t tick) { return map.dump().contains(QString(", tick %1,").arg(tick)); };
+    context.push(ticks[ticks.size() - 2]);
+    context.push(ticks.back());
+    const std::int64_t newest = ticks.back()->tick.value();
+    context.releaseTiles(2);  // of the map and of the strip, a tick late
+    QVERIFY2(shows(newest - 1), qPrintable(map.dump().left(80)));
+    const QString late = QString("values of tick %1").arg(newest - 1);
+    QCOMPARE(map.canvas().note(), late);
+    QVERIFY2(strip.dump().count(" none") <= missing, "the strip lost the values of a run");
+    QVERIFY(strip.findChild<QLabel*>("readout")->text().endsWith(late));
+    context.releaseTiles();
+    QVERIFY(shows(newest));
+    QCOMPARE(map.canvas().note(), QString("values of tick %1").arg(newest));  // it does not flicker in a run
+    context.isBusy = false;
+    emit context.busyChanged();
+    QVERIFY(map.canvas().note().isEmpty());
+    context.showTick(ticks[ticks.size() - 3]->tick);
+    context.showTick(Tick(0));
+    QVERIFY(!map.dump().contains(", tick " + QString::number(newest) + ","));
   }
 
   void staleRowsAreMarkedInEveryColouring() {

@@ -59,6 +59,9 @@ class InspectorContext : public QObject {
   virtual void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) = 0;
   /// Shows an older (or the newest) snapshot in all views; the engine is not affected.
   virtual void showTick(Tick tick) = 0;
+  /// True while views show the newest tick, also where the newest of a run is a frame ahead; false while the person
+  /// looks at an older one.
+  virtual bool following() const { return history().empty() || history().back() == snapshot(); }
   /// Runs a command of the registry ("step", "rebuild", ...). A receiver gets the reply to the command's verb, or the
   /// reason why the command did not run. Without a receiver, failed() is emitted on errors.
   virtual void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,

@@ -14,6 +14,7 @@
 #include <QSvgGenerator>
 #include <QToolButton>
 #include <algorithm>
+#include <utility>
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
@@ -57,6 +58,12 @@ void InspectorView::prepare() {
   if (m_stale) takeSnapshot();
 }
 
+void InspectorView::setInFront(bool front) {
+  if (std::exchange(m_inFront, front) == front) return;
+  m_preparing = false;
+  if (m_stale && inUse()) takeSnapshot();
+}
+
 void InspectorView::onSnapshot() { update(); }
 void InspectorView::onFocus() { update(); }
 void InspectorView::onHover() {}
@@ -65,7 +72,7 @@ void InspectorView::onTheme() { update(); }
 void InspectorView::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   m_preparing = false;
-  if (m_stale) takeSnapshot();
+  if (m_stale && inUse()) takeSnapshot();
 }
 
 bool InspectorView::event(QEvent* event) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Base of all views. A view shows one aspect of the context's snapshot and focus, and can describe itself as text, as a
 // picture and as a table. It holds a reference to the InspectorContext, which outlives it, and shares nothing else. A
-// hidden view does no work: it gets snapshots only while it is visible, or in prepare(). GUI thread.
+// hidden view does no work: it gets snapshots only while a person can see it, or in prepare(). GUI thread.
 #pragma once
 #include <QAction>
 #include <QImage>
@@ -44,6 +44,9 @@ class InspectorView : public QWidget {
   nlohmann::json options() const;
   /// Sets one option. Unknown names and bad values are errors that name the view and the option.
   Status setOption(const std::string& name, const nlohmann::json& value);
+
+  /// Says whether the view is in front of other tabs. To Qt a dock behind a tab is visible.
+  void setInFront(bool front);
 
   /// Brings a hidden view up to date; replies of the engine may still be outstanding, see ready(). A view without a
   /// parent is shown off screen. Set its size first, because requests depend on the visible range.
@@ -136,7 +139,7 @@ class InspectorView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  bool inUse() const { return isVisible() || m_preparing; }
+  bool inUse() const { return (isVisible() && m_inFront) || m_preparing; }
   void takeSnapshot();
   void copyPicture();
   void copyTable();
@@ -152,6 +155,7 @@ class InspectorView : public QWidget {
   std::vector<ViewOption> m_options;
   QAction* m_copyTable = nullptr;
   bool m_stale = true;       // a snapshot came while the view was hidden
+  bool m_inFront = true;
   bool m_preparing = false;  // prepare() was called: stay up to date until shown and hidden
 };
 

@@ -8,18 +8,16 @@ namespace kvlab {
 TileCache::TileCache(InspectorContext& context, std::string tag, QObject* parent)
     : QObject(parent), m_context(context), m_tag(std::move(tag)) {
   connect(&context, &InspectorContext::sessionChanged, this, &TileCache::forget);
+  connect(&context, &InspectorContext::busyChanged, this, [this] {
+    if (m_behind && !m_context.busy()) emit arrived(m_shows);
+  });
 }
 
 void TileCache::forget() {
   m_tiles.clear();
   std::fill(std::begin(m_asked), std::end(m_asked), 0);
   m_waiting = 0;
-}
-
-bool TileCache::atNewest() const {
-  const auto& history = m_context.history();
-  const SnapshotPtr shown = m_context.snapshot();
-  return history.empty() || !shown || shown->serial >= history.back()->serial;
+  m_behind.reset();
 }
 
 void TileCache::request(Quantity quantity) {
@@ -62,6 +60,30 @@ std::shared_ptr<const Tile> TileCache::shown(Quantity quantity) const {
     if ((*it)->request.quantity == quantity && (*it)->tick == snapshot->tick) return *it;
   return nullptr;
 }
+
+ShownTile TileCache::best(Quantity quantity) {
+  const SnapshotPtr shownNow = m_context.snapshot();
+  const bool wasBehind = m_behind.has_value();
+  m_shows = quantity;
+  m_behind.reset();
+  if (!shownNow) return {};
+  ShownTile found{shown(quantity), shownNow};
+  if (!found.tile && atNewest()) {
+    const auto& kept = m_context.history();
+    for (auto it = m_tiles.rbegin(); it != m_tiles.rend() && !found.tile; ++it) {
+      if ((*it)->request.quantity != quantity) continue;
+      const auto at = std::lower_bound(kept.begin(), kept.end(), (*it)->tick,
+                                       [](const SnapshotPtr& one, Tick tick) { return one->tick < tick; });
+      if (at != kept.end() && (*at)->tick == (*it)->tick) found = {*it, *at};
+    }
+  }
+  // In a run some tiles are in time: the note stays through these, so that it does not flicker.
+  const bool late = found.tile && found.snapshot != shownNow;
+  if (late || (found.tile && wasBehind && m_context.busy())) m_behind = found.tile->tick;
+  return found;
+}
+
+QString TileCache::note() const { return m_behind ? tr("values of tick %1").arg(m_behind->value()) : QString(); }
 
 std::shared_ptr<const Tile> TileCache::latest(Quantity quantity) const {
   for (auto it = m_tiles.rbegin(); it != m_tiles.rend(); ++it)

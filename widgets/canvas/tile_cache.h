@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tiles that a view has requested: one per quantity for the newest tick, and tiles of earlier ticks within a byte
-// budget. Owned by a view, which calls request() for every snapshot. GUI thread.
+// budget. A run is ahead of its tiles; views then show the newest one there is, and say of which tick. Owned by a view,
+// which calls request() for every snapshot. GUI thread.
 #pragma once
 #include <QObject>
 #include <deque>
@@ -9,6 +10,12 @@
 #include "widgets/base/inspector_context.h"
 
 namespace kvlab {
+
+/// A tile and the snapshot of its tick: rows and values of one state.
+struct ShownTile {
+  std::shared_ptr<const Tile> tile;
+  SnapshotPtr snapshot;
+};
 
 class TileCache : public QObject {
   Q_OBJECT
@@ -22,10 +29,15 @@ class TileCache : public QObject {
   std::shared_ptr<const Tile> shown(Quantity quantity) const;
   /// The newest tile of that quantity, of any tick; null before the first.
   std::shared_ptr<const Tile> latest(Quantity quantity) const;
+  /// What to show of a quantity: the tile of the shown tick, else in a run the newest tile whose snapshot is kept, else
+  /// no tile and the shown snapshot.
+  ShownTile best(Quantity quantity);
+  /// Says of which tick the values are that best() gave; empty if they are of the shown one.
+  QString note() const;
   /// True while replies are outstanding.
   bool waiting() const { return m_waiting > 0; }
-  /// True if the newest tick is the one shown.
-  bool atNewest() const;
+  /// True if the shown tick is the newest, or follows a run.
+  bool atNewest() const { return m_context.following(); }
 
  signals:
   void arrived(kvlab::Quantity quantity);
@@ -39,6 +51,8 @@ class TileCache : public QObject {
   const std::string m_tag;
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
   int m_waiting = 0;
+  std::optional<Tick> m_behind;  // tick of the values that the view shows; none if the view shows that tick
+  Quantity m_shows = Quantity::Brightness;  // what best() was asked for last
   quint64 m_asked[kQuantities] = {};
 };
 

@@ -22,6 +22,7 @@ class MapCanvas : public AxisCanvas {
   const MapPicture* picture() const { return m_picture.get(); }
   /// Sets a note at the right of the readout, e.g. that values are from another tick.
   void setNote(const QString& note);
+  QString note() const { return m_note; }
   QString readout() const override;
 
  signals:

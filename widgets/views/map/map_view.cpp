@@ -106,12 +106,13 @@ void MapView::onSnapshot() {
 }
 
 void MapView::take() {
-  const SnapshotPtr snapshot = shown();
-  if (!snapshot) return;
+  if (!shown()) return;
   const Quantity quantity = context().quantity();
-  std::shared_ptr<const Tile> tile = m_tiles.shown(quantity);
+  const ShownTile best = m_tiles.best(quantity);
+  const SnapshotPtr snapshot = best.snapshot;
+  std::shared_ptr<const Tile> tile = best.tile;
   if (!tile) tile = tileFromSnapshot(*snapshot, quantity);
-  m_canvas->setNote(QString());
+  m_canvas->setNote(m_tiles.note());
   if (!tile && !m_tiles.atNewest() && (tile = tileFromSnapshot(*snapshot, Quantity::Residency)))
     m_canvas->setNote(tr("values of tick %1 are gone: residency shown").arg(snapshot->tick.value()));
   if (const AlignmentLamp lamp = alignmentLamp(*snapshot); lamp.state == AlignmentLamp::State::Wrong)

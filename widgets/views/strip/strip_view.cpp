@@ -85,11 +85,11 @@ void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const ColourS
 }
 
 void StripView::take() {
-  const SnapshotPtr snapshot = shown();
-  if (!snapshot) return;
+  if (!shown()) return;
   m_layer = context().focus().layer;
+  const auto [tile, snapshot] = m_tiles.best(context().quantity());
   std::vector<Chip> chips = chipsOf(*snapshot, m_ghosts->isChecked());
-  if (const auto tile = m_tiles.shown(context().quantity())) {
+  if (tile) {
     const ColourScale scale = scaleFor(tile->request.quantity, tile->values);
     m_legend->setScale(scale, tile->values);
     colour(chips, *tile, scale);
@@ -111,33 +111,38 @@ void StripView::onHover() {
   sayReadout();
 }
 
-void StripView::sayReadout() {
+/// Text of the readout, without the tick of its values.
+QString StripView::readout() const {
   const SnapshotPtr s = shown();
-  if (!s || s->length() == 0) return m_readout->clear();
+  if (!s || s->length() == 0) return {};
   const auto [from, to] = m_text->selected();
   if (to > from) {
     const auto& chips = m_text->chips();
     int live = 0;
     for (int i = from; i < to; ++i) live += chips[at(i)].position >= 0;
-    return m_readout->setText(tr("%1 selected, Ctrl+C copies the text").arg(counted(live, tr("token"), tr("tokens"))));
+    return tr("%1 selected, Ctrl+C copies the text").arg(counted(live, tr("token"), tr("tokens")));
   }
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
-      return m_readout->setText(
-          QStringList{
+      return QStringList{
               at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
               tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
               QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
               .join("   ") +
-          wrongAt(*s, &chip));
-  if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return m_readout->setText(ghost);
+          wrongAt(*s, &chip);
+  if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return ghost;
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
-  m_readout->setText(tr("%1, %2 shown")
+  return tr("%1, %2 shown")
                          .arg(counted(s->length(), tr("token"), tr("tokens")),
                               counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))) +
-                     wrongAt(*s, nullptr));
+                     wrongAt(*s, nullptr);
+}
+
+void StripView::sayReadout() {
+  const QString note = m_tiles.note();
+  m_readout->setText(note.isEmpty() ? readout() : readout() + "   " + note);
 }
 
 void StripView::copySelection() {

@@ -31,6 +31,7 @@ class StripView : public InspectorView {
   void makeStrip();
   void take();
   void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const;
+  QString readout() const;
   void sayReadout();
 
   TileCache m_tiles;
