@@ -40,6 +40,19 @@ Status inject(CommandHost& host, const Json& args) {
   return submitSaid(host, line.arg(scriptText(actions)), "inject", request);
 }
 
+Status pinRow(CommandHost& host, const Json& args) {
+  const auto ledger = static_cast<std::int64_t>(args["ledger"].get<double>());
+  const bool on = args.value("on", true);
+  return submitSaid(host, QString(on ? "s.pin(%1)" : "s.pin(%1, false)").arg(ledger), "pin",
+                    {{"ledger", ledger}, {"on", on}});
+}
+
+Status setBrightness(CommandHost& host, const Json& args) {
+  const auto ledger = static_cast<std::int64_t>(args["ledger"].get<double>());
+  return submitSaid(host, QString("s.setBrightness(%1, %2)").arg(ledger).arg(scriptText(args["value"])),
+                    "setBrightness", {{"ledger", ledger}, {"value", args["value"]}});
+}
+
 /// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
   const Json node = static_cast<std::int64_t>(args["node"].get<double>());
@@ -77,6 +90,11 @@ void addEditCommands(std::vector<Command>& list) {
       plainVerb("apply"), needsPending, {.keys = {"Ctrl+Shift+Return"}, .startsGroup = true});
   add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),
       needsPending);
+  const CommandArgument ledger{"ledger", "number", "ledger id of a token in the context", true};
+  add(list, {"pin", "Pin Row", "", "Pin a token, so that no policy evicts or culls the token, or end that."}, pinRow,
+      needsIdle, {.args = {ledger, {"on", "boolean", "true unless given"}}});
+  add(list, {"set_brightness", "Set Brightness", "", "Set the brightness of a token."}, setBrightness, needsIdle,
+      {.args = {ledger, {"value", "number", "0 to 255", true}}});
   const CommandArgument node{"node", "number", "number of the node in the tree", true};
   add(list, {"wlod_expand", "Expand Node", "", "Replace a node of the wLOD tree by its children, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "expand"); }, needsTree, {.args = {node}});

@@ -13,15 +13,32 @@
 
 #include "app/focus_ring.h"
 #include "app/icons.h"
+#include "app/undo_keys.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
 #include "widgets/base/tight_column.h"
+#include "widgets/views/compose/plan_model.h"
 
 namespace kvlab {
 
 namespace {
 
 constexpr int kRecent = 8;
+
+/// What undo would take back: the last commit in words; empty if they are not known.
+QString lastCommit(const std::vector<SnapshotPtr>& history) {
+  if (history.size() < 2) return {};
+  const Snapshot &now = *history.back(), &before = *history[history.size() - 2];
+  if (!now.report || now.report->tick != now.tick || !now.info) return {};
+  const auto& actions = now.report->actions;
+  if (actions.empty()) return now.report->token ? MainWindow::tr("tick %1").arg(now.tick.value()) : QString();
+  const PlanLine first = describe(actions.front(), before);
+  QStringList words{first.action};
+  if (!first.before.isEmpty()) words << "“" + first.before + "”";
+  if (!first.after.isEmpty()) words << (first.before.isEmpty() ? QString() : QStringLiteral("→ ")) + "“" + first.after + "”";
+  if (actions.size() > 1) words << MainWindow::tr("and %1 more").arg(actions.size() - 1);
+  return words.join(' ');
+}
 
 }  // namespace
 
@@ -40,6 +57,7 @@ MainWindow::MainWindow(WindowSettings settings)
   buildToolBar();
   m_palette = new Palette(m_commands, *this, this);
   new FocusRing(this);
+  new UndoKeys(this);
   connectContext();
   m_docks->reset();
   if (!m_settings.headless) {
@@ -155,9 +173,20 @@ void MainWindow::refreshActions() {
     if (!command.blocked) continue;
     m_actions[command.id]->setEnabled(command.blocked(*this).isEmpty());
   }
+  nameUndo();
   const SnapshotPtr shown = m_context.snapshot();
   m_prompt->setEnabled(shown != nullptr);
   setWindowTitle(shown && shown->info ? QString::fromStdString(shown->info->model) + " — kvlab" : "kvlab");
+}
+
+void MainWindow::nameUndo() {
+  if (m_context.busy()) return;
+  QAction* undo = m_actions["undo"];
+  const Command& command = *m_commands.find("undo");
+  const QString what = undo->isEnabled() ? lastCommit(m_context.history()) : QString();
+  const QString title = what.isEmpty() ? command.title : tr("Undo %1").arg(what);
+  undo->setText(QString(title).replace("&", "&&"));
+  undo->setToolTip(title + " (" + command.keys.first() + ")\n" + command.help);
 }
 
 void MainWindow::refreshIcons() {

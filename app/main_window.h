@@ -101,6 +101,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void refreshActions();
   /// The text of the prompt field goes to its command.
   void sendPrompt();
+  /// The undo action says what it takes back.
+  void nameUndo();
   void refreshIcons();
   void refreshRecent(QMenu* menu);
   void remember(const nlohmann::json& request);

@@ -72,6 +72,14 @@ Status MainWindow::setFocus(const json& wanted) {
     return badArgument("the focus was not moved", "there is no " + std::string(fields[i]) + " " + std::to_string(value),
                        "name one from 0 to " + std::to_string(ends[i] - 1), fields[i], value);
   }
+  std::vector<LedgerId> selection;
+  for (const json& row : wanted.value("rows", json::array())) {
+    const std::int64_t value = row.is_number_integer() ? row.get<std::int64_t>() : -1;
+    if (value < 0 || value >= newest.length())
+      return badArgument("the focus was not moved", "`rows` names " + row.dump() + ", which is no row of the context",
+                         "name rows from 0 to " + std::to_string(newest.length() - 1), "rows", row);
+    selection.push_back(newest.context[at(value)]);
+  }
   if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
   Focus focus = m_context.focus();
   if (wanted.contains("layer")) focus.layer = CacheLayer(wanted["layer"].get<std::int32_t>());
@@ -79,6 +87,7 @@ Status MainWindow::setFocus(const json& wanted) {
   m_context.setFocus(focus);
   if (wanted.contains("row")) m_context.focusPosition(Position(wanted["row"].get<std::int32_t>()));
   if (wanted.contains("ledger")) m_context.focusLedger(LedgerId(wanted["ledger"].get<std::int32_t>()));
+  if (wanted.contains("rows")) m_context.select(std::move(selection));
   return ok();
 }
 

@@ -796,8 +796,8 @@ interface Lab {
 
 interface View {
   show(id: string): void;
-  /** layer counts cache layers, as the lines of the map do. */
-  focus(focus: { tick?: number; layer?: number; head?: number; row?: number; ledger?: number }): void;
+  /** layer counts cache layers, as the lines of the map do. rows are positions that are selected together. */
+  focus(focus: { tick?: number; layer?: number; head?: number; row?: number; ledger?: number; rows?: number[] }): void;
   /** Sets what a view's controls set: view.set("map", {quantity: "staleness"}). Console names them for every click. */
   set(id: string, options: { [name: string]: unknown }): void;
   theme(name: "dark" | "light"): void;

@@ -25,6 +25,7 @@ Result<Json> ScriptCalls::viewFocus(VerbArgs& in) {
   Json wanted = Json::object();
   for (const char* field : {"tick", "layer", "head", "row", "ledger"})
     if (in.has(field)) wanted[field] = in.integer(field);
+  if (in.has("rows")) wanted["rows"] = in.raw("rows");
   return done(m_window.setFocus(wanted));
 }
 
@@ -63,7 +64,8 @@ Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
 
 const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"show", {arg::text("id")}, &ScriptCalls::viewShow},
-    {"focus", {index("tick"), index("layer"), index("head"), index("row"), index("ledger")}, &ScriptCalls::viewFocus},
+    {"focus", {index("tick"), index("layer"), index("head"), index("row"), index("ledger"),
+      arg::of("rows", ArgType::List).orNone()}, &ScriptCalls::viewFocus},
     {"set", {arg::text("id"), arg::of("options", ArgType::Object)}, &ScriptCalls::viewSet},
     {"theme", {arg::text("name")}, &ScriptCalls::viewTheme},
     {"size",

@@ -15,6 +15,11 @@ std::optional<Error> refusalOf(const Result<nlohmann::json>& reply) {
   return Error::fromJson(report["error"]);
 }
 
+InspectorContext::Choice choiceOf(Qt::KeyboardModifiers held) {
+  if (held & Qt::ShiftModifier) return InspectorContext::Choice::Extend;
+  return held & Qt::ControlModifier ? InspectorContext::Choice::Toggle : InspectorContext::Choice::Only;
+}
+
 void InspectorContext::setFocus(const Focus& focus) {
   if (focus == m_focus) return;
   m_focus = focus;
@@ -28,6 +33,8 @@ void InspectorContext::focusPosition(Position position) {
   next.position = inside ? position : Position(-1);
   next.ledger = inside ? shown->context[at(position.value())] : LedgerId(-1);
   if (shown) next.tick = shown->tick;
+  m_anchor = next.ledger;
+  select({});
   setFocus(next);
 }
 
@@ -41,6 +48,8 @@ void InspectorContext::focusLedger(LedgerId ledger) {
     if (found != shown->context.end())
       next.position = Position(static_cast<std::int32_t>(found - shown->context.begin()));
   }
+  m_anchor = ledger;
+  select({});
   setFocus(next);
 }
 
@@ -48,6 +57,53 @@ void InspectorContext::focusLayer(CacheLayer layer) {
   Focus next = m_focus;
   next.layer = layer;
   setFocus(next);
+}
+
+bool InspectorContext::selected(LedgerId row) const {
+  return std::binary_search(m_selection.begin(), m_selection.end(), row);
+}
+
+void InspectorContext::select(std::vector<LedgerId> rows) {
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  if (rows == m_selection) return;
+  m_selection = std::move(rows);
+  emit selectionChanged();
+}
+
+void InspectorContext::choose(Position position, Choice choice) {
+  const SnapshotPtr shown = snapshot();
+  if (!shown || position.value() < 0 || position.value() >= shown->length()) return;
+  const auto& context = shown->context;
+  const LedgerId row = context[at(position.value())], anchor = m_anchor;
+  const auto from = std::find(context.begin(), context.end(), anchor);
+  if (choice == Choice::Only || (choice == Choice::Extend && from == context.end())) return focusPosition(position);
+  std::vector<LedgerId> rows;
+  if (choice == Choice::Extend) {
+    const auto to = context.begin() + position.value();
+    rows.assign(std::min(from, to), std::max(from, to) + 1);
+  } else {
+    rows = m_selection;
+    if (rows.empty() && m_focus.position.value() >= 0) rows.push_back(m_focus.ledger);
+    const auto old = std::find(rows.begin(), rows.end(), row);
+    if (old != rows.end() && rows.size() > 1) rows.erase(old);
+    else if (old == rows.end()) rows.push_back(row);
+  }
+  if (rows.size() == 1) return focusLedger(rows.front());
+  focusPosition(position);
+  if (choice == Choice::Extend) m_anchor = anchor;
+  select(std::move(rows));
+}
+
+std::vector<Position> InspectorContext::chosenRows() const {
+  std::vector<Position> found;
+  const SnapshotPtr shown = snapshot();
+  if (!shown) return found;
+  for (std::int32_t p = 0; p < shown->length() && !m_selection.empty(); ++p)
+    if (selected(shown->context[at(p)])) found.push_back(Position(p));
+  const std::int32_t focused = m_focus.position.value();
+  if (found.empty() && focused >= 0 && focused < shown->length()) found.push_back(m_focus.position);
+  return found;
 }
 
 void InspectorContext::freezeClock() {
@@ -61,6 +117,8 @@ QDateTime InspectorContext::now() const {
 
 void InspectorContext::meetSession() {
   ++m_sessionNumber;
+  m_anchor = LedgerId(-1);
+  select({});
   emit sessionChanged();
 }
 

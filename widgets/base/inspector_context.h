@@ -41,6 +41,9 @@ std::optional<Error> refusalOf(const Result<nlohmann::json>& reply);
 class InspectorContext : public QObject {
   Q_OBJECT
  public:
+  /// How a click or key chooses a row. Only: the row alone. Extend: all rows from the one that was chosen before. Toggle:
+  /// the row joins the others, or leaves them.
+  enum class Choice { Only, Extend, Toggle };
   using Reply = std::function<void(const Result<nlohmann::json>&)>;
   using TileReply = std::function<void(std::shared_ptr<const Tile>)>;
   using QObject::QObject;
@@ -83,10 +86,21 @@ class InspectorContext : public QObject {
 
   const Focus& focus() const { return m_focus; }
   void setFocus(const Focus& focus);
-  /// Moves the focus to a position and keeps layer and head; the ledger id is taken from the shown snapshot.
+  /// Moves the focus to a position and keeps layer and head; the ledger id is taken from the shown snapshot. Moving the
+  /// focus to a row ends the selection.
   void focusPosition(Position position);
   void focusLedger(LedgerId ledger);
   void focusLayer(CacheLayer layer);
+
+  /// Chooses a row; the focus goes there.
+  void choose(Position position, Choice choice);
+  /// Rows that were chosen together, which all views mark: ledger ids, ascending. Empty while only the focus is chosen.
+  /// An edit may have taken some of them from the context.
+  const std::vector<LedgerId>& selection() const { return m_selection; }
+  bool selected(LedgerId row) const;
+  void select(std::vector<LedgerId> rows);
+  /// What an edit is about: positions of the selected rows, ascending, else of the focused row.
+  std::vector<Position> chosenRows() const;
   Position hovered() const { return m_hovered; }
   void setHovered(Position position);
   /// The quantity that colours map and token strip, shared by all views.
@@ -98,6 +112,7 @@ class InspectorContext : public QObject {
   void sessionChanged();
   void snapshotChanged();
   void focusChanged();
+  void selectionChanged();
   void hoverChanged();
   void quantityChanged();
   void busyChanged();
@@ -115,10 +130,15 @@ class InspectorContext : public QObject {
 
  private:
   Focus m_focus;
+  std::vector<LedgerId> m_selection;
+  LedgerId m_anchor{-1};  // where Extend begins
   Position m_hovered{-1};
   Quantity m_quantity = Quantity::Brightness;
   quint64 m_sessionNumber = 0;
   bool m_clockFrozen = false;
 };
+
+/// The choice that goes with these keys: Shift extends, Control toggles.
+InspectorContext::Choice choiceOf(Qt::KeyboardModifiers held);
 
 }  // namespace kvlab

@@ -19,6 +19,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
+#include "widgets/base/row_actions.h"
 #include "widgets/base/tight_column.h"
 
 namespace kvlab {
@@ -85,6 +86,7 @@ void InspectorView::contextMenuEvent(QContextMenuEvent* event) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->addActions(viewActions());
+  if (m_rowActions) m_rowActions->attend(*menu);
   menu->popup(event->globalPos());
 }
 
@@ -261,12 +263,39 @@ QLabel* InspectorView::readoutLine() {
   return line;
 }
 
-void InspectorView::clickPosition(Position position) { clickCell(m_context.focus().layer, position); }
+void InspectorView::clickPosition(Position position, InspectorContext::Choice choice) {
+  clickCell(m_context.focus().layer, position, choice);
+}
 
-void InspectorView::clickCell(CacheLayer layer, Position position) {
+void InspectorView::clickCell(CacheLayer layer, Position position, InspectorContext::Choice choice) {
   m_context.focusLayer(layer);
-  m_context.focusPosition(position);
-  emit m_context.scripted(QString("view.focus({layer: %1, row: %2})").arg(layer.value()).arg(position.value()));
+  m_context.choose(position, choice);
+  saySelection();
+}
+
+void InspectorView::saySelection() {
+  const Focus& focus = m_context.focus();
+  QString rows;
+  if (!m_context.selection().empty())
+    for (Position one : m_context.chosenRows())
+      rows += (rows.isEmpty() ? ", rows: [" : ", ") + QString::number(one.value());
+  emit m_context.scripted(QString("view.focus({layer: %1, row: %2%3})")
+                              .arg(focus.layer.value())
+                              .arg(focus.position.value())
+                              .arg(rows.isEmpty() ? rows : rows + "]"));
+}
+
+void InspectorView::pointAt(CacheLayer layer, Position position) {
+  const SnapshotPtr now = shown();
+  if (!now || position.value() < 0 || position.value() >= now->length()) return;
+  if (m_context.selected(now->context[at(position.value())])) return m_context.focusLayer(layer);
+  if (m_context.focus().position != position || m_context.focus().layer != layer || !m_context.selection().empty())
+    clickCell(layer, position);
+}
+
+void InspectorView::addRowActions(QWidget& control, std::function<QRect(Position)> placeOf) {
+  m_rowActions = new RowActions(m_context, *this, control, std::move(placeOf));
+  m_actions.append(m_rowActions->actions());
 }
 
 void InspectorView::clickLedger(LedgerId ledger) {

@@ -65,4 +65,11 @@ bool leftThroughWindow(const Snapshot& s, CacheLayer layer, LedgerId row) {
   return std::find(begin, end, row) != end;
 }
 
+bool isResident(const Snapshot& s, CacheLayer layer, LedgerId row) {
+  const std::size_t l = at(layer);
+  if (l >= s.layers.size() || !s.layers[l]) return false;
+  const Column<LedgerId>& rows = s.layers[l]->ledger;
+  return std::find(rows.begin() + s.layers[l]->first, rows.end(), row) != rows.end();
+}
+
 }  // namespace kvlab

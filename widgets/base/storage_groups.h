@@ -30,5 +30,7 @@ std::vector<std::int32_t> positionsOf(const Snapshot& snapshot, const ResidencyV
 
 /// True if the layer counts the row, but the row has left the window and has no slot.
 bool leftThroughWindow(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
+/// True if the layer has the row in a slot.
+bool isResident(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
 
 }  // namespace kvlab

@@ -47,7 +47,8 @@ AxisCanvas::AxisCanvas(InspectorContext& context, QWidget* parent) : QWidget(par
   setFocusPolicy(Qt::StrongFocus);
   setToolTipDuration(3000);
   setAttribute(Qt::WA_OpaquePaintEvent);
-  for (const auto changed : {&InspectorContext::focusChanged, &InspectorContext::hoverChanged})
+  for (const auto changed :
+       {&InspectorContext::focusChanged, &InspectorContext::hoverChanged, &InspectorContext::selectionChanged})
     connect(&context, changed, this, qOverload<>(&QWidget::update));
 }
 
@@ -175,6 +176,7 @@ void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
   CanvasCell cell = click ? cellAt(event->position().toPoint()) : CanvasCell();
   if (!cell.there()) return;
   if (cell.line < 0) cell.line = std::max(0, focusCell().line);
+  m_choice = choiceOf(event->modifiers());
   choose(cell);
 }
 
@@ -186,6 +188,7 @@ void AxisCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void AxisCanvas::keyPressEvent(QKeyEvent* event) {
   if (const auto step = cellStep(*event, page(), items())) {
+    m_choice = choiceOf(event->modifiers() & Qt::ShiftModifier);  // Control makes a step longer
     if (const CanvasCell to = stepped(*step); to.there()) choose(to);
     return;
   }

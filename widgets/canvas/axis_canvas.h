@@ -49,8 +49,9 @@ class AxisCanvas : public QWidget {
   virtual void paintContent(QPainter& painter, const Theme& theme) = 0;
   virtual CanvasCell cellAt(QPoint point) const = 0;
   virtual CanvasCell focusCell() const = 0;
-  /// The user chose a cell, by click or key.
+  /// The user chose a cell, by click or key; choice() says how.
   virtual void choose(CanvasCell cell) = 0;
+  InspectorContext::Choice choice() const { return m_choice; }
   /// The row that all views mark while the pointer is on a cell.
   virtual Position positionOf(CanvasCell cell) const { return Position(cell.line < 0 ? -1 : cell.item); }
   virtual int lines() const { return 1; }
@@ -106,6 +107,7 @@ class AxisCanvas : public QWidget {
   InspectorContext& m_context;
   AxisMap m_axis;
   CanvasCell m_hovered;
+  InspectorContext::Choice m_choice = InspectorContext::Choice::Only;
   Held m_held = Held::Nothing;
   QPoint m_from;       // pointer position of the press
   double m_first = 0;  // first visible item at the press

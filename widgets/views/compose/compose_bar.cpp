@@ -18,7 +18,7 @@ struct EditText {
   bool words;  // needs replacement words
 };
 constexpr EditText kTexts[kEditVerbs] = {
-    {"Replace &pair", "Replace two rows (the two picked rows, or the focused row and the next) by the words", true},
+    {"Replace &pair", "Replace two rows (the two selected rows, or the focused row and the next) by the words", true},
     {"Rep&lace", "Replace the rows by the words, at the position of the first row", true},
     {"&Insert before", "Insert the words before the first of the rows", true},
     {"Add at e&nd", "Append the words to the context, one add per token", true},
@@ -44,8 +44,8 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
       m_rows(new ElidedLabel(this)),
       m_tokens(new ElidedLabel(this)),
       m_words(new QLineEdit(this)),
-      m_pick(button(tr("Pic&k"), tr("Add the focused row to the picked rows"))),
-      m_unpick(button(tr("&Unpick"), tr("Clear the picked rows; actions then use the focused row"))) {
+      m_pick(button(tr("Pic&k"), tr("Add the focused row to the selected rows, or take it out"))),
+      m_unpick(button(tr("&Unpick"), tr("End the selection; actions then use the focused row"))) {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
   m_words->setToolTip(tr("Words to insert; the model's tokeniser splits them into tokens"));
@@ -68,9 +68,10 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
   makeButtons();
   connect(m_pick, &QPushButton::clicked, this, &ComposeBar::pick);
   connect(m_unpick, &QPushButton::clicked, this, &ComposeBar::unpick);
+  connect(&context, &InspectorContext::selectionChanged, this, &ComposeBar::refresh);
   connect(m_words, &QLineEdit::textChanged, this, &ComposeBar::wordsChanged);
   connect(m_words, &QLineEdit::returnPressed, this,
-          [this] { build(rows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace); });
+          [this] { build(m_context.chosenRows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace); });
   refresh();
 }
 
@@ -93,46 +94,33 @@ void ComposeBar::makeButtons() {
   static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);
 }
 
-std::vector<Position> ComposeBar::rows() const {
-  std::vector<Position> found;
-  const SnapshotPtr snapshot = m_context.snapshot();
-  if (!snapshot) return found;
-  for (int p = 0; p < snapshot->length() && !m_picked.empty(); ++p)
-    if (std::find(m_picked.begin(), m_picked.end(), snapshot->context[at(p)]) != m_picked.end())
-      found.push_back(Position(p));
-  if (m_picked.empty() && m_context.focus().position.value() >= 0) found.push_back(m_context.focus().position);
-  return found;
-}
-
+/// The focused row joins the selection, or leaves it.
 void ComposeBar::pick() {
   const LedgerId focused = m_context.focus().ledger;
   if (focused.value() < 0) return emit refused(tr("Click a row in the map, the text or the mirror first"));
-  const auto at = std::find(m_picked.begin(), m_picked.end(), focused);
-  if (at == m_picked.end()) m_picked.push_back(focused);
-  else m_picked.erase(at);
-  refresh();
+  std::vector<LedgerId> rows = m_context.selection();
+  const auto at = std::find(rows.begin(), rows.end(), focused);
+  at == rows.end() ? rows.push_back(focused) : void(rows.erase(at));
+  m_context.select(std::move(rows));
 }
 
-void ComposeBar::unpick() {
-  m_picked.clear();
-  refresh();
-}
+void ComposeBar::unpick() { m_context.select({}); }
 
 void ComposeBar::refresh() {
   const SnapshotPtr snapshot = m_context.snapshot();
-  const std::vector<Position> list = rows();
+  const std::vector<Position> list = m_context.chosenRows();
   std::vector<std::int64_t> numbers;
   QString texts;
   for (Position position : list) {
     numbers.push_back(position.value());
     texts += textAt(*snapshot, position);
   }
-  const QString what = m_picked.empty() ? tr("focus") : tr("picked");
+  const QString what = m_context.selection().empty() ? tr("focus") : tr("selected");
   m_rows->setFont(Theme::current()->mono);
   m_rows->setText(list.empty() ? tr("none: click a row in any view")
                                : QStringLiteral("%1 %2  “%3”").arg(what, ranges(numbers), texts));
   m_pick->setEnabled(snapshot && m_context.focus().ledger.value() >= 0);
-  m_unpick->setEnabled(!m_picked.empty());
+  m_unpick->setEnabled(!m_context.selection().empty());
   for (int i = 0; i < kEditVerbs; ++i)
     m_verbs[i]->setEnabled(snapshot && (!list.empty() || static_cast<EditVerb>(i) == EditVerb::Append));
   showTokens();
@@ -184,7 +172,7 @@ QString ComposeBar::problem(EditVerb verb, const std::vector<Position>& list) co
   if (needsWords(verb) && m_ids.empty()) return tr("The words have no tokens; type other words");
   if (verb != EditVerb::Append && list.empty()) return tr("Click a row in the map, the text or the mirror first");
   if (verb == EditVerb::ReplacePair && list.size() != 2)
-    return tr("A pair needs two rows: pick two rows, or focus a row that another row follows");
+    return tr("A pair needs two rows: select two rows, or focus a row that another row follows");
   return {};
 }
 
@@ -212,9 +200,9 @@ std::vector<Action> ComposeBar::actionsFor(EditVerb verb, const std::vector<Posi
 
 void ComposeBar::build(EditVerb verb) {
   withTokens([this, verb] {
-    std::vector<Position> list = rows();
+    std::vector<Position> list = m_context.chosenRows();
     const SnapshotPtr snapshot = m_context.snapshot();
-    if (verb == EditVerb::ReplacePair && m_picked.empty() && list.size() == 1 &&
+    if (verb == EditVerb::ReplacePair && list.size() == 1 &&
         list[0].value() + 1 < snapshot->length())
       list.push_back(Position(list[0].value() + 1));
     if (const QString why = problem(verb, list); !why.isEmpty()) {
@@ -222,8 +210,8 @@ void ComposeBar::build(EditVerb verb) {
       return emit refused(why);
     }
     emit composed(actionsFor(verb, list));
-    m_picked.clear();
-    m_words->clear();
+    m_context.select({});
+    m_words->setText({});  // clear() could be undone, and Ctrl+Z would not reach the session
     refresh();
   });
 }

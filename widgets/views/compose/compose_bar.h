@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Builds one action from rows and words. The rows are the picked rows, or the focused row; the engine tokenises the
+// Builds one action from rows and words. The rows are the selected rows, or the focused row; the engine tokenises the
 // words. GUI thread.
 #pragma once
 #include <QLabel>
@@ -21,8 +21,6 @@ class ComposeBar : public QWidget {
   Q_OBJECT
  public:
   ComposeBar(InspectorContext& context, QWidget* parent);
-  /// Rows that an action would use now: the picked rows, or the focused row.
-  std::vector<Position> rows() const;
   void pick();
   void unpick();
   void build(EditVerb verb);
@@ -49,7 +47,6 @@ class ComposeBar : public QWidget {
   QLineEdit* m_words;
   QPushButton *m_pick, *m_unpick;
   QPushButton* m_verbs[kEditVerbs] = {};
-  std::vector<LedgerId> m_picked;  // ledger ids, because edits may move rows
   std::vector<TokenId> m_ids;
   QString m_idsOf;  // the words that m_ids belong to
   std::function<void()> m_then;

@@ -244,13 +244,17 @@ void ComposeView::say(const QString& text, Tone tone) {
 /// Clears the draft if the engine accepted the list, even if the tick failed: the actions are pending then.
 void ComposeView::run(const char* command, const json& args) {
   m_edit.run(QLatin1String(command), args, [this, args](const Result<json>& reply) {
-    if (reply && args.contains("actions")) m_editor->replaceText({});
+    if (reply && args.contains("actions")) {
+      m_editor->replaceText({});
+      m_editor->document()->clearUndoRedoStacks();  // the list was used: undo is the session's now
+    }
     if (const std::optional<Error> refused = refusalOf(reply)) showError(*refused);
     else if (args.contains("actions") && !args.contains("now")) say(tr("Queued for the next tick"), Tone::Ok);
     else say(tr("Applied; Ctrl+Z takes it back"), Tone::Ok);
     buttons();
     emit readyChanged();
   });
+  if (m_apply->hasFocus() || m_queue->hasFocus()) m_bar->setFocus();  // a button without use would lose the keyboard
   buttons();
 }
 

@@ -79,6 +79,16 @@ CanvasCell MapCanvas::focusCell() const {
   return {context().focus().layer.value(), context().focus().position.value()};
 }
 
-void MapCanvas::choose(CanvasCell cell) { emit clicked(CacheLayer(cell.line), Position(cell.item)); }
+void MapCanvas::choose(CanvasCell cell) { emit clicked(CacheLayer(cell.line), Position(cell.item), choice()); }
+
+void MapCanvas::menuAbout(CanvasCell cell) {
+  if (cell.item >= 0) emit pointed(CacheLayer(std::max(0, cell.line)), Position(cell.item));
+}
+
+QRect MapCanvas::rowRect(Position position) const {
+  const Parts p = parts();
+  const int layer = std::clamp(context().focus().layer.value(), 0, std::max(0, layers() - 1));
+  return cell(p, layer, position.value()).toAlignedRect().intersected(p.cells);
+}
 
 }  // namespace kvlab

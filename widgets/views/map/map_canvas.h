@@ -24,15 +24,20 @@ class MapCanvas : public AxisCanvas {
   void setNote(const QString& note);
   QString note() const { return m_note; }
   QString readout() const override;
+  /// Place of a row in the focused layer, for a line to type in.
+  QRect rowRect(Position position) const;
 
  signals:
-  void clicked(kvlab::CacheLayer layer, kvlab::Position position);
+  void clicked(kvlab::CacheLayer layer, kvlab::Position position, kvlab::InspectorContext::Choice choice);
+  /// The menu is about to open over a row.
+  void pointed(kvlab::CacheLayer layer, kvlab::Position position);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;
   CanvasCell cellAt(QPoint point) const override;
   CanvasCell focusCell() const override;
   void choose(CanvasCell cell) override;
+  void menuAbout(CanvasCell cell) override;
   int lines() const override { return layers(); }
   int items() const override { return m_picture ? m_picture->cells.positions() : 0; }
   QRect axisArea() const override { return parts().cells; }
@@ -57,6 +62,7 @@ class MapCanvas : public AxisCanvas {
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintSelection(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const Parts& parts, const Theme& theme);
   double tokenBand() const;
 

@@ -28,6 +28,7 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
       theme);
   paintCellTexts(painter, p, theme);
   paintStale(painter, p, theme);
+  paintSelection(painter, p, theme);
   paintMarks(painter, p, theme);
   paintWrong(painter, p, theme);
   paintCrossHair(painter, p, theme);
@@ -152,6 +153,24 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
+/// Selected rows that lie side by side share a frame, and a bar above it.
+void MapCanvas::paintSelection(QPainter& painter, const Parts& p, const Theme& theme) const {
+  if (context().selection().empty()) return;
+  const Column<LedgerId>& rows = m_picture->snapshot->context;
+  const auto [begin, end] = axis().inSight();
+  const auto marked = [&](int i) { return i < end && at(i) < rows.size() && context().selected(rows[at(i)]); };
+  for (int i = std::max(0, begin); i < end; ++i) {
+    if (!marked(i)) continue;
+    const int first = i;
+    while (marked(i + 1)) ++i;
+    const double left = cell(p, 0, first).left(), right = cell(p, 0, i).right();
+    const QRectF box(left, p.cells.top(), std::max(3.0, right - left), p.cells.height());
+    painter.fillRect(box, Theme::faded(theme.accent, 40));
+    paintOutline(painter, box, theme.accent, 1, theme);
+    painter.fillRect(QRectF(box.left(), p.ruler.bottom() - 2, box.width(), 3), theme.accent);
+  }
+}
+
 /// Damage is seen from afar: a box that is never smaller than a finger's width of pixels, whatever the zoom.
 void MapCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto [begin, end] = axis().inSight();
@@ -239,7 +258,8 @@ QString MapCanvas::readout() const {
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
   const bool left = leftThroughWindow(s, layer, id);
   parts << (left                    ? tr("left through the window")
-                : std::isnan(value) ? tr("not resident, no value")
+                : std::isnan(value) ? (isResident(s, layer, id) ? tr("resident, %1 not known").arg(titleInText(quantity))
+                                                                : tr("not resident, no value"))
                                     : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
   for (const Finding& one : s.alignment.findings)

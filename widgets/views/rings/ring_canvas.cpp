@@ -128,7 +128,7 @@ void RingCanvas::choose(CanvasCell cell) {
   if (cell.line != selected()) return emit groupChosen(first);
   const CacheLayer focus = context().focus().layer;
   if (const Position position = positionOf(cell); position.value() >= 0)
-    emit clicked(group.has(focus) ? focus : first, position);
+    emit clicked(group.has(focus) ? focus : first, position, choice());
 }
 
 /// Items are rows in logical order.

@@ -35,7 +35,7 @@ class RingCanvas : public AxisCanvas {
   QPointF smallRing(int entry) const;
 
  signals:
-  void clicked(kvlab::CacheLayer layer, kvlab::Position position);
+  void clicked(kvlab::CacheLayer layer, kvlab::Position position, kvlab::InspectorContext::Choice choice);
   void groupChosen(kvlab::CacheLayer layer);
 
  protected:

@@ -24,13 +24,13 @@ class BandCanvas : public AxisCanvas {
   void reveal();
 
  signals:
-  void clicked(kvlab::CacheLayer layer, kvlab::Position position);
+  void clicked(kvlab::CacheLayer layer, kvlab::Position position, kvlab::InspectorContext::Choice choice);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;
   CanvasCell cellAt(QPoint point) const override;
   CanvasCell focusCell() const override;
-  void choose(CanvasCell cell) override { emit clicked(CacheLayer(cell.line), Position(cell.item)); }
+  void choose(CanvasCell cell) override { emit clicked(CacheLayer(cell.line), Position(cell.item), choice()); }
   int lines() const override { return static_cast<int>(m_layers.size()); }
   int items() const override { return m_snapshot ? m_snapshot->length() : 0; }
   QRect axisArea() const override { return area(); }

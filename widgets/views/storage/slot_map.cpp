@@ -117,7 +117,7 @@ Position SlotMap::positionOf(CanvasCell cell) const {
 }
 
 void SlotMap::choose(CanvasCell cell) {
-  if (const Position position = positionOf(cell); position.value() >= 0) emit clicked(position);
+  if (const Position position = positionOf(cell); position.value() >= 0) emit clicked(position, choice());
 }
 
 /// Moves to the next slot with a row in slot order, from the focused one or from outside; stops at pages and ends.

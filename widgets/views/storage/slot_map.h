@@ -23,7 +23,7 @@ class SlotMap : public AxisCanvas {
   int slotAt(QPointF point) const;
 
  signals:
-  void clicked(kvlab::Position position);
+  void clicked(kvlab::Position position, kvlab::InspectorContext::Choice choice);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;

@@ -3,6 +3,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <algorithm>
 #include <cmath>
 
 #include "widgets/base/alignment_lamp.h"
@@ -32,11 +33,16 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   connect(copy, &QAction::triggered, this, &StripView::copySelection);
   connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
   connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
-  connect(m_text, &TokenText::selectionChanged, this, &StripView::sayReadout);
-  connect(m_text, &TokenText::clicked, this, [this](int chip) {
+  connect(&context, &InspectorContext::selectionChanged, this, &StripView::sayReadout);
+  connect(m_text, &TokenText::clicked, this, [this](int chip, InspectorContext::Choice choice) {
     const Chip& c = m_text->chips()[at(chip)];
-    c.position >= 0 ? clickPosition(Position(c.position)) : clickLedger(c.ledger);
+    c.position >= 0 ? clickPosition(Position(c.position), choice) : clickLedger(c.ledger);
   });
+  connect(m_text, &TokenText::dragged, this, &StripView::saySelection);
+  connect(m_text, &TokenText::pointed, this,
+          [this](Position position) { pointAt(this->context().focus().layer, position); });
+  addRowActions(*m_text, [this](Position row) { return placeOf(row); });
+  connect(m_text, &TokenText::opened, viewActions().first(), &QAction::trigger);
 }
 
 void StripView::makeStrip() {
@@ -115,13 +121,9 @@ void StripView::onHover() {
 QString StripView::readout() const {
   const SnapshotPtr s = shown();
   if (!s || s->length() == 0) return {};
-  const auto [from, to] = m_text->selected();
-  if (to > from) {
-    const auto& chips = m_text->chips();
-    int live = 0;
-    for (int i = from; i < to; ++i) live += chips[at(i)].position >= 0;
-    return tr("%1 selected, Ctrl+C copies the text").arg(counted(live, tr("token"), tr("tokens")));
-  }
+  if (!context().selection().empty())
+    return tr("%1 selected: Return replaces, Del deletes, Ctrl+C copies the text, a right click shows all")
+        .arg(counted(static_cast<qint64>(context().chosenRows().size()), tr("token"), tr("tokens")));
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
@@ -143,6 +145,13 @@ QString StripView::readout() const {
 void StripView::sayReadout() {
   const QString note = m_tiles.note();
   m_readout->setText(note.isEmpty() ? readout() : readout() + "   " + note);
+}
+
+QRect StripView::placeOf(Position row) const {
+  const auto& chips = m_text->chips();
+  const auto chip = std::find_if(chips.begin(), chips.end(), [row](const Chip& c) { return c.position == row.value(); });
+  if (chip == chips.end()) return m_text->geometry();
+  return m_text->chipRect(static_cast<int>(chip - chips.begin())).translated(m_text->pos());
 }
 
 void StripView::copySelection() {

@@ -33,6 +33,7 @@ class StripView : public InspectorView {
   void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const;
   QString readout() const;
   void sayReadout();
+  QRect placeOf(Position row) const;
 
   TileCache m_tiles;
   TokenText* m_text;

@@ -66,8 +66,9 @@ TokenText::TokenText(InspectorContext& context, QWidget* parent) : QAbstractScro
   setFrameShape(NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
+  connect(&context, &InspectorContext::selectionChanged, viewport(), qOverload<>(&QWidget::update));
   setAccessibleName(tr("Tokens of the context"));
-  setToolTip(tr("Click focuses a token, dragging or Shift selects, Ctrl+C copies the text"));
+  setToolTip(tr("Click chooses a token, dragging, Shift or Ctrl more of them; Return replaces, Del deletes, Ctrl+C copies"));
 }
 
 void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity) {
@@ -77,8 +78,6 @@ void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity
   m_snapshot = std::move(snapshot);
   m_chips = std::move(chips);
   m_quantity = quantity;
-  m_anchor = std::min(m_anchor, static_cast<int>(m_chips.size()) - 1);
-  m_head = std::min(m_head, static_cast<int>(m_chips.size()) - 1);
   layOut();
   if (atEnd && grown) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
   viewport()->update();
@@ -166,7 +165,6 @@ void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box
 void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
   const Chip& c = m_chips[at(chip)];
   const QRect box = chipRect(chip);
-  const auto [from, to] = selected();
   const bool ghost = c.position < 0;
   painter.setPen(Qt::NoPen);
   if (ghost) painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
@@ -186,7 +184,7 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
   }
   const bool focused = c.ledger == m_context.focus().ledger;
   const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
-  const bool inSelection = chip >= from && chip < to;
+  const bool inSelection = isSelected(c);
   if (!focused && !hovered && !inSelection) return;
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(focused ? theme.focus : hovered ? theme.hover : theme.accent, focused ? 2 : 1.5));
@@ -226,17 +224,10 @@ void TokenText::changeEvent(QEvent* event) {
   viewport()->update();
 }
 
-std::pair<int, int> TokenText::selected() const {
-  if (m_anchor < 0 || m_head < 0 || m_anchor == m_head) return {0, 0};
-  return {std::min(m_anchor, m_head), std::max(m_anchor, m_head) + 1};
-}
-
 QString TokenText::selectedText() const {
-  const auto [from, to] = selected();
   QString text;
-  for (int i = from; i < to; ++i) {
-    const Chip& chip = m_chips[at(i)];
-    if (chip.position < 0 || !m_snapshot->ledger.contains(chip.ledger)) continue;
+  for (const Chip& chip : m_chips) {
+    if (!isSelected(chip)) continue;
     const auto token = at(m_snapshot->ledger[chip.ledger].token.value());
     if (token < m_snapshot->info->tokenTexts.size())
       text += QString::fromStdString(m_snapshot->info->tokenTexts[token]);
@@ -245,11 +236,8 @@ QString TokenText::selectedText() const {
 }
 
 void TokenText::selectAll() {
-  if (m_chips.empty()) return;
-  m_anchor = 0;
-  m_head = static_cast<int>(m_chips.size()) - 1;
-  emit selectionChanged();
-  viewport()->update();
+  if (!m_snapshot) return;
+  m_context.select({m_snapshot->context.begin(), m_snapshot->context.end()});
 }
 
 void TokenText::reveal(Position position) {
@@ -265,28 +253,33 @@ void TokenText::reveal(Position position) {
     }
 }
 
-void TokenText::choose(int chip, bool select) {
-  if (chip < 0 || chip >= static_cast<int>(m_chips.size())) return;
-  if (!select || m_anchor < 0) m_anchor = select && m_head >= 0 ? m_head : chip;
-  m_head = chip;
-  emit selectionChanged();
-  if (!select) emit clicked(chip);
-  viewport()->update();
-}
-
 void TokenText::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton)
-    choose(chipAt(event->position().toPoint()), event->modifiers() & Qt::ShiftModifier);
+  const int chip = chipAt(event->position().toPoint());
+  m_dragged = false;
+  if (chip < 0) return;
+  if (event->button() == Qt::LeftButton) emit clicked(chip, choiceOf(event->modifiers()));
+  if (event->button() == Qt::RightButton && m_chips[at(chip)].position >= 0)
+    emit pointed(Position(m_chips[at(chip)].position));
 }
 
 void TokenText::mouseMoveEvent(QMouseEvent* event) {
   const int chip = chipAt(event->position().toPoint());
-  m_context.setHovered(Position(chip < 0 ? -1 : m_chips[at(chip)].position));
-  if (event->buttons() & Qt::LeftButton && chip >= 0 && chip != m_head) {
-    m_head = chip;
-    emit selectionChanged();
+  const Position under(chip < 0 ? -1 : m_chips[at(chip)].position);
+  m_context.setHovered(under);
+  if (event->buttons() & Qt::LeftButton && under.value() >= 0 && under != m_context.focus().position) {
+    m_dragged = true;
+    m_context.choose(under, InspectorContext::Choice::Extend);
   }
   viewport()->update();
+}
+
+void TokenText::mouseReleaseEvent(QMouseEvent*) {
+  if (std::exchange(m_dragged, false)) emit dragged();
+}
+
+void TokenText::mouseDoubleClickEvent(QMouseEvent* event) {
+  const int chip = chipAt(event->position().toPoint());
+  if (event->button() == Qt::LeftButton && chip >= 0 && m_chips[at(chip)].position >= 0) emit opened();
 }
 
 int TokenText::focusedChip() const {
@@ -296,13 +289,16 @@ int TokenText::focusedChip() const {
 }
 
 void TokenText::step(int chips, bool select) {
-  const int from = select && m_head >= 0 ? m_head : focusedChip();
-  choose(std::clamp(from + chips, 0, static_cast<int>(m_chips.size()) - 1), select);
-  if (m_head >= 0) reveal(Position(m_chips[at(m_head)].position));
+  if (m_chips.empty()) return;
+  int to = std::clamp(focusedChip() + chips, 0, static_cast<int>(m_chips.size()) - 1);
+  const int on = chips < 0 ? -1 : 1;
+  while (select && to + on >= 0 && at(to + on) < m_chips.size() && m_chips[at(to)].position < 0) to += on;  // no ghosts
+  emit clicked(to, select ? InspectorContext::Choice::Extend : InspectorContext::Choice::Only);
+  reveal(Position(m_chips[at(to)].position));
 }
 
 void TokenText::stepLine(int lines, bool select) {
-  const int from = select && m_head >= 0 ? m_head : focusedChip();
+  const int from = focusedChip();
   if (from < 0) return step(1, select);
   const int target = chipAt(chipRect(from).center() + QPoint(0, lines * kLine));
   if (target >= 0) step(target - from, select);

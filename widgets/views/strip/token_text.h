@@ -32,22 +32,29 @@ class TokenText : public QAbstractScrollArea {
   void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity);
   const std::vector<Chip>& chips() const { return m_chips; }
   void reveal(Position position);
-  /// The selected range of chips, [first, second); empty if none.
-  std::pair<int, int> selected() const;
+  /// The text of the selected rows; empty if only the focus is chosen.
   QString selectedText() const;
   void selectAll();
   int chipAt(QPoint point) const;  // viewport coordinates; -1 = none
   QRect chipRect(int chip) const;  // viewport coordinates
 
  signals:
-  void clicked(int chip);
-  void selectionChanged();
+  /// The person chose a chip.
+  void clicked(int chip, kvlab::InspectorContext::Choice choice);
+  /// A drag has ended that chose rows.
+  void dragged();
+  /// The menu is about to open over a row.
+  void pointed(kvlab::Position position);
+  /// A double click on a row.
+  void opened();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
@@ -64,7 +71,7 @@ class TokenText : public QAbstractScrollArea {
   void step(int chips, bool select);
   void stepLine(int lines, bool select);
   int focusedChip() const;
-  void choose(int chip, bool select);
+  bool isSelected(const Chip& chip) const { return chip.position >= 0 && m_context.selected(chip.ledger); }
 
   InspectorContext& m_context;
   SnapshotPtr m_snapshot;
@@ -73,7 +80,7 @@ class TokenText : public QAbstractScrollArea {
   std::vector<Place> m_places;            // parallel to m_chips
   std::vector<std::int32_t> m_lineFirst;  // first chip of every line
   std::vector<int> m_widths;              // by token id; -1 = not measured
-  int m_anchor = -1, m_head = -1;         // selection
+  bool m_dragged = false;                 // the pressed button has chosen more than one row
 };
 
 }  // namespace kvlab

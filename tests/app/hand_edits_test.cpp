@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Editing by hand in the whole window over the real engine: real clicks and keys, counted, and what is in the cache
+// afterwards; and undo, which belongs to the session wherever the keyboard is.
+#include <QApplication>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QtTest>
+
+#include "app/core_engine.h"
+#include "app/main_window.h"
+#include "widgets/base/word_edit.h"
+#include "widgets/views/strip/strip_view.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+/// Counts presses of mouse buttons in the program.
+class Clicks : public QObject {
+ public:
+  Clicks() { qApp->installEventFilter(this); }
+  int take() { return std::exchange(m_count, 0); }
+
+ protected:
+  bool eventFilter(QObject* target, QEvent* event) override {
+    m_count += event->type() == QEvent::MouseButtonPress && target->isWidgetType();
+    return false;
+  }
+
+ private:
+  int m_count = 0;
+};
+
+class HandEditsTest : public QObject {
+  Q_OBJECT
+ private:
+  std::unique_ptr<MainWindow> m_window;
+
+  SnapshotPtr now() { return m_window->context().history().back(); }
+  StripView& strip() { return *qobject_cast<StripView*>(m_window->docks().view("strip")); }
+  bool settled() {
+    return QTest::qWaitFor([&] { return !m_window->context().busy() && strip().ready() && now()->length() > 0; }, 20000);
+  }
+  QString text() {
+    QString all;
+    for (LedgerId id : now()->context)
+      all += QString::fromStdString(now()->info->tokenTexts[static_cast<std::size_t>(now()->ledger[id].token.value())]);
+    return all;
+  }
+  void click(const char* word, Qt::MouseButton button = Qt::LeftButton, Qt::KeyboardModifiers held = {}) {
+    const auto& chips = strip().text().chips();
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+      if (chips[i].position < 0 || tokenText(*now(), chips[i].ledger) != QString(QChar(0x00B7)) + word) continue;
+      const QPoint at = strip().text().chipRect(static_cast<int>(i)).center();
+      QTest::mouseClick(strip().text().viewport(), button, held, at);
+      if (button != Qt::RightButton) return;
+      QContextMenuEvent asks(QContextMenuEvent::Mouse, at, strip().text().viewport()->mapToGlobal(at));
+      QCoreApplication::sendEvent(strip().text().viewport(), &asks);
+      return;
+    }
+    QFAIL(word);
+  }
+  QString undoTitle() {
+    for (QAction* menu : m_window->menuBar()->actions())
+      for (QAction* one : menu->menu()->actions())
+        if (one->text().startsWith("Undo")) return one->text();
+    return {};
+  }
+  /// Ctrl+Z where the keyboard is.
+  bool undone(const QString& expected) {
+    QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : m_window.get(), Qt::Key_Z,
+                    Qt::ControlModifier);
+    return QTest::qWaitFor([&] { return settled() && text() == expected; }, 5000);
+  }
+
+ private Q_SLOTS:
+  void init() {
+    WindowSettings settings;
+    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    settings.verbs = coreVerbs();
+    settings.headless = true;
+    m_window = std::make_unique<MainWindow>(settings);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    bool opened = false;
+    m_window->openSession({{"manifest", {{"model", "demo"}, {"threads", 1}}}},
+                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
+    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar . the rain falls ."}});
+    QTRY_VERIFY_WITH_TIMEOUT(now()->length() > 10, 20000);
+    QVERIFY(settled());
+  }
+  void cleanup() { m_window.reset(); }
+
+  void aTokenIsReplacedWithAClickAndAWord() {
+    const QString before = text();
+    Clicks clicks;
+    click("cellar");
+    QTest::keyClick(&strip().text(), Qt::Key_Return);
+    auto* edit = m_window->findChild<WordEdit*>();
+    QVERIFY(edit && edit->hasFocus());
+    QTest::keyClicks(edit, "attic");
+    QTest::keyClick(edit, Qt::Key_Return);
+    QTRY_COMPARE(text(), QString(before).replace("cellar", "attic"));
+    QVERIFY(clicks.take() <= 2);
+    QVERIFY(settled());
+    QCOMPARE(undoTitle(), QString("Undo replace “·cellar” → “·attic”"));
+    QVERIFY(strip().text().hasFocus());
+    QVERIFY(undone(before));
+  }
+
+  void threeRowsAreDeletedWithTwoClicks() {
+    const QString before = text();
+    Clicks clicks;
+    click("puts");
+    click("silver", Qt::LeftButton, Qt::ShiftModifier);
+    QTest::keyClick(&strip().text(), Qt::Key_Delete);
+    QTRY_COMPARE(text(), QString(before).replace(" puts the silver", ""));
+    QVERIFY(clicks.take() <= 2);
+    QVERIFY(settled());
+    QCOMPARE(undoTitle(), QString("Undo delete “·puts” and 2 more"));
+    QVERIFY(undone(before));
+  }
+
+  void aRowIsEvictedFromALayerWithTwoClicks() {
+    Clicks clicks;
+    click("cellar", Qt::RightButton);
+    auto* menu = strip().findChild<QMenu*>();
+    QVERIFY(menu && menu->isVisible());
+    QAction* evict = nullptr;
+    for (QAction* one : menu->actions())
+      if (one->text().startsWith("Evict in layer")) evict = one;
+    QVERIFY(evict);
+    const std::size_t rows = now()->layers[0]->resident();
+    QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(evict).center());
+    QTRY_COMPARE(now()->layers[0]->resident(), rows - 1);
+    QCOMPARE(now()->layers[1]->resident(), rows);
+    QVERIFY2(clicks.take() <= 2, "more than two clicks");
+  }
+
+  /// The walk of D2: after Apply now in Compose the keyboard stays there, and the next Ctrl+Z takes the edit back.
+  void undoIsTheSessionsUnlessATextHasItsOwn() {
+    const QString before = text();
+    auto* prompt = m_window->findChild<QLineEdit*>("prompt");
+    QTest::keyClicks(prompt, "abc");
+    prompt->setFocus();
+    QTest::keyClick(prompt, Qt::Key_Z, Qt::ControlModifier);  // the field's own
+    QVERIFY(prompt->text() != "abc");
+    QCOMPARE(text(), before);
+    prompt->setText({});
+    click("cellar");
+    QVERIFY(m_window->showView("compose"));
+    InspectorView* compose = m_window->docks().view("compose");
+    QVERIFY(compose->setOption("draft", json::array({{{"action", "delete"}, {"position", 3}}})).operator bool());
+    QPushButton* apply = nullptr;
+    for (QPushButton* one : compose->findChildren<QPushButton*>())
+      if (one->text().contains("Apply")) apply = one;
+    QVERIFY(apply);
+    QTRY_VERIFY(apply->isEnabled());
+    QTest::mouseClick(apply, Qt::LeftButton);
+    QTRY_VERIFY(text() != before);
+    QVERIFY(settled());
+    QVERIFY2(QApplication::focusWidget() && compose->isAncestorOf(QApplication::focusWidget()),
+             "the keyboard left Compose");
+    QVERIFY(undone(before));
+    prompt->setFocus();
+    QTest::keyClick(prompt, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);  // redo, from another field
+    QTRY_VERIFY(text() != before);
+    QVERIFY(settled());
+    auto* editor = compose->findChild<QPlainTextEdit*>();
+    editor->setFocus();
+    QVERIFY2(undone(before), "the editor kept Ctrl+Z");
+  }
+};
+
+QTEST_MAIN(HandEditsTest)
+#include "hand_edits_test.moc"

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One selection for all views, and what can be done with it: real clicks, keys and menus on map and strip, and the
+// commands that they run.
+#include <QClipboard>
+#include <QMenu>
+#include <QtTest>
+
+#include "open_view.h"
+#include "widgets/base/word_edit.h"
+#include "widgets/views/compose/compose_view.h"
+#include "widgets/views/map/map_view.h"
+#include "widgets/views/strip/strip_view.h"
+
+using namespace kvlab;
+using nlohmann::json;
+using Choice = InspectorContext::Choice;
+
+namespace {
+
+std::vector<int> chosen(const FakeContext& context) {
+  std::vector<int> out;
+  for (Position row : context.chosenRows()) out.push_back(row.value());
+  return out;
+}
+
+void click(StripView& view, int position, Qt::KeyboardModifiers held = {}, Qt::MouseButton button = Qt::LeftButton) {
+  const auto& chips = view.text().chips();
+  for (std::size_t i = 0; i < chips.size(); ++i)
+    if (chips[i].position == position)
+      return QTest::mouseClick(view.text().viewport(), button, held, view.text().chipRect(static_cast<int>(i)).center());
+  QFAIL("no such position");
+}
+
+QAction* action(InspectorView& view, const QString& begins) {
+  for (QAction* one : view.viewActions())
+    if (one->text().startsWith(begins)) return one;
+  return nullptr;
+}
+
+json actionsOf(const FakeContext::Call& call) { return call.args.at("actions"); }
+
+}  // namespace
+
+class RowActionsTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void init() { Theme::apply(*qApp, "dark"); }
+
+  void clicksChooseTogether() {
+    FakeContext context;
+    context.choose(Position(4), Choice::Only);
+    QCOMPARE(chosen(context), (std::vector<int>{4}));
+    QVERIFY(context.selection().empty());
+    context.choose(Position(7), Choice::Extend);
+    QCOMPARE(chosen(context), (std::vector<int>{4, 5, 6, 7}));
+    QCOMPARE(context.focus().position, Position(7));
+    context.choose(Position(2), Choice::Extend);  // from where it began
+    QCOMPARE(chosen(context), (std::vector<int>{2, 3, 4}));
+    context.choose(Position(9), Choice::Toggle);
+    QCOMPARE(chosen(context), (std::vector<int>{2, 3, 4, 9}));
+    context.choose(Position(3), Choice::Toggle);
+    QCOMPARE(chosen(context), (std::vector<int>{2, 4, 9}));
+    context.choose(Position(2), Choice::Toggle);
+    context.choose(Position(9), Choice::Toggle);  // the last one that is left is the focus
+    QCOMPARE(chosen(context), (std::vector<int>{4}));
+    QCOMPARE(context.focus().position, Position(4));
+    context.choose(Position(1), Choice::Toggle);
+    context.focusLedger(context.snapshot()->context[8]);
+    QCOMPARE(chosen(context), (std::vector<int>{8}));
+    context.choose(Position(500), Choice::Only);
+    context.choose(Position(-1), Choice::Extend);
+    QCOMPARE(chosen(context), (std::vector<int>{8}));
+    context.choose(Position(10), Choice::Extend);
+    context.open(context.history());
+    QVERIFY2(context.selection().empty(), "the selection of the session before stayed");
+  }
+
+  /// Rows that have left the context are chosen no more, and come back with them.
+  void editsTakeRowsOutOfTheSelection() {
+    FakeContext context;
+    context.choose(Position(4), Choice::Only);
+    context.choose(Position(6), Choice::Extend);
+    auto shorter = std::make_shared<Snapshot>(*context.snapshot());
+    std::vector<LedgerId> rest(shorter->context.begin(), shorter->context.end());
+    rest.erase(rest.begin() + 5);
+    shorter->context = Column<LedgerId>(std::span<const LedgerId>(rest));
+    const SnapshotPtr before = context.snapshot();
+    context.push(shorter);
+    QCOMPARE(chosen(context), (std::vector<int>{4, 5}));
+    context.push(before);
+    QCOMPARE(chosen(context), (std::vector<int>{4, 5, 6}));
+  }
+
+  void allViewsShareTheSelection() {
+    FakeContext context;
+    const auto strip = open<StripView>(context);
+    const auto map = open<MapView>(context);
+    const auto compose = open<ComposeView>(context);
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    const QImage before = map->picture(map->size(), 1);
+    click(*strip, 10);
+    click(*strip, 12, Qt::ShiftModifier);
+    QCOMPARE(chosen(context), (std::vector<int>{10, 11, 12}));
+    QVERIFY(said.last()[0].toString().endsWith("row: 12, rows: [10, 11, 12]})"));
+    QVERIFY(map->picture(map->size(), 1) != before);
+    bool told = false;
+    for (const QLabel* label : compose->findChildren<QLabel*>()) told = told || label->text().startsWith("selected 10–12");
+    QVERIFY(told);
+    const QPoint at(34 + static_cast<int>(map->canvas().axis().pixel(20.5)), 200);
+    QTest::mouseClick(&map->canvas(), Qt::LeftButton, Qt::ControlModifier, at);
+    QCOMPARE(chosen(context), (std::vector<int>{10, 11, 12, 20}));
+    QTest::keyClick(&map->canvas(), Qt::Key_Right, Qt::ShiftModifier);
+    QCOMPARE(chosen(context), (std::vector<int>{20, 21}));
+    QTest::keyClick(&map->canvas(), Qt::Key_Right, Qt::ControlModifier);
+    QCOMPARE(chosen(context), (std::vector<int>{31}));
+  }
+
+  void draggingInTheStripChoosesRows() {
+    FakeContext context;
+    const auto strip = open<StripView>(context);
+    const auto& chips = strip->text().chips();
+    const auto centre = [&](int position) {
+      for (std::size_t i = 0; i < chips.size(); ++i)
+        if (chips[i].position == position) return strip->text().chipRect(static_cast<int>(i)).center();
+      return QPoint();
+    };
+    QWidget* area = strip->text().viewport();
+    QSignalSpy said(&context, &InspectorContext::scripted);
+    QTest::mousePress(area, Qt::LeftButton, {}, centre(3));
+    QMouseEvent move(QEvent::MouseMove, centre(6), area->mapToGlobal(centre(6)), Qt::NoButton, Qt::LeftButton, {});
+    QCoreApplication::sendEvent(area, &move);
+    QTest::mouseRelease(area, Qt::LeftButton, {}, centre(6));
+    QCOMPARE(chosen(context), (std::vector<int>{3, 4, 5, 6}));
+    QVERIFY(said.last()[0].toString().contains("rows: [3, 4, 5, 6]"));
+    strip->copySelection();
+    QVERIFY(!QGuiApplication::clipboard()->text().isEmpty());
+    QTest::keyClick(&strip->text(), Qt::Key_A, Qt::ControlModifier);
+    QCOMPARE(static_cast<int>(chosen(context).size()), context.snapshot()->length());
+  }
+
+  /// Two clicks and a key delete three rows.
+  void delDeletes() {
+    FakeContext context;
+    const auto strip = open<StripView>(context);
+    click(*strip, 10);
+    click(*strip, 12, Qt::ShiftModifier);
+    QTest::keyClick(&strip->text(), Qt::Key_Delete);
+    QCOMPARE(context.commands.size(), std::size_t{1});
+    QCOMPARE(context.commands[0].verb, std::string("inject"));
+    QCOMPARE(context.commands[0].args.at("now"), json(true));
+    QCOMPARE(actionsOf(context.commands[0]), json::parse(R"([{"action":"delete","position":10},
+      {"action":"delete","position":11},{"action":"delete","position":12}])"));
+  }
+
+  /// Return opens a line over the row; the line has its text, and typing keeps the blank before it.
+  void returnReplacesInPlace() {
+    FakeContext context;
+    context.answers["tokenise"] = [](const json& args) -> Result<json> {
+      return args["text"] == " attic" ? json::array({77}) : json::array({1, 2});
+    };
+    const auto strip = open<StripView>(context);
+    click(*strip, 10);
+    QTest::keyClick(&strip->text(), Qt::Key_Return);
+    auto* edit = strip->findChild<WordEdit*>();
+    QVERIFY(edit && edit->hasFocus());
+    QVERIFY(strip->rect().contains(edit->geometry()));
+    const SnapshotPtr s = context.snapshot();
+    const QString old = QString::fromStdString(s->info->tokenTexts[at(s->ledger[s->context[10]].token.value())]);
+    QCOMPARE(edit->text(), old);
+    QCOMPARE(edit->selectedText(), old.trimmed());
+    QTest::keyClicks(edit, "attic");  // in place of the selected part
+    QTest::keyClick(edit, Qt::Key_Delete);  // no key of the line reaches the rows
+    QTest::keyClick(edit, Qt::Key_Return);
+    QTRY_COMPARE(context.commands.size(), std::size_t{1});
+    QCOMPARE(actionsOf(context.commands[0]),
+             json::parse(R"([{"action":"replace","positions":[10],"new_token_ids":[77]}])"));
+    QVERIFY(strip->text().hasFocus());
+    QTest::keyClick(&strip->text(), Qt::Key_F2);
+    QTest::keyClick(strip->findChild<WordEdit*>(), Qt::Key_Escape);
+    QTest::qWait(10);
+    QCOMPARE(context.commands.size(), std::size_t{1});
+  }
+
+  /// One click on the row with the right button, one on the menu's line.
+  void theMenuEvicts() {
+    FakeContext context;
+    const auto map = open<MapView>(context);
+    context.choose(Position(3), Choice::Only);
+    context.choose(Position(5), Choice::Extend);
+    const QPoint at(34 + static_cast<int>(map->canvas().axis().pixel(30.5)), 200);
+    QTest::mousePress(&map->canvas(), Qt::RightButton, {}, at);
+    QCOMPARE(chosen(context), (std::vector<int>{30}));  // a row outside the selection is meant alone
+    QContextMenuEvent asks(QContextMenuEvent::Mouse, at, map->canvas().mapToGlobal(at));
+    QCoreApplication::sendEvent(map.get(), &asks);
+    auto* menu = map->findChild<QMenu*>();
+    QVERIFY(menu);
+    QVERIFY(action(*map, "Replace “"));
+    QAction* evict = action(*map, "Evict in layer");
+    QVERIFY(evict && evict->isEnabled());
+    evict->trigger();
+    QCOMPARE(context.commands.back().verb, std::string("inject"));
+    const json one = actionsOf(context.commands.back())[0];
+    QCOMPARE(one["action"], json("evict"));
+    QCOMPARE(one["layer"], json(context.focus().layer.value()));
+    QCOMPARE(one["ledger"], json::array({context.snapshot()->context[30].value()}));
+    menu->close();
+  }
+
+  void allOtherActionsRunCommands() {
+    FakeContext context;
+    const auto map = open<MapView>(context);
+    context.choose(Position(30), Choice::Only);
+    const int row = context.snapshot()->context[30].value();
+    const auto last = [&](const char* title) {
+      action(*map, title)->trigger();
+      return context.commands.empty() ? FakeContext::Call() : context.commands.back();
+    };
+    std::size_t resident = 0;
+    for (const auto& layer : context.snapshot()->layers)
+      resident += std::find(layer->ledger.begin(), layer->ledger.end(), LedgerId(row)) != layer->ledger.end();
+    QVERIFY(resident > 1);
+    QCOMPARE(actionsOf(last("Evict in all")).size(), resident);
+    QCOMPARE(last("Pin").args, (json{{"ledger", row}, {"on", true}}));
+    QCOMPARE(last("Break").args, (json{{"condition", "evicted(ledger==" + std::to_string(row) + ")"}}));
+    QCOMPARE(last("Show history").verb, std::string("show_history"));
+    action(*map, "Set brightness")->trigger();
+    QTest::keyClicks(map->findChild<WordEdit*>(), "128");
+    QTest::keyClick(map->findChild<WordEdit*>(), Qt::Key_Return);
+    QCOMPARE(context.commands.back().args, (json{{"ledger", row}, {"value", 128.0}}));
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    action(*map, "Set brightness")->trigger();
+    QTest::keyClicks(map->findChild<WordEdit*>(), "much");
+    QTest::keyClick(map->findChild<WordEdit*>(), Qt::Key_Return);
+    QCOMPARE(failed.count(), 1);
+  }
+
+  void keysSayWhyTheyCannot() {
+    FakeContext context;
+    const auto strip = open<StripView>(context);
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    const auto why = [&] { return QString::fromStdString(failed.last()[0].value<Error>().why); };
+    context.setFocus({});
+    QTest::keyClick(&strip->text(), Qt::Key_Delete);
+    QCOMPARE(why(), QString("no row of the context is chosen"));
+    context.showTick(Tick(4));
+    context.choose(Position(1), Choice::Only);
+    QTest::keyClick(&strip->text(), Qt::Key_Delete);
+    QCOMPARE(why(), QString("an older tick is shown"));
+    context.showTick(context.history().back()->tick);
+    context.isBusy = true;
+    QTest::keyClick(&strip->text(), Qt::Key_Delete);
+    QCOMPARE(why(), QString("the engine is working"));
+    QVERIFY(context.commands.empty());
+  }
+};
+
+QTEST_MAIN(RowActionsTest)
+#include "row_actions_test.moc"
