@@ -35,7 +35,8 @@ QString lastCommit(const std::vector<SnapshotPtr>& history) {
   const PlanLine first = describe(actions.front(), before);
   QStringList words{first.action};
   if (!first.before.isEmpty()) words << "“" + first.before + "”";
-  if (!first.after.isEmpty()) words << (first.before.isEmpty() ? QString() : QStringLiteral("→ ")) + "“" + first.after + "”";
+  if (!first.after.isEmpty())
+    words << (first.before.isEmpty() ? QString() : QStringLiteral("→ ")) + "“" + first.after + "”";
   if (actions.size() > 1) words << MainWindow::tr("and %1 more").arg(actions.size() - 1);
   return words.join(' ');
 }

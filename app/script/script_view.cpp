@@ -64,8 +64,10 @@ Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {
 
 const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"show", {arg::text("id")}, &ScriptCalls::viewShow},
-    {"focus", {index("tick"), index("layer"), index("head"), index("row"), index("ledger"),
-      arg::of("rows", ArgType::List).orNone()}, &ScriptCalls::viewFocus},
+    {"focus",
+     {index("tick"), index("layer"), index("head"), index("row"), index("ledger"),
+      arg::of("rows", ArgType::List).orNone()},
+     &ScriptCalls::viewFocus},
     {"set", {arg::text("id"), arg::of("options", ArgType::Object)}, &ScriptCalls::viewSet},
     {"theme", {arg::text("name")}, &ScriptCalls::viewTheme},
     {"size",

@@ -41,7 +41,8 @@ class HandEditsTest : public QObject {
   SnapshotPtr now() { return m_window->context().history().back(); }
   StripView& strip() { return *qobject_cast<StripView*>(m_window->docks().view("strip")); }
   bool settled() {
-    return QTest::qWaitFor([&] { return !m_window->context().busy() && strip().ready() && now()->length() > 0; }, 20000);
+    return QTest::qWaitFor([&] { return !m_window->context().busy() && strip().ready() && now()->length() > 0; },
+                           20000);
   }
   QString text() {
     QString all;

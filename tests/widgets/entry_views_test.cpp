@@ -109,13 +109,10 @@ class EntryViewsTest : public QObject {
              json::parse(R"([{"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[15]}])"));
   }
 
-  void pickedRowsAndIds() {
+  void selectedRowsAndIds() {
     FakeContext context;
     const auto view = open<ComposeView>(context, {560, 640});
-    for (int position : {60, 20}) {
-      context.focusPosition(Position(position));
-      QTest::mouseClick(named<QPushButton>(*view, "Pick"), Qt::LeftButton);
-    }
+    for (int position : {60, 20}) context.choose(Position(position), InspectorContext::Choice::Toggle);
     QTest::keyClicks(named<QLineEdit>(*view, "Replacement words"), "#12 #7");
     QTest::mouseClick(named<QPushButton>(*view, "Replace"), Qt::LeftButton);
     context.focusPosition(Position(5));

@@ -27,7 +27,8 @@ void click(StripView& view, int position, Qt::KeyboardModifiers held = {}, Qt::M
   const auto& chips = view.text().chips();
   for (std::size_t i = 0; i < chips.size(); ++i)
     if (chips[i].position == position)
-      return QTest::mouseClick(view.text().viewport(), button, held, view.text().chipRect(static_cast<int>(i)).center());
+      return QTest::mouseClick(view.text().viewport(), button, held,
+                               view.text().chipRect(static_cast<int>(i)).center());
   QFAIL("no such position");
 }
 
@@ -104,7 +105,8 @@ class RowActionsTest : public QObject {
     QVERIFY(said.last()[0].toString().endsWith("row: 12, rows: [10, 11, 12]})"));
     QVERIFY(map->picture(map->size(), 1) != before);
     bool told = false;
-    for (const QLabel* label : compose->findChildren<QLabel*>()) told = told || label->text().startsWith("selected 10–12");
+    for (const QLabel* label : compose->findChildren<QLabel*>())
+      told = told || label->text().startsWith("selected 10–12");
     QVERIFY(told);
     const QPoint at(34 + static_cast<int>(map->canvas().axis().pixel(20.5)), 200);
     QTest::mouseClick(&map->canvas(), Qt::LeftButton, Qt::ControlModifier, at);
@@ -168,7 +170,7 @@ class RowActionsTest : public QObject {
     const QString old = QString::fromStdString(s->info->tokenTexts[at(s->ledger[s->context[10]].token.value())]);
     QCOMPARE(edit->text(), old);
     QCOMPARE(edit->selectedText(), old.trimmed());
-    QTest::keyClicks(edit, "attic");  // in place of the selected part
+    QTest::keyClicks(edit, "attic");        // in place of the selected part
     QTest::keyClick(edit, Qt::Key_Delete);  // no key of the line reaches the rows
     QTest::keyClick(edit, Qt::Key_Return);
     QTRY_COMPARE(context.commands.size(), std::size_t{1});

@@ -41,8 +41,8 @@ std::optional<Error> refusalOf(const Result<nlohmann::json>& reply);
 class InspectorContext : public QObject {
   Q_OBJECT
  public:
-  /// How a click or key chooses a row. Only: the row alone. Extend: all rows from the one that was chosen before. Toggle:
-  /// the row joins the others, or leaves them.
+  /// How a click or key chooses a row. Only: the row alone. Extend: all rows from the one that was chosen before.
+  /// Toggle: the row joins the others, or leaves them.
   enum class Choice { Only, Extend, Toggle };
   using Reply = std::function<void(const Result<nlohmann::json>&)>;
   using TileReply = std::function<void(std::shared_ptr<const Tile>)>;

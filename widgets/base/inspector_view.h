@@ -129,14 +129,13 @@ class InspectorView : public QWidget {
 
   /// Handles a click on a position: moves the focus and emits the script line with this effect.
   void clickPosition(Position position, InspectorContext::Choice choice = InspectorContext::Choice::Only);
-  void clickCell(CacheLayer layer, Position position,
-                 InspectorContext::Choice choice = InspectorContext::Choice::Only);
+  void clickCell(CacheLayer layer, Position position, InspectorContext::Choice choice = InspectorContext::Choice::Only);
   /// Emits the script line of the focus with the selected rows.
   void saySelection();
   /// A menu is about rows: a row outside the selection is chosen alone first.
   void pointAt(CacheLayer layer, Position position);
-  /// Adds what can be done with the chosen rows to the view's menu, and its keys to the control. `placeOf` says where in
-  /// the view a row is, for a line to type in.
+  /// Adds what can be done with the chosen rows to the view's menu, and its keys to the control. `placeOf` says where
+  /// in the view a row is, for a line to type in.
   void addRowActions(QWidget& control, std::function<QRect(Position)> placeOf);
   void clickLedger(LedgerId ledger);
   void clickLedger(CacheLayer layer, LedgerId ledger);
@@ -165,7 +164,7 @@ class InspectorView : public QWidget {
   std::vector<ViewOption> m_options;
   QAction* m_copyTable = nullptr;
   RowActions* m_rowActions = nullptr;
-  bool m_stale = true;       // a snapshot came while the view was hidden
+  bool m_stale = true;  // a snapshot came while the view was hidden
   bool m_inFront = true;
   bool m_preparing = false;  // prepare() was called: stay up to date until shown and hidden
 };

@@ -38,7 +38,8 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
                   Needs::Row, &RowActions::replace);
   m_insert = add(tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert},
                  Needs::Row, &RowActions::insertBefore);
-  m_delete = add(tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row, &RowActions::remove);
+  m_delete =
+      add(tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row, &RowActions::remove);
   addLine();
   m_evict = add(tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"), {},
                 Needs::Row, &RowActions::evictHere);
@@ -147,16 +148,16 @@ void RowActions::typeWords(const QString& text, const QString& name,
                            std::function<void(const std::vector<TokenId>&)> done) {
   const auto typed = [this, done, before = m_context.snapshot()](const QString& words) {
     if (words.isEmpty()) return done({});
-    m_context.query("rows.tokenise", "tokenise", {{"text", words.toStdString()}}, this,
-                    [this, done, before](const Result<json>& reply) {
-                      if (!reply) return emit m_context.failed(reply.error());
-                      std::vector<TokenId> ids;
-                      for (const json& id : *reply) ids.push_back(TokenId(id.get<std::int32_t>()));
-                      if (m_context.snapshot() == before) return done(ids);
-                      emit m_context.failed(Error("blocked", "the words were not written",
-                                                  "the context has changed since they were typed",
-                                                  "choose the rows again"));
-                    });
+    m_context.query(
+        "rows.tokenise", "tokenise", {{"text", words.toStdString()}}, this,
+        [this, done, before](const Result<json>& reply) {
+          if (!reply) return emit m_context.failed(reply.error());
+          std::vector<TokenId> ids;
+          for (const json& id : *reply) ids.push_back(TokenId(id.get<std::int32_t>()));
+          if (m_context.snapshot() == before) return done(ids);
+          emit m_context.failed(Error("blocked", "the words were not written",
+                                      "the context has changed since they were typed", "choose the rows again"));
+        });
   };
   WordEdit::open(m_view, m_placeOf(m_context.chosenRows().front()), text, name, typed);
 }
@@ -206,7 +207,8 @@ void RowActions::evictEverywhere() {
     if (!here.empty()) actions.push_back(Evict{layers.layerOf(layer), layers.headOf(layer), here});
   }
   if (!actions.empty()) return inject(actions);
-  emit m_context.failed(Error("blocked", "nothing was evicted", "no layer has the rows", "choose rows that are resident"));
+  emit m_context.failed(
+      Error("blocked", "nothing was evicted", "no layer has the rows", "choose rows that are resident"));
 }
 
 void RowActions::pin() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a person can do with the chosen rows (InspectorContext::chosenRows), as actions: one list for the menus and the
-// keys of all views that show rows. Each action runs a command, which says its script line. Owned by its view. GUI thread.
+// keys of all views that show rows. Each action runs a command, which says its script line. Owned by its view. GUI
+// thread.
 #pragma once
 #include <QAction>
 #include <QHash>

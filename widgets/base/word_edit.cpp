@@ -23,7 +23,8 @@ WordEdit* WordEdit::open(QWidget& view, const QRect& place, const QString& text,
   edit->setToolTip(tr("%1: Return does it, Esc closes the line").arg(name));
   edit->setFont(Theme::current()->ui);
   edit->setText(text);
-  const int wide = std::min(view.width(), std::max({kLeast, place.width(), edit->fontMetrics().horizontalAdvance(text) + 48}));
+  const int wide =
+      std::min(view.width(), std::max({kLeast, place.width(), edit->fontMetrics().horizontalAdvance(text) + 48}));
   edit->setGeometry(std::clamp(place.left() - Theme::kSmall, 0, view.width() - wide),
                     std::clamp(place.center().y() - kTall / 2, 0, std::max(0, view.height() - kTall)), wide, kTall);
   const QString inner = text.trimmed();

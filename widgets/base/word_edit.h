@@ -10,8 +10,8 @@ namespace kvlab {
 class WordEdit : public QLineEdit {
   Q_OBJECT
  public:
-  /// Opens a line at a place of `view`, as near as it fits. Blanks at the ends of `text` stay outside the selected part,
-  /// so that typing keeps them. The keyboard goes back to where it was.
+  /// Opens a line at a place of `view`, as near as it fits. Blanks at the ends of `text` stay outside the selected
+  /// part, so that typing keeps them. The keyboard goes back to where it was.
   static WordEdit* open(QWidget& view, const QRect& place, const QString& text, const QString& name,
                         std::function<void(const QString&)> done);
 

@@ -51,7 +51,7 @@ class TileCache : public QObject {
   const std::string m_tag;
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
   int m_waiting = 0;
-  std::optional<Tick> m_behind;  // tick of the values that the view shows; none if the view shows that tick
+  std::optional<Tick> m_behind;             // tick of the values that the view shows; none if the view shows that tick
   Quantity m_shows = Quantity::Brightness;  // what best() was asked for last
   quint64 m_asked[kQuantities] = {};
 };

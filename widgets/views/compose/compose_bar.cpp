@@ -43,9 +43,7 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
       m_context(context),
       m_rows(new ElidedLabel(this)),
       m_tokens(new ElidedLabel(this)),
-      m_words(new QLineEdit(this)),
-      m_pick(button(tr("Pic&k"), tr("Add the focused row to the selected rows, or take it out"))),
-      m_unpick(button(tr("&Unpick"), tr("End the selection; actions then use the focused row"))) {
+      m_words(new QLineEdit(this)) {
   m_words->setPlaceholderText(tr("Replacement words, or token ids as #12 #7"));
   m_words->setAccessibleName(tr("Replacement words"));
   m_words->setToolTip(tr("Words to insert; the model's tokeniser splits them into tokens"));
@@ -58,16 +56,12 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
   grid->setColumnStretch(1, 1);
   grid->addWidget(new QLabel(tr("Rows"), this), 0, 0);
   grid->addWidget(m_rows, 0, 1);
-  grid->addWidget(m_pick, 0, 2);
-  grid->addWidget(m_unpick, 0, 3);
   auto* words = new QLabel(tr("&Words"), this);
   words->setBuddy(m_words);
   grid->addWidget(words, 1, 0);
-  grid->addWidget(m_words, 1, 1, 1, 3);
-  grid->addWidget(m_tokens, 2, 1, 1, 3);
+  grid->addWidget(m_words, 1, 1);
+  grid->addWidget(m_tokens, 2, 1);
   makeButtons();
-  connect(m_pick, &QPushButton::clicked, this, &ComposeBar::pick);
-  connect(m_unpick, &QPushButton::clicked, this, &ComposeBar::unpick);
   connect(&context, &InspectorContext::selectionChanged, this, &ComposeBar::refresh);
   connect(m_words, &QLineEdit::textChanged, this, &ComposeBar::wordsChanged);
   connect(m_words, &QLineEdit::returnPressed, this,
@@ -91,20 +85,8 @@ void ComposeBar::makeButtons() {
                                 18);  // six per line of a dock
     line->addWidget(m_verbs[i]);
   }
-  static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 4);
+  static_cast<QGridLayout*>(layout())->addLayout(line, 3, 0, 1, 2);
 }
-
-/// The focused row joins the selection, or leaves it.
-void ComposeBar::pick() {
-  const LedgerId focused = m_context.focus().ledger;
-  if (focused.value() < 0) return emit refused(tr("Click a row in the map, the text or the mirror first"));
-  std::vector<LedgerId> rows = m_context.selection();
-  const auto at = std::find(rows.begin(), rows.end(), focused);
-  at == rows.end() ? rows.push_back(focused) : void(rows.erase(at));
-  m_context.select(std::move(rows));
-}
-
-void ComposeBar::unpick() { m_context.select({}); }
 
 void ComposeBar::refresh() {
   const SnapshotPtr snapshot = m_context.snapshot();
@@ -119,8 +101,6 @@ void ComposeBar::refresh() {
   m_rows->setFont(Theme::current()->mono);
   m_rows->setText(list.empty() ? tr("none: click a row in any view")
                                : QStringLiteral("%1 %2  “%3”").arg(what, ranges(numbers), texts));
-  m_pick->setEnabled(snapshot && m_context.focus().ledger.value() >= 0);
-  m_unpick->setEnabled(!m_context.selection().empty());
   for (int i = 0; i < kEditVerbs; ++i)
     m_verbs[i]->setEnabled(snapshot && (!list.empty() || static_cast<EditVerb>(i) == EditVerb::Append));
   showTokens();
@@ -202,8 +182,7 @@ void ComposeBar::build(EditVerb verb) {
   withTokens([this, verb] {
     std::vector<Position> list = m_context.chosenRows();
     const SnapshotPtr snapshot = m_context.snapshot();
-    if (verb == EditVerb::ReplacePair && list.size() == 1 &&
-        list[0].value() + 1 < snapshot->length())
+    if (verb == EditVerb::ReplacePair && list.size() == 1 && list[0].value() + 1 < snapshot->length())
       list.push_back(Position(list[0].value() + 1));
     if (const QString why = problem(verb, list); !why.isEmpty()) {
       if (needsWords(verb) && m_ids.empty()) m_words->setFocus();

@@ -21,8 +21,6 @@ class ComposeBar : public QWidget {
   Q_OBJECT
  public:
   ComposeBar(InspectorContext& context, QWidget* parent);
-  void pick();
-  void unpick();
   void build(EditVerb verb);
   void refresh();
   bool waiting() const { return m_waiting; }
@@ -45,7 +43,6 @@ class ComposeBar : public QWidget {
   InspectorContext& m_context;
   QLabel *m_rows, *m_tokens;
   QLineEdit* m_words;
-  QPushButton *m_pick, *m_unpick;
   QPushButton* m_verbs[kEditVerbs] = {};
   std::vector<TokenId> m_ids;
   QString m_idsOf;  // the words that m_ids belong to

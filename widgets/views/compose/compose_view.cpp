@@ -177,7 +177,7 @@ void ComposeView::draftChanged() {
   m_plan->setList(m_check.list, shown());
   if (!m_check.problem.isEmpty()) say(m_check.problem, Tone::Error);
   else if (m_check.empty())
-    say(tr("Pick rows and words above, or write the list as JSON; the plan appears before anything changes."),
+    say(tr("Choose rows in any view and type words, or write the list as JSON; the plan comes before any change."),
         Tone::Faint);
   else if (shown()) {
     say(tr("planning…"), Tone::Faint);

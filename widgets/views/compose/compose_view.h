@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compose: write an action list by picking rows or as JSON, see its plan, then queue or apply it. The JSON text is the
+// Compose: write an action list by choosing rows or as JSON, see its plan, then queue or apply it. The JSON text is the
 // draft; the bar above only appends to it. GUI thread.
 #pragma once
 #include <QSplitter>

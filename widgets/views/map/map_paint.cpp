@@ -257,10 +257,11 @@ QString MapCanvas::readout() const {
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
   const bool left = leftThroughWindow(s, layer, id);
-  parts << (left                    ? tr("left through the window")
-                : std::isnan(value) ? (isResident(s, layer, id) ? tr("resident, %1 not known").arg(titleInText(quantity))
-                                                                : tr("not resident, no value"))
-                                    : titleInText(quantity) + " " + valueText(quantity, value));
+  parts << (left ? tr("left through the window")
+                : std::isnan(value)
+                ? (isResident(s, layer, id) ? tr("resident, %1 not known").arg(titleInText(quantity))
+                                            : tr("not resident, no value"))
+                : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
   for (const Finding& one : s.alignment.findings)
     if (one.violation.layer && *one.violation.layer == layer && findingPosition(s, one) == position)

@@ -128,18 +128,18 @@ QString StripView::readout() const {
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
       return QStringList{
-              at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
-              tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
-              QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
-              .join("   ") +
+                 at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
+                 tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
+                 QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
+                 .join("   ") +
           wrongAt(*s, &chip);
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return ghost;
   std::size_t ghosts = 0;
   for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
   return tr("%1, %2 shown")
-                         .arg(counted(s->length(), tr("token"), tr("tokens")),
-                              counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))) +
-                     wrongAt(*s, nullptr);
+             .arg(counted(s->length(), tr("token"), tr("tokens")),
+                  counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))) +
+      wrongAt(*s, nullptr);
 }
 
 void StripView::sayReadout() {
@@ -149,7 +149,8 @@ void StripView::sayReadout() {
 
 QRect StripView::placeOf(Position row) const {
   const auto& chips = m_text->chips();
-  const auto chip = std::find_if(chips.begin(), chips.end(), [row](const Chip& c) { return c.position == row.value(); });
+  const auto chip =
+      std::find_if(chips.begin(), chips.end(), [row](const Chip& c) { return c.position == row.value(); });
   if (chip == chips.end()) return m_text->geometry();
   return m_text->chipRect(static_cast<int>(chip - chips.begin())).translated(m_text->pos());
 }

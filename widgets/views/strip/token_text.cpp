@@ -68,7 +68,8 @@ TokenText::TokenText(InspectorContext& context, QWidget* parent) : QAbstractScro
   viewport()->setMouseTracking(true);
   connect(&context, &InspectorContext::selectionChanged, viewport(), qOverload<>(&QWidget::update));
   setAccessibleName(tr("Tokens of the context"));
-  setToolTip(tr("Click chooses a token, dragging, Shift or Ctrl more of them; Return replaces, Del deletes, Ctrl+C copies"));
+  setToolTip(
+      tr("Click chooses a token, dragging, Shift or Ctrl more of them; Return replaces, Del deletes, Ctrl+C copies"));
 }
 
 void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity) {
