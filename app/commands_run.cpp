@@ -4,6 +4,7 @@
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "app/outcome.h"
 
 namespace kvlab {
 
@@ -17,8 +18,7 @@ Status step(CommandHost& host, const Json& args) {
   const Json count = args.value("n", Json(1));
   context.submit("step", {{"n", count}}, [&context](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
-    for (const Json& report : *reports)
-      if (!report.value("ok", true) && report.contains("error")) emit context.failed(Error::fromJson(report["error"]));
+    if (const auto error = failedTick(*reports)) emit context.failed(*error);
   });
   emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count.dump().c_str()));
   return ok();
@@ -41,8 +41,14 @@ Status stepBack(CommandHost& host, const Json&) {
 }
 
 Status run(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
   const Json ticks = args.value("max_ticks", Json(1'000'000));
-  return submitSaid(host, QString("s.run({maxTicks:%1})").arg(scriptText(ticks)), "run", {{"maxTicks", ticks}});
+  emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(ticks)));
+  context.submit("run", {{"maxTicks", ticks}}, [&context](const Result<Json>& reply) {
+    if (!reply) return emit context.failed(reply.error());
+    if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
+  });
+  return ok();
 }
 
 Status stop(CommandHost& host, const Json&) {

@@ -8,9 +8,11 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "app/outcome.h"
 #include "app/script/script_host.h"
 #include "core/api/lanes_view.h"
 #include "widgets/base/alignment_lamp.h"
+#include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/theme.h"
 
@@ -73,12 +75,18 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_backend = field("backend");
   for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes})
     addWidget(widget);
-  addWidget(new QWidget(this), 1);
+  m_said = new ElidedLabel(this);
+  m_said->setObjectName("status_said");
+  m_said->setAccessibleName(tr("What the last command did"));
+  m_said->setForegroundRole(QPalette::PlaceholderText);
+  addWidget(m_said, 1);
   for (QWidget* widget : std::initializer_list<QWidget*>{m_work, m_progress, m_cancel, m_numerics, m_backend})
     addPermanentWidget(widget);
   connect(m_cancel, &QToolButton::clicked, this, &StatusStrip::cancelRequested);
   connect(&context, &InspectorContext::snapshotChanged, this, &StatusStrip::refresh);
   connect(&context, &InspectorContext::busyChanged, this, &StatusStrip::refresh);
+  connect(&context, &InspectorContext::commandReplied, this, &StatusStrip::say);
+  connect(&context, &InspectorContext::sessionChanged, m_said, &QLabel::clear);
   connect(&context, &InspectorContext::progressed, this, &StatusStrip::showProgress);
   showProgress({}, 0, -1);
   refresh();
@@ -170,6 +178,13 @@ void StatusStrip::refresh() {
       tr("Numerics id of the arithmetic; results are bitwise equal only between sessions with the same id"));
   m_backend->setText(QString::fromStdString(shown->info->backend).toUpper());
   m_backend->setToolTip(m_backendNote);
+}
+
+/// The last command's line stays until another command ends.
+void StatusStrip::say(const CommandReply& command) {
+  const QString text = outcomeOf(command);
+  m_said->setText(text);
+  if (!text.isEmpty()) emit m_context.logged(2, text);
 }
 
 void StatusStrip::showProgress(const QString& what, qint64 done, qint64 total) {

@@ -32,11 +32,13 @@ class StatusStrip : public QStatusBar {
   void refresh();
   void refreshTick(const Snapshot& shown);
   void refreshHealth(const Snapshot& shown);
+  void say(const CommandReply& command);
   void showProgress(const QString& what, qint64 done, qint64 total);
   QLabel* field(const QString& name);
 
   LiveContext& m_context;
   QString m_backendNote;
+  QLabel* m_said = nullptr;  // what the last command did
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
   QProgressBar* m_progress;
   ProgressRate m_rate;

@@ -141,6 +141,46 @@ class HandEditsTest : public QObject {
     QVERIFY2(clicks.take() <= 2, "more than two clicks");
   }
 
+  /// Nothing ends in silence.
+  void commandsSayWhatTheyDid() {
+    auto* said = m_window->status().findChild<QLabel*>("status_said");
+    LiveContext& context = m_window->context();
+    QVERIFY(said && said->text().isEmpty());
+    QVERIFY(m_window->runCommand("break_add", {{"condition", "length >= 20"}}));
+    QVERIFY(m_window->runCommand("run", json::object()));
+    QTRY_COMPARE(said->text(), QString("Stopped at the breakpoint length >= 20 after %1 ticks").arg(20 - 14));
+    QVERIFY(m_window->runCommand("break_clear", json::object()));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("run", {{"max_ticks", 3}}));
+    QTRY_COMPARE(said->text(), QString("Ran 3 ticks, as many as asked for"));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("drift", json::object()));
+    QTRY_VERIFY2(said->text().startsWith("Drift from a rebuild, worst layer: K 0, V 0"), qPrintable(said->text()));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("rebuild", json::object()));
+    QTRY_VERIFY2(said->text().startsWith("Computed "), qPrintable(said->text()));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("undo", json::object()));
+    QTRY_VERIFY2(said->text().startsWith("At tick "), qPrintable(said->text()));
+    QTemporaryDir folder;
+    QVERIFY(m_window->runCommand("save_cache", {{"path", folder.filePath("x.safetensors").toStdString()}}));
+    QTRY_VERIFY2(said->text().startsWith("Saved ") && said->text().contains("x.safetensors"), qPrintable(said->text()));
+    context.show(nullptr);
+    QVERIFY2(said->text().isEmpty(), "a line of the session before stayed");
+  }
+
+  void aFullCacheEndsARunWithItsReason() {
+    bool opened = false;
+    m_window->openSession({{"manifest", {{"model", "demo"}, {"threads", 1}, {"capacity", 16}}}},
+                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
+    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar ."}});
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("run", json::object()));
+    QTRY_VERIFY2(m_window->banner().isVisible() && m_window->banner().text().contains("capacity"),
+                 qPrintable(m_window->banner().text()));
+  }
+
   /// The walk of D2: after Apply now in Compose the keyboard stays there, and the next Ctrl+Z takes the edit back.
   void undoIsTheSessionsUnlessATextHasItsOwn() {
     const QString before = text();

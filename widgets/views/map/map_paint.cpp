@@ -165,7 +165,6 @@ void MapCanvas::paintSelection(QPainter& painter, const Parts& p, const Theme& t
     while (marked(i + 1)) ++i;
     const double left = cell(p, 0, first).left(), right = cell(p, 0, i).right();
     const QRectF box(left, p.cells.top(), std::max(3.0, right - left), p.cells.height());
-    painter.fillRect(box, Theme::faded(theme.accent, 40));
     paintOutline(painter, box, theme.accent, 1, theme);
     painter.fillRect(QRectF(box.left(), p.ruler.bottom() - 2, box.width(), 3), theme.accent);
   }
