@@ -25,7 +25,7 @@ Status chat(CommandHost& host, const Json& args) {
     if (!said) return void(emit context.failed(said.error()));
     if (most <= 0) return;
     emit context.scripted(QString("s.run({maxTicks: %1})").arg(most));
-    context.submit("run", {{"maxTicks", most}});
+    context.submit("run", {{"maxTicks", most}, {"reports", 1}});
   });
   return ok();
 }

@@ -44,7 +44,7 @@ Status run(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json ticks = args.value("max_ticks", Json(1'000'000));
   emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(ticks)));
-  context.submit("run", {{"maxTicks", ticks}}, [&context](const Result<Json>& reply) {
+  context.submit("run", {{"maxTicks", ticks}, {"reports", 1}}, [&context](const Result<Json>& reply) {
     if (!reply) return emit context.failed(reply.error());
     if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
   });

@@ -22,7 +22,9 @@ QString stopped(const std::string& why, std::size_t ticks) {
                         : tr("Stopped at the breakpoint %1 after %2").arg(QString::fromStdString(why), after);
 }
 
-QString ofRun(const json& reply, const json&) { return stopped(reply.value("stoppedBy", ""), reply["ticks"].size()); }
+QString ofRun(const json& reply, const json&) {
+  return stopped(reply.value("stoppedBy", ""), reply.value("count", std::size_t{0}));
+}
 
 QString ofStep(const json& reply, const json&) {
   if (!reply.is_array() || reply.empty() || !reply.back().contains("stoppedBy")) return {};

@@ -464,7 +464,8 @@ interface Session {
   cancelTick(): null;
   /** Where an open tick stands; null where none is open. */
   stage(): OpenStage | null;
-  run(options?: { maxTicks?: number }): { ticks: TickReport[]; stoppedBy: string };
+  /** `reports`: only the reports of the last ticks come back, so many; all unless given. count: ticks that ran. */
+  run(options?: { maxTicks?: number; reports?: number }): { ticks: TickReport[]; count: number; stoppedBy: string };
   /** "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)",
    * "wrap(layer==3)", "invariant", "error", "kl > 0.05", "token == 7", "length >= 900", "tick == 40". run and step stop at them.
    * "stage(plan)" stops inside a tick, which stays open. */
@@ -718,7 +719,7 @@ interface Lanes {
   endPrefill(): LanesTick;
   /** Ticks; all lanes take `tokens`, or those that lane 0 generates. */
   step(n?: number, options?: { tokens?: number[] }): LanesTick[];
-  run(options?: { maxTicks?: number }): { ticks: LanesTick[]; stoppedBy: string };
+  run(options?: { maxTicks?: number; reports?: number }): { ticks: LanesTick[]; count: number; stoppedBy: string };
   /** A lane with all verbs; one that gives it tokens of its own, or takes some back, takes it out of step for good. */
   session(lane: number): Session;
   /** Tokens whose survival is reported, as places among those that all lanes took. */

@@ -75,24 +75,29 @@ Result<json> step(Lanes& lanes, VerbArgs& in) {
 }
 
 Result<json> run(Lanes& lanes, VerbArgs& in) {
-  const std::int64_t most = in.integer("maxTicks");
+  const std::int64_t most = in.integer("maxTicks"), reports = in.integer("reports");
   const Session& first = lanes.session(0);
   const std::vector<TokenId> eos = first.model().tokenizer().eos();
   json ticks = json::array();
-  std::string stoppedBy = "max_ticks";
-  for (std::int64_t i = 0; i < most; ++i) {
-    if (i > 0) lanes.betweenTicks();
-    if (!report(lanes.progress(), "running lanes", i, most)) return json{{"ticks", ticks}, {"stoppedBy", "cancelled"}};
+  std::string stoppedBy;
+  std::int64_t count = 0;
+  while (stoppedBy.empty() && count < most) {
+    if (count > 0) lanes.betweenTicks();
+    if (!report(lanes.progress(), "running lanes", count, most)) {
+      stoppedBy = "cancelled";
+      break;
+    }
     const CacheState before = first.state();
     const Result<LanesTick> tick = lanes.step();
+    ++count;
+    if (std::ssize(ticks) == reports) ticks.erase(ticks.begin());
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
-    if (!tick || tick->lanes.front().error) return json{{"ticks", ticks}, {"stoppedBy", "error"}};
-    stoppedBy = hitBy(lanes, before);
-    if (stoppedBy.empty() && std::find(eos.begin(), eos.end(), tick->tokens.back()) != eos.end())
+    if (!tick || tick->lanes.front().error) stoppedBy = "error";
+    else if (stoppedBy = hitBy(lanes, before);
+             stoppedBy.empty() && std::find(eos.begin(), eos.end(), tick->tokens.back()) != eos.end())
       stoppedBy = "end_of_text";
-    if (!stoppedBy.empty()) return json{{"ticks", ticks}, {"stoppedBy", stoppedBy}};
   }
-  return json{{"ticks", ticks}, {"stoppedBy", "max_ticks"}};
+  return json{{"ticks", ticks}, {"count", count}, {"stoppedBy", stoppedBy.empty() ? "max_ticks" : stoppedBy}};
 }
 
 std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {

@@ -206,30 +206,34 @@ std::string Stops::after(const TickReport& report) {
   return m_breakpoints.hit(report, m_before, m_session.state(), kl);
 }
 
-std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy) {
-  std::vector<TickReport> reports;
+RunOutcome run(Session& session, int maxTicks, std::size_t reports) {
+  RunOutcome out;
   const std::vector<TokenId> eos = session.model().tokenizer().eos();
   Stops stops(session);
-  stoppedBy = "max_ticks";
+  out.stoppedBy = "max_ticks";
   for (int i = 0; i < maxTicks; ++i) {
     if (i > 0) session.betweenTicks();
     if (!kvlab::report(session.progress(), "running", i, maxTicks)) {
-      stoppedBy = "cancelled";
+      out.stoppedBy = "cancelled";
       break;
     }
     stops.begin();
     const TickReport last = step(session, {}, stops.inside());
-    if (!session.stage()) reports.push_back(last);
+    if (!session.stage()) {
+      ++out.count;
+      out.reports.push_back(last);
+      if (out.reports.size() > reports) out.reports.pop_front();
+    }
     if (const std::string hit = stops.after(last); !hit.empty()) {
-      stoppedBy = hit;
+      out.stoppedBy = hit;
       break;
     }
-    if (!last.ok) stoppedBy = "error";
-    else if (last.token && std::find(eos.begin(), eos.end(), *last.token) != eos.end()) stoppedBy = "end_of_text";
+    if (!last.ok) out.stoppedBy = "error";
+    else if (last.token && std::find(eos.begin(), eos.end(), *last.token) != eos.end()) out.stoppedBy = "end_of_text";
     else continue;
     break;
   }
-  return reports;
+  return out;
 }
 
 }  // namespace kvlab

@@ -2,6 +2,8 @@
 // Ticks of a session: generate tokens, append prompts, apply pending actions. Reports as Session::tick(). Engine
 // thread.
 #pragma once
+#include <deque>
+
 #include "core/session/session.h"
 
 namespace kvlab {
@@ -35,8 +37,14 @@ class Stops {
   CacheState m_before;
 };
 /// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done or the run is
-/// cancelled. stoppedBy: the condition, error, end_of_text, max_ticks or cancelled.
-std::vector<TickReport> run(Session& session, int maxTicks, std::string& stoppedBy);
+/// cancelled.
+struct RunOutcome {
+  std::deque<TickReport> reports;  // of the last ticks
+  std::int64_t count = 0;          // ticks that ran
+  std::string stoppedBy;           // the condition, error, end_of_text, max_ticks or cancelled
+};
+/// Keeps at most so many reports, of the last ticks: those of a long run would not fit into memory.
+RunOutcome run(Session& session, int maxTicks, std::size_t reports);
 /// Appends tokens: a prompt, or with last == false a part of one. Revisers act when the prompt ends. A long prompt
 /// takes several ticks: if one of them fails or is cancelled, those before it stay, and the prompt has not ended.
 /// draft: the tokens may be taken back, and come in one tick. The report tells what all ticks did.

@@ -137,11 +137,11 @@ Result<json> stepActionVerb(Session& session, VerbArgs&) { return toJson(stepAct
 Result<json> applyVerb(Session& session, VerbArgs&) { return single(apply(session)); }
 
 Result<json> runVerb(Session& session, VerbArgs& in) {
-  std::string stoppedBy;
+  const RunOutcome out =
+      run(session, static_cast<int>(in.integer("maxTicks")), static_cast<std::size_t>(in.integer("reports")));
   json reports = json::array();
-  for (const TickReport& report : run(session, static_cast<int>(in.integer("maxTicks")), stoppedBy))
-    reports.push_back(toJson(report));
-  return json{{"ticks", reports}, {"stoppedBy", stoppedBy}};
+  for (const TickReport& report : out.reports) reports.push_back(toJson(report));
+  return json{{"ticks", reports}, {"count", out.count}, {"stoppedBy", out.stoppedBy}};
 }
 
 Result<json> injectVerb(Session& session, VerbArgs& in) {
@@ -273,8 +273,9 @@ std::span<const Verb> tickVerbs() {
         InLanes::Refused},
        cancelTickVerb},
       {{"run",
-        {arg::integer("maxTicks", 1, kMostTicks).orElse(64)},
-        "Runs ticks until a breakpoint, an error, the end of the text or maxTicks.",
+        {arg::integer("maxTicks", 1, kMostTicks).orElse(64), arg::integer("reports", 1, kMostTicks).orElse(kMostTicks)},
+        "Runs ticks until a breakpoint, an error, the end of the text or maxTicks; reports of the last ticks come "
+        "back.",
         Effect::Commits,
         InLanes::Steps},
        runVerb},

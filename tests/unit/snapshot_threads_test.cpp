@@ -185,15 +185,14 @@ class SnapshotThreadsTest : public QObject {
       return !stop;
     });
     session->setPublish([&](SnapshotPtr) { published = true; });
-    std::string stoppedBy;
-    std::size_t ticks = 0;
-    std::thread engine([&] { ticks = run(*session, 3000, stoppedBy).size(), ended = true; });
+    RunOutcome ran;
+    std::thread engine([&] { ran = run(*session, 3000, 4), ended = true; });
     while (!published && !ended) std::this_thread::yield();
     stop = true;
     engine.join();
     session->setPublish({}), session->setProgress({});
-    QCOMPARE(stoppedBy, std::string("cancelled"));
-    QCOMPARE(ticks, std::size_t{1});
+    QCOMPARE(ran.stoppedBy, std::string("cancelled"));
+    QCOMPARE(ran.count, std::int64_t{1});
     QCOMPARE(session->state().length(), std::int64_t{21});
     QCOMPARE(broken(*session), QString());
   }

@@ -82,6 +82,7 @@ class StagesTest : public QObject {
   void goesIntoHistoryAsAStep_data() { endsAsTheWholeTick_data(); }
   void goesIntoHistoryAsAStep();
   void stopsAtBreakpoints();
+  void runsGiveBackTheLastReports();
   void showsActionsOneByOne_data();
   void showsActionsOneByOne();
   void showsWaitingRows_data();
@@ -229,6 +230,18 @@ void StagesTest::goesIntoHistoryAsAStep() {
   QVERIFY(replayed && replayed->ok());
   QCOMPARE(stateHash(replayed->session->state(), replayed->session->store(), {}), second);
   QVERIFY(s.sound());
+}
+
+/// The reports of a long run need not come back.
+void StagesTest::runsGiveBackTheLastReports() {
+  const SessionFixture s{json::object()};
+  fill(s);
+  const json all = s.must("run", {{"maxTicks", 5}}), last = s.must("run", {{"maxTicks", 5}, {"reports", 2}});
+  QCOMPARE(all["ticks"].size(), 5u);
+  QCOMPARE(all["count"], 5);
+  QCOMPARE(last["ticks"].size(), 2u);
+  QCOMPARE(last["count"], 5);
+  QCOMPARE(last["ticks"][1]["tick"], s.must("tick"));
 }
 
 void StagesTest::stopsAtBreakpoints() {

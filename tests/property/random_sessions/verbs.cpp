@@ -156,7 +156,7 @@ const Maker kMakers[] = {
     {"cancelTick", 1, false, nothing},
     {"run", 5, false,
      [](Drawing& in) -> json {
-       return {{"maxTicks", in.draw.between(1, 6)}};
+       return {{"maxTicks", in.draw.between(1, 6)}, {"reports", in.draw.between(1, 8)}};
      }},
     {"inject", 18, false,
      [](Drawing& in) -> json {

@@ -55,7 +55,7 @@ void StripView::makeStrip() {
                          tr("Show each token's maximum over layers, or one layer"));
   addOption("layers", {"worst", "focus"}, m_layers, [this] { take(); });
   m_ghosts = stripCheck(tr("Ghosts"), tr("Show ghosts"),
-                        tr("Also show tokens that have left the context, at their old places"));
+                        tr("Also show tokens that have left the context, the newest 2 048, at their old places"));
   m_ghosts->setChecked(true);
   addOption("ghosts", m_ghosts, [this] { take(); });
   m_legend = new LegendBar(this);

@@ -16,45 +16,50 @@ namespace kvlab {
 namespace {
 constexpr int kMargin = 12, kLine = 27, kChip = 21, kPad = 4, kGap = 2, kSpace = 4;
 
-/// For every ledger row, the context position that it is placed before.
-std::vector<std::int32_t> anchors(const Snapshot& s) {
-  std::vector<std::int32_t> position(s.ledger.size(), -1), anchor(s.ledger.size(), 0);
+/// The newest ledger rows that have left the context, with the context position that each is placed before, ascending
+/// ids.
+struct Ghost {
+  LedgerId ledger;
+  std::int32_t before = 0;
+};
+
+std::vector<Ghost> ghostsOf(const Snapshot& s) {
+  std::vector<std::int32_t> place(s.ledger.size(), -1);  // in the context
   for (std::size_t p = 0; p < s.context.size(); ++p)
-    if (s.ledger.contains(s.context[p])) position[at(s.context[p].value())] = static_cast<std::int32_t>(p);
+    if (s.ledger.contains(s.context[p])) place[at(s.context[p].value())] = static_cast<std::int32_t>(p);
+  std::size_t first = place.size();  // where the newest ghosts begin
+  for (std::size_t found = 0; first > 0 && found < kMostGhosts; --first) found += place[first - 1] < 0;
+  std::vector<std::int32_t> heir(place.begin() + static_cast<std::ptrdiff_t>(first), place.end());
   // Children have higher ids than their parents, so descending ids resolve heirs first.
-  std::vector<std::int32_t> heir = position;
-  for (std::size_t i = s.ledger.size(); i-- > 0;)
-    if (heir[i] < 0)
+  for (std::size_t i = place.size(); i-- > first;)
+    if (heir[i - first] < 0)
       for (LedgerId child : s.ledger[LedgerId(static_cast<std::int32_t>(i))].children)
-        if (s.ledger.contains(child) && heir[at(child.value())] >= 0) {
-          heir[i] = heir[at(child.value())];
+        if (s.ledger.contains(child) && heir[at(child.value()) - first] >= 0) {
+          heir[i - first] = heir[at(child.value()) - first];
           break;
         }
-  for (std::size_t i = 0; i < anchor.size(); ++i)
-    anchor[i] = position[i] >= 0 ? position[i] + 1 : heir[i] >= 0 ? heir[i] : i ? anchor[i - 1] : 0;
-  for (std::size_t i = 0; i < anchor.size(); ++i)
-    if (position[i] >= 0) anchor[i] = -1;  // still in the context
-  return anchor;
+  std::size_t older = first;
+  while (older > 0 && place[older - 1] < 0) --older;
+  std::int32_t last = older > 0 ? place[older - 1] + 1 : 0;
+  std::vector<Ghost> ghosts;
+  for (std::size_t i = first; i < place.size(); ++i) {
+    last = place[i] >= 0 ? place[i] + 1 : heir[i - first] >= 0 ? heir[i - first] : last;
+    if (place[i] < 0) ghosts.push_back({LedgerId(static_cast<std::int32_t>(i)), last});
+  }
+  return ghosts;
 }
 }  // namespace
 
 std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
   std::vector<Chip> chips;
-  chips.reserve(s.context.size());
-  std::vector<std::vector<LedgerId>> before(ghosts ? s.context.size() + 1 : 0);
-  if (ghosts) {
-    const std::vector<std::int32_t> anchor = anchors(s);
-    for (std::size_t i = 0; i < anchor.size(); ++i)
-      if (anchor[i] >= 0) before[at(anchor[i])].push_back(LedgerId(static_cast<std::int32_t>(i)));
+  std::vector<Ghost> left = ghosts ? ghostsOf(s) : std::vector<Ghost>();
+  std::stable_sort(left.begin(), left.end(), [](const Ghost& a, const Ghost& b) { return a.before < b.before; });
+  chips.reserve(s.context.size() + left.size());
+  auto next = left.begin();
+  for (std::size_t p = 0; p <= s.context.size(); ++p) {
+    for (; next != left.end() && at(next->before) <= p; ++next) chips.push_back({next->ledger, -1, 0, NAN});
+    if (p < s.context.size()) chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
   }
-  const auto addGhosts = [&](std::size_t p) {
-    for (std::size_t g = 0; ghosts && g < before[p].size(); ++g) chips.push_back({before[p][g], -1, 0, NAN});
-  };
-  for (std::size_t p = 0; p < s.context.size(); ++p) {
-    addGhosts(p);
-    chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
-  }
-  addGhosts(s.context.size());
   for (const Finding& one : s.alignment.findings) {
     const std::int32_t position = findingPosition(s, one);
     for (Chip& chip : chips) chip.wrong = chip.wrong || (position >= 0 && chip.position == position);

@@ -21,8 +21,11 @@ struct Chip {
   bool wrong = false;          // a check has found a row of the token wrong, in whichever layer
 };
 
-/// All chips of a snapshot. A ghost is placed before the tokens that replaced it, else after the token that preceded it
-/// when it was added.
+/// Older ghosts are not shown: there is no end of them in a long run.
+inline constexpr std::size_t kMostGhosts = 2048;
+
+/// All tokens of a snapshot, and its newest ghosts. A ghost is placed before the tokens that replaced it, else after
+/// the token that preceded it when it was added.
 std::vector<Chip> chipsOf(const Snapshot& snapshot, bool ghosts);
 
 class TokenText : public QAbstractScrollArea {
