@@ -39,6 +39,7 @@ Banner::Banner(QWidget* parent)
   row->addWidget(m_stripe);
   text->setContentsMargins(0, Theme::kMedium, 0, Theme::kMedium);
   row->addLayout(text, 1);
+  for (QPushButton* one : {m_next, m_close}) one->setAutoDefault(true);  // Return presses the focused one
   row->addWidget(m_next);
   row->addWidget(m_close);
   connect(m_next, &QPushButton::clicked, this, [this] {

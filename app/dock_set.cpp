@@ -28,7 +28,7 @@ Qt::DockWidgetArea qtArea(DockArea area) {
 }
 
 constexpr int kColumn = 48;  // docks whose left edges differ by less than this form one column
-constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;
+constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;  // at most: in small windows the map needs room
 
 }  // namespace
 
@@ -142,12 +142,14 @@ void DockSet::tabify(const QStringList& ids) {
 
 void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {
   if (ids.isEmpty()) return;
-  m_docks[ids.first()]->setFloating(false);
   m_window.addDockWidget(area, m_docks[ids.first()]);
 }
 
 void DockSet::reset() {
-  for (QDockWidget* dock : m_docks) m_window.removeDockWidget(dock);
+  for (QDockWidget* dock : m_docks) {
+    dock->setFloating(false);
+    m_window.removeDockWidget(dock);
+  }
   QStringList upper = idsIn(DockArea::RightTop), lower = idsIn(DockArea::RightBottom);
   if (upper.isEmpty()) upper.swap(lower);
   const QStringList left = idsIn(DockArea::Left), bottom = idsIn(DockArea::Bottom);
@@ -159,9 +161,9 @@ void DockSet::reset() {
   const auto size = [this](const QStringList& ids, int extent, Qt::Orientation along) {
     if (!ids.isEmpty()) m_window.resizeDocks({m_docks[ids.first()]}, {extent}, along);
   };
-  size(upper, kRightWidth, Qt::Horizontal);
-  size(left, kLeftWidth, Qt::Horizontal);
-  size(bottom, kBottomHeight, Qt::Vertical);
+  size(upper, std::min(kRightWidth, m_window.width() * 5 / 16), Qt::Horizontal);
+  size(left, std::min(kLeftWidth, m_window.width() / 5), Qt::Horizontal);
+  size(bottom, std::min(kBottomHeight, m_window.height() * 27 / 100), Qt::Vertical);
   if (!lower.isEmpty())
     m_window.resizeDocks({m_docks[upper.first()], m_docks[lower.first()]}, {540, 460}, Qt::Vertical);
   for (QWidget* one : m_panes) one->show();

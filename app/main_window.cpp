@@ -4,15 +4,17 @@
 #include <QCloseEvent>
 #include <QDir>
 #include <QFileInfo>
-#include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
+#include <QStatusTipEvent>
 #include <QToolBar>
 #include <QToolButton>
 
 #include "app/focus_ring.h"
 #include "app/icons.h"
+#include "app/session_name.h"
 #include "app/undo_keys.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
@@ -24,6 +26,8 @@ namespace kvlab {
 namespace {
 
 constexpr int kRecent = 8;
+constexpr QSize kFirstSize{1600, 1000},
+    kBorders{8, 40};  // of the first window, and what a window manager puts around it
 
 /// What undo would take back: the last commit in words; empty if they are not known.
 QString lastCommit(const std::vector<SnapshotPtr>& history) {
@@ -48,7 +52,7 @@ MainWindow::MainWindow(WindowSettings settings)
   setWindowTitle("kvlab");
   setWindowIcon(programIcon());
   setAcceptDrops(true);
-  resize(1600, 1000);
+  resize(m_settings.headless ? kFirstSize : kFirstSize.boundedTo(screen()->availableSize() - kBorders));
   Theme::apply(*qApp, m_settings.theme);
   m_docks = new DockSet(*this, m_context);
   m_status = new StatusStrip(m_context, m_settings.backendNote, this);
@@ -65,6 +69,7 @@ MainWindow::MainWindow(WindowSettings settings)
     const QSettings saved;
     restoreGeometry(saved.value("window/geometry").toByteArray());
     m_docks->restore(saved.value("window/docks").toByteArray());
+    m_prompt->past().setLines(saved.value("window/prompts").toStringList());
   }
   refreshActions();
 }
@@ -129,13 +134,11 @@ void MainWindow::buildToolBar() {
     if (command.id == "stop") button->setProperty(kDuringScript, true);
   }
   bar->addSeparator();
-  m_prompt = new QLineEdit(bar);
-  m_prompt->setObjectName("prompt");
+  m_prompt = new PromptLine(bar);
   m_actions["chat_mode"]->setCheckable(true);
   bar->addAction(m_actions["chat_mode"]);
   bar->widgetForAction(m_actions["chat_mode"])->setAccessibleName(tr("Chat Mode"));
   (void)chatMode(m_chat);
-  m_prompt->setClearButtonEnabled(true);
   bar->addWidget(m_prompt);
   bar->addSeparator();
   bar->addAction(m_actions["theme"]);
@@ -145,14 +148,22 @@ void MainWindow::buildToolBar() {
 }
 
 void MainWindow::sendPrompt() {
-  const nlohmann::json args{{"text", m_prompt->text().toStdString()}};
-  if (m_prompt->text().isEmpty()) return;
+  const QString text = m_prompt->text();
+  const nlohmann::json args{{"text", text.toStdString()}};
+  if (text.isEmpty()) return;
   if (!m_chat) {
-    m_context.runCommand("prompt", args);
-  } else if (const Status sent = runCommand("chat", args); !sent) {  // the model still speaks: the message stays
+    m_prompt->used(text);
+    return m_context.runCommand("prompt", args, this, [this, text](const Result<nlohmann::json>& reply) {
+      const std::optional<Error> refused = refusalOf(reply);
+      if (!refused) return;
+      emit m_context.failed(*refused);
+      if (refused->code != "cancelled") m_prompt->giveBack(text);  // of a cancelled prompt a part was taken
+    });
+  }
+  if (const Status sent = runCommand("chat", args); !sent) {  // the model still speaks: the message stays
     return m_banner->showError(sent.error());
   }
-  m_prompt->clear();
+  m_prompt->used(text);
 }
 
 void MainWindow::connectContext() {
@@ -198,17 +209,17 @@ void MainWindow::refreshIcons() {
 
 void MainWindow::refreshRecent(QMenu* menu) {
   menu->clear();
+  menu->setToolTipsVisible(true);
   const QStringList recent = QSettings().value("recent").toStringList();
   for (const QString& text : recent) {
     const auto request = nlohmann::json::parse(text.toStdString(), nullptr, false);
     if (!request.is_object()) continue;
-    menu->addAction(request.contains("capture") ? QString::fromStdString(request["capture"].get<std::string>())
-                                                : QString::fromStdString(request["manifest"].dump()),
-                    this, [this, request] {
-                      openSession(request, [this](const Result<SessionPtr>& opened) {
-                        if (!opened) emit m_context.failed(opened.error());
-                      });
-                    });
+    QAction* action = menu->addAction(sessionName(request), this, [this, request] {
+      openSession(request, [this](const Result<SessionPtr>& opened) {
+        if (!opened) emit m_context.failed(opened.error());
+      });
+    });
+    action->setToolTip(text);
   }
   if (menu->isEmpty()) menu->addAction(tr("Nothing opened yet"))->setEnabled(false);
 }
@@ -230,6 +241,13 @@ bool MainWindow::focusNextPrevChild(bool next) {
   return moveAlong(stops, next);
 }
 
+/// A tip of a menu or tool button has its place in the status bar: Qt's own would cover the bar.
+bool MainWindow::event(QEvent* event) {
+  if (event->type() != QEvent::StatusTip) return QMainWindow::event(event);
+  m_status->showTip(static_cast<QStatusTipEvent*>(event)->tip());
+  return true;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
   stopScript();
   if (m_manual) m_manual->close();
@@ -238,6 +256,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     saved.setValue("window/geometry", saveGeometry());
     saved.setValue("window/docks", m_docks->save());
     saved.setValue("window/theme", m_settings.theme);
+    saved.setValue("window/prompts", m_prompt->past().lines());
   }
   event->accept();
 }

@@ -11,11 +11,10 @@
 #include "app/engine_factory.h"
 #include "app/manual_window.h"
 #include "app/palette.h"
+#include "app/prompt_line.h"
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
 #include "app/sweep_job.h"
-
-class QLineEdit;
 
 namespace kvlab {
 
@@ -89,6 +88,7 @@ class MainWindow : public QMainWindow, public CommandHost {
  protected:
   /// Tab order follows the layout: the prompt, the views, the status bar.
   bool focusNextPrevChild(bool next) override;
+  bool event(QEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -122,7 +122,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   StatusStrip* m_status = nullptr;
   Palette* m_palette = nullptr;
   ManualWindow* m_manual = nullptr;
-  QLineEdit* m_prompt = nullptr;
+  PromptLine* m_prompt = nullptr;
   bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;

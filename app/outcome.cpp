@@ -27,7 +27,7 @@ QString ofRun(const json& reply, const json&) {
 }
 
 QString ofStep(const json& reply, const json&) {
-  if (!reply.is_array() || reply.empty() || !reply.back().contains("stoppedBy")) return {};
+  if (reply.empty() || !reply.back().contains("stoppedBy")) return {};
   return stopped(reply.back()["stoppedBy"], reply.size());
 }
 
@@ -90,7 +90,10 @@ QString outcomeOf(const CommandReply& command) {
                                          {"inject", ofInject},
                                          {"check_invariants", ofInvariants}};
   const Say say = kSays.value(command.id, nullptr);
-  return say && command.reply && !refusalOf(command.reply) ? say(*command.reply, command.args) : QString();
+  if (!say || !command.reply || refusalOf(command.reply)) return {};
+  const bool list = say == ofStep || say == ofInvariants;
+  return (list ? command.reply->is_array() : command.reply->is_object()) ? say(*command.reply, command.args)
+                                                                         : QString();
 }
 
 }  // namespace kvlab

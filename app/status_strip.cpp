@@ -86,7 +86,10 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   connect(&context, &InspectorContext::snapshotChanged, this, &StatusStrip::refresh);
   connect(&context, &InspectorContext::busyChanged, this, &StatusStrip::refresh);
   connect(&context, &InspectorContext::commandReplied, this, &StatusStrip::say);
-  connect(&context, &InspectorContext::sessionChanged, m_said, &QLabel::clear);
+  connect(&context, &InspectorContext::sessionChanged, this, [this] {
+    m_last.clear();
+    showSaid();
+  });
   connect(&context, &InspectorContext::progressed, this, &StatusStrip::showProgress);
   showProgress({}, 0, -1);
   refresh();
@@ -182,10 +185,17 @@ void StatusStrip::refresh() {
 
 /// The last command's line stays until another command ends.
 void StatusStrip::say(const CommandReply& command) {
-  const QString text = outcomeOf(command);
-  m_said->setText(text);
-  if (!text.isEmpty()) emit m_context.logged(2, text);
+  m_last = outcomeOf(command);
+  showSaid();
+  if (!m_last.isEmpty()) emit m_context.logged(2, m_last);
 }
+
+void StatusStrip::showTip(const QString& tip) {
+  m_tip = tip;
+  showSaid();
+}
+
+void StatusStrip::showSaid() { m_said->setText(m_tip.isEmpty() ? m_last : m_tip); }
 
 void StatusStrip::showProgress(const QString& what, qint64 done, qint64 total) {
   const bool active = total >= 0 && !what.isEmpty();

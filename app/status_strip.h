@@ -21,6 +21,8 @@ class StatusStrip : public QStatusBar {
   QStringList texts() const;
   /// The buttons that take the keyboard now, from left to right.
   QList<QWidget*> tabStops() const;
+  /// Shows what the control under the pointer does, until an empty tip comes.
+  void showTip(const QString& tip);
 
  signals:
   void cancelRequested();
@@ -33,12 +35,14 @@ class StatusStrip : public QStatusBar {
   void refreshTick(const Snapshot& shown);
   void refreshHealth(const Snapshot& shown);
   void say(const CommandReply& command);
+  void showSaid();
   void showProgress(const QString& what, qint64 done, qint64 total);
   QLabel* field(const QString& name);
 
   LiveContext& m_context;
   QString m_backendNote;
-  QLabel* m_said = nullptr;  // what the last command did
+  QLabel* m_said = nullptr;  // what the last command did, or what the control under the pointer does
+  QString m_last, m_tip;
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
   QProgressBar* m_progress;
   ProgressRate m_rate;

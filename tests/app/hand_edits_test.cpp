@@ -181,6 +181,20 @@ class HandEditsTest : public QObject {
                  qPrintable(m_window->banner().text()));
   }
 
+  void aRightClickInNumbersGoesNowhere() {
+    m_window->context().submit("step", {{"n", 6}});
+    QVERIFY(settled());
+    QVERIFY(m_window->showView("numbers"));
+    InspectorView* numbers = m_window->docks().view("numbers");
+    QTRY_VERIFY(numbers->ready());
+    QWidget* plot = numbers->childAt(numbers->width() / 3, numbers->height() / 2);
+    const Tick before = m_window->context().snapshot()->tick;
+    QTest::mouseClick(plot, Qt::RightButton, {}, QPoint(plot->width() / 3, plot->height() / 2));
+    QCOMPARE(m_window->context().snapshot()->tick, before);
+    QTest::mouseClick(plot, Qt::LeftButton, {}, QPoint(plot->width() / 3, plot->height() / 2));
+    QVERIFY(m_window->context().snapshot()->tick != before);
+  }
+
   /// The walk of D2: after Apply now in Compose the keyboard stays there, and the next Ctrl+Z takes the edit back.
   void undoIsTheSessionsUnlessATextHasItsOwn() {
     const QString before = text();

@@ -10,10 +10,12 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QStatusTipEvent>
 #include <QToolButton>
 
 #include "app/fake_engine.h"
 #include "app/main_window.h"
+#include "app/session_name.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -93,6 +95,11 @@ class MainWindowTest : public QObject {
   void optionsOfViewsAreSet();
   void looksBackInWords();
   void viewsBehindTabsDoNoWork();
+  void tipsDoNotCoverTheStatus();
+  void resetPutsFloatingViewsBack();
+  void smallWindowsShowEverything();
+  void refusedPromptsStay();
+  void recentSessionsHaveNames();
   void stopWaitsForWork();
   void closesWhileWorking();
 };
@@ -397,6 +404,8 @@ void MainWindowTest::promptLineSendsMessages() {
   QTest::mouseClick(*chat, Qt::LeftButton);
   QVERIFY((*chat)->isChecked() && prompt->placeholderText().contains("Message"));
   QTRY_VERIFY(!m_window->context().busy());
+  QTRY_COMPARE(prompt->text(), QString("one"));  // this engine refuses prompts, so the text came back
+  prompt->clear();
   QTest::keyClicks(prompt, "two");
   QTest::keyClick(prompt, Qt::Key_Return);
   QTRY_COMPARE(said.size(), 2);  // the engine refuses the message: nothing is generated
@@ -483,6 +492,66 @@ void MainWindowTest::viewsBehindTabsDoNoWork() {
   QVERIFY2(took.isEmpty() && !behind->ready(), "a view behind a tab took the snapshot");
   QVERIFY(m_window->showView("numbers"));
   QTRY_VERIFY(behind->ready() && !took.isEmpty());
+}
+
+void MainWindowTest::tipsDoNotCoverTheStatus() {
+  open();
+  auto* tick = m_window->status().findChild<QLabel*>("status_tick");
+  auto* said = m_window->status().findChild<QLabel*>("status_said");
+  QStatusTipEvent tip("Generate one token and stop.");
+  QCoreApplication::sendEvent(m_window.get(), &tip);
+  QVERIFY2(m_window->status().currentMessage().isEmpty() && tick->isVisible(), "the tip covers the status");
+  QCOMPARE(said->text(), QString("Generate one token and stop."));
+  QStatusTipEvent gone("");
+  QCoreApplication::sendEvent(m_window.get(), &gone);
+  QVERIFY(said->text().isEmpty());
+}
+
+void MainWindowTest::resetPutsFloatingViewsBack() {
+  QList<QDockWidget*> docks = m_window->findChildren<QDockWidget*>();
+  for (QDockWidget* dock : docks) dock->setFloating(true);
+  QVERIFY(m_window->runCommand("reset_layout", json::object()));
+  for (QDockWidget* dock : docks) QVERIFY2(!dock->isFloating(), qPrintable(dock->objectName()));
+}
+
+void MainWindowTest::smallWindowsShowEverything() {
+  open();
+  QVERIFY(m_window->setSize({1280, 720}));
+  QVERIFY(m_window->runCommand("reset_layout", json::object()));
+  QTRY_COMPARE(m_window->size(), QSize(1280, 720));
+  QCoreApplication::processEvents();
+  const auto tall = [&](const char* id) { return m_window->docks().view(id)->height(); };
+  QVERIFY2(
+      tall("map") >= 150 && tall("strip") >= 80 && tall("events") >= 120 && tall("mirror") >= 150,
+      qPrintable(QString("%1 %2 %3 %4").arg(tall("map")).arg(tall("strip")).arg(tall("events")).arg(tall("mirror"))));
+  QVERIFY(m_window->rect().contains(m_window->status().geometry()));
+}
+
+void MainWindowTest::refusedPromptsStay() {
+  open();
+  auto* line = m_window->findChild<PromptLine*>();
+  QTest::keyClicks(line, "the fake engine has no prompts");
+  QTest::keyClick(line, Qt::Key_Return);
+  QTRY_VERIFY(m_window->banner().isVisible());
+  QTRY_COMPARE(line->text(), QString("the fake engine has no prompts"));
+  line->used(line->text());
+  QVERIFY(line->text().isEmpty());
+  QTest::keyClick(line, Qt::Key_Up);
+  QCOMPARE(line->text(), QString("the fake engine has no prompts"));
+  QTest::keyClick(line, Qt::Key_Down);
+  QVERIFY(line->text().isEmpty());
+}
+
+void MainWindowTest::recentSessionsHaveNames() {
+  const std::pair<const char*, const char*> names[] = {
+      {R"({"manifest":{}})", "demo"},
+      {R"({"manifest":{"model":"/home/me/models/tiny/","layout":"ring_fused","kv":{"v":"int8"},"ring":{"window":64}}})",
+       "tiny · ring_fused · V int8 · window 64"},
+      {R"({"manifest":{"model":"demo","policy":{"name":"smartkv"},"capacity":512}})", "demo · smartkv · capacity 512"},
+      {R"({"manifest":{"wlod":{"budget":1024}}})", "demo · wLOD · budget 1024"},
+      {R"({"manifest":{"model":7,"kv":[1],"policy":{}}})", "7"},
+      {R"({"capture":"a/b.kvcap"})", "a/b.kvcap"}};
+  for (const auto& [request, name] : names) QCOMPARE(sessionName(json::parse(request)), QString(name));
 }
 
 void MainWindowTest::stopWaitsForWork() {

@@ -404,7 +404,7 @@ bool NumberPlot::eventFilter(QObject* watched, QEvent* event) {
       setCursorAt(nearest(mouse->position()));
       break;
     case QEvent::MouseButtonRelease:
-      if (!parts.moved) emit picked(parts.ticks[at(nearest(mouse->position()))]);
+      if (!parts.moved && mouse->button() == Qt::LeftButton) emit picked(parts.ticks[at(nearest(mouse->position()))]);
       break;
     case QEvent::MouseButtonDblClick: resetZoom(); return true;
     case QEvent::Wheel:

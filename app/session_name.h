@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A short name of a session for menus: the model and what is special about the session. Pure function; any thread.
+#pragma once
+#include <QString>
+#include <nlohmann/json.hpp>
+
+namespace kvlab {
+
+/// "demo · ring_fused · V int8 · window 64"; of a capture its path. `request` is what opens the session: {manifest} or
+/// {capture}.
+QString sessionName(const nlohmann::json& request);
+
+}  // namespace kvlab
