@@ -6,14 +6,14 @@
 
 #include "app/command_registry.h"
 
-class QComboBox;
-class QFormLayout;
 class QPlainTextEdit;
 class QLabel;
 
 namespace kvlab {
 
-/// Edits a manifest: common keys as controls, all keys as JSON.
+class SessionForm;
+
+/// Edits a manifest, in a form over all keys and as JSON beside it; each follows the other.
 class NewSessionPanel : public QDialog {
   Q_OBJECT
  public:
@@ -23,12 +23,14 @@ class NewSessionPanel : public QDialog {
   void chosen(const QString& manifest);
 
  private:
-  QComboBox* addChoice(QFormLayout* form, const QString& label, const QString& key, const QStringList& values,
-                       bool editable);
-  void set(const QString& key, const QString& value);
+  void setManifest(const nlohmann::json& manifest);
+  void set(const QString& key, const nlohmann::json& value);
+  /// The form shows what the JSON says, and the line below what is wrong with it.
+  void follow();
   void accept() override;
 
   QPlainTextEdit* m_json;
+  SessionForm* m_form = nullptr;
   QLabel* m_problem;
 };
 

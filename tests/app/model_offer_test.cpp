@@ -11,6 +11,7 @@
 
 #include "app/model_offer.h"
 #include "app/panels.h"
+#include "app/session_form.h"
 
 using namespace kvlab;
 
@@ -51,7 +52,7 @@ class ModelOfferTest : public QObject {
     m_panel = std::make_unique<NewSessionPanel>(nlohmann::json{{"model", "demo"}}, nullptr);
     m_panel->show();
     m_offer = m_panel->findChild<ModelOffer*>();
-    m_model = m_panel->findChild<QComboBox*>();
+    m_model = qobject_cast<QComboBox*>(m_panel->findChild<SessionForm*>()->control("model"));
     m_button = m_offer->findChild<QPushButton*>();
     m_label = m_offer->findChild<QLabel*>();
     QVERIFY(m_model && m_button && m_label);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/session_form.h"
+
+#include <QComboBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "core/api/layout_names.h"
+#include "core/api/manifest_list.h"
+#include "core/api/policy_spec.h"
+#include "widgets/base/theme.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+/// A value as the form shows it.
+QString textOf(const json& value) {
+  if (value.is_null()) return {};
+  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+/// What a text stands for; a text that does not fit stays a text, and the manifest's check names it.
+json valueOf(const QString& text, const std::string& type) {
+  if (text.trimmed().isEmpty()) return {};
+  const json parsed = json::parse(text.toStdString(), nullptr, false);
+  const bool plain = type.starts_with("text") || type.starts_with("one of") || type == "layout" || type == "policy";
+  if (type == "text or integer" && parsed.is_number_integer()) return parsed;
+  return plain || parsed.is_discarded() ? json(text.toStdString()) : parsed;
+}
+
+/// A policy is a name, or an object with a name and its parameters.
+const json* valueAt(const json& manifest, const QString& key) {
+  const json* at = &manifest;
+  for (const QString& part : key.split('.')) {
+    if (!at->is_object()) return nullptr;
+    const auto found = at->find(part.toStdString());
+    if (found == at->end()) return nullptr;
+    at = &*found;
+  }
+  if (key != "policy" || !at->is_object()) return at;
+  return at->contains("name") ? &at->at("name") : nullptr;
+}
+
+void setAt(json& at, const QStringList& path, qsizetype place, const json& value) {
+  const std::string part = path[place].toStdString();
+  if (place + 1 == path.size()) {
+    if (value.is_null()) at.erase(part);
+    else at[part] = value;
+    return;
+  }
+  if (!at.contains(part) || !at[part].is_object()) {
+    if (value.is_null()) return;
+    at[part] = json::object();
+  }
+  setAt(at[part], path, place + 1, value);
+  if (at[part].empty()) at.erase(part);
+}
+
+QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
+  QStringList out;
+  if (key.key == "model") return models;
+  if (key.type == "layout")
+    for (const LayoutName& one : layouts()) out << QString::fromUtf8(one.name.data(), std::ssize(one.name));
+  if (key.type == "policy")
+    for (const PolicyName& one : policies()) out << QString::fromUtf8(one.name.data(), std::ssize(one.name));
+  if (key.type == "true or false") out = {"true", "false"};
+  if (key.type.starts_with("one of ")) out = QString::fromStdString(key.type.substr(7)).split(", ");
+  out.removeAll("\"\"");
+  return out;
+}
+
+}  // namespace
+
+struct SessionForm::Field {
+  QString key;
+  std::string type;
+  QComboBox* choice = nullptr;  // or a line
+  QLineEdit* line = nullptr;
+  QLabel* label = nullptr;
+  QFormLayout* group = nullptr;
+  QString words;  // what a search finds
+
+  QWidget* control() const { return choice ? static_cast<QWidget*>(choice) : line; }
+  bool closed() const { return choice && !choice->isEditable(); }
+  QString text() const {
+    if (!choice) return line->text();
+    return closed() && choice->currentIndex() == 0 ? QString() : choice->currentText();
+  }
+  void setText(const QString& text) {
+    if (!choice) return line->setText(text);
+    if (!closed()) return choice->setEditText(text);
+    const int index = text.isEmpty() ? 0 : choice->findText(text);
+    if (index < 0) choice->addItem(text);  // a wrong value is shown as it is
+    choice->setCurrentIndex(index < 0 ? choice->count() - 1 : index);
+  }
+  void dress(bool wrong) const {
+    QFont font = Theme::current()->ui;
+    font.setWeight(text().isEmpty() ? QFont::Normal : QFont::DemiBold);
+    label->setFont(font);
+    label->setStyleSheet(wrong ? "color:" + Theme::current()->error.name() : QString());
+  }
+};
+
+SessionForm::SessionForm(const QStringList& models, QWidget* parent) : QWidget(parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  auto* find = new QLineEdit(this);
+  find->setObjectName("search");
+  find->setPlaceholderText(tr("Search the settings"));
+  find->setAccessibleName(tr("Search the settings"));
+  find->setToolTip(tr("Show only settings whose name or meaning has these words"));
+  find->setClearButtonEnabled(true);
+  connect(find, &QLineEdit::textChanged, this, &SessionForm::search);
+  m_scroll = new QScrollArea(this);
+  m_scroll->setWidgetResizable(true);
+  m_scroll->setFrameShape(QFrame::NoFrame);
+  m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* content = new QWidget(m_scroll);
+  m_groups = new QVBoxLayout(content);
+  m_scroll->setWidget(content);
+  column->addWidget(find);
+  column->addWidget(m_scroll, 1);
+  QHash<QString, QFormLayout*> groups;
+  for (const ManifestKey& key : manifestKeys()) {
+    const QString path = QString::fromStdString(key.key);
+    if (key.type == "object" || path.contains("[]") || path == "policy.name") continue;
+    const QString group = path.contains('.') ? path.section('.', 0, 0) : QString();
+    if (!groups.contains(group)) {
+      auto* box = new QWidget(content);
+      auto* inside = new QVBoxLayout(box);
+      inside->setContentsMargins(0, 0, 0, Theme::kMedium);
+      auto* title = new QLabel(group.isEmpty() ? tr("session") : group, box);
+      title->setFont(Theme::current()->smallStrong);
+      inside->addWidget(title);
+      auto* form = new QFormLayout;
+      form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+      inside->addLayout(form);
+      m_groups->addWidget(box);
+      groups[group] = form;
+    }
+    addField(key, groups[group], choicesOf(key, models));
+  }
+  m_groups->addStretch(1);
+}
+
+SessionForm::~SessionForm() = default;
+
+void SessionForm::addField(const ManifestKey& key, QFormLayout* group, const QStringList& choices) {
+  auto field = std::make_unique<Field>();
+  Field* one = field.get();
+  one->key = QString::fromStdString(key.key);
+  one->type = key.type;
+  one->group = group;
+  one->words = (one->key + ' ' + QString::fromStdString(key.meaning)).toLower();
+  const QString otherwise = key.otherwise.is_null() || key.otherwise == "" ? tr("default") : textOf(key.otherwise);
+  const bool open = key.key == "model" || key.type == "layout" || key.type == "policy";
+  if (!choices.isEmpty() || open) {
+    one->choice = new QComboBox(this);
+    one->choice->setEditable(open);
+    if (!open) one->choice->addItem(otherwise == tr("default") ? otherwise : tr("default: %1").arg(otherwise));
+    one->choice->addItems(choices);
+    if (open) {
+      one->choice->setCurrentIndex(-1);
+      one->choice->lineEdit()->setPlaceholderText(otherwise);
+    }
+    one->choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    connect(one->choice, &QComboBox::currentTextChanged, this, [this, one] { tell(*one); });
+  } else {
+    one->line = new QLineEdit(this);
+    one->line->setPlaceholderText(otherwise);
+    connect(one->line, &QLineEdit::textEdited, this, [this, one] { tell(*one); });
+  }
+  one->control()->setAccessibleName(one->key);
+  one->control()->setToolTip(
+      tr("%1\n%2 (%3)").arg(QString::fromStdString(key.meaning), one->key, QString::fromStdString(key.type)));
+  one->label = new QLabel(one->key.section('.', -1), this);
+  one->label->setToolTip(one->control()->toolTip());
+  one->label->setBuddy(one->control());
+  group->addRow(one->label, one->control());
+  m_fields.push_back(std::move(field));
+}
+
+void SessionForm::tell(Field& field) {
+  if (m_showing) return;
+  field.dress(false);
+  emit edited(field.key, valueOf(field.text(), field.type));
+}
+
+void SessionForm::setManifest(const json& manifest) {
+  m_showing = true;
+  for (const auto& field : m_fields) {
+    const json* value = valueAt(manifest, field->key);
+    const QString text = value ? textOf(*value) : QString();
+    if (field->text() != text) field->setText(text);  // a person's caret stays where it is
+    field->dress(false);
+  }
+  m_showing = false;
+}
+
+void SessionForm::mark(const QString& key) {
+  for (const auto& field : m_fields) {
+    const bool wrong = !key.isEmpty() && (key == field->key || key.startsWith(field->key + '['));
+    field->dress(wrong);
+    if (wrong) m_scroll->ensureWidgetVisible(field->control());
+  }
+}
+
+QStringList SessionForm::keys() const {
+  QStringList out;
+  for (const auto& field : m_fields) out << field->key;
+  return out;
+}
+
+QWidget* SessionForm::control(const QString& key) const {
+  for (const auto& field : m_fields)
+    if (field->key == key) return field->control();
+  return nullptr;
+}
+
+void SessionForm::search(const QString& text) {
+  QHash<QFormLayout*, bool> shown;
+  for (const auto& field : m_fields) {
+    bool fits = true;
+    for (const QString& word : text.toLower().split(' ', Qt::SkipEmptyParts))
+      fits = fits && field->words.contains(word);
+    field->group->setRowVisible(field->control(), fits);
+    shown[field->group] = shown.value(field->group) || fits;
+  }
+  for (auto group = shown.begin(); group != shown.end(); ++group)
+    group.key()->parentWidget()->setVisible(group.value());
+}
+
+void setManifestKey(json& manifest, const QString& key, const json& value) {
+  const bool name = key == "policy";
+  if (key.startsWith("policy.") && manifest.contains("policy") && manifest["policy"].is_string())
+    manifest["policy"] = {{"name", manifest["policy"]}};
+  const bool whole = manifest.contains("policy") && manifest["policy"].is_object();
+  setAt(manifest, name && whole ? QStringList{"policy", "name"} : key.split('.'), 0, value);
+  if (manifest.contains("policy") && manifest["policy"].is_object() && manifest["policy"].size() == 1 &&
+      manifest["policy"].contains("name"))
+    manifest["policy"] = json(manifest["policy"]["name"]);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The form of a new session: every key of the manifest has a control, form and JSON follow each other, and clicks are
+// counted.
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QtTest>
+
+#include "app/panels.h"
+#include "app/session_form.h"
+#include "core/api/manifest.h"
+#include "core/api/manifest_list.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class SessionFormTest : public QObject {
+  Q_OBJECT
+ private:
+  std::unique_ptr<NewSessionPanel> m_panel;
+  SessionForm* m_form = nullptr;
+  QPlainTextEdit* m_json = nullptr;
+  int m_clicks = 0;
+
+  json manifest() { return json::parse(m_json->toPlainText().toStdString(), nullptr, false); }
+  void click(QWidget* widget) {
+    ++m_clicks;
+    QTest::mouseClick(widget, Qt::LeftButton);
+  }
+  /// A click opens the list, a click takes a line.
+  void take(QComboBox* box, const QString& text) {
+    m_clicks += 2;
+    box->setCurrentText(text);
+    emit box->activated(box->currentIndex());
+  }
+  QComboBox* box(const char* key) { return qobject_cast<QComboBox*>(m_form->control(key)); }
+  QLineEdit* line(const char* key) { return qobject_cast<QLineEdit*>(m_form->control(key)); }
+  QString problem() {
+    QStringList all;
+    for (const QLabel* label : m_panel->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly))
+      all << label->text();
+    return all.join('|');
+  }
+
+ private Q_SLOTS:
+  void init() {
+    m_panel = std::make_unique<NewSessionPanel>(json::object(), nullptr);
+    m_panel->setAttribute(Qt::WA_DeleteOnClose, false);
+    m_panel->show();
+    m_form = m_panel->findChild<SessionForm*>();
+    m_json = m_panel->findChild<QPlainTextEdit*>();
+    m_clicks = 0;
+    QVERIFY(m_form && m_json && QTest::qWaitForWindowExposed(m_panel.get()));
+  }
+
+  void everyKeyHasAControl() {
+    const QStringList keys = m_form->keys();
+    for (const ManifestKey& key : manifestKeys()) {
+      const QString path = QString::fromStdString(key.key);
+      if (key.type == "object" || path.contains("[]") || path == "policy.name") continue;
+      QVERIFY2(keys.contains(path), qPrintable(path));
+      QVERIFY(!m_form->control(path)->accessibleName().isEmpty() && !m_form->control(path)->toolTip().isEmpty());
+    }
+    QCOMPARE(box("layout")->count(), 10);
+    QVERIFY(m_panel->width() <= 1280 && m_panel->height() <= 680);
+  }
+
+  /// Each default, written out, goes through the form and comes back.
+  void formAndJsonFollowEachOther() {
+    for (const ManifestKey& key : manifestKeys()) {
+      const QString path = QString::fromStdString(key.key);
+      if (!m_form->control(path) || key.otherwise.is_null() || key.otherwise == "") continue;
+      json one = json::object();
+      setManifestKey(one, path, key.otherwise);
+      m_json->setPlainText(QString::fromStdString(one.dump()));
+      QWidget* control = m_form->control(path);
+      auto* choice = qobject_cast<QComboBox*>(control);
+      auto* text = qobject_cast<QLineEdit*>(control);
+      const QString shown = choice ? choice->currentText() : text->text();
+      const std::string plain = key.otherwise.is_string() ? key.otherwise.get<std::string>() : key.otherwise.dump();
+      QCOMPARE(shown, QString::fromStdString(plain));
+      if (text && key.type != "list of objects") {
+        text->setFocus();
+        text->selectAll();
+        QTest::keyClicks(text, shown);
+        QCOMPARE(manifest(), one);
+        text->selectAll();
+        QTest::keyClick(text, Qt::Key_Delete);
+        QCOMPARE(manifest(), json::object());
+      }
+    }
+  }
+
+  void policiesAreANameOrAnObject() {
+    json one = json::object();
+    setManifestKey(one, "policy", "h2o");
+    QCOMPARE(one, (json{{"policy", "h2o"}}));
+    setManifestKey(one, "policy.window", 8);
+    QCOMPARE(one, (json{{"policy", {{"name", "h2o"}, {"window", 8}}}}));
+    setManifestKey(one, "policy", "tova");
+    setManifestKey(one, "policy.window", nullptr);
+    QCOMPARE(one, (json{{"policy", "tova"}}));
+    setManifestKey(one, "policy", nullptr);
+    QCOMPARE(one, json::object());
+    setManifestKey(one, "wlod.budget", 512);
+    setManifestKey(one, "wlod.budget", nullptr);
+    QCOMPARE(one, json::object());
+  }
+
+  void mistakesAreNamedAndMarked() {
+    m_json->setPlainText("{\"wlod\": {\"budget\": 3}}");
+    QVERIFY2(problem().contains("wlod.budget"), qPrintable(problem()));
+    QCOMPARE(line("wlod.budget")->text(), QString("3"));
+    m_json->setPlainText("{\"model\": \"demo\", }");
+    QVERIFY2(problem().contains("not JSON"), qPrintable(problem()));
+    QCOMPARE(line("wlod.budget")->text(), QString("3"));  // the form stays
+    QSignalSpy chosen(m_panel.get(), &NewSessionPanel::chosen);
+    m_panel->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open)->click();
+    QVERIFY(chosen.isEmpty() && m_panel->isVisible());
+    m_json->setPlainText("{\"model\": \"demo\"}");
+    QVERIFY(!problem().contains("JSON:"));
+  }
+
+  void searchHidesTheRest() {
+    auto* find = m_panel->findChild<QLineEdit*>("search");
+    QTest::keyClicks(find, "temperature");
+    QVERIFY(line("sampling.temperature")->isVisible() && !line("capacity")->isVisible());
+    find->clear();
+    QVERIFY(line("capacity")->isVisibleTo(m_form));
+  }
+
+  void keysWithoutAControlStay() {
+    m_json->setPlainText(R"({"layers":[{"match":"0","layout":"paged"}],"model":"demo"})");
+    take(box("layout"), "ring_fused");
+    QCOMPARE(manifest()["layers"].size(), std::size_t{1});
+    QCOMPARE(manifest()["layout"], json("ring_fused"));
+  }
+
+  /// A ring with a window of 64 rows and V in int8, from nothing: at most ten clicks.
+  void aRingTakesFewClicks() {
+    take(box("layout"), "ring_fused");
+    click(line("ring.window"));
+    QTest::keyClicks(line("ring.window"), "64");
+    take(box("kv.v"), "int8");
+    QSignalSpy chosen(m_panel.get(), &NewSessionPanel::chosen);
+    click(m_panel->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
+    QCOMPARE(chosen.count(), 1);
+    QCOMPARE(json::parse(chosen[0][0].toString().toStdString()),
+             json::parse(R"({"model":"demo","layout":"ring_fused","ring":{"window":64},"kv":{"v":"int8"}})"));
+    QVERIFY2(m_clicks + 1 <= 10, qPrintable(QString::number(m_clicks)));  // and one to open the window
+  }
+
+  void everyPresetIsValid() {
+    auto* presets = m_panel->findChild<QComboBox*>("presets");
+    for (int i = 0; i < presets->count(); ++i) {
+      presets->setCurrentIndex(i);
+      emit presets->activated(i);
+      QVERIFY2(Manifest::fromJson(manifest()), qPrintable(presets->itemText(i)));
+      QCOMPARE(manifest()["model"], json("demo"));
+    }
+  }
+};
+
+QTEST_MAIN(SessionFormTest)
+#include "session_form_test.moc"
