@@ -72,6 +72,10 @@ void Banner::showCaption(const QString& text, std::function<void()> next) {
   if (isVisible()) m_next->setFocus();
 }
 
+void Banner::endError() {
+  if (m_isError) hide();
+}
+
 QString Banner::text() const { return m_title->text() + "\n" + m_body->text(); }
 
 void Banner::arrange() {

@@ -19,6 +19,8 @@ class Banner : public QFrame {
   void showError(const Error& error);
   /// Shows a line of the tour with Next and End; `next` runs once, on Next. Without `next` there are no buttons.
   void showCaption(const QString& text, std::function<void()> next);
+  /// Takes an error away that is about nothing any more; a line of the tour stays.
+  void endError();
   QString text() const;
 
  signals:

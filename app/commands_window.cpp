@@ -43,6 +43,19 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
   }
 }
 
+Status showNewest(CommandHost& host, const nlohmann::json&) {
+  LiveContext& context = host.context();
+  const Tick newest = context.history().back()->tick;
+  emit context.scripted(QString("view.focus({tick: %1})").arg(newest.value()));
+  context.showTick(newest);
+  return ok();
+}
+
+QString looksBack(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return host.context().following() ? QString("the newest tick is shown") : QString();
+}
+
 }  // namespace
 
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
@@ -63,6 +76,8 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       {.keys = {"Alt+Shift+0"},
        .icon = "chat",
        .args = {{"on", "boolean", "whether it sends messages; the other when missing"}}});
+  add(list, {"newest_tick", "Newest Tick", "View", "Show the newest tick in all views again."}, showNewest, looksBack,
+      {.keys = {"Alt+End"}});
   add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
       {.keys = {"Ctrl+Shift+L"},
        .icon = "theme",

@@ -176,6 +176,10 @@ void MainWindow::connectContext() {
     m_banner->showError(error);
     emit m_context.logged(4, QString::fromStdString(error.text()));
   });
+  connect(&m_context, &InspectorContext::sessionChanged, m_banner, &Banner::endError);
+  connect(&m_context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
+    if (!refusalOf(command.reply)) m_banner->endError();
+  });
   connect(m_status, &StatusStrip::cancelRequested, this,
           [this] { m_context.runCommand("stop", nlohmann::json::object()); });
 }

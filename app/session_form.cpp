@@ -3,10 +3,12 @@
 
 #include <QComboBox>
 #include <QFormLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
@@ -31,6 +33,7 @@ json valueOf(const QString& text, const std::string& type) {
   const json parsed = json::parse(text.toStdString(), nullptr, false);
   const bool plain = type.starts_with("text") || type.starts_with("one of") || type == "layout" || type == "policy";
   if (type == "text or integer" && parsed.is_number_integer()) return parsed;
+  if (type.starts_with("one of") && parsed.is_object()) return parsed;
   return plain || parsed.is_discarded() ? json(text.toStdString()) : parsed;
 }
 
@@ -59,7 +62,7 @@ void setAt(json& at, const QStringList& path, qsizetype place, const json& value
     at[part] = json::object();
   }
   setAt(at[part], path, place + 1, value);
-  if (at[part].empty()) at.erase(part);
+  if (at[part].empty() && part != "wlod") at.erase(part);  // {} is wLOD with its defaults
 }
 
 QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
@@ -71,6 +74,8 @@ QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
     for (const PolicyName& one : policies()) out << QString::fromUtf8(one.name.data(), std::ssize(one.name));
   if (key.type == "true or false") out = {"true", "false"};
   if (key.type.starts_with("one of ")) out = QString::fromStdString(key.type.substr(7)).split(", ");
+  for (QString& one : out)
+    if (one.startsWith("or ")) one.remove(0, 3);
   out.removeAll("\"\"");
   return out;
 }
@@ -116,6 +121,7 @@ SessionForm::SessionForm(const QStringList& models, QWidget* parent) : QWidget(p
   find->setAccessibleName(tr("Search the settings"));
   find->setToolTip(tr("Show only settings whose name or meaning has these words"));
   find->setClearButtonEnabled(true);
+  find->installEventFilter(this);
   connect(find, &QLineEdit::textChanged, this, &SessionForm::search);
   m_scroll = new QScrollArea(this);
   m_scroll->setWidgetResizable(true);
@@ -159,7 +165,8 @@ void SessionForm::addField(const ManifestKey& key, QFormLayout* group, const QSt
   one->group = group;
   one->words = (one->key + ' ' + QString::fromStdString(key.meaning)).toLower();
   const QString otherwise = key.otherwise.is_null() || key.otherwise == "" ? tr("default") : textOf(key.otherwise);
-  const bool open = key.key == "model" || key.type == "layout" || key.type == "policy";
+  const bool open = key.key == "model" || key.type == "layout" || key.type == "policy" ||
+      std::any_of(choices.begin(), choices.end(), [](const QString& word) { return word.startsWith('{'); });
   if (!choices.isEmpty() || open) {
     one->choice = new QComboBox(this);
     one->choice->setEditable(open);
@@ -169,6 +176,8 @@ void SessionForm::addField(const ManifestKey& key, QFormLayout* group, const QSt
       one->choice->setCurrentIndex(-1);
       one->choice->lineEdit()->setPlaceholderText(otherwise);
     }
+    one->choice->setFocusPolicy(Qt::StrongFocus);
+    one->choice->installEventFilter(this);
     one->choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     connect(one->choice, &QComboBox::currentTextChanged, this, [this, one] { tell(*one); });
   } else {
@@ -179,7 +188,7 @@ void SessionForm::addField(const ManifestKey& key, QFormLayout* group, const QSt
   one->control()->setAccessibleName(one->key);
   one->control()->setToolTip(
       tr("%1\n%2 (%3)").arg(QString::fromStdString(key.meaning), one->key, QString::fromStdString(key.type)));
-  one->label = new QLabel(one->key.section('.', -1), this);
+  one->label = new QLabel(one->key.contains('.') ? one->key.section('.', 1) : one->key, this);
   one->label->setToolTip(one->control()->toolTip());
   one->label->setBuddy(one->control());
   group->addRow(one->label, one->control());
@@ -197,7 +206,8 @@ void SessionForm::setManifest(const json& manifest) {
   for (const auto& field : m_fields) {
     const json* value = valueAt(manifest, field->key);
     const QString text = value ? textOf(*value) : QString();
-    if (field->text() != text) field->setText(text);  // a person's caret stays where it is
+    // A text that means the same stays: "0." is on the way to "0.5".
+    if (value ? valueOf(field->text(), field->type) != *value : !field->text().isEmpty()) field->setText(text);
     field->dress(false);
   }
   m_showing = false;
@@ -207,8 +217,21 @@ void SessionForm::mark(const QString& key) {
   for (const auto& field : m_fields) {
     const bool wrong = !key.isEmpty() && (key == field->key || key.startsWith(field->key + '['));
     field->dress(wrong);
-    if (wrong) m_scroll->ensureWidgetVisible(field->control());
+    if (wrong && key != m_marked) m_scroll->ensureWidgetVisible(field->control());
   }
+  if (!key.isEmpty()) m_marked = key;
+}
+
+/// The wheel scrolls the form and changes no value on its way; Return in the search opens no session.
+bool SessionForm::eventFilter(QObject* watched, QEvent* event) {
+  const auto* widget = qobject_cast<QWidget*>(watched);
+  if (event->type() == QEvent::Wheel && widget && !widget->hasFocus()) {
+    event->ignore();
+    return true;
+  }
+  if (event->type() != QEvent::KeyPress || watched->objectName() != "search") return false;
+  const int key = static_cast<QKeyEvent*>(event)->key();
+  return key == Qt::Key_Return || key == Qt::Key_Enter;
 }
 
 QStringList SessionForm::keys() const {

@@ -35,6 +35,9 @@ class SessionForm : public QWidget {
   /// The person gave a key a value, or emptied it: null.
   void edited(const QString& key, const nlohmann::json& value);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   struct Field;
   void addField(const ManifestKey& key, QFormLayout* group, const QStringList& choices);
@@ -44,6 +47,7 @@ class SessionForm : public QWidget {
   std::vector<std::unique_ptr<Field>> m_fields;
   QVBoxLayout* m_groups = nullptr;
   class QScrollArea* m_scroll = nullptr;
+  QString m_marked;
   bool m_showing = false;  // values come from a manifest, not from the person
 };
 

@@ -58,6 +58,13 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   connect(m_health, &QToolButton::clicked, this,
           [this] { m_context.runCommand("show_invariants", nlohmann::json::object()); });
   m_tick = field("tick");
+  m_newest = new QToolButton(this);
+  m_newest->setText(tr("Newest"));
+  m_newest->setAccessibleName(tr("Newest tick"));
+  m_newest->setToolTip(tr("Show the newest tick again (Alt+End)"));
+  m_newest->setFocusPolicy(Qt::TabFocus);
+  connect(m_newest, &QToolButton::clicked, this,
+          [this] { m_context.runCommand("newest_tick", nlohmann::json::object()); });
   m_length = field("length");
   m_bytes = field("bytes");
   m_work = field("work");
@@ -73,7 +80,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
   m_backend = field("backend");
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes})
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_newest, m_health, m_length, m_bytes})
     addWidget(widget);
   m_said = new ElidedLabel(this);
   m_said->setObjectName("status_said");
@@ -123,6 +130,7 @@ void StatusStrip::refreshTick(const Snapshot& shown) {
   }
   if (shown.lanes) text += tr(" · %1 lanes").arg(shown.lanes->lanes.size());
   m_tick->setText(text);
+  m_newest->setVisible(back);
   m_tick->setToolTip(back ? tr("The views show an older tick; Step continues from the newest tick")
                           : tr("Ticks since the session was opened"));
   m_tick->setStyleSheet(back ? QString("color:%1").arg(look->warning.name()) : QString());
@@ -145,7 +153,7 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
 
 QList<QWidget*> StatusStrip::tabStops() const {
   QList<QWidget*> stops;
-  for (QToolButton* one : {m_health, m_cancel})
+  for (QToolButton* one : {m_newest, m_health, m_cancel})
     if (one->isVisible() && one->isEnabled()) stops << one;
   return stops;
 }
@@ -167,7 +175,7 @@ void StatusStrip::refresh() {
   if (!busy) showProgress({}, 0, -1);
   for (QWidget* one : std::initializer_list<QWidget*>{m_tick, m_health, m_length, m_bytes, m_numerics, m_backend})
     one->setVisible(shown != nullptr);
-  if (!shown || !shown->info) return;
+  if (!shown || !shown->info) return m_newest->hide();
   refreshTick(*shown);
   refreshHealth(*shown);
   m_length->setText(tr("%1 of %2 rows").arg(grouped(residentRows(*shown)), grouped(shown->info->capacity)));

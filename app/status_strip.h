@@ -46,7 +46,7 @@ class StatusStrip : public QStatusBar {
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
   QProgressBar* m_progress;
   ProgressRate m_rate;
-  QToolButton *m_health, *m_cancel;
+  QToolButton *m_health, *m_cancel, *m_newest;
 };
 
 }  // namespace kvlab

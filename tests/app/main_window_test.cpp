@@ -95,6 +95,7 @@ class MainWindowTest : public QObject {
   void optionsOfViewsAreSet();
   void looksBackInWords();
   void viewsBehindTabsDoNoWork();
+  void errorsEndWithTheirCause();
   void tipsDoNotCoverTheStatus();
   void resetPutsFloatingViewsBack();
   void smallWindowsShowEverything();
@@ -475,8 +476,27 @@ void MainWindowTest::looksBackInWords() {
   open();
   QVERIFY(m_window->setFocus({{"tick", 1}}));
   QTRY_VERIFY2(statusText().contains("tick 1 (looking back from 3)"), qPrintable(statusText()));
-  QVERIFY(m_window->setFocus({{"tick", 3}}));
+  auto buttons = m_window->status().findChildren<QToolButton*>();
+  const auto newest =
+      std::find_if(buttons.begin(), buttons.end(), [](const QToolButton* b) { return b->text() == "Newest"; });
+  QVERIFY(newest != buttons.end() && (*newest)->isVisible());
+  QTest::mouseClick(*newest, Qt::LeftButton);
   QTRY_VERIFY(!statusText().contains("looking back"));
+  QVERIFY(!(*newest)->isVisible());
+  QCOMPARE(m_window->runCommand("newest_tick", json::object()).error().why, std::string("the newest tick is shown"));
+}
+
+/// An error of a session that is gone, or that a success has overtaken, is not left standing.
+void MainWindowTest::errorsEndWithTheirCause() {
+  open();
+  QVERIFY(m_window->runCommand("rebuild", json::object()));  // the fake engine has no such verb
+  QTRY_VERIFY(m_window->banner().isVisible());
+  QVERIFY(m_window->runCommand("step", json::object()));
+  QTRY_VERIFY2(!m_window->banner().isVisible(), "the error outlived a success");
+  QVERIFY(m_window->runCommand("rebuild", json::object()));
+  QTRY_VERIFY(m_window->banner().isVisible());
+  open();
+  QVERIFY2(!m_window->banner().isVisible(), "the error outlived its session");
 }
 
 /// To Qt a dock behind a tab is visible.

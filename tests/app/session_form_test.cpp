@@ -89,7 +89,7 @@ class SessionFormTest : public QObject {
         QCOMPARE(manifest(), one);
         text->selectAll();
         QTest::keyClick(text, Qt::Key_Delete);
-        QCOMPARE(manifest(), json::object());
+        QCOMPARE(manifest(), path.startsWith("wlod.") ? json({{"wlod", json::object()}}) : json::object());
       }
     }
   }
@@ -107,13 +107,47 @@ class SessionFormTest : public QObject {
     QCOMPARE(one, json::object());
     setManifestKey(one, "wlod.budget", 512);
     setManifestKey(one, "wlod.budget", nullptr);
+    QCOMPARE(one, (json{{"wlod", json::object()}}));  // wLOD with its defaults
+    one = json::object();
+    setManifestKey(one, "ring.window", 5);
+    setManifestKey(one, "ring.window", nullptr);
     QCOMPARE(one, json::object());
+  }
+
+  /// A number is typed key by key, and each text on the way is a number of its own.
+  void numbersAreWhatIsTyped() {
+    for (const char* text : {"0.005", "10.001", "1e-05", "-0.5"}) {
+      m_json->setPlainText("{}");
+      line("policy.threshold")->setFocus();
+      QTest::keyClicks(line("policy.threshold"), text);
+      QCOMPARE(line("policy.threshold")->text(), QString(text));
+      QCOMPARE(manifest()["policy"]["threshold"], json::parse(text));
+    }
+  }
+
+  void theWheelChangesNoValue() {
+    QWheelEvent turn(QPointF(5, 5), box("dtype")->mapToGlobal(QPointF(5, 5)), {}, {0, -240}, Qt::NoButton, {},
+                     Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(box("dtype"), &turn);
+    QCOMPARE(manifest(), json::parse(R"({"model":"demo"})"));
+  }
+
+  void selectiveHasItsObject() {
+    take(box("after_edit"), R"({"selective":{"ratio":0.15}})");
+    QCOMPARE(manifest()["after_edit"], json::parse(R"({"selective":{"ratio":0.15}})"));
+    QVERIFY(Manifest::fromJson(manifest()));
+    take(box("after_edit"), "recompute");
+    QCOMPARE(manifest()["after_edit"], json("recompute"));
   }
 
   void mistakesAreNamedAndMarked() {
     m_json->setPlainText("{\"wlod\": {\"budget\": 3}}");
     QVERIFY2(problem().contains("wlod.budget"), qPrintable(problem()));
     QCOMPARE(line("wlod.budget")->text(), QString("3"));
+    QList<QWidget*> marked;
+    for (const QLabel* label : m_form->findChildren<QLabel*>())
+      if (label->styleSheet().startsWith("color:")) marked << label->buddy();
+    QCOMPARE(marked, QList<QWidget*>{m_form->control("wlod.budget")});
     m_json->setPlainText("{\"model\": \"demo\", }");
     QVERIFY2(problem().contains("not JSON"), qPrintable(problem()));
     QCOMPARE(line("wlod.budget")->text(), QString("3"));  // the form stays

@@ -79,7 +79,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"finishTick"},
       {"cancelTick"},
       {"stage"},
-      {"run", {{"maxTicks", 2}}},
+      {"run", {{"maxTicks", 2}, {"reports", 1}}},
       {"inject", {{"actions", everyAction()}}, {{"actions", clashes()}}},
       {"inject", {{"actions", everyAction()}, {"now", true}}, {{"actions", clashes()}}},
       {"clearPending"},
