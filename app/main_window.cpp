@@ -70,6 +70,7 @@ MainWindow::MainWindow(WindowSettings settings)
     restoreGeometry(saved.value("window/geometry").toByteArray());
     m_docks->restore(saved.value("window/docks").toByteArray());
     m_prompt->past().setLines(saved.value("window/prompts").toStringList());
+    m_docks->view("console")->setProperty("history", saved.value("window/console").toStringList());
   }
   refreshActions();
 }
@@ -261,6 +262,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     saved.setValue("window/docks", m_docks->save());
     saved.setValue("window/theme", m_settings.theme);
     saved.setValue("window/prompts", m_prompt->past().lines());
+    saved.setValue("window/console", m_docks->view("console")->property("history"));
   }
   event->accept();
 }

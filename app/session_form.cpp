@@ -12,6 +12,7 @@
 
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
+#include "core/api/named_text.h"
 #include "core/api/policy_spec.h"
 #include "widgets/base/theme.h"
 
@@ -37,17 +38,16 @@ json valueOf(const QString& text, const std::string& type) {
   return plain || parsed.is_discarded() ? json(text.toStdString()) : parsed;
 }
 
-/// A policy is a name, or an object with a name and its parameters.
-const json* valueAt(const json& manifest, const QString& key) {
-  const json* at = &manifest;
+json valueAt(const json& manifest, const QString& key) {
+  json at = manifest;
   for (const QString& part : key.split('.')) {
-    if (!at->is_object()) return nullptr;
-    const auto found = at->find(part.toStdString());
-    if (found == at->end()) return nullptr;
-    at = &*found;
+    if (!at.is_object() || !at.contains(part.toStdString())) return {};
+    json next = at[part.toStdString()];
+    if (part == "policy")
+      if (const Result<json> object = namedObject(next)) next = *object;
+    at = std::move(next);
   }
-  if (key != "policy" || !at->is_object()) return at;
-  return at->contains("name") ? &at->at("name") : nullptr;
+  return key == "policy" && at.is_object() ? at.value("name", json()) : at;
 }
 
 void setAt(json& at, const QStringList& path, qsizetype place, const json& value) {
@@ -204,10 +204,9 @@ void SessionForm::tell(Field& field) {
 void SessionForm::setManifest(const json& manifest) {
   m_showing = true;
   for (const auto& field : m_fields) {
-    const json* value = valueAt(manifest, field->key);
-    const QString text = value ? textOf(*value) : QString();
+    const json value = valueAt(manifest, field->key);
     // A text that means the same stays: "0." is on the way to "0.5".
-    if (value ? valueOf(field->text(), field->type) != *value : !field->text().isEmpty()) field->setText(text);
+    if (valueOf(field->text(), field->type) != value || value.is_null()) field->setText(textOf(value));
     field->dress(false);
   }
   m_showing = false;
@@ -259,15 +258,31 @@ void SessionForm::search(const QString& text) {
     group.key()->parentWidget()->setVisible(group.value());
 }
 
+/// A policy is a name, "NAME:key=value" or an object. Another policy does not take the keys of its own that the old one
+/// had; without a name there is none.
 void setManifestKey(json& manifest, const QString& key, const json& value) {
-  const bool name = key == "policy";
-  if (key.startsWith("policy.") && manifest.contains("policy") && manifest["policy"].is_string())
-    manifest["policy"] = {{"name", manifest["policy"]}};
-  const bool whole = manifest.contains("policy") && manifest["policy"].is_object();
-  setAt(manifest, name && whole ? QStringList{"policy", "name"} : key.split('.'), 0, value);
-  if (manifest.contains("policy") && manifest["policy"].is_object() && manifest["policy"].size() == 1 &&
-      manifest["policy"].contains("name"))
-    manifest["policy"] = json(manifest["policy"]["name"]);
+  if (key != "policy" && !key.startsWith("policy.")) return setAt(manifest, key.split('.'), 0, value);
+  json policy = json::object();
+  if (const auto old = manifest.find("policy"); old != manifest.end())
+    if (const Result<json> object = namedObject(*old); object && object->is_object()) policy = *object;
+  if (key != "policy") {
+    setAt(policy, {key.section('.', 1)}, 0, value);
+  } else if (value != policy.value("name", json())) {
+    json kept = json::object();
+    const PolicyName* next = value.is_string() ? policyNamed(value.get<std::string>()) : nullptr;
+    for (const auto& [name, one] : policy.items()) {
+      const bool own =
+          std::any_of(policies().begin(), policies().end(), [&, n = name](const PolicyName& p) { return p.takes(n); });
+      if (next && name != "name" && name != "preset" && (!own || next->takes(name))) kept[name] = one;
+    }
+    policy = std::move(kept);
+    if (!value.is_null()) policy["name"] = value;
+  }
+  if (!policy.empty() && !policy.contains("name") && key != "policy")
+    policy["name"] = "full";  // what it is without a name
+  if (key != "policy" && policy == json{{"name", "full"}}) policy = json::object();
+  if (policy.empty()) manifest.erase("policy");
+  else manifest["policy"] = policy.size() == 1 && policy.contains("name") ? json(policy["name"]) : policy;
 }
 
 }  // namespace kvlab

@@ -15,7 +15,6 @@
 
 #include "app/fake_engine.h"
 #include "app/main_window.h"
-#include "app/session_name.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -100,7 +99,7 @@ class MainWindowTest : public QObject {
   void resetPutsFloatingViewsBack();
   void smallWindowsShowEverything();
   void refusedPromptsStay();
-  void recentSessionsHaveNames();
+  void enteredLinesComeBack();
   void stopWaitsForWork();
   void closesWhileWorking();
 };
@@ -562,16 +561,16 @@ void MainWindowTest::refusedPromptsStay() {
   QVERIFY(line->text().isEmpty());
 }
 
-void MainWindowTest::recentSessionsHaveNames() {
-  const std::pair<const char*, const char*> names[] = {
-      {R"({"manifest":{}})", "demo"},
-      {R"({"manifest":{"model":"/home/me/models/tiny/","layout":"ring_fused","kv":{"v":"int8"},"ring":{"window":64}}})",
-       "tiny · ring_fused · V int8 · window 64"},
-      {R"({"manifest":{"model":"demo","policy":{"name":"smartkv"},"capacity":512}})", "demo · smartkv · capacity 512"},
-      {R"({"manifest":{"wlod":{"budget":1024}}})", "demo · wLOD · budget 1024"},
-      {R"({"manifest":{"model":7,"kv":[1],"policy":{}}})", "7"},
-      {R"({"capture":"a/b.kvcap"})", "a/b.kvcap"}};
-  for (const auto& [request, name] : names) QCOMPARE(sessionName(json::parse(request)), QString(name));
+void MainWindowTest::enteredLinesComeBack() {
+  const auto console = [](MainWindow& window) { return window.docks().view("console"); };
+  auto first = make(false);
+  first->findChild<PromptLine*>()->used("once upon a time");
+  console(*first)->setProperty("history", QStringList{"s.topk(3)"});
+  first->close();
+  first.reset();
+  auto second = make(false);
+  QCOMPARE(second->findChild<PromptLine*>()->past().lines(), QStringList{"once upon a time"});
+  QCOMPARE(console(*second)->property("history").toStringList(), QStringList{"s.topk(3)"});
 }
 
 void MainWindowTest::stopWaitsForWork() {

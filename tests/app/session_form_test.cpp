@@ -11,6 +11,7 @@
 
 #include "app/panels.h"
 #include "app/session_form.h"
+#include "app/session_name.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
 
@@ -105,6 +106,18 @@ class SessionFormTest : public QObject {
     QCOMPARE(one, (json{{"policy", "tova"}}));
     setManifestKey(one, "policy", nullptr);
     QCOMPARE(one, json::object());
+    setManifestKey(one, "policy.window", 8);
+    QCOMPARE(one, (json{{"policy", {{"name", "full"}, {"window", 8}}}}));
+    setManifestKey(one, "policy", nullptr);
+    QCOMPARE(one, json::object());
+    one = json::parse(R"({"policy":"h2o:ratio=0.25"})");
+    setManifestKey(one, "policy.window", 8);
+    QCOMPARE(one, json::parse(R"({"policy":{"name":"h2o","ratio":0.25,"window":8}})"));
+    one = json::parse(R"({"policy":{"name":"snapkv","preset":"ratio","kernel":7,"observe":16,"sinks":4}})");
+    setManifestKey(one, "policy", "tova");
+    QCOMPARE(one, json::parse(R"({"policy":{"name":"tova","sinks":4}})"));
+    QVERIFY(Manifest::fromJson(one));
+    one = json::object();
     setManifestKey(one, "wlod.budget", 512);
     setManifestKey(one, "wlod.budget", nullptr);
     QCOMPARE(one, (json{{"wlod", json::object()}}));  // wLOD with its defaults
@@ -185,6 +198,19 @@ class SessionFormTest : public QObject {
     QCOMPARE(json::parse(chosen[0][0].toString().toStdString()),
              json::parse(R"({"model":"demo","layout":"ring_fused","ring":{"window":64},"kv":{"v":"int8"}})"));
     QVERIFY2(m_clicks + 1 <= 10, qPrintable(QString::number(m_clicks)));  // and one to open the window
+  }
+
+  void recentSessionsHaveNames() {
+    const std::pair<const char*, const char*> names[] = {
+        {R"({"manifest":{}})", "demo"},
+        {R"({"manifest":{"model":"/home/me/models/tiny/","layout":"ring_fused","kv":{"v":"int8"},"ring":{"window":64}}})",
+         "tiny · ring_fused · V int8 · window 64"},
+        {R"({"manifest":{"model":"demo","policy":{"name":"smartkv"},"capacity":512}})",
+         "demo · smartkv · capacity 512"},
+        {R"({"manifest":{"wlod":{"budget":1024}}})", "demo · wLOD · budget 1024"},
+        {R"({"manifest":{"model":7,"kv":[1],"policy":{}}})", "7"},
+        {R"({"capture":"a/b.kvcap"})", "a/b.kvcap"}};
+    for (const auto& [request, name] : names) QCOMPARE(sessionName(json::parse(request)), QString(name));
   }
 
   void everyPresetIsValid() {
