@@ -2,6 +2,7 @@
 // Reasons why commands cannot run, as texts (empty = they can), and checks that several commands share. GUI thread.
 #pragma once
 #include "app/command_host.h"
+#include "app/outcome.h"
 
 namespace kvlab {
 
@@ -93,6 +94,15 @@ inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::jso
   for (const char* key : keys)
     if (args.contains(key)) said << scriptText(args[key]);
   return submitSaid(host, QString("s.%1(%2)").arg(verb, said.join(", ")), verb, args);
+}
+
+/// Runs ticks and says the script line. A tick that fails ends a run without a refusal, and is shown like one.
+inline void runTicks(LiveContext& context, const nlohmann::json& most) {
+  emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(most)));
+  context.submit("run", {{"maxTicks", most}, {"reports", 1}}, [&context](const Result<nlohmann::json>& reply) {
+    if (!reply) return emit context.failed(reply.error());
+    if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
+  });
 }
 
 }  // namespace kvlab

@@ -24,8 +24,7 @@ Status chat(CommandHost& host, const Json& args) {
   context.submit("chat", {{"messages", messages}, {"more", true}}, [&context, most](const Result<Json>& said) {
     if (!said) return void(emit context.failed(said.error()));
     if (most <= 0) return;
-    emit context.scripted(QString("s.run({maxTicks: %1})").arg(most));
-    context.submit("run", {{"maxTicks", most}, {"reports", 1}});
+    runTicks(context, most);
   });
   return ok();
 }

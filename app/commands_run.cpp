@@ -4,7 +4,6 @@
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
-#include "app/outcome.h"
 
 namespace kvlab {
 
@@ -41,13 +40,7 @@ Status stepBack(CommandHost& host, const Json&) {
 }
 
 Status run(CommandHost& host, const Json& args) {
-  LiveContext& context = host.context();
-  const Json ticks = args.value("max_ticks", Json(1'000'000));
-  emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(ticks)));
-  context.submit("run", {{"maxTicks", ticks}, {"reports", 1}}, [&context](const Result<Json>& reply) {
-    if (!reply) return emit context.failed(reply.error());
-    if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
-  });
+  runTicks(host.context(), args.value("max_ticks", Json(1'000'000)));
   return ok();
 }
 

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "app/icons.h"
+#include "app/manifest_path.h"
 #include "app/model_offer.h"
 #include "app/session_form.h"
 #include "core/api/manifest.h"
@@ -96,7 +97,7 @@ void NewSessionPanel::setManifest(const json& manifest) {
 void NewSessionPanel::set(const QString& key, const json& value) {
   json manifest = json::parse(m_json->toPlainText().toStdString(), nullptr, false);
   if (!manifest.is_object()) return m_problem->setText(tr("Correct the JSON first; the form cannot change it."));
-  setManifestKey(manifest, key, value);
+  setManifestValue(manifest, key, value);
   setManifest(manifest);
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <QLineEdit>
 
-#include "widgets/views/console/line_history.h"
+#include "widgets/base/line_history.h"
 
 namespace kvlab {
 

@@ -10,9 +10,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/manifest_path.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
-#include "core/api/named_text.h"
 #include "core/api/policy_spec.h"
 #include "widgets/base/theme.h"
 
@@ -22,12 +22,6 @@ using nlohmann::json;
 
 namespace {
 
-/// A value as the form shows it.
-QString textOf(const json& value) {
-  if (value.is_null()) return {};
-  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
 /// What a text stands for; a text that does not fit stays a text, and the manifest's check names it.
 json valueOf(const QString& text, const std::string& type) {
   if (text.trimmed().isEmpty()) return {};
@@ -36,33 +30,6 @@ json valueOf(const QString& text, const std::string& type) {
   if (type == "text or integer" && parsed.is_number_integer()) return parsed;
   if (type.starts_with("one of") && parsed.is_object()) return parsed;
   return plain || parsed.is_discarded() ? json(text.toStdString()) : parsed;
-}
-
-json valueAt(const json& manifest, const QString& key) {
-  json at = manifest;
-  for (const QString& part : key.split('.')) {
-    if (!at.is_object() || !at.contains(part.toStdString())) return {};
-    json next = at[part.toStdString()];
-    if (part == "policy")
-      if (const Result<json> object = namedObject(next)) next = *object;
-    at = std::move(next);
-  }
-  return key == "policy" && at.is_object() ? at.value("name", json()) : at;
-}
-
-void setAt(json& at, const QStringList& path, qsizetype place, const json& value) {
-  const std::string part = path[place].toStdString();
-  if (place + 1 == path.size()) {
-    if (value.is_null()) at.erase(part);
-    else at[part] = value;
-    return;
-  }
-  if (!at.contains(part) || !at[part].is_object()) {
-    if (value.is_null()) return;
-    at[part] = json::object();
-  }
-  setAt(at[part], path, place + 1, value);
-  if (at[part].empty() && part != "wlod") at.erase(part);  // {} is wLOD with its defaults
 }
 
 QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
@@ -128,7 +95,7 @@ SessionForm::SessionForm(const QStringList& models, QWidget* parent) : QWidget(p
   m_scroll->setFrameShape(QFrame::NoFrame);
   m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* content = new QWidget(m_scroll);
-  m_groups = new QVBoxLayout(content);
+  auto* groupsBox = new QVBoxLayout(content);
   m_scroll->setWidget(content);
   column->addWidget(find);
   column->addWidget(m_scroll, 1);
@@ -147,12 +114,12 @@ SessionForm::SessionForm(const QStringList& models, QWidget* parent) : QWidget(p
       auto* form = new QFormLayout;
       form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
       inside->addLayout(form);
-      m_groups->addWidget(box);
+      groupsBox->addWidget(box);
       groups[group] = form;
     }
     addField(key, groups[group], choicesOf(key, models));
   }
-  m_groups->addStretch(1);
+  groupsBox->addStretch(1);
 }
 
 SessionForm::~SessionForm() = default;
@@ -164,7 +131,8 @@ void SessionForm::addField(const ManifestKey& key, QFormLayout* group, const QSt
   one->type = key.type;
   one->group = group;
   one->words = (one->key + ' ' + QString::fromStdString(key.meaning)).toLower();
-  const QString otherwise = key.otherwise.is_null() || key.otherwise == "" ? tr("default") : textOf(key.otherwise);
+  const QString otherwise =
+      key.otherwise.is_null() || key.otherwise == "" ? tr("default") : manifestText(key.otherwise);
   const bool open = key.key == "model" || key.type == "layout" || key.type == "policy" ||
       std::any_of(choices.begin(), choices.end(), [](const QString& word) { return word.startsWith('{'); });
   if (!choices.isEmpty() || open) {
@@ -204,9 +172,9 @@ void SessionForm::tell(Field& field) {
 void SessionForm::setManifest(const json& manifest) {
   m_showing = true;
   for (const auto& field : m_fields) {
-    const json value = valueAt(manifest, field->key);
+    const json value = manifestValue(manifest, field->key);
     // A text that means the same stays: "0." is on the way to "0.5".
-    if (valueOf(field->text(), field->type) != value || value.is_null()) field->setText(textOf(value));
+    if (valueOf(field->text(), field->type) != value || value.is_null()) field->setText(manifestText(value));
     field->dress(false);
   }
   m_showing = false;
@@ -256,33 +224,6 @@ void SessionForm::search(const QString& text) {
   }
   for (auto group = shown.begin(); group != shown.end(); ++group)
     group.key()->parentWidget()->setVisible(group.value());
-}
-
-/// A policy is a name, "NAME:key=value" or an object. Another policy does not take the keys of its own that the old one
-/// had; without a name there is none.
-void setManifestKey(json& manifest, const QString& key, const json& value) {
-  if (key != "policy" && !key.startsWith("policy.")) return setAt(manifest, key.split('.'), 0, value);
-  json policy = json::object();
-  if (const auto old = manifest.find("policy"); old != manifest.end())
-    if (const Result<json> object = namedObject(*old); object && object->is_object()) policy = *object;
-  if (key != "policy") {
-    setAt(policy, {key.section('.', 1)}, 0, value);
-  } else if (value != policy.value("name", json())) {
-    json kept = json::object();
-    const PolicyName* next = value.is_string() ? policyNamed(value.get<std::string>()) : nullptr;
-    for (const auto& [name, one] : policy.items()) {
-      const bool own =
-          std::any_of(policies().begin(), policies().end(), [&, n = name](const PolicyName& p) { return p.takes(n); });
-      if (next && name != "name" && name != "preset" && (!own || next->takes(name))) kept[name] = one;
-    }
-    policy = std::move(kept);
-    if (!value.is_null()) policy["name"] = value;
-  }
-  if (!policy.empty() && !policy.contains("name") && key != "policy")
-    policy["name"] = "full";  // what it is without a name
-  if (key != "policy" && policy == json{{"name", "full"}}) policy = json::object();
-  if (policy.empty()) manifest.erase("policy");
-  else manifest["policy"] = policy.size() == 1 && policy.contains("name") ? json(policy["name"]) : policy;
 }
 
 }  // namespace kvlab

@@ -2,7 +2,6 @@
 // A form over the keys of a manifest, made from their list (core/api/manifest_list.h): a new key has a control without
 // a line here. A key that is left out is empty, and its default stands in its place. GUI thread.
 #pragma once
-#include <QHash>
 #include <QWidget>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,7 @@ class QComboBox;
 class QFormLayout;
 class QLabel;
 class QLineEdit;
-class QVBoxLayout;
+class QScrollArea;
 
 namespace kvlab {
 
@@ -45,13 +44,9 @@ class SessionForm : public QWidget {
   void tell(Field& field);
 
   std::vector<std::unique_ptr<Field>> m_fields;
-  QVBoxLayout* m_groups = nullptr;
-  class QScrollArea* m_scroll = nullptr;
+  QScrollArea* m_scroll = nullptr;
   QString m_marked;
   bool m_showing = false;  // values come from a manifest, not from the person
 };
-
-/// Sets a key of a manifest by its path, or takes it out (null), with the objects around it.
-void setManifestKey(nlohmann::json& manifest, const QString& key, const nlohmann::json& value);
 
 }  // namespace kvlab

@@ -3,20 +3,11 @@
 
 #include <QStringList>
 
+#include "app/manifest_path.h"
+
 namespace kvlab {
 namespace {
 using nlohmann::json;
-
-/// The value at a path of keys, as a person writes it; empty if it is not there or is no plain value.
-QString plain(const json& manifest, std::initializer_list<const char*> path) {
-  const json* at = &manifest;
-  for (const char* key : path) {
-    if (!at->is_object() || !at->contains(key)) return {};
-    at = &at->at(key);
-  }
-  if (at->is_string()) return QString::fromStdString(at->get<std::string>());
-  return at->is_number() || at->is_boolean() ? QString::fromStdString(at->dump()) : QString();
-}
 
 /// A model that is a file or a folder by its last part.
 QString modelName(const QString& model) {
@@ -26,22 +17,25 @@ QString modelName(const QString& model) {
 }  // namespace
 
 QString sessionName(const json& request) {
-  if (request.contains("capture")) return plain(request, {"capture"});
+  if (request.contains("capture")) return manifestText(request["capture"]);
   const json manifest = request.value("manifest", json::object());
-  QStringList parts{modelName(plain(manifest, {"model"}))};
+  const auto text = [&](const char* key) {
+    const json value = manifestValue(manifest, key);
+    return value.is_structured() ? QString() : manifestText(value);
+  };
+  QStringList parts{modelName(text("model"))};
   const auto add = [&](const char* word, const QString& value) {
     if (!value.isEmpty()) parts << (*word ? QString(word) + " " + value : value);
   };
-  add("", plain(manifest, {"layout"}));
-  add("", plain(manifest, {"policy"}));
-  add("", plain(manifest, {"policy", "name"}));
-  add("K", plain(manifest, {"kv", "k"}));
-  add("V", plain(manifest, {"kv", "v"}));
-  add("window", plain(manifest, {"ring", "window"}));
+  add("", text("layout"));
+  add("", text("policy"));
+  add("K", text("kv.k"));
+  add("V", text("kv.v"));
+  add("window", text("ring.window"));
   if (manifest.is_object() && manifest.contains("wlod")) parts << QStringLiteral("wLOD");
-  add("budget", plain(manifest, {"wlod", "budget"}));
-  add("after edits", plain(manifest, {"after_edit"}));
-  add("capacity", plain(manifest, {"capacity"}));
+  add("budget", text("wlod.budget"));
+  add("after edits", text("after_edit"));
+  add("capacity", text("capacity"));
   return parts.join(QStringLiteral(" · "));
 }
 

@@ -80,7 +80,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_cancel->setProperty(kDuringScript, true);
   m_numerics = field("numerics");
   m_backend = field("backend");
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_newest, m_health, m_length, m_bytes})
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes, m_newest})
     addWidget(widget);
   m_said = new ElidedLabel(this);
   m_said->setObjectName("status_said");
@@ -153,7 +153,7 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
 
 QList<QWidget*> StatusStrip::tabStops() const {
   QList<QWidget*> stops;
-  for (QToolButton* one : {m_newest, m_health, m_cancel})
+  for (QToolButton* one : {m_health, m_newest, m_cancel})
     if (one->isVisible() && one->isEnabled()) stops << one;
   return stops;
 }

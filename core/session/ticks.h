@@ -36,14 +36,13 @@ class Stops {
   Breakpoints m_breakpoints;
   CacheState m_before;
 };
-/// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done or the run is
-/// cancelled.
 struct RunOutcome {
   std::deque<TickReport> reports;  // of the last ticks
   std::int64_t count = 0;          // ticks that ran
   std::string stoppedBy;           // the condition, error, end_of_text, max_ticks or cancelled
 };
-/// Keeps at most so many reports, of the last ticks: those of a long run would not fit into memory.
+/// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done or the run is
+/// cancelled. Keeps at most so many reports, of the last ticks: those of a long run would not fit into memory.
 RunOutcome run(Session& session, int maxTicks, std::size_t reports);
 /// Appends tokens: a prompt, or with last == false a part of one. Revisers act when the prompt ends. A long prompt
 /// takes several ticks: if one of them fails or is cancelled, those before it stay, and the prompt has not ended.

@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QtTest>
 
+#include "app/manifest_path.h"
 #include "app/panels.h"
 #include "app/session_form.h"
 #include "app/session_name.h"
@@ -75,7 +76,7 @@ class SessionFormTest : public QObject {
       const QString path = QString::fromStdString(key.key);
       if (!m_form->control(path) || key.otherwise.is_null() || key.otherwise == "") continue;
       json one = json::object();
-      setManifestKey(one, path, key.otherwise);
+      setManifestValue(one, path, key.otherwise);
       m_json->setPlainText(QString::fromStdString(one.dump()));
       QWidget* control = m_form->control(path);
       auto* choice = qobject_cast<QComboBox*>(control);
@@ -97,33 +98,33 @@ class SessionFormTest : public QObject {
 
   void policiesAreANameOrAnObject() {
     json one = json::object();
-    setManifestKey(one, "policy", "h2o");
+    setManifestValue(one, "policy", "h2o");
     QCOMPARE(one, (json{{"policy", "h2o"}}));
-    setManifestKey(one, "policy.window", 8);
+    setManifestValue(one, "policy.window", 8);
     QCOMPARE(one, (json{{"policy", {{"name", "h2o"}, {"window", 8}}}}));
-    setManifestKey(one, "policy", "tova");
-    setManifestKey(one, "policy.window", nullptr);
+    setManifestValue(one, "policy", "tova");
+    setManifestValue(one, "policy.window", nullptr);
     QCOMPARE(one, (json{{"policy", "tova"}}));
-    setManifestKey(one, "policy", nullptr);
+    setManifestValue(one, "policy", nullptr);
     QCOMPARE(one, json::object());
-    setManifestKey(one, "policy.window", 8);
+    setManifestValue(one, "policy.window", 8);
     QCOMPARE(one, (json{{"policy", {{"name", "full"}, {"window", 8}}}}));
-    setManifestKey(one, "policy", nullptr);
+    setManifestValue(one, "policy", nullptr);
     QCOMPARE(one, json::object());
     one = json::parse(R"({"policy":"h2o:ratio=0.25"})");
-    setManifestKey(one, "policy.window", 8);
+    setManifestValue(one, "policy.window", 8);
     QCOMPARE(one, json::parse(R"({"policy":{"name":"h2o","ratio":0.25,"window":8}})"));
     one = json::parse(R"({"policy":{"name":"snapkv","preset":"ratio","kernel":7,"observe":16,"sinks":4}})");
-    setManifestKey(one, "policy", "tova");
+    setManifestValue(one, "policy", "tova");
     QCOMPARE(one, json::parse(R"({"policy":{"name":"tova","sinks":4}})"));
     QVERIFY(Manifest::fromJson(one));
     one = json::object();
-    setManifestKey(one, "wlod.budget", 512);
-    setManifestKey(one, "wlod.budget", nullptr);
+    setManifestValue(one, "wlod.budget", 512);
+    setManifestValue(one, "wlod.budget", nullptr);
     QCOMPARE(one, (json{{"wlod", json::object()}}));  // wLOD with its defaults
     one = json::object();
-    setManifestKey(one, "ring.window", 5);
-    setManifestKey(one, "ring.window", nullptr);
+    setManifestValue(one, "ring.window", 5);
+    setManifestValue(one, "ring.window", nullptr);
     QCOMPARE(one, json::object());
   }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/oracle/chat: what jinja2, set up by transformers, renders from the templates in chat_templates.py.
+"""Writes tests/oracle/chat: what jinja2, set up by transformers, renders from the templates of chat_shapes.py.
 
     python make_chat.py           write the files and MANIFEST.json
     python make_chat.py --check   verify hashes, render again and compare byte for byte
@@ -21,7 +21,8 @@ import transformers
 from transformers.utils import chat_template_utils
 
 import manifest
-from chat_templates import CONVERSATIONS, EXPRESSIONS, FAMILIES, MORE, SOURCES
+from chat_shapes import FAMILIES
+from chat_templates import CONVERSATIONS, EXPRESSIONS, MORE, SOURCES
 
 HERE = Path(__file__).resolve().parent
 NOW = 1_700_000_000

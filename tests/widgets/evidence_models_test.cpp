@@ -7,11 +7,11 @@
 
 #include "fake_context.h"
 #include "widgets/base/format.h"
+#include "widgets/base/line_history.h"
 #include "widgets/base/token_text.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/compose/draft.h"
 #include "widgets/views/compose/plan_model.h"
-#include "widgets/views/console/line_history.h"
 #include "widgets/views/events/event_model.h"
 #include "widgets/views/events/time_axis.h"
 #include "widgets/views/events/trace_export.h"

@@ -100,9 +100,10 @@ std::vector<Position> InspectorContext::chosenRows() const {
   const SnapshotPtr shown = snapshot();
   if (!shown) return found;
   for (std::int32_t p = 0; p < shown->length() && !m_selection.empty(); ++p)
-    if (selected(shown->context[at(p)])) found.push_back(Position(p));
+    if (selected(shown->context[at(p)]) && shown->ledger.contains(shown->context[at(p)])) found.push_back(Position(p));
   const std::int32_t focused = m_focus.position.value();
-  if (found.empty() && focused >= 0 && focused < shown->length()) found.push_back(m_focus.position);
+  const bool inside = focused >= 0 && focused < shown->length();
+  if (found.empty() && inside && shown->ledger.contains(shown->context[at(focused)])) found.push_back(m_focus.position);
   return found;
 }
 

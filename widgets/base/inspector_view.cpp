@@ -59,6 +59,11 @@ void InspectorView::prepare() {
   if (m_stale) takeSnapshot();
 }
 
+void InspectorView::takeAgain() {
+  if (inUse()) onSnapshot();
+  else m_stale = true;
+}
+
 void InspectorView::setInFront(bool front) {
   if (std::exchange(m_inFront, front) == front) return;
   m_preparing = false;

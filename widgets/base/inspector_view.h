@@ -73,6 +73,10 @@ class InspectorView : public QWidget {
   InspectorContext& context() const { return m_context; }
   /// The snapshot shown now; null before a session is open.
   SnapshotPtr shown() const { return m_context.snapshot(); }
+  /// True while a person can see the view, or a picture is made of it.
+  bool inUse() const { return (isVisible() && m_inFront) || m_preparing; }
+  /// Something else than the snapshot has changed what the view shows: it takes the snapshot again, once it is in use.
+  void takeAgain();
   /// True if the shown tick is the newest one.
   bool newest() const;
   /// True if there is a snapshot with at least one token.
@@ -148,7 +152,6 @@ class InspectorView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  bool inUse() const { return (isVisible() && m_inFront) || m_preparing; }
   void takeSnapshot();
   void copyPicture();
   void copyTable();

@@ -3,10 +3,12 @@
 
 #include <QMenu>
 #include <algorithm>
+#include <iterator>
 
 #include "core/api/wlod_view.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/storage_groups.h"
 #include "widgets/base/token_text.h"
 #include "widgets/base/word_edit.h"
 
@@ -36,21 +38,21 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
     : QObject(&view), m_context(context), m_view(view), m_control(control), m_placeOf(std::move(placeOf)) {
   m_replace = add(tr("Replace…"), tr("Type other words for the rows"), {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2},
                   Needs::Row, &RowActions::replace);
-  m_insert = add(tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert},
-                 Needs::Row, &RowActions::insertBefore);
+  add(tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert}, Needs::Row,
+      &RowActions::insertBefore);
   m_delete =
       add(tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row, &RowActions::remove);
   addLine();
   m_evict = add(tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"), {},
                 Needs::Row, &RowActions::evictHere);
-  m_evictAll = add(tr("Evict in all layers"), tr("Evict the rows from every layer that has them"), {}, Needs::Row,
-                   &RowActions::evictEverywhere);
+  add(tr("Evict in all layers"), tr("Evict the rows from every layer that has them"), {}, Needs::Row,
+      &RowActions::evictEverywhere);
   m_pin = add(tr("Pin"), tr("No policy may evict or cull a pinned row"), {}, Needs::Row, &RowActions::pin);
   add(tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {}, Needs::Row, &RowActions::setBrightness);
   m_tree = add(tr("Expand"), tr("Replace a gist by its 32 children"), {}, Needs::Gist, &RowActions::turnTree);
   addLine();
-  m_break = add(tr("Break when evicted"), tr("Stop a run in the tick in which a layer loses the row"), {}, Needs::Row,
-                &RowActions::breakAt);
+  add(tr("Break when evicted"), tr("Stop a run in the tick in which a layer loses the row"), {}, Needs::Row,
+      &RowActions::breakAt);
   add(tr("Show history"), tr("What happened to the focused row, tick by tick"), {}, Needs::OneRow,
       &RowActions::showHistory);
   addLine();
@@ -198,12 +200,12 @@ void RowActions::evictHere() {
 void RowActions::evictEverywhere() {
   const SnapshotPtr s = m_context.snapshot();
   const CacheLayers& layers = s->info->cacheLayers;
+  const std::vector<LedgerId> rows = ledgers();
   std::vector<Action> actions;
   for (CacheLayer layer : layers.each()) {
-    const ResidencyView& map = *s->layers[at(layer)];
     std::vector<LedgerId> here;
-    for (LedgerId row : ledgers())
-      if (std::find(map.ledger.begin() + map.first, map.ledger.end(), row) != map.ledger.end()) here.push_back(row);
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(here),
+                 [&](LedgerId row) { return isResident(*s, layer, row); });
     if (!here.empty()) actions.push_back(Evict{layers.layerOf(layer), layers.headOf(layer), here});
   }
   if (!actions.empty()) return inject(actions);

@@ -57,7 +57,7 @@ class RowActions : public QObject {
   std::function<QRect(Position)> m_placeOf;
   QList<QAction*> m_actions;
   QHash<QAction*, Needs> m_needs;
-  QAction *m_replace, *m_insert, *m_delete, *m_evict, *m_evictAll, *m_pin, *m_tree, *m_break;
+  QAction *m_replace, *m_delete, *m_evict, *m_pin, *m_tree;  // their titles follow the rows
 };
 
 }  // namespace kvlab

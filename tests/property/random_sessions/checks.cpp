@@ -23,8 +23,8 @@ bool failed(const json& reports) { return !reports.empty() && reports.back().val
 
 bool mayHaveCommitted(const Step& step, const json& reports) {
   if (reports.size() > 1) return true;
-  if (step.args.is_object() && step.args.value("reports", json()) == json(reports.size()))
-    return true;                                                              // others are cut off
+  const bool cutOff = step.args.is_object() && step.args.value("reports", json()) == json(reports.size());
+  if (cutOff) return true;
   if (!reports.empty()) return !reports[0].value("token", json()).is_null();  // the token alone was added
   return step.verb == "refocus" && step.args.is_object() && step.args.value("rounds", json(1)) != json(1);
 }

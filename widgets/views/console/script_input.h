@@ -6,7 +6,7 @@
 #include <QPlainTextEdit>
 #include <QStringListModel>
 
-#include "widgets/views/console/line_history.h"
+#include "widgets/base/line_history.h"
 
 namespace kvlab {
 

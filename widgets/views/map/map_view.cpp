@@ -28,7 +28,7 @@ MapView::MapView(InspectorContext& context, QWidget* parent)
   addRowActions(*m_canvas, [this](Position row) { return m_canvas->rowRect(row).translated(m_canvas->pos()); });
   makeActions();
   makeRange();
-  connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
+  connect(&context, &InspectorContext::quantityChanged, this, &MapView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
   connect(m_canvas, &MapCanvas::clicked, this, &MapView::clickCell);
   connect(m_canvas, &MapCanvas::pointed, this, &MapView::pointAt);

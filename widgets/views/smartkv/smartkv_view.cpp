@@ -74,7 +74,7 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
   connect(m_canvas, &BandCanvas::readoutChanged, this, [this] { m_readout->setText(m_canvas->readout()); });
   connect(&m_tiles, &TileCache::arrived, this, &SmartKvView::take);
   connect(&context, &InspectorContext::busyChanged, this, [this] {
-    if (!this->context().busy() && isVisible()) askLifespans();
+    if (!this->context().busy() && inUse()) askLifespans();
     showLifespans();
   });
 }

@@ -31,7 +31,7 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   m_readout = readoutLine();
   QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
   connect(copy, &QAction::triggered, this, &StripView::copySelection);
-  connect(&context, &InspectorContext::quantityChanged, this, [this] { onSnapshot(); });
+  connect(&context, &InspectorContext::quantityChanged, this, &StripView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
   connect(&context, &InspectorContext::selectionChanged, this, &StripView::sayReadout);
   connect(m_text, &TokenText::clicked, this, [this](int chip, InspectorContext::Choice choice) {

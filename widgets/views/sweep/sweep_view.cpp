@@ -39,7 +39,7 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
   // A hidden view waits for the end of a sweep.
   connect(&m_source, &SweepSource::changed, this, [this] {
     const SweepShownPtr& now = m_source.sweep();
-    if (isVisible() || !now || !now->running) take();
+    now && now->running ? takeAgain() : take();
   });
 }
 
@@ -145,11 +145,6 @@ void SweepView::fillPrompts() {
 
 void SweepView::onSnapshot() {
   if (!m_shown || m_shown != m_source.sweep()) take();
-}
-
-void SweepView::showEvent(QShowEvent* event) {
-  InspectorView::showEvent(event);
-  onSnapshot();
 }
 
 void SweepView::take() {

@@ -25,7 +25,6 @@ class SweepView : public InspectorView {
   void onSnapshot() override;
   void onFocus() override {}
   void onTheme() override;
-  void showEvent(QShowEvent* event) override;
 
  private:
   void makeStrip();

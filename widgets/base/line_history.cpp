@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/views/console/line_history.h"
+#include "widgets/base/line_history.h"
 
 namespace kvlab {
 

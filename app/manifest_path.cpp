@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/manifest_path.h"
+
+#include <QStringList>
+#include <algorithm>
+
+#include "core/api/named_text.h"
+#include "core/api/policy_spec.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+const QString kPolicy = QStringLiteral("policy"), kOfPolicy = QStringLiteral("policy.");
+
+json policyOf(const json& manifest) {
+  if (!manifest.is_object() || !manifest.contains("policy")) return json::object();
+  const Result<json> object = namedObject(manifest["policy"]);
+  return object && object->is_object() ? *object : json::object();
+}
+
+json valueAt(const json& object, const QString& path) {
+  const json* at = &object;
+  for (const QString& part : path.split('.')) {
+    const std::string key = part.toStdString();
+    if (!at->is_object() || !at->contains(key)) return {};
+    at = &at->at(key);
+  }
+  return *at;
+}
+
+void setAt(json& object, const QString& path, const json& value) {
+  const std::string key = path.section('.', 0, 0).toStdString();
+  const QString rest = path.section('.', 1);
+  if (rest.isEmpty()) {
+    if (value.is_null()) object.erase(key);
+    else object[key] = value;
+    return;
+  }
+  if (!object.contains(key) || !object[key].is_object()) {
+    if (value.is_null()) return;
+    object[key] = json::object();
+  }
+  setAt(object[key], rest, value);
+  if (object[key].empty() && key != "wlod") object.erase(key);  // {} is wLOD with its defaults
+}
+
+/// The policy under another name, with the keys that the new one takes.
+json renamed(const json& policy, const json& name) {
+  const PolicyName* next = name.is_string() ? policyNamed(name.get<std::string>()) : nullptr;
+  json out = json::object();
+  for (const auto& [key, value] : policy.items()) {
+    const std::string& wanted = key;
+    const bool own = std::any_of(policies().begin(), policies().end(),
+                                 [&wanted](const PolicyName& policyName) { return policyName.takes(wanted); });
+    if (next && key != "name" && key != "preset" && (!own || next->takes(key))) out[key] = value;
+  }
+  if (!name.is_null()) out["name"] = name;
+  return out;
+}
+
+}  // namespace
+
+json manifestValue(const json& manifest, const QString& key) {
+  if (key == kPolicy) return policyOf(manifest).value("name", json());
+  return key.startsWith(kOfPolicy) ? valueAt(policyOf(manifest), key.mid(kOfPolicy.size())) : valueAt(manifest, key);
+}
+
+void setManifestValue(json& manifest, const QString& key, const json& value) {
+  if (key != kPolicy && !key.startsWith(kOfPolicy)) return setAt(manifest, key, value);
+  json policy = policyOf(manifest);
+  if (key == kPolicy) {
+    if (value != policy.value("name", json())) policy = renamed(policy, value);
+  } else {
+    setAt(policy, key.mid(kOfPolicy.size()), value);
+    if (!policy.empty() && !policy.contains("name")) policy["name"] = "full";  // what it is without a name
+    if (policy == json{{"name", "full"}}) policy = json::object();
+  }
+  if (policy.empty()) manifest.erase("policy");
+  else manifest["policy"] = policy.size() == 1 && policy.contains("name") ? json(policy["name"]) : policy;
+}
+
+QString manifestText(const json& value) {
+  if (value.is_null()) return {};
+  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+}  // namespace kvlab
