@@ -89,6 +89,7 @@ void MainWindow::buildCentre() {
   column->addWidget(m_docks->centre(), 1);
   setCentralWidget(holder);
   connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);
+  connect(m_docks, &DockSet::menuAsked, this, &MainWindow::showViewMenu);
 }
 
 /// Makes one action per command, and menus in the order of the registry.
@@ -110,13 +111,27 @@ void MainWindow::buildActions() {
     addAction(action);
     m_actions[command.id] = action;
     if (command.menu.isEmpty()) continue;
-    QMenu* menu = menus[command.menu];
+    QMenu*& menu = menus[command.menu];  // "View/Layout": a menu in a menu
+    if (!menu) menu = menus[command.menu.section('/', 0, 0)]->addMenu(command.menu.section('/', 1));
     if (command.startsGroup) menu->addSeparator();
     menu->addAction(action);
   }
   auto* recent = new QMenu(tr("Open Recent"), this);
   menus["File"]->insertMenu(m_actions["save_capture"], recent);
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { refreshRecent(recent); });
+}
+
+/// What a right click on a title or a tab offers for its view.
+void MainWindow::showViewMenu(const QString& id, const QPoint& at) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const char* name : {"close_view", "float_view", "reset_layout"}) {
+    const Command& command = *m_commands.find(name);
+    const nlohmann::json args =
+        command.args.empty() ? nlohmann::json::object() : nlohmann::json{{"view", id.toStdString()}};
+    menu->addAction(command.title, this, [this, name, args] { m_context.runCommand(name, args); });
+  }
+  menu->popup(at);
 }
 
 void MainWindow::buildToolBar() {

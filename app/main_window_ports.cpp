@@ -57,6 +57,23 @@ Error MainWindow::unknownView(const QString& id) const {
 
 Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok() : Status(unknownView(id)); }
 
+Result<QString> MainWindow::viewFor(const QString& id, const char* refused) const {
+  if (!id.isEmpty()) return m_docks->view(id) ? Result<QString>(id) : Result<QString>(unknownView(id));
+  const QString here = m_docks->focused();
+  if (!here.isEmpty()) return here;
+  return Error("no_view", refused, "no view has the keyboard", "click a view first");
+}
+
+Status MainWindow::closeView(const QString& id) {
+  m_docks->close(KV_TRY(viewFor(id, "no view was closed")));
+  return ok();
+}
+
+Status MainWindow::floatView(const QString& id) {
+  m_docks->toggleFloating(KV_TRY(viewFor(id, "no view was moved")));
+  return ok();
+}
+
 Status MainWindow::setFocus(const json& wanted) {
   m_context.catchUp();
   if (!m_context.snapshot())
