@@ -14,6 +14,7 @@
 
 #include "app/focus_ring.h"
 #include "app/icons.h"
+#include "app/return_key.h"
 #include "app/session_name.h"
 #include "app/undo_keys.h"
 #include "widgets/base/tab_stops.h"
@@ -63,6 +64,7 @@ MainWindow::MainWindow(WindowSettings settings)
   m_palette = new Palette(m_commands, *this, this);
   new FocusRing(this);
   new UndoKeys(this);
+  new ReturnKey(this);
   connectContext();
   m_docks->reset();
   if (!m_settings.headless) {
@@ -84,8 +86,9 @@ MainWindow::~MainWindow() {
 void MainWindow::buildCentre() {
   auto* holder = new QWidget(this);
   auto* column = tightColumn(holder);
-  m_banner = new Banner(holder);
-  column->addWidget(m_banner);
+  auto* slot = new QWidget(holder);
+  column->addWidget(slot);
+  m_banner = new Banner(this, slot);
   column->addWidget(m_docks->centre(), 1);
   setCentralWidget(holder);
   connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);

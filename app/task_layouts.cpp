@@ -35,7 +35,7 @@ const std::vector<TaskLayout>& taskLayouts() {
        .rightBottom = {"mirror", "ledger", "history", "invariants"},
        .bottom = {"events", "console", "log"},
        .right = 36,
-       .upper = 52},
+       .upper = 60},
       {.id = "layout_policies",
        .title = "Policies",
        .help = "Show the views for eviction policies: SmartKV, Audit, Lanes, Row history.",

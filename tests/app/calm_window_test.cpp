@@ -3,9 +3,12 @@
 // under the pointer, and messages end with their cause.
 #include <QContextMenuEvent>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QPlainTextEdit>
+#include <QPushButton>
 #include <QTabBar>
 #include <QtTest>
 
@@ -45,6 +48,36 @@ class CalmWindowTest : public QObject {
     for (QAction* one : menu->actions())
       if (one->text() == title) return QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(one).center());
     QFAIL(title);
+  }
+  /// Where every view, tab bar and button stands.
+  QHash<QString, QRect> places() {
+    QHash<QString, QRect> all;
+    const auto add = [&](const QString& name, const QWidget* one) {
+      if (one->isVisible()) all[name] = {one->mapTo(m_window.get(), QPoint()), one->size()};
+    };
+    for (const ViewInfo& info : views()) add(info.id, view(info.id));
+    for (const QTabBar* one : m_window->findChildren<QTabBar*>()) add(one->accessibleName(), one);
+    for (const QPushButton* one : m_window->findChildren<QPushButton*>())
+      if (!m_window->banner().isAncestorOf(one)) add("button " + one->text(), one);
+    return all;
+  }
+  QPushButton* button(const char* name) {
+    for (QPushButton* one : view("compose")->findChildren<QPushButton*>())
+      if (one->accessibleName() == name) return one;
+    return nullptr;
+  }
+  QLabel* message() {
+    for (QLabel* one : view("compose")->findChildren<QLabel*>())
+      if (one->accessibleName() == "State of the list") return one;
+    return nullptr;
+  }
+  bool composes() {
+    return m_window->showView("compose") && QTest::qWaitFor([&] { return view("compose")->ready(); });
+  }
+  QString text() {
+    QString all;
+    for (LedgerId id : now()->context) all += tokenText(*now(), id);
+    return all;
   }
 
  private Q_SLOTS:
@@ -158,6 +191,145 @@ class CalmWindowTest : public QObject {
     m_window->showPalette();
     QVERIFY(palette.isVisible());
     QVERIFY(!palette.isWindow());
+  }
+
+  void nothingMovesWhenAnErrorComes() {
+    const auto before = places();
+    QVERIFY(!command("frobnicate"));
+    m_window->context().runCommand("frobnicate", json::object());
+    Banner& banner = m_window->banner();
+    QTRY_VERIFY(banner.isVisible());
+    QTest::qWait(20);
+    QCOMPARE(places(), before);
+    QVERIFY(m_window->rect().contains(banner.geometry()) && banner.height() >= 30);
+    QVERIFY(!banner.visibleRegion().isEmpty());
+    m_window->resize(1300, 800);
+    QTRY_COMPARE(m_window->size(), QSize(1300, 800));
+    QTRY_VERIFY(m_window->rect().contains(banner.geometry()));
+  }
+
+  /// A line of the tour stays for minutes, so the views stand below it; the next line is at the same place.
+  void captionsHaveRoomOfTheirOwn() {
+    const int before = view("map")->mapTo(m_window.get(), QPoint()).y();
+    Banner& banner = m_window->banner();
+    banner.showCaption(QString("two lines ").repeated(40), [] {});
+    QTest::qWait(20);
+    const int below = view("map")->mapTo(m_window.get(), QPoint()).y();
+    QVERIFY(below >= before + banner.height());
+    banner.showCaption("one line", [] {});
+    QTest::qWait(20);
+    QCOMPARE(view("map")->mapTo(m_window.get(), QPoint()).y(), below);
+    banner.hide();
+    QTest::qWait(20);
+    QCOMPARE(view("map")->mapTo(m_window.get(), QPoint()).y(), before);
+  }
+
+  void nothingMovesWhileComposing() {
+    QVERIFY(composes());
+    QVERIFY(m_window->setFocus({{"row", 3}}));
+    QTest::qWait(20);
+    const auto before = places();
+    auto* words = view("compose")->findChild<QLineEdit*>();
+    QTest::keyClicks(words, "attic");
+    QTRY_VERIFY(view("compose")->ready());
+    QCOMPARE(places(), before);
+    QTest::mouseClick(button("Replace"), Qt::LeftButton);
+    QTRY_VERIFY(view("compose")->ready() && button("Queue")->isEnabled());
+    QCOMPARE(places(), before);
+    QTest::mouseClick(button("Queue"), Qt::LeftButton);
+    QTRY_VERIFY(!now()->pending.empty() && view("compose")->ready());
+    QCOMPARE(places(), before);
+    QTest::mouseClick(button("Apply now"), Qt::LeftButton);
+    QTRY_VERIFY(now()->pending.empty() && view("compose")->ready());
+    QVERIFY(message()->text().contains("Applied"));
+    QCOMPARE(places(), before);
+  }
+
+  void nothingMovesWhenQuantisationIsMeasured() {
+    QVERIFY(m_window->setSize({1280, 720}));
+    QVERIFY(command("reset_layout"));
+    QVERIFY(m_window->showView("quant"));
+    QTest::qWait(20);
+    const auto before = places();
+    QVERIFY(command("quantisation_measure"));
+    QVERIFY(settled());
+    QTRY_VERIFY(view("quant")->dump().contains("worst"));
+    QTest::qWait(20);
+    QCOMPARE(places(), before);
+  }
+
+  void messagesOfComposeEndWithTheirCause() {
+    QVERIFY(composes());
+    const json edit = json::array({{{"action", "delete"}, {"position", 3}}});
+    const auto apply = [&](const char* name) {
+      QVERIFY(m_window->setOptions("compose", {{"draft", edit}}));
+      QTRY_VERIFY2(button(name)->isEnabled(), qPrintable(message()->text()));
+      QTest::mouseClick(button(name), Qt::LeftButton);
+      QVERIFY(settled());
+      QTRY_VERIFY(view("compose")->ready());
+    };
+    apply("Apply now");
+    QVERIFY(message()->text().contains("Applied"));
+    QVERIFY(command("undo"));
+    QVERIFY(settled());
+    QTRY_VERIFY2(!message()->text().contains("Applied"), "it was taken back");
+    apply("Queue");
+    QVERIFY(message()->text().contains("Queued"));
+    QVERIFY(command("step"));
+    QVERIFY(settled());
+    QTRY_VERIFY2(!message()->text().contains("Queued"), "it was done");
+    apply("Queue");
+    QVERIFY(open({{"model", "demo"}, {"threads", 1}}));
+    QVERIFY2(!message()->text().contains("Queued"), "another session is shown");
+  }
+
+  void applyHasOneKey() {
+    QCOMPARE(m_window->commands().find("apply")->keys, QStringList("Ctrl+Return"));
+    QVERIFY(composes());
+    auto* words = view("compose")->findChild<QLineEdit*>();
+    const json edit = json::array({{{"action", "delete"}, {"position", 3}}});
+    const auto draft = [&] {
+      QVERIFY(m_window->setOptions("compose", {{"draft", edit}}));
+      QTRY_VERIFY(button("Apply now")->isEnabled());
+    };
+    const auto applied = [&](int rows) {
+      return QTest::qWaitFor([&] { return now()->length() == rows && view("compose")->ready(); }, 5000);
+    };
+    const int rows = now()->length();
+    for (QWidget* where :
+         {static_cast<QWidget*>(words), static_cast<QWidget*>(view("compose")->findChild<QPlainTextEdit*>()),
+          static_cast<QWidget*>(button("Queue"))}) {
+      draft();
+      where->setFocus();
+      QTest::keyClick(where, Qt::Key_Return, Qt::ControlModifier);
+      QVERIFY2(applied(rows - 1), where->metaObject()->className());
+      QVERIFY(command("undo"));
+      QVERIFY(applied(rows));
+    }
+    draft();
+    words->setFocus();
+    QTest::keyClick(words, Qt::Key_A, Qt::AltModifier);  // the underlined letter
+    QVERIFY(applied(rows - 1));
+    QVERIFY(command("inject", {{"actions", edit}}));
+    QVERIFY(settled());
+    QTRY_VERIFY(!now()->pending.empty());
+    view("map")->setFocus();
+    QTest::keyClick(view("map"), Qt::Key_Return, Qt::ControlModifier);
+    QVERIFY2(applied(rows - 2), "not applied from the map");
+  }
+
+  void returnPressesTheFocusedButton() {
+    QVERIFY(composes());
+    QVERIFY(m_window->setOptions("compose", {{"draft", "[]"}}));
+    QTRY_VERIFY(button("Clear list")->isEnabled());
+    button("Clear list")->setFocus();
+    QTest::keyClick(button("Clear list"), Qt::Key_Return);
+    QCOMPARE(view("compose")->findChild<QPlainTextEdit*>()->toPlainText(), QString());
+    bool next = false;
+    m_window->banner().showCaption("a line", [&] { next = true; });
+    QTRY_VERIFY(m_window->banner().isAncestorOf(QApplication::focusWidget()));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QVERIFY(next);
   }
 };
 
