@@ -15,6 +15,7 @@ struct PathQuestion {
   bool save = false;
   QString suffix = {};  // added to names without a suffix
   QString argument = "path";
+  QString folder = {};  // where the search begins; empty = the current folder
 };
 
 class CommandHost : public WindowPort {

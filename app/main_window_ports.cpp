@@ -223,7 +223,8 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
   if (m_settings.headless)
     return badArgument(question.title.toStdString() + " was not done", "nobody is there to ask",
                        "give the argument " + question.argument.toStdString(), question.argument.toStdString(), {});
-  auto* dialog = new QFileDialog(this, question.title, QDir::currentPath(), question.filter);
+  auto* dialog = new QFileDialog(this, question.title,
+                                 question.folder.isEmpty() ? QDir::currentPath() : question.folder, question.filter);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setModal(false);
   dialog->setFileMode(question.filter.isEmpty() ? QFileDialog::Directory

@@ -3,6 +3,7 @@
 // under the pointer, and messages end with their cause.
 #include <QContextMenuEvent>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -14,6 +15,7 @@
 
 #include "app/core_engine.h"
 #include "app/main_window.h"
+#include "widgets/base/empty_notice.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -316,6 +318,19 @@ class CalmWindowTest : public QObject {
     view("map")->setFocus();
     QTest::keyClick(view("map"), Qt::Key_Return, Qt::ControlModifier);
     QVERIFY2(applied(rows - 2), "not applied from the map");
+  }
+
+  /// The dialog begins where the specification lies that the empty view names.
+  void theSweepDialogBeginsAtTheShippedSweeps() {
+    WindowSettings settings;
+    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    MainWindow asking(settings);
+    QVERIFY(asking.runCommand("run_sweep", json::object()));
+    auto* dialog = asking.findChild<QFileDialog*>();
+    QVERIFY(dialog && dialog->directory().exists("smartkv.json"));
+    const QString advice = view("sweep")->findChild<EmptyNotice*>()->accessibleDescription();
+    QVERIFY2(advice.contains("smartkv.json") && !advice.contains("resource:"), qPrintable(advice));
+    dialog->close();
   }
 
   void returnPressesTheFocusedButton() {
