@@ -12,13 +12,22 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// What a command that goes on from the newest tick says if the person looks at another one.
+QString wentOn(const LiveContext& context) {
+  if (context.following() || !context.snapshot()) return {};
+  return QString("went on from tick %1, the newest, not from tick %2")
+      .arg(context.history().back()->tick.value())
+      .arg(context.snapshot()->tick.value());
+}
+
 /// A failed tick comes back as a report; the window shows it like an error.
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json count = args.value("n", Json(1));
-  context.submit("step", {{"n", count}}, [&context](const Result<Json>& reports) {
+  context.submit("step", {{"n", count}}, [&context, note = wentOn(context)](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
     if (const auto error = failedTick(*reports)) emit context.failed(*error);
+    if (!note.isEmpty()) emit context.noted(note);
   });
   emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count.dump().c_str()));
   return ok();
@@ -44,10 +53,12 @@ Status run(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json ticks = args.value("max_ticks", Json(1'000'000));
   emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(ticks)));
-  context.submit("run", {{"maxTicks", ticks}, {"reports", 1}}, [&context](const Result<Json>& reply) {
-    if (!reply) return emit context.failed(reply.error());
-    if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
-  });
+  context.submit("run", {{"maxTicks", ticks}, {"reports", 1}},
+                 [&context, note = wentOn(context)](const Result<Json>& reply) {
+                   if (!reply) return emit context.failed(reply.error());
+                   if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
+                   if (!note.isEmpty()) emit context.noted(note);
+                 });
   return ok();
 }
 

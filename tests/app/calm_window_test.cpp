@@ -333,6 +333,53 @@ class CalmWindowTest : public QObject {
     dialog->close();
   }
 
+  void aStepThatLeavesAnOlderTickSaysSo() {
+    m_window->context().submit("step", {{"n", 4}});
+    QVERIFY(settled());
+    const std::int64_t newest = now()->tick.value();
+    auto* said = m_window->status().findChild<QLabel*>("status_said");
+    QTest::keyClick(m_window.get(), Qt::Key_F10);
+    QTRY_COMPARE(now()->tick.value(), newest + 1);
+    QVERIFY(settled());
+    QVERIFY(!said->text().contains("went on"));
+    QVERIFY(m_window->setFocus({{"tick", 2}}));
+    QTest::keyClick(m_window.get(), Qt::Key_F10);
+    QTRY_COMPARE(now()->tick.value(), newest + 2);
+    QTRY_COMPARE(said->text(), QString("went on from tick %1, the newest, not from tick 2").arg(newest + 1));
+    QVERIFY(m_window->context().following());
+  }
+
+  void numbersHaveAMenu() {
+    m_window->context().submit("step", {{"n", 4}});
+    QVERIFY(settled());
+    QVERIFY(m_window->showView("numbers"));
+    QTRY_VERIFY(view("numbers")->ready());
+    const Tick before = m_window->context().snapshot()->tick;
+    QWidget* plot = view("numbers")->childAt(view("numbers")->width() * 3 / 4, view("numbers")->height() / 2);
+    QTest::mouseClick(plot, Qt::RightButton, {}, plot->rect().center());
+    QMenu* menu = menuOf(plot, plot->rect().center());
+    QVERIFY2(menu && !menu->actions().isEmpty(), plot->metaObject()->className());
+    QCOMPARE(m_window->context().snapshot()->tick, before);
+    menu->close();
+  }
+
+  void lanesKeepTheRailOfStaleRows() {
+    QVERIFY(command("inject",
+                    {{"actions", json::array({{{"action", "replace"}, {"positions", {3}}, {"new_token_ids", {12}}}})},
+                     {"now", true}}));
+    QVERIFY(settled());
+    QTRY_VERIFY(m_window->context().snapshot()->exactness);
+    const std::vector<Exactness> before = *m_window->context().snapshot()->exactness;
+    QVERIFY(command("lanes_open", {{"changes", json::array({{{"policy", "streaming_llm:ratio=0.5"}}})}}));
+    QVERIFY(settled());
+    QTRY_VERIFY(m_window->context().snapshot()->lanes);
+    QVERIFY(command("step"));
+    QVERIFY(settled());
+    QVERIFY2(m_window->context().snapshot()->exactness, "the map cannot draw the rail");
+    const std::vector<Exactness>& after = *m_window->context().snapshot()->exactness;
+    QVERIFY(std::equal(before.begin(), before.end(), after.begin()));
+  }
+
   void returnPressesTheFocusedButton() {
     QVERIFY(composes());
     QVERIFY(m_window->setOptions("compose", {{"draft", "[]"}}));
