@@ -172,11 +172,14 @@ void MainWindow::sendPrompt() {
   if (text.isEmpty()) return;
   if (!m_chat) {
     m_prompt->used(text);
-    return m_context.runCommand("prompt", args, this, [this, text](const Result<nlohmann::json>& reply) {
+    const auto newest = [this] { return m_context.history().empty() ? nullptr : m_context.history().back(); };
+    const int before = newest() ? newest()->length() : 0;
+    return m_context.runCommand("prompt", args, this, [=, this](const Result<nlohmann::json>& reply) {
       const std::optional<Error> refused = refusalOf(reply);
       if (!refused) return;
       emit m_context.failed(*refused);
-      if (refused->code != "cancelled") m_prompt->giveBack(text);  // of a cancelled prompt a part was taken
+      const bool took = newest() && newest()->length() > before;  // of a cancelled prompt a part may have been taken
+      if (!took) m_prompt->giveBack(text);
     });
   }
   if (const Status sent = runCommand("chat", args); !sent) {  // the model still speaks: the message stays

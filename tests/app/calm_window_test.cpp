@@ -380,6 +380,19 @@ class CalmWindowTest : public QObject {
     QVERIFY(std::equal(before.begin(), before.end(), after.begin()));
   }
 
+  void aPromptThatWasCancelledComesBack() {
+    auto* line = m_window->findChild<PromptLine*>();
+    const QString words = QString("the silver key is in the cellar . ").repeated(100).trimmed();
+    const int before = now()->length();
+    line->setText(words);
+    QTest::keyClick(line, Qt::Key_Return);
+    m_window->context().cancel();
+    QVERIFY(settled());
+    QTRY_VERIFY(m_window->banner().isVisible());
+    QCOMPARE(now()->length(), before);
+    QCOMPARE(line->text(), words);
+  }
+
   void returnPressesTheFocusedButton() {
     QVERIFY(composes());
     QVERIFY(m_window->setOptions("compose", {{"draft", "[]"}}));

@@ -36,7 +36,6 @@ void addHeader(QMenu* menu, const QString& text) {
   action->setDefaultWidget(label);
   action->setEnabled(false);
   menu->addAction(action);
-  menu->addSeparator();
 }
 }  // namespace
 
