@@ -9,7 +9,10 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QPlainTextEdit>
+#include <QProcess>
 #include <QPushButton>
+#include <QScreen>
+#include <QSettings>
 #include <QTabBar>
 #include <QtTest>
 
@@ -23,6 +26,7 @@ using nlohmann::json;
 class CalmWindowTest : public QObject {
   Q_OBJECT
  private:
+  QTemporaryDir m_folder;
   std::unique_ptr<MainWindow> m_window;
 
   SnapshotPtr now() { return m_window->context().history().back(); }
@@ -83,6 +87,13 @@ class CalmWindowTest : public QObject {
   }
 
  private Q_SLOTS:
+  void initTestCase() {
+    QVERIFY(m_folder.isValid());
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
+    QCoreApplication::setOrganizationName("kvlab-test");
+    QCoreApplication::setApplicationName("kvlab-test");
+  }
   void init() {
     WindowSettings settings;
     settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
@@ -98,7 +109,51 @@ class CalmWindowTest : public QObject {
   }
   void cleanup() { m_window.reset(); }
 
-  /// A screen of 1920x1080 at 150 %.
+  /// In a process of its own, because a process has one screen.
+  void theFirstWindowFitsItsScreen_data() {
+    QTest::addColumn<QSize>("screen");
+    QTest::addColumn<QString>("scale");
+    QTest::addRow("1280x720") << QSize(1280, 720) << "1";
+    QTest::addRow("1920x1080 at 150 %%") << QSize(1920, 1080) << "1.5";
+  }
+  void theFirstWindowFitsItsScreen() {
+    QFETCH(QSize, screen);
+    QFETCH(QString, scale);
+    QFile config(m_folder.filePath("screen.json"));
+    QVERIFY(config.open(QIODevice::WriteOnly));
+    config.write(QString(R"({"screens":[{"name":"main","x":0,"y":0,"width":%1,"height":%2,"logicalDpi":96,)"
+                         R"("logicalBaseDpi":96,"dpr":1}]})")
+                     .arg(screen.width())
+                     .arg(screen.height())
+                     .toUtf8());
+    config.close();
+    QProcess other;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("QT_QPA_PLATFORM", "offscreen:configfile=" + config.fileName());
+    environment.insert("QT_SCALE_FACTOR", scale);
+    other.setProcessEnvironment(environment);
+    other.start(QCoreApplication::applicationFilePath(), {"theFirstWindowIsInsideTheScreen"});
+    QVERIFY(other.waitForFinished());
+    QVERIFY2(other.exitCode() == 0, other.readAllStandardOutput().constData());
+  }
+  void theFirstWindowIsInsideTheScreen() {
+    WindowSettings settings;
+    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    m_window = std::make_unique<MainWindow>(settings);
+    m_window->show();
+    QVERIFY(open({{"model", "demo"}, {"threads", 1}}));
+    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar ."}});
+    QVERIFY(settled());
+    for (const ViewInfo& info : views()) QVERIFY(m_window->showView(info.id));
+    QTest::qWait(50);
+    const QSize screen = m_window->screen()->availableSize();
+    QVERIFY2(m_window->width() <= screen.width() && m_window->height() + 30 <= screen.height(),
+             qPrintable(QString("%1x%2").arg(m_window->width()).arg(m_window->height())));
+    QVERIFY(m_window->rect().contains(m_window->status().geometry()));
+    QVERIFY(view("map")->height() >= 110);
+  }
+
+  /// The size of a screen of 1920x1080 at 150 %.
   void everyLayoutFitsASmallScreen_data() {
     QTest::addColumn<QString>("layout");
     QTest::addRow("first") << "reset_layout";
