@@ -13,8 +13,13 @@
 
 namespace kvlab {
 
-Banner::Banner(QWidget* parent)
-    : QFrame(parent),
+namespace {
+constexpr int kLeast = 640;  // pixels of width, where the window has them
+}
+
+Banner::Banner(QWidget* window, QWidget* slot)
+    : QFrame(window),
+      m_slot(slot),
       m_stripe(new QFrame(this)),
       m_title(new QLabel(this)),
       m_body(new QLabel(this)),
@@ -39,7 +44,6 @@ Banner::Banner(QWidget* parent)
   row->addWidget(m_stripe);
   text->setContentsMargins(0, Theme::kMedium, 0, Theme::kMedium);
   row->addLayout(text, 1);
-  for (QPushButton* one : {m_next, m_close}) one->setAutoDefault(true);  // Return presses the focused one
   row->addWidget(m_next);
   row->addWidget(m_close);
   connect(m_next, &QPushButton::clicked, this, [this] {
@@ -49,6 +53,8 @@ Banner::Banner(QWidget* parent)
     hide();
     if (m_isCaption) emit tourEnded();
   });
+  m_slot->setFixedHeight(0);
+  m_slot->installEventFilter(this);
   hide();
 }
 
@@ -92,6 +98,26 @@ void Banner::arrange() {
   setStyleSheet(QString("#banner{background:%1;border:0;border-bottom:1px solid %2}")
                     .arg(Theme::mix(look->surface, mark, 0.14).name(), look->border.name()));
   show();
+  place();
+}
+
+/// The room of a caption does not shrink from line to line.
+void Banner::place() {
+  const int width = std::max(m_slot->width(), std::min(kLeast, parentWidget()->width()));
+  const int height = std::max(layout()->totalHeightForWidth(width), m_isCaption ? m_slot->height() : 0);
+  m_slot->setFixedHeight(m_isCaption ? height : 0);
+  setGeometry({m_slot->mapTo(parentWidget(), QPoint()), QSize(width, height)});
+  raise();
+}
+
+void Banner::hideEvent(QHideEvent* event) {
+  if (isHidden()) m_slot->setFixedHeight(0);
+  QFrame::hideEvent(event);
+}
+
+bool Banner::eventFilter(QObject* watched, QEvent* event) {
+  if (!isHidden() && (event->type() == QEvent::Resize || event->type() == QEvent::Move)) place();
+  return QFrame::eventFilter(watched, event);
 }
 
 void Banner::changeEvent(QEvent* event) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip above the views: an error (what, why, remedy) or a line of the tour. Never modal; stays until it is dismissed
-// or replaced. Owned by the main window. GUI thread.
+// A strip at the top of the views: an error (what, why, remedy) or a line of the tour. An error lies over the views, so
+// that nothing moves under the pointer; a line of the tour has room of its own. Never modal; stays until it is
+// dismissed or replaced. Owned by the main window. GUI thread.
 #pragma once
 #include <QFrame>
 #include <functional>
@@ -15,7 +16,8 @@ namespace kvlab {
 class Banner : public QFrame {
   Q_OBJECT
  public:
-  explicit Banner(QWidget* parent);
+  /// A child of the window. `slot` is an empty widget above the views, which says where the banner stands.
+  Banner(QWidget* window, QWidget* slot);
   void showError(const Error& error);
   /// Shows a line of the tour with Next and End; `next` runs once, on Next. Without `next` there are no buttons.
   void showCaption(const QString& text, std::function<void()> next);
@@ -28,10 +30,14 @@ class Banner : public QFrame {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void arrange();
+  void place();
 
+  QWidget* m_slot;
   QFrame* m_stripe;
   QLabel *m_title, *m_body;
   QPushButton *m_next, *m_close;

@@ -6,6 +6,8 @@
 
 namespace kvlab {
 
+struct TaskLayout;
+
 /// Asks for a path. Without a display this is an error.
 struct PathQuestion {
   QString title;
@@ -13,6 +15,7 @@ struct PathQuestion {
   bool save = false;
   QString suffix = {};  // added to names without a suffix
   QString argument = "path";
+  QString folder = {};  // where the search begins; empty = the current folder
 };
 
 class CommandHost : public WindowPort {
@@ -22,6 +25,11 @@ class CommandHost : public WindowPort {
   virtual Status askPath(const PathQuestion& question, std::function<void(QString)> answer) = 0;
   virtual QString theme() const = 0;
   virtual void resetLayout() = 0;
+  virtual void arrangeViews(const TaskLayout& layout) = 0;
+  /// Closes a view, or makes it a window of its own and back; empty = the view with the keyboard. Errors: unknown_view,
+  /// no_view.
+  virtual Status closeView(const QString& id) = 0;
+  virtual Status floatView(const QString& id) = 0;
   virtual void showNeighbour(bool forward) = 0;
   virtual void showPalette() = 0;
   virtual void showNewSession() = 0;

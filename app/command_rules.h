@@ -96,13 +96,23 @@ inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::jso
   return submitSaid(host, QString("s.%1(%2)").arg(verb, said.join(", ")), verb, args);
 }
 
+/// What a command that goes on from the newest tick says if the person looks at another one.
+inline QString wentOn(const LiveContext& context) {
+  if (context.following() || !context.snapshot()) return {};
+  return QString("went on from tick %1, the newest, not from tick %2")
+      .arg(context.history().back()->tick.value())
+      .arg(context.snapshot()->tick.value());
+}
+
 /// Runs ticks and says the script line. A tick that fails ends a run without a refusal, and is shown like one.
 inline void runTicks(LiveContext& context, const nlohmann::json& most) {
   emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(most)));
-  context.submit("run", {{"maxTicks", most}, {"reports", 1}}, [&context](const Result<nlohmann::json>& reply) {
-    if (!reply) return emit context.failed(reply.error());
-    if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
-  });
+  context.submit("run", {{"maxTicks", most}, {"reports", 1}},
+                 [&context, note = wentOn(context)](const Result<nlohmann::json>& reply) {
+                   if (!reply) return emit context.failed(reply.error());
+                   if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
+                   if (!note.isEmpty()) emit context.noted(note);
+                 });
 }
 
 }  // namespace kvlab

@@ -86,7 +86,7 @@ void addEditCommands(std::vector<Command>& list) {
       {.args = {{"actions", "array", "actions, as s.inject takes them", true},
                 {"now", "boolean", "apply them at once, with what is pending, without generating"}}});
   add(list, {"apply", "Apply Pending Actions", "Edit", "Apply the queued actions now, without generating."},
-      plainVerb("apply"), needsPending, {.keys = {"Ctrl+Shift+Return"}, .startsGroup = true});
+      plainVerb("apply"), needsPending, {.keys = {"Ctrl+Return"}, .startsGroup = true});
   add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),
       needsPending);
   const CommandArgument ledger{"ledger", "number", "ledger id of a token in the context", true};

@@ -15,9 +15,10 @@ using Json = nlohmann::json;
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const Json count = args.value("n", Json(1));
-  context.submit("step", {{"n", count}}, [&context](const Result<Json>& reports) {
+  context.submit("step", {{"n", count}}, [&context, note = wentOn(context)](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
     if (const auto error = failedTick(*reports)) emit context.failed(*error);
+    if (!note.isEmpty()) emit context.noted(note);
   });
   emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count.dump().c_str()));
   return ok();

@@ -3,6 +3,7 @@
 #include "app/command_line.h"
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "app/resources.h"
 
 namespace kvlab {
 
@@ -74,7 +75,7 @@ constexpr auto kCaches = "Cache files (*.safetensors)";
 
 Status runSweep(CommandHost& host, const QString& path) {
   if (const Status shown = host.showView("sweep"); !shown) return shown;
-  const Json request{{"spec", path.toStdString()}, {"resume", true}};
+  const Json request{{"spec", resourcePath(path).toStdString()}, {"resume", true}};
   emit host.context().scripted("lab.sweep(" + quoted(path) + ", {resume: true})");
   host.sweep(request, [&host](const Result<Json>& reply) {
     if (!reply && reply.error().code != "cancelled") emit host.context().failed(reply.error());
@@ -102,8 +103,10 @@ void addFiles(std::vector<Command>& list) {
           {"Run Script", "Scripts (*.js)"}, &CommandHost::runScriptFile, nullptr, {.startsGroup = true});
   addFile(list, {"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."},
           {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
-  addFile(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."},
-          {"Run Sweep", "Specifications (*.json)"}, runSweep);
+  PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
+  specification.folder = resourceRoot() + "/sweeps";
+  addFile(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."}, specification,
+          runSweep);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Commands for the window: views, theme, pictures, help.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "app/task_layouts.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {
@@ -56,6 +57,25 @@ QString looksBack(const CommandHost& host) {
   return host.context().following() ? QString("the newest tick is shown") : QString();
 }
 
+Status onView(CommandHost& host, const Json& args, Status (CommandHost::*body)(const QString&)) {
+  return (host.*body)(QString::fromStdString(args.value("view", std::string())));
+}
+
+void addPlaces(std::vector<Command>& list) {
+  const std::vector<CommandArgument> view{{"view", "string", "a view's id; the one with the keyboard when missing"}};
+  add(list, {"close_view", "Close View", "View", "Close a view; its entry in the View menu brings it back."},
+      [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::closeView); }, {},
+      {.keys = {"Ctrl+W"}, .args = view, .startsGroup = true});
+  add(list, {"float_view", "Float or Dock View", "View", "Make a view a window of its own, or put it back."},
+      [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::floatView); }, {},
+      {.keys = {"Ctrl+Shift+W"}, .args = view});
+  for (const TaskLayout& layout : taskLayouts())
+    add(list, {layout.id, layout.title + " Layout", "View/Layout", layout.help},
+        [&layout](CommandHost& host, const Json&) { return host.arrangeViews(layout), ok(); });
+  add(list, {"reset_layout", "Reset Layout", "View/Layout", "Put every view back to its first place."},
+      always(&CommandHost::resetLayout), {}, {.startsGroup = true});
+}
+
 }  // namespace
 
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
@@ -64,6 +84,7 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       always(&CommandHost::showNeighbour, true), {}, {.keys = {"F6"}});
   add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the previous view that can be seen."},
       always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
+  addPlaces(list);
   add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
       [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});
   add(list,
@@ -83,8 +104,6 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
        .icon = "theme",
        .args = {{"name", "string", "dark or light; the other when missing"}},
        .startsGroup = true});
-  add(list, {"reset_layout", "Reset Layout", "View", "Put every view back to its first place."},
-      always(&CommandHost::resetLayout));
   add(list, {"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG."}, savePictureCommand, {},
       {.keys = {"Ctrl+Shift+S"},
        .icon = "camera",

@@ -1,79 +1,55 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/dock_set.h"
 
+#include <QApplication>
+#include <QContextMenuEvent>
 #include <QDataStream>
 #include <QDockWidget>
-#include <QLabel>
 #include <QTabBar>
 #include <algorithm>
 #include <utility>
 
 #include "widgets/base/tab_stops.h"
-#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 
 namespace {
 
-QStringList idsIn(DockArea area) {
-  QStringList ids;
-  for (const ViewInfo& info : views())
-    if (info.area == area) ids << info.id;
-  return ids;
-}
-
-Qt::DockWidgetArea qtArea(DockArea area) {
-  if (area == DockArea::Left) return Qt::LeftDockWidgetArea;
-  return area == DockArea::Bottom ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea;
-}
-
+constexpr int kLeast = 110;  // pixels of height that a view keeps; what it would like could be more than a screen has
+constexpr int kLow = 240;    // of the bottom row, where the window has room
 constexpr int kColumn = 48;  // docks whose left edges differ by less than this form one column
-constexpr int kRightWidth = 500, kBottomHeight = 270, kLeftWidth = 280;  // at most: in small windows the map needs room
+
+QMainWindow& areaOf(const QDockWidget* dock) { return *qobject_cast<QMainWindow*>(dock->parentWidget()); }
 
 }  // namespace
 
 DockSet::DockSet(QMainWindow& window, InspectorContext& context)
-    : QObject(&window), m_window(window), m_context(context), m_centre(new QSplitter(Qt::Vertical)) {
+    : QObject(&window), m_window(window), m_context(context), m_centre(new QMainWindow(&window, Qt::Widget)) {
   m_centre->setObjectName("centre");
-  m_centre->setChildrenCollapsible(false);
-  window.setDockOptions(QMainWindow::AllowTabbedDocks | QMainWindow::AllowNestedDocks | QMainWindow::GroupedDragging);
+  for (QMainWindow* area : {&window, m_centre}) {
+    area->setDockOptions(QMainWindow::AllowTabbedDocks | QMainWindow::AllowNestedDocks | QMainWindow::GroupedDragging);
+    area->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  }
   window.setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
   window.setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-  window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   for (const ViewInfo& info : views()) add(info);
 }
 
 void DockSet::add(const ViewInfo& info) {
-  if (info.area == DockArea::Centre) {
-    InspectorView* view = makeView(info, m_context, m_centre);
-    m_views[info.id] = view;
-    m_panes[info.id] = pane(info, view);
-    m_centre->addWidget(m_panes[info.id]);
-    return;
-  }
-  auto* dock = new QDockWidget(info.title, &m_window);
+  const bool central = info.area == DockArea::Centre;
+  auto* dock = new QDockWidget(info.title, central ? m_centre : &m_window);
   dock->setObjectName(QString("dock_") + info.id);
   dock->setAccessibleName(info.title);
+  dock->setToolTip(info.help);
+  dock->installEventFilter(this);
   m_views[info.id] = makeView(info, m_context, dock);
+  m_views[info.id]->setMinimumHeight(kLeast);
   dock->setWidget(m_views[info.id]);
   m_docks[info.id] = dock;
   for (const auto signal : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
     connect(dock, signal, this, &DockSet::dressLater);
   connect(dock, &QDockWidget::dockLocationChanged, this, &DockSet::dressLater);
-  m_window.addDockWidget(qtArea(info.area), dock);
-}
-
-QWidget* DockSet::pane(const ViewInfo& info, InspectorView* view) {
-  auto* frame = new QWidget(m_centre);
-  auto* title = new QLabel(info.title, frame);
-  title->setObjectName("paneTitle");
-  title->setContentsMargins(Theme::kMedium, 0, 0, 0);
-  title->setFixedHeight(24);
-  title->setToolTip(info.help);
-  auto* column = tightColumn(frame);
-  column->addWidget(title);
-  column->addWidget(view, 1);
-  return frame;
+  areaOf(dock).addDockWidget(central ? Qt::TopDockWidgetArea : Qt::BottomDockWidgetArea, dock);
 }
 
 QStringList DockSet::ids() const {
@@ -85,12 +61,8 @@ QStringList DockSet::ids() const {
 bool DockSet::show(const QString& id) {
   InspectorView* view = m_views.value(id);
   if (!view) return false;
-  if (QDockWidget* dock = m_docks.value(id)) {
-    dock->show();
-    dock->raise();
-  } else {
-    m_panes[id]->show();
-  }
+  m_docks[id]->show();
+  m_docks[id]->raise();
   sayFronts();
   view->setFocus(Qt::ShortcutFocusReason);
   return true;
@@ -101,8 +73,8 @@ QList<QWidget*> DockSet::inReadingOrder() const {
   QList<QWidget*> found;
   for (auto view = m_views.begin(); view != m_views.end(); ++view)
     if (visible(view.key()) && view.value()->window() == &m_window) found << view.value();
-  for (QTabBar* bar : m_window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly))
-    if (bar->isVisible()) found << bar;
+  for (QTabBar* bar : tabBars())
+    if (bar->isVisible() && bar->window() == &m_window) found << bar;
   const auto place = [this](const QWidget* one) {
     const QPoint at = one->mapTo(&m_window, QPoint());
     return std::pair(at.x() / kColumn, at.y());
@@ -130,60 +102,131 @@ void DockSet::showNeighbour(bool forward) {
   show(ids[next]);
 }
 
-/// Makes tabs of one group. Its first dock must be placed already: Qt splits only docks without tabs.
-void DockSet::tabify(const QStringList& ids) {
+/// Makes tabs of one group, and closes those that are not shown. The first dock must be placed already: Qt splits only
+/// docks without tabs.
+void DockSet::tabify(const QStringList& ids, const QStringList& shown, const QStringList& front) {
   for (const QString& id : ids) {
     m_docks[id]->show();
-    if (id != ids.first()) m_window.tabifyDockWidget(m_docks[ids.first()], m_docks[id]);
+    if (id != ids.first()) areaOf(m_docks[id]).tabifyDockWidget(m_docks[ids.first()], m_docks[id]);
   }
   for (const QString& id : ids)
-    if (findView(id)->tab == DockTab::Front) m_docks[id]->raise();
+    if (!shown.contains(id)) m_docks[id]->hide();
+  for (const QString& id : shown)
+    if (front.isEmpty() ? id == shown.first() : front.contains(id)) m_docks[id]->raise();
 }
 
 void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {
-  if (ids.isEmpty()) return;
-  m_window.addDockWidget(area, m_docks[ids.first()]);
+  if (!ids.isEmpty()) areaOf(m_docks[ids.first()]).addDockWidget(area, m_docks[ids.first()]);
 }
 
-void DockSet::reset() {
+void DockSet::arrange(const TaskLayout& layout) {
   for (QDockWidget* dock : m_docks) {
     dock->setFloating(false);
-    m_window.removeDockWidget(dock);
+    areaOf(dock).removeDockWidget(dock);
   }
-  QStringList upper = idsIn(DockArea::RightTop), lower = idsIn(DockArea::RightBottom);
+  QStringList upper = layout.rightTop, lower = layout.rightBottom, left = layout.left, bottom = layout.bottom;
   if (upper.isEmpty()) upper.swap(lower);
-  const QStringList left = idsIn(DockArea::Left), bottom = idsIn(DockArea::Bottom);
+  QStringList centre = layout.centre, &tabs = bottom.isEmpty() ? upper : bottom;
+  const QStringList shown = upper + lower + left + bottom + centre;
+  for (const ViewInfo& view : views())  // closed views wait as tabs, so that they come back in a place
+    if (!shown.contains(view.id)) (view.area == DockArea::Centre ? centre : tabs) << view.id;
   place(upper, Qt::RightDockWidgetArea);
   place(left, Qt::LeftDockWidgetArea);
   place(bottom, Qt::BottomDockWidgetArea);
+  for (const QString& id : centre) m_centre->addDockWidget(Qt::TopDockWidgetArea, m_docks[id], Qt::Vertical);
   if (!lower.isEmpty()) m_window.splitDockWidget(m_docks[upper.first()], m_docks[lower.first()], Qt::Vertical);
-  for (const QStringList& ids : {upper, lower, left, bottom}) tabify(ids);
-  const auto size = [this](const QStringList& ids, int extent, Qt::Orientation along) {
-    if (!ids.isEmpty()) m_window.resizeDocks({m_docks[ids.first()]}, {extent}, along);
+  const auto listed = [&](const QStringList& group) {
+    QStringList some;
+    for (const QString& id : group)
+      if (shown.contains(id)) some << id;
+    return some;
   };
-  size(upper, std::min(kRightWidth, m_window.width() * 5 / 16), Qt::Horizontal);
-  size(left, std::min(kLeftWidth, m_window.width() / 5), Qt::Horizontal);
-  size(bottom, std::min(kBottomHeight, m_window.height() * 27 / 100), Qt::Vertical);
+  for (const QStringList& group : {upper, lower, left, bottom}) tabify(group, listed(group), layout.front);
+  for (const QString& id : centre) m_docks[id]->setVisible(layout.centre.contains(id));
+  const auto size = [this](const QStringList& ids, int extent, int most, Qt::Orientation along) {
+    if (!ids.isEmpty()) m_window.resizeDocks({m_docks[ids.first()]}, {most ? std::min(extent, most) : extent}, along);
+  };
+  const int high = m_window.height();
+  size(upper, m_window.width() * layout.right / 100, layout.mostRight, Qt::Horizontal);
+  size(left, m_window.width() / 5, 0, Qt::Horizontal);
+  size(bottom, std::max(high * layout.low / 100, std::min(kLow, high / 3)), layout.mostLow, Qt::Vertical);
   if (!lower.isEmpty())
-    m_window.resizeDocks({m_docks[upper.first()], m_docks[lower.first()]}, {540, 460}, Qt::Vertical);
-  for (QWidget* one : m_panes) one->show();
-  m_centre->setSizes({640, 360});
+    m_window.resizeDocks({m_docks[upper.first()], m_docks[lower.first()]},
+                         {10 * layout.upper, 1000 - 10 * layout.upper}, Qt::Vertical);
+  if (layout.centre.size() == 2)
+    m_centre->resizeDocks({m_docks[layout.centre[0]], m_docks[layout.centre[1]]}, {640, 360}, Qt::Vertical);
   dressAll();
+}
+
+bool DockSet::close(const QString& id) {
+  if (!m_docks.contains(id)) return false;
+  m_docks[id]->close();
+  return true;
+}
+
+bool DockSet::toggleFloating(const QString& id) {
+  QDockWidget* dock = m_docks.value(id);
+  if (!dock) return false;
+  const QSize size = m_views[id]->size();
+  dock->setFloating(!dock->isFloating());
+  if (dock->isFloating()) dock->resize(size.expandedTo({480, 320}));
+  dock->show();
+  return true;
+}
+
+QString DockSet::focused() const {
+  for (const QWidget* at = QApplication::focusWidget(); at; at = at->parentWidget())
+    if (qobject_cast<const InspectorView*>(at) && m_docks.contains(at->objectName())) return at->objectName();
+  return {};
+}
+
+QList<QTabBar*> DockSet::tabBars() const {
+  return m_window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly) +
+      m_centre->findChildren<QTabBar*>(Qt::FindDirectChildrenOnly);
+}
+
+QString DockSet::viewAt(const QObject* where, const QPoint& at) const {
+  QString title;
+  if (const auto* bar = qobject_cast<const QTabBar*>(where)) {
+    const int tab = bar->tabAt(at);
+    title = bar->tabText(tab < 0 ? bar->currentIndex() : tab);
+  }
+  for (auto dock = m_docks.begin(); dock != m_docks.end(); ++dock)
+    if (dock.value() == where || (!title.isEmpty() && dock.value()->windowTitle() == title)) return dock.key();
+  return {};
+}
+
+/// A click with the right button opens the menu of a view, one with the middle button closes the view of a tab.
+bool DockSet::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::ContextMenu) {
+    const auto* asked = static_cast<QContextMenuEvent*>(event);
+    const QString id = viewAt(watched, asked->pos());
+    if (!id.isEmpty()) emit menuAsked(id, asked->globalPos());
+    return !id.isEmpty();
+  }
+  if (event->type() == QEvent::MouseButtonRelease && qobject_cast<QTabBar*>(watched)) {
+    const auto* mouse = static_cast<QMouseEvent*>(event);
+    if (mouse->button() == Qt::MiddleButton) return close(viewAt(watched, mouse->pos()));
+  }
+  return QObject::eventFilter(watched, event);
 }
 
 /// Docks in tabs get no title bar, because the tab shows the name.
 void DockSet::dressAll() {
   for (QDockWidget* dock : m_docks) {
-    const bool tabbed = !dock->isFloating() && !m_window.tabifiedDockWidgets(dock).isEmpty();
+    const QList<QDockWidget*> others = areaOf(dock).tabifiedDockWidgets(dock);
+    const bool tabbed = !dock->isFloating() &&
+        std::any_of(others.begin(), others.end(), [](const QDockWidget* one) { return !one->isHidden(); });
     if (tabbed == (dock->titleBarWidget() != nullptr)) continue;
     QWidget* old = dock->titleBarWidget();
     dock->setTitleBarWidget(tabbed ? new QWidget(dock) : nullptr);
     delete old;
   }
-  for (QTabBar* bar : m_window.findChildren<QTabBar*>(Qt::FindDirectChildrenOnly)) {
+  for (QTabBar* bar : tabBars()) {
     QStringList titles;
     for (int i = 0; i < bar->count(); ++i) titles << bar->tabText(i);
     bar->setAccessibleName(tr("Views: %1").arg(titles.join(", ")));
+    bar->installEventFilter(this);
   }
   sayFronts();
 }
@@ -196,7 +239,7 @@ void DockSet::sayFronts() {
 QByteArray DockSet::save() const {
   QByteArray state;
   QDataStream out(&state, QIODevice::WriteOnly);
-  out << m_window.saveState(1) << m_centre->saveState();
+  out << m_window.saveState(1) << m_centre->saveState(1);
   return state;
 }
 
@@ -216,7 +259,7 @@ bool DockSet::restore(const QByteArray& state) {
   QDataStream in(state);
   QByteArray docks, centre;
   in >> docks >> centre;
-  return in.status() == QDataStream::Ok && m_window.restoreState(docks, 1) && m_centre->restoreState(centre);
+  return in.status() == QDataStream::Ok && m_window.restoreState(docks, 1) && m_centre->restoreState(centre, 1);
 }
 
 bool DockSet::visible(const QString& id) const {

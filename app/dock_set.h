@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All views of a window in their places: the central views in a splitter, the others in docks. Made from the view
-// registry. Sizes are set explicitly, so that pictures are equal on every machine. Owned by the main window. GUI
-// thread.
+// All views of a window in their places, each in a dock: those of the centre in a dock area of their own, around which
+// the others stand. Made from the view registry. Sizes are set explicitly, so that pictures are equal on every machine.
+// Owned by the main window. GUI thread.
 #pragma once
 #include <QHash>
 #include <QMainWindow>
-#include <QSplitter>
 
+#include "app/task_layouts.h"
 #include "widgets/base/view_registry.h"
+
+class QTabBar;
 
 namespace kvlab {
 
@@ -16,7 +18,7 @@ class DockSet : public QObject {
  public:
   DockSet(QMainWindow& window, InspectorContext& context);
 
-  /// The central splitter; the window puts it below its banner.
+  /// The area of the central views, for the window to place.
   QWidget* centre() const { return m_centre; }
   InspectorView* view(const QString& id) const { return m_views.value(id); }
   QStringList ids() const;
@@ -26,19 +28,35 @@ class DockSet : public QObject {
   QList<QWidget*> tabStops() const;
   /// Gives the keyboard to the next (or previous) visible view in Tab order; to the first if none has it.
   void showNeighbour(bool forward);
-  /// Restores initial places and sizes, for the window's present size.
-  void reset();
+  /// Gives every view its place and size, for the window's present size.
+  void arrange(const TaskLayout& layout);
+  void reset() { arrange(firstLayout()); }
+  /// Closes a view; false if there is none.
+  bool close(const QString& id);
+  /// Makes a view a window of its own, or puts it back; false if there is none.
+  bool toggleFloating(const QString& id);
+  /// The view with the keyboard; empty if none has it.
+  QString focused() const;
   QByteArray save() const;
   bool restore(const QByteArray& state);
   /// True if the view is visible (not closed, not behind another tab).
   bool visible(const QString& id) const;
 
+ signals:
+  /// A right click on the title or the tab of a view, at a place of the screen.
+  void menuAsked(const QString& id, const QPoint& at);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void add(const ViewInfo& info);
   QList<QWidget*> inReadingOrder() const;
-  QWidget* pane(const ViewInfo& info, InspectorView* view);
+  QList<QTabBar*> tabBars() const;
+  /// The view of a tab or of a dock's title; empty = none.
+  QString viewAt(const QObject* where, const QPoint& at) const;
   void place(const QStringList& ids, Qt::DockWidgetArea area);
-  void tabify(const QStringList& ids);
+  void tabify(const QStringList& ids, const QStringList& shown, const QStringList& front);
   void dressAll();
   /// Tells the views which of them are behind tabs, so that these do no work.
   void sayFronts();
@@ -46,10 +64,9 @@ class DockSet : public QObject {
 
   QMainWindow& m_window;
   InspectorContext& m_context;
-  QSplitter* m_centre;
+  QMainWindow* m_centre;
   QHash<QString, InspectorView*> m_views;
   QHash<QString, QDockWidget*> m_docks;
-  QHash<QString, QWidget*> m_panes;
   bool m_dressing = false;
 };
 

@@ -57,6 +57,8 @@ class LiveContext : public InspectorContext {
  signals:
   /// The running work is being cancelled; jobs of several commands end after the present one.
   void cancelled();
+  /// Something about the last command that its reply does not say.
+  void noted(const QString& text);
 
  private:
   /// Receiver of a command; no receiver if the reply is empty.

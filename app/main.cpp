@@ -34,9 +34,7 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   LogRelay log;
   installLogging(line.logLevel, log);
   if (line.verb != "gui" && line.verb != "replay") useOffscreen();
-  else if (!hasDisplay())
-    return refuse({"usage", "no window can be opened", "neither DISPLAY nor WAYLAND_DISPLAY is set",
-                   "set one, or use kvlab run SCRIPT.js"});
+  else if (const Status display = findDisplay(); !display) return refuse(display.error());
   const QApplication application(argc, argv);
   QApplication::setApplicationName("kvlab");
   QApplication::setOrganizationName("kvlab");

@@ -14,6 +14,7 @@
 
 #include "app/focus_ring.h"
 #include "app/icons.h"
+#include "app/return_key.h"
 #include "app/session_name.h"
 #include "app/undo_keys.h"
 #include "widgets/base/tab_stops.h"
@@ -63,6 +64,7 @@ MainWindow::MainWindow(WindowSettings settings)
   m_palette = new Palette(m_commands, *this, this);
   new FocusRing(this);
   new UndoKeys(this);
+  new ReturnKey(this);
   connectContext();
   m_docks->reset();
   if (!m_settings.headless) {
@@ -84,11 +86,13 @@ MainWindow::~MainWindow() {
 void MainWindow::buildCentre() {
   auto* holder = new QWidget(this);
   auto* column = tightColumn(holder);
-  m_banner = new Banner(holder);
-  column->addWidget(m_banner);
+  auto* slot = new QWidget(holder);
+  column->addWidget(slot);
+  m_banner = new Banner(this, slot);
   column->addWidget(m_docks->centre(), 1);
   setCentralWidget(holder);
   connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);
+  connect(m_docks, &DockSet::menuAsked, this, &MainWindow::showViewMenu);
 }
 
 /// Makes one action per command, and menus in the order of the registry.
@@ -110,13 +114,27 @@ void MainWindow::buildActions() {
     addAction(action);
     m_actions[command.id] = action;
     if (command.menu.isEmpty()) continue;
-    QMenu* menu = menus[command.menu];
+    QMenu*& menu = menus[command.menu];  // "View/Layout": a menu in a menu
+    if (!menu) menu = menus[command.menu.section('/', 0, 0)]->addMenu(command.menu.section('/', 1));
     if (command.startsGroup) menu->addSeparator();
     menu->addAction(action);
   }
   auto* recent = new QMenu(tr("Open Recent"), this);
   menus["File"]->insertMenu(m_actions["save_capture"], recent);
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { refreshRecent(recent); });
+}
+
+/// What a right click on a title or a tab offers for its view.
+void MainWindow::showViewMenu(const QString& id, const QPoint& at) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const char* name : {"close_view", "float_view", "reset_layout"}) {
+    const Command& command = *m_commands.find(name);
+    const nlohmann::json args =
+        command.args.empty() ? nlohmann::json::object() : nlohmann::json{{"view", id.toStdString()}};
+    menu->addAction(command.title, this, [this, name, args] { m_context.runCommand(name, args); });
+  }
+  menu->popup(at);
 }
 
 void MainWindow::buildToolBar() {
@@ -154,11 +172,14 @@ void MainWindow::sendPrompt() {
   if (text.isEmpty()) return;
   if (!m_chat) {
     m_prompt->used(text);
-    return m_context.runCommand("prompt", args, this, [this, text](const Result<nlohmann::json>& reply) {
+    const auto newest = [this] { return m_context.history().empty() ? nullptr : m_context.history().back(); };
+    const int before = newest() ? newest()->length() : 0;
+    return m_context.runCommand("prompt", args, this, [=, this](const Result<nlohmann::json>& reply) {
       const std::optional<Error> refused = refusalOf(reply);
       if (!refused) return;
       emit m_context.failed(*refused);
-      if (refused->code != "cancelled") m_prompt->giveBack(text);  // of a cancelled prompt a part was taken
+      const bool took = newest() && newest()->length() > before;  // of a cancelled prompt a part may have been taken
+      if (!took) m_prompt->giveBack(text);
     });
   }
   if (const Status sent = runCommand("chat", args); !sent) {  // the model still speaks: the message stays

@@ -71,6 +71,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status askPath(const PathQuestion& question, std::function<void(QString)> answer) override;
   QString theme() const override { return m_settings.theme; }
   void resetLayout() override { m_docks->reset(); }
+  void arrangeViews(const TaskLayout& layout) override { m_docks->arrange(layout); }
+  Status closeView(const QString& id) override;
+  Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
   void showPalette() override { m_palette->open(); }
   void showNewSession() override;
@@ -110,6 +113,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
   Error unknownView(const QString& id) const;
+  /// The view that is named, else the one with the keyboard.
+  Result<QString> viewFor(const QString& id, const char* refused) const;
+  void showViewMenu(const QString& id, const QPoint& at);
   QString manualPageHere() const;
 
   WindowSettings m_settings;

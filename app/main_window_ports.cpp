@@ -57,6 +57,23 @@ Error MainWindow::unknownView(const QString& id) const {
 
 Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok() : Status(unknownView(id)); }
 
+Result<QString> MainWindow::viewFor(const QString& id, const char* refused) const {
+  if (!id.isEmpty()) return m_docks->view(id) ? Result<QString>(id) : Result<QString>(unknownView(id));
+  const QString here = m_docks->focused();
+  if (!here.isEmpty()) return here;
+  return Error("no_view", refused, "no view has the keyboard", "click a view first");
+}
+
+Status MainWindow::closeView(const QString& id) {
+  m_docks->close(KV_TRY(viewFor(id, "no view was closed")));
+  return ok();
+}
+
+Status MainWindow::floatView(const QString& id) {
+  m_docks->toggleFloating(KV_TRY(viewFor(id, "no view was moved")));
+  return ok();
+}
+
 Status MainWindow::setFocus(const json& wanted) {
   m_context.catchUp();
   if (!m_context.snapshot())
@@ -206,7 +223,8 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
   if (m_settings.headless)
     return badArgument(question.title.toStdString() + " was not done", "nobody is there to ask",
                        "give the argument " + question.argument.toStdString(), question.argument.toStdString(), {});
-  auto* dialog = new QFileDialog(this, question.title, QDir::currentPath(), question.filter);
+  auto* dialog = new QFileDialog(this, question.title,
+                                 question.folder.isEmpty() ? QDir::currentPath() : question.folder, question.filter);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setModal(false);
   dialog->setFileMode(question.filter.isEmpty() ? QFileDialog::Directory

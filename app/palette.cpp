@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/palette.h"
 
+#include <QApplication>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
@@ -49,7 +50,12 @@ class EntryPainter : public QStyledItemDelegate {
 }  // namespace
 
 Palette::Palette(const CommandRegistry& registry, CommandHost& host, QWidget* parent)
-    : QFrame(parent), m_registry(registry), m_host(host), m_line(new QLineEdit(this)), m_list(new QListWidget(this)) {
+    : QFrame(parent),
+      m_home(parent),
+      m_registry(registry),
+      m_host(host),
+      m_line(new QLineEdit(this)),
+      m_list(new QListWidget(this)) {
   setObjectName("palette");
   m_line->setPlaceholderText(tr("Type a command"));
   m_line->setAccessibleName(tr("Command"));
@@ -77,12 +83,18 @@ void Palette::open() {
   m_line->setFocus();
 }
 
+/// A child of the main window could not be seen behind a floating view, and would not get the keyboard.
 void Palette::place() {
+  QWidget* active = QApplication::activeWindow();
+  const bool floating = active && active != m_home && active->windowType() == Qt::Tool;
+  setParent(m_home, floating ? Qt::Popup : Qt::Widget);
   const auto look = Theme::current();
   setStyleSheet(QString("#palette{background:%1;border:1px solid %2;border-radius:6px}")
                     .arg(look->raised.name(), Theme::mix(look->border, look->text, 0.2).name()));
-  const int width = std::min(720, parentWidget()->width() - 80);
-  setGeometry((parentWidget()->width() - width) / 2, 64, width, std::min(440, parentWidget()->height() - 128));
+  const QWidget* over = floating ? active : m_home;
+  const QSize size(std::min(720, m_home->width() - 80), std::min(440, m_home->height() - 128));
+  const QPoint corner((over->width() - size.width()) / 2, floating ? Theme::kLarge : 64);
+  setGeometry({floating ? over->mapToGlobal(corner) : corner, size});
 }
 
 void Palette::refresh() {

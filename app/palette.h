@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The command palette: type a part of a name to run a command. A child widget of the window; Esc or a click elsewhere
-// closes it. Owned by the main window. GUI thread.
+// closes it. In front of a floating view it is a popup of that view. Owned by the main window. GUI thread.
 #pragma once
 #include <QFrame>
 
@@ -28,6 +28,7 @@ class Palette : public QFrame {
   void runCurrent();
   void addEntry(const Command& command);
 
+  QWidget* m_home;  // the main window
   const CommandRegistry& m_registry;
   CommandHost& m_host;
   QLineEdit* m_line;

@@ -25,4 +25,9 @@ QString resourceRoot() {
   return {};
 }
 
+QString resourcePath(const QString& path) {
+  const QString scheme = QStringLiteral("resource:");
+  return path.startsWith(scheme) ? resourceRoot() + '/' + path.mid(scheme.size()) : path;
+}
+
 }  // namespace kvlab

@@ -9,6 +9,8 @@ namespace kvlab {
 /// KVLAB_RESOURCES if set; else the source tree for an uninstalled build; else the installed data directory (also
 /// relative to the program, so that a moved installation works). Empty = none.
 QString resourceRoot();
+/// "resource:NAME" as the path of that file; other paths as they are.
+QString resourcePath(const QString& path);
 /// The places that resourceRoot() searched, for error messages.
 QStringList resourcePlaces();
 

@@ -5,7 +5,7 @@ kvlab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 kvlab_packages=(
   g++ cmake ninja-build pkg-config python3 ccache
-  qt6-base-dev qt6-declarative-dev qt6-svg-dev libqt6svg6 qt6-wayland libgl1-mesa-dri
+  qt6-base-dev qt6-declarative-dev qt6-svg-dev libqt6svg6 qt6-wayland qt6-gtk-platformtheme libgl1-mesa-dri
   libqcustomplot-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
   libhwy-dev libxxhash-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev libboost-context-dev fonts-dejavu-core
 )

@@ -93,6 +93,11 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   connect(&context, &InspectorContext::snapshotChanged, this, &StatusStrip::refresh);
   connect(&context, &InspectorContext::busyChanged, this, &StatusStrip::refresh);
   connect(&context, &InspectorContext::commandReplied, this, &StatusStrip::say);
+  connect(&context, &LiveContext::noted, this, [this](const QString& text) {
+    m_last += (m_last.isEmpty() ? QString() : QStringLiteral("; ")) + text;
+    showSaid();
+    emit m_context.logged(2, text);
+  });
   connect(&context, &InspectorContext::sessionChanged, this, [this] {
     m_last.clear();
     showSaid();

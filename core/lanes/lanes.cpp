@@ -406,6 +406,7 @@ void Lanes::publish() {
   m_view = std::move(view);
   auto snapshot = std::make_shared<Snapshot>(*session(0).snapshot());
   snapshot->lanes = m_view;
+  if (m_publish) snapshot->exactness = shownExactness(session(0));
   m_serial = std::max(m_serial, snapshot->serial) + 1;
   snapshot->serial = m_serial;
   m_snapshot = std::move(snapshot);

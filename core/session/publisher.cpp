@@ -56,6 +56,12 @@ const std::vector<TokenChance>& Publisher::likeliest(const CacheState& state) {
   return m_likeliest;
 }
 
+std::shared_ptr<const std::vector<Exactness>> shownExactness(const Session& session) {
+  if (!session.state().edited || !session.manifest().probes) return nullptr;
+  const ExactnessMap& map = exactnessMap(session);
+  return map.layers.empty() ? nullptr : std::make_shared<const std::vector<Exactness>>(map.layers.back());
+}
+
 void Publisher::publish(Session& session) {
   if (session.history().replaying()) return;
   const CacheState& state = session.state();
@@ -70,10 +76,7 @@ void Publisher::publish(Session& session) {
   snapshot->context = state.context;
   snapshot->ledger = state.ledger;
   for (const CacheLayer layer : state.layers()) snapshot->layers.push_back(state.group(layer).map);
-  if (m_receive && state.edited && probes) {  // visits every row of every map, so only if somebody receives it
-    const ExactnessMap& map = exactnessMap(session);
-    if (!map.layers.empty()) snapshot->exactness = std::make_shared<const std::vector<Exactness>>(map.layers.back());
-  }
+  if (m_receive) snapshot->exactness = shownExactness(session);
   snapshot->report = health.report;
   if (state.logits && probes) snapshot->topk = likeliest(state);
   snapshot->logitsStale = state.logitsStale;

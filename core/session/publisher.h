@@ -10,6 +10,10 @@ namespace kvlab {
 
 class Session;
 
+/// Whether each token's rows in the last layer equal a rebuild; null if nobody edited the session. Visits every row of
+/// every map, so only for snapshots that somebody receives.
+std::shared_ptr<const std::vector<Exactness>> shownExactness(const Session& session);
+
 class Publisher {
  public:
   SnapshotPtr snapshot() const { return m_snapshot; }

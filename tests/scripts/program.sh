@@ -6,6 +6,7 @@ work=$(mktemp -d)
 fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../oracle/gguf" && pwd)
 trap 'rm -rf "$work"' EXIT
 failures=0
+display=()  # what `check` sets
 
 # check NAME EXIT [PATTERN...] -- ARGUMENTS...: patterns are looked for in stdout and stderr together.
 check() {
@@ -13,7 +14,7 @@ check() {
   shift 2
   while [[ $1 != -- ]]; do patterns+=("$1"); shift; done
   shift
-  env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM "$KVLAB" "$@" >"$work/out" 2>"$work/err" </dev/null
+  env -u DISPLAY -u WAYLAND_DISPLAY -u QT_QPA_PLATFORM "${display[@]}" "$KVLAB" "$@" >"$work/out" 2>"$work/err" </dev/null
   code=$?
   [[ $code == "$wanted" ]] || { echo "$name: exit $code, expected $wanted"; cat "$work/err"; failures=$((failures + 1)); }
   for pattern in "${patterns[@]}"; do
@@ -33,6 +34,11 @@ check help 0 'replay' -- --help
 check unknown-verb 2 'frobnicate' -- frobnicate
 check unknown-key 2 'frobnicate' -- info --set frobnicate=1
 check no-display 2 'DISPLAY' -- gui
+display=(WAYLAND_DISPLAY=no-such-socket XDG_RUNTIME_DIR="$work")
+check no-compositor 2 'no Wayland compositor answers at WAYLAND_DISPLAY=no-such-socket' -- gui
+display=(DISPLAY=:61234)
+check no-x-server 2 'no X server answers at DISPLAY=:61234' -- gui
+display=()
 check sweep-no-file 3 'spec.json' -- sweep "$work/spec.json" --out "$work/s0"
 cat >"$work/spec.json" <<'JSON'
 {"name": "s", "base": {"model": "synthetic:tiny", "capacity": 64}, "axes": [{"name": "rows", "key": "kv", "values": [{"k": "f16"}, {"k": "int8"}]}],

@@ -240,6 +240,31 @@ class EvidenceViewsTest : public QObject {
     QCOMPARE(context.snapshot()->tick, Tick(9));
   }
 
+  /// A prompt takes a hundred times as long as a tick: its peak must not flatten the others.
+  void peaksAreClippedAndNamed() {
+    FakeContext context;
+    std::vector<SnapshotPtr> history = context.history();
+    auto slow = std::make_shared<Snapshot>(*history[5]);
+    auto report = std::make_shared<TickReport>(*slow->report);
+    for (Event& event : report->events) event.us *= 1000;
+    slow->report = report;
+    history[5] = slow;
+    const auto view = open<NumbersView>(context);
+    auto* plot = view->findChild<NumberPlot*>();
+    const double before = plot->top(0);
+    QCOMPARE(plot->panelTitle(0), QString("Latency by step"));
+    context.open(history);
+    QTRY_VERIFY(view->ready());
+    QVERIFY2(plot->top(0) < 4 * before, qPrintable(QString::number(plot->top(0))));
+    QVERIFY2(plot->panelTitle(0).contains("▲ tick " + QString::number(slow->tick.value())),
+             qPrintable(plot->panelTitle(0)));
+    QTest::mouseClick(named<QToolButton>(*view, "Clip peaks"), Qt::LeftButton);
+    QVERIFY(plot->top(0) > 100 * before);
+    QCOMPARE(plot->panelTitle(0), QString("Latency by step"));
+    QVERIFY(view->setOption("clip", true).operator bool());
+    QVERIFY(plot->top(0) < 4 * before);
+  }
+
   void plotZoom() {
     FakeContext context;
     const auto view = open<NumbersView>(context);

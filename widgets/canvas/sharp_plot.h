@@ -13,7 +13,9 @@ namespace kvlab {
 /// A plot that stays sharp when rendered at another scale or into a vector picture.
 class SharpPlot : public QCustomPlot {
  public:
-  using QCustomPlot::QCustomPlot;
+  explicit SharpPlot(QWidget* parent) : QCustomPlot(parent) {
+    setAttribute(Qt::WA_NoMousePropagation, false);  // a right click is for the view's menu
+  }
 
  protected:
   void paintEvent(QPaintEvent* event) override {

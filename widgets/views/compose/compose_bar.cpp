@@ -3,6 +3,7 @@
 #include "widgets/base/button_use.h"
 
 #include <QGridLayout>
+#include <QGuiApplication>
 #include <QRegularExpression>
 #include <algorithm>
 
@@ -64,8 +65,10 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
   makeButtons();
   connect(&context, &InspectorContext::selectionChanged, this, &ComposeBar::refresh);
   connect(m_words, &QLineEdit::textChanged, this, &ComposeBar::wordsChanged);
-  connect(m_words, &QLineEdit::returnPressed, this,
-          [this] { build(m_context.chosenRows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace); });
+  connect(m_words, &QLineEdit::returnPressed, this, [this] {
+    if (QGuiApplication::keyboardModifiers() & Qt::ControlModifier) return;  // the view's key for Apply
+    build(m_context.chosenRows().size() == 2 ? EditVerb::ReplacePair : EditVerb::Replace);
+  });
   refresh();
 }
 
@@ -112,8 +115,8 @@ void ComposeBar::showTokens() {
   QStringList texts;
   if (snapshot && m_idsOf == m_words->text())
     for (TokenId id : m_ids) texts << QStringLiteral("%1 #%2").arg(textOf(*snapshot, id)).arg(id.value());
+  m_tokens->setFixedHeight(m_tokens->fontMetrics().height());  // its line is kept: the buttons below do not move
   m_tokens->setText(texts.join(QStringLiteral("  ")));
-  m_tokens->setVisible(!texts.isEmpty());
   m_tokens->setToolTip(tr("Tokens of the words"));
 }
 

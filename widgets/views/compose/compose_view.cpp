@@ -2,6 +2,7 @@
 #include "widgets/views/compose/compose_view.h"
 
 #include <QHeaderView>
+#include <QKeyEvent>
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
@@ -116,6 +117,7 @@ QWidget* ComposeView::makeFooter() {
   column->setSpacing(Theme::kSmall);
   m_message = new QLabel(box);
   m_message->setWordWrap(true);
+  m_message->setMinimumHeight(2 * m_message->fontMetrics().lineSpacing());  // most messages: the panes do not move
   m_message->setForegroundRole(QPalette::WindowText);
   m_message->setAccessibleName(tr("State of the list"));
   auto* line = new StripLayout;
@@ -125,7 +127,6 @@ QWidget* ComposeView::makeFooter() {
   m_queue = pushButton(tr("&Queue"), tr("Queue the list for the next tick"), this);
   m_clear = pushButton(tr("&Clear list"), tr("Clear the list; Ctrl+Z in the editor restores it"), this);
   m_clearPending = pushButton(tr("Forget pendin&g"), tr("Remove the pending actions"), this);
-  m_apply->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
   for (QPushButton* one : {m_apply, m_queue, m_clear}) line->addWidget(one);
   line->addStretch(1);
   line->addWidget(m_clearPending);
@@ -225,6 +226,7 @@ void ComposeView::mark() {
 
 void ComposeView::say(const QString& text, Tone tone) {
   m_tone = tone;
+  m_doneAt.reset();
   const auto look = theme();
   QPalette colours = m_message->palette();
   colours.setColor(QPalette::WindowText,
@@ -249,13 +251,18 @@ void ComposeView::run(const char* command, const json& args) {
       m_editor->document()->clearUndoRedoStacks();  // the list was used: undo is the session's now
     }
     if (const std::optional<Error> refused = refusalOf(reply)) showError(*refused);
-    else if (args.contains("actions") && !args.contains("now")) say(tr("Queued for the next tick"), Tone::Ok);
-    else say(tr("Applied; Ctrl+Z takes it back"), Tone::Ok);
+    else if (args.contains("actions") && !args.contains("now")) sayDone(tr("Queued for the next tick"));
+    else sayDone(tr("Applied; Ctrl+Z takes it back"));
     buttons();
     emit readyChanged();
   });
   if (m_apply->hasFocus() || m_queue->hasFocus()) m_bar->setFocus();  // a button without use would lose the keyboard
   buttons();
+}
+
+void ComposeView::sayDone(const QString& text) {
+  say(text, Tone::Ok);
+  if (!context().history().empty()) m_doneAt = context().history().back()->serial;
 }
 
 void ComposeView::removeSelected() {
@@ -271,7 +278,6 @@ void ComposeView::buttons() {
   m_queue->setEnabled(fine);
   m_clear->setEnabled(!draft().isEmpty());
   m_clearPending->setEnabled(pending);
-  m_clearPending->setVisible(pending);
   m_planTitle->setText(m_plan->rowCount() == 0
                            ? tr("Plan")
                            : tr("Plan: %1").arg(counted(m_plan->rowCount(), tr("action"), tr("actions"))));
@@ -289,11 +295,31 @@ void ComposeView::onSnapshot() {
   const int tall = Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2;
   m_pendingTable->setFixedHeight(tall);
   m_pending->setFixedHeight(tall + m_pendingTitle->sizeHint().height());
-  if (m_check.ok()) draftChanged();  // the plan belongs to another context
+  const bool over = m_doneAt && (context().history().empty() || context().history().back()->serial != *m_doneAt);
+  if (m_check.ok() || over) draftChanged();  // the plan belongs to another context, or the message to another state
   buttons();
 }
 
 void ComposeView::onFocus() { m_bar->refresh(); }
+
+void ComposeView::onSession() { draftChanged(); }
+
+namespace {
+bool applies(const QKeyEvent& key) {
+  return (key.key() == Qt::Key_Return || key.key() == Qt::Key_Enter) && key.modifiers() == Qt::ControlModifier;
+}
+}  // namespace
+
+/// The key of the command that applies what is pending applies the list as well where the keyboard is here.
+bool ComposeView::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && applies(*static_cast<QKeyEvent*>(event))) event->accept();
+  return InspectorView::event(event);
+}
+
+void ComposeView::keyPressEvent(QKeyEvent* event) {
+  if (!applies(*event)) return InspectorView::keyPressEvent(event);
+  m_apply->click();
+}
 
 void ComposeView::onTheme() {
   if (!m_message) return;
@@ -301,8 +327,10 @@ void ComposeView::onTheme() {
   m_bar->refresh();
   mark();
   const QString text = m_message->text();
+  const auto doneAt = m_doneAt;
   say({}, m_tone);
   m_message->setText(text);
+  m_doneAt = doneAt;
 }
 
 QString ComposeView::dump() const {

@@ -28,6 +28,9 @@ class ComposeView : public InspectorView {
   void onSnapshot() override;
   void onFocus() override;
   void onTheme() override;
+  void onSession() override;
+  bool event(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   QWidget* makeEditor();
@@ -45,6 +48,8 @@ class ComposeView : public InspectorView {
   void mark();
   void say(const QString& text, Tone tone);
   void run(const char* command, const nlohmann::json& args);
+  /// Says what a command did, until the session goes on.
+  void sayDone(const QString& text);
   void removeSelected();
   void buttons();
 
@@ -60,6 +65,7 @@ class ComposeView : public InspectorView {
   DraftCheck m_check;
   std::optional<int> m_wrong;  // index of the action that the engine refused
   Tone m_tone = Tone::Muted;
+  std::optional<std::uint64_t> m_doneAt;  // serial of the snapshot that the message is about
   EngineAsk m_askPlan, m_edit;
 };
 

@@ -26,6 +26,10 @@ class PanelTicker : public QCPAxisTicker {
   Panel m_panel;
 };
 
+constexpr double kPeak = 4;   // medians: a time above is a peak
+constexpr int kFewTicks = 3;  // with fewer nothing is a peak
+
+bool isTime(Panel panel) { return panel == Panel::Latency || panel == Panel::Operations; }
 bool fromZero(Panel panel) { return panel != Panel::Rows && panel != Panel::Model && panel != Panel::Brightness; }
 }  // namespace
 
@@ -50,7 +54,7 @@ struct NumberPlot::Parts {
   QPointer<QCPMarginGroup> margins;  // aligns the left edges
   double shown = -1;
   int cursor = -1;
-  bool zoomed = false, syncing = false, moved = false;
+  bool zoomed = false, syncing = false, moved = false, clipped = true;
   QPointF pressed;
 
   QCPAxis* bottom() const {
@@ -63,6 +67,7 @@ struct NumberPlot::Parts {
   void fill();
   void wholeRange();
   void rescale();
+  double belowPeaks(PanelPart& part, const QCPRange& keys, double high) const;
   void paint(QPainter& painter) const;
   void paintAt(QPainter& painter, double tick, const QPen& pen) const;
   void paintDots(QPainter& painter) const;
@@ -190,6 +195,30 @@ void NumberPlot::Parts::wholeRange() {
   rescale();
 }
 
+/// Where the axis of a panel of times ends, `high` at most; the title names what lies above.
+double NumberPlot::Parts::belowPeaks(PanelPart& part, const QCPRange& keys, double high) const {
+  part.title->setText(title(part.panel));
+  if (!clipped || !isTime(part.panel)) return high;
+  std::vector<std::pair<double, double>> tops;  // highest value of a tick, and the tick
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    double top = -INFINITY;
+    for (const Curve& curve : part.curves)
+      if (const double value = curve.drawn[static_cast<qsizetype>(i)]; !std::isnan(value)) top = std::max(top, value);
+    if (top > 0 && keys.contains(ticks[i])) tops.emplace_back(top, ticks[i]);
+  }
+  if (tops.size() < kFewTicks) return high;
+  std::sort(tops.begin(), tops.end());
+  const double limit = kPeak * tops[(tops.size() - 1) / 2].first;
+  const auto above = std::find_if(tops.begin(), tops.end(), [limit](const auto& one) { return one.first > limit; });
+  if (above == tops.end()) return high;
+  const auto peaks = tops.end() - above;
+  const QString most = formatIn(part.panel, tops.back().first);
+  part.title->setText(title(part.panel) + QStringLiteral("   ▲ ") +
+                      (peaks == 1 ? QObject::tr("tick %1: %2").arg(tops.back().second, 0, 'f', 0).arg(most)
+                                  : QObject::tr("%1 ticks, up to %2").arg(peaks).arg(most)));
+  return std::prev(above)->first;
+}
+
 void NumberPlot::Parts::rescale() {
   const QCPRange keys = bottom() ? bottom()->range() : QCPRange();
   int inSight = 0;
@@ -204,6 +233,7 @@ void NumberPlot::Parts::rescale() {
       curve.graph->setScatterStyle(dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, 4) : QCPScatterStyle());
     }
     if (!std::isfinite(low)) low = 0, high = 1;
+    high = belowPeaks(part, keys, high);
     const double least = part.panel == Panel::Model && high > 0 ? 0 : 1;  // probabilities and KL may be tiny
     const double span = high > low ? high - low : std::max(least, std::abs(high) * 0.1);
     part.rect->axis(QCPAxis::atLeft)->setRange(fromZero(part.panel) ? low : low - span * 0.08, high + span * 0.28);
@@ -304,6 +334,18 @@ void NumberPlot::show(const TickSeries& series, const std::vector<QString>& ids,
   m_parts->build(series, ids, stacked);
   m_parts->plot->replot(QCustomPlot::rpImmediateRefresh);
   m_parts->layer->update();
+}
+
+void NumberPlot::setClipped(bool clipped) {
+  m_parts->clipped = clipped;
+  m_parts->rescale();
+  m_parts->layer->update();
+}
+
+QString NumberPlot::panelTitle(int panel) const { return m_parts->panels[at(panel)].title->text(); }
+
+double NumberPlot::top(int panel) const {
+  return m_parts->panels[at(panel)].rect->axis(QCPAxis::atLeft)->range().upper;
 }
 
 void NumberPlot::setShown(double tick) {

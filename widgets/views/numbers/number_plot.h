@@ -17,6 +17,9 @@ class NumberPlot : public QWidget {
 
   /// Shows these series; `stacked` stacks the steps of the latency panel.
   void show(const TickSeries& series, const std::vector<QString>& ids, bool stacked);
+  /// Ends the axes of times below rare peaks, such as that of a prompt, which would flatten all other ticks. The title
+  /// says which ticks go higher.
+  void setClipped(bool clipped);
   /// The tick that the window shows, drawn as a line through all plots.
   void setShown(double tick);
   /// Index of the cursor in ticks(); -1 = none.
@@ -27,6 +30,9 @@ class NumberPlot : public QWidget {
   bool zoomed() const;
   void follow();  // takes colours and fonts of the theme in use
   int panels() const;
+  QString panelTitle(int panel) const;
+  /// Value at the upper end of a panel, for tests.
+  double top(int panel) const;
   /// Pixel of a tick, for tests.
   QPointF pointOf(double tick) const;
 

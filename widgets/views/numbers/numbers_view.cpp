@@ -40,6 +40,10 @@ void NumbersView::makeStrip() {
   m_stacked = stripTool(tr("Stack steps"), tr("Stack the steps of a tick; their sum is the tick's latency"));
   m_stacked->setCheckable(true);
   m_stacked->setChecked(true);
+  m_clip = stripTool(tr("Clip peaks"),
+                     tr("End the axes of times below rare peaks, such as that of a prompt; the title names the peaks"));
+  m_clip->setCheckable(true);
+  m_clip->setChecked(true);
   m_reset = stripTool(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"));
   m_reset->setEnabled(false);
   m_copy = stripTool(tr("Copy CSV"), tr("Copy the shown series as comma-separated values"));
@@ -62,6 +66,7 @@ void NumbersView::makeBody() {
   m_content->addWidget(m_list);
   m_content->addWidget(m_plot);
   m_content->setStretchFactor(1, 1);
+  addOption("clip", m_clip, [this] { m_plot->setClipped(m_clip->isChecked()); });
   setContent(m_content);
   setMainControl(m_list);
 }

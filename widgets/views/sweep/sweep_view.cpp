@@ -158,7 +158,8 @@ void SweepView::refresh() {
   const bool any = m_shown && !m_shown->rows.empty();
   const QString how = m_shown && m_shown->running ? tr("The first cell is being computed.")
                                                   : tr("Open a results.jsonl that kvlab sweep wrote, or run a "
-                                                       "specification, such as resource:sweeps/smartkv.json.");
+                                                       "specification. “Run…” begins in the folder of those that come "
+                                                       "with the program, such as smartkv.json.");
   setEmpty(any ? QString() : tr("Recall against budget, and KL against bytes, over policies and seeds"), how);
   m_state->setText(state());
   m_state->setToolTip(m_shown ? QString::fromStdString(m_shown->place) : QString());
