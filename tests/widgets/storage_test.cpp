@@ -3,6 +3,7 @@
 // pools larger than their picture, and the commands behind its menus.
 #include <QtTest>
 
+#include <QCheckBox>
 #include <QMenu>
 #include <QSignalSpy>
 #include <QToolButton>
@@ -18,6 +19,12 @@ fixture::Options mixed() {
   fixture::Options options;
   options.mixed = true;
   return options;
+}
+
+QCheckBox* boxNamed(QWidget& view, const QString& name) {
+  for (auto* box : view.findChildren<QCheckBox*>())
+    if (box->accessibleName() == name) return box;
+  return nullptr;
 }
 }  // namespace
 
@@ -122,6 +129,43 @@ class StorageTest : public QObject {
     QCOMPARE(button(view, "Compact pages")->toolTip(), QString("No layer has pages with holes"));
     QCOMPARE(view.tsv().count('\n'), 4);
     QVERIFY(view.slotMap().cells().countOf(CellUse::Free) > 0);
+  }
+
+  /// The default pool is much larger than what a short text needs: the cells are those of the slots in use.
+  void slotsInUseFillThePicture() {
+    FakeContext context;
+    auto wide = std::make_shared<Snapshot>(*context.snapshot());
+    StorageView storage = *wide->storage[0];
+    storage.poolSlots = 840840;
+    wide->storage.assign(wide->storage.size(), std::make_shared<StorageView>(storage));
+    FakeContext large{SnapshotPtr(std::move(wide))};
+    StorageTableView view(large, nullptr);
+    show(view);
+    const SlotMap& map = view.slotMap();
+    const auto wideCell = [&] { return map.middleOf(1).x() - map.middleOf(0).x() >= 3; };
+    QVERIFY(map.cells().countOf(CellUse::Row) > 64);
+    QCOMPARE(map.cells().extent(), 128);
+    QCOMPARE(map.drawn(), 128);
+    QVERIFY(wideCell());
+    QTest::mouseClick(boxNamed(view, "Show the whole pool"), Qt::LeftButton);
+    QCOMPARE(map.drawn(), 840840);
+    QVERIFY(!wideCell());
+    QCOMPARE(view.options()["pool"], true);
+  }
+
+  void extentKeepsWholePagesAndThePool() {
+    SlotCells cells;
+    QCOMPARE(cells.extent(), 0);
+    cells.use.assign(256, CellUse::Free);
+    QCOMPARE(cells.extent(), 256);
+    cells.use.assign(1000, CellUse::Free);
+    QCOMPARE(cells.extent(), 64);
+    cells.use[64] = CellUse::Held;
+    QCOMPARE(cells.extent(), 128);
+    cells.block = 24;
+    QCOMPARE(cells.extent(), 144);
+    cells.use[999] = CellUse::Row;
+    QCOMPARE(cells.extent(), 1000);
   }
 
   /// More slots than cells: each slot is found again, and a cell shows a row if it has one.

@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <bit>
 
 namespace kvlab {
 namespace {
@@ -45,6 +46,14 @@ int SlotCells::rowOf(Position position) const {
   if (position.value() < 0) return -1;
   const auto found = std::find(positionOf.begin(), positionOf.end(), position.value());
   return found == positionOf.end() ? -1 : static_cast<int>(found - positionOf.begin());
+}
+
+int SlotCells::extent() const {
+  const auto inUse = [](CellUse one) { return one != CellUse::Free && one != CellUse::NoRow; };
+  const auto last = std::find_if(use.rbegin(), use.rend(), inUse);
+  const auto wanted = std::bit_ceil(std::max<std::size_t>(64, static_cast<std::size_t>(use.rend() - last)));
+  const std::size_t page = block > 0 ? at(block) : 1, whole = (wanted + page - 1) / page * page;
+  return static_cast<int>(use.size() > 4 * whole ? whole : use.size());
 }
 
 SlotCells slotCells(const Snapshot& s, const StorageGroup& group, const std::optional<SlotRuns>& free) {

@@ -10,7 +10,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kBar = 12;
+constexpr int kBar = 12, kNote = 16;
+constexpr int kManySlots = 256;  // from here on a note may be needed
 constexpr double kLargest = 18, kSmallest = 3;
 }  // namespace
 
@@ -27,7 +28,13 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_group = group;
   m_cells = std::move(cells);
   m_bytes = bytesOf(group);
-  if (hovered().item >= m_cells.slotCount()) forgetHover();
+  if (hovered().item >= drawn()) forgetHover();
+  update();
+}
+
+void SlotMap::showPool(bool whole) {
+  m_whole = whole;
+  forgetHover();
   update();
 }
 
@@ -47,15 +54,17 @@ SlotMap::Parts SlotMap::parts() const {
                   legendHeight(kindLegend(*Theme::current()), rest.width()));
   const int legend = legendHeight(useLegend(*Theme::current()), rest.width());
   p.legend = QRect(rest.left(), rest.bottom() - legend + 1, rest.width(), legend);
+  const bool noted = m_cells.slotCount() > kManySlots;
+  p.note = QRect(rest.left(), p.legend.top() - (noted ? kNote : 0), rest.width(), kNote);
   p.grid = gridIn(QRect(rest.left(), p.kinds.bottom() + 1 + Theme::kMedium, rest.width(),
-                        std::max(8, p.legend.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));
+                        std::max(8, p.note.top() - p.kinds.bottom() - 1 - 2 * Theme::kMedium)));
   return p;
 }
 
 SlotMap::Grid SlotMap::gridIn(const QRect& area) const {
   Grid grid;
   grid.area = area;
-  const int count = std::max(1, m_cells.slotCount());
+  const int count = std::max(1, drawn());
   for (double cell = kLargest; cell >= kSmallest; --cell) {
     grid.cell = cell;
     grid.pageColumns = m_cells.block;
@@ -100,10 +109,9 @@ int SlotMap::slotAt(QPointF point) const {
   }
   if (column >= g.columns) return -1;
   const int begin = (line * g.columns + column) * g.each;
-  for (int slot = begin; slot < std::min(begin + g.each, m_cells.slotCount());
-       ++slot)  // prefer a slot with a row if slots share a cell
+  for (int slot = begin; slot < std::min(begin + g.each, drawn()); ++slot)  // prefer a row if slots share a cell
     if (m_cells.rowAt[at(slot)] >= 0) return slot;
-  return begin < m_cells.slotCount() ? begin : -1;
+  return begin < drawn() ? begin : -1;
 }
 
 CanvasCell SlotMap::focusCell() const {

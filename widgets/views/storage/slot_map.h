@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The slots of one layer's pool as a grid of cells, with pages as blocks and the marks of a ring. Above the grid: the
-// bytes of the group by kind. Below it: a legend with counts. If slots share a cell, it shows the most important use.
+// bytes of the group by kind. Below it: a legend with counts. The grid ends behind the slots in use, unless the whole
+// pool is wanted. If slots share a cell, the cell shows the most important use.
 // Owned by the storage view. GUI thread. Device-independent pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
@@ -16,7 +17,10 @@ class SlotMap : public AxisCanvas {
   SlotMap(InspectorContext& context, QWidget* parent);
   void show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells cells);
   void clear();
+  void showPool(bool whole);
   const SlotCells& cells() const { return m_cells; }
+  /// Slots that have cells, from slot 0 on.
+  int drawn() const { return m_whole ? m_cells.slotCount() : m_cells.extent(); }
   QString readout() const override;
   /// Centre of a slot's cell.
   QPointF middleOf(int slot) const;
@@ -31,7 +35,7 @@ class SlotMap : public AxisCanvas {
   CanvasCell focusCell() const override;
   void choose(CanvasCell cell) override;
   Position positionOf(CanvasCell cell) const override;
-  int items() const override { return m_cells.slotCount(); }
+  int items() const override { return drawn(); }
   CanvasCell stepped(const CellStep& by) const override;
 
  private:
@@ -43,7 +47,7 @@ class SlotMap : public AxisCanvas {
     double pageGap = 0;
   };
   struct Parts {
-    QRect bytes, kinds, legend, readout;
+    QRect bytes, kinds, note, legend, readout;
     Grid grid;
   };
   Parts parts() const;
@@ -53,6 +57,8 @@ class SlotMap : public AxisCanvas {
   std::vector<LegendEntry> useLegend(const Theme& theme) const;
   int rowIn(int slot) const { return slot < 0 ? -1 : m_cells.rowAt[at(slot)]; }
 
+  /// What a cell stands for if not for one slot, and how many slots have no cell.
+  QString note(const Grid& grid) const;
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Grid& grid, const Theme& theme) const;
 
@@ -60,6 +66,7 @@ class SlotMap : public AxisCanvas {
   StorageGroup m_group;
   SlotCells m_cells;
   ByteKinds m_bytes;
+  bool m_whole = false;
 };
 
 }  // namespace kvlab

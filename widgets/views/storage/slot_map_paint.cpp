@@ -10,8 +10,6 @@
 #include "widgets/views/storage/slot_map.h"
 
 namespace kvlab {
-namespace {}  // namespace
-
 namespace {
 constexpr int kRoom = 15;  // width of a legend mark
 
@@ -49,6 +47,9 @@ void SlotMap::paintContent(QPainter& painter, const Theme& theme) {
     paintLegend(painter, p.kinds, kindLegend(theme), theme);
     paintGrid(painter, p.grid, theme);
     paintMarks(painter, p.grid, theme);
+    painter.setFont(theme.small);
+    painter.setPen(theme.muted);
+    painter.drawText(p.note, Qt::AlignLeft | Qt::AlignVCenter, note(p.grid));
     paintLegend(painter, p.legend, useLegend(theme), theme);
   }
   paintReadout(painter, p.readout, readout(), tr("click a slot to focus its row"), theme);
@@ -77,7 +78,7 @@ std::vector<LegendEntry> SlotMap::useLegend(const Theme& theme) const {
 }
 
 void SlotMap::paintGrid(QPainter& painter, const Grid& g, const Theme& theme) const {
-  const int count = m_cells.slotCount(), cells = (count + g.each - 1) / g.each;
+  const int count = drawn(), cells = (count + g.each - 1) / g.each;
   const double gap = g.cell >= 6 ? 1.5 : g.cell >= 4 ? 1 : 0.5;
   if (g.pageColumns && g.cell >= 6) {
     painter.setPen(QPen(theme.border, 1));
@@ -93,11 +94,14 @@ void SlotMap::paintGrid(QPainter& painter, const Grid& g, const Theme& theme) co
                end = m_cells.use.begin() + std::min((cell + 1) * g.each, count);
     paintCell(painter, cellRect(g, cell).adjusted(0, 0, -gap, -gap), *std::max_element(begin, end), theme);
   }
-  if (g.each == 1) return;
-  painter.setFont(theme.small);
-  painter.setPen(theme.faint);
-  painter.drawText(g.area.adjusted(0, 0, 0, 14), Qt::AlignRight | Qt::AlignBottom,
-                   tr("a cell stands for %1 slots").arg(g.each));
+}
+
+QString SlotMap::note(const Grid& g) const {
+  QStringList out;
+  if (g.each > 1) out << tr("a cell stands for %1 slots").arg(g.each);
+  const int more = m_cells.slotCount() - drawn();
+  if (more > 0) out << counted(more, tr("more slot without a row"), tr("more slots without a row"));
+  return out.join(QStringLiteral("; "));
 }
 
 void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) const {
@@ -105,7 +109,7 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
   const auto boxOf = [&](int slot) { return cellRect(g, slot / g.each).adjusted(0, 0, -gap, -gap); };
   painter.setRenderHint(QPainter::Antialiasing);
   const auto mark = [&](int slot, bool filled) {
-    if (slot < 0 || slot >= m_cells.slotCount()) return;
+    if (slot < 0 || slot >= drawn()) return;
     const QRectF box = boxOf(slot);
     const double size = std::clamp(g.cell / 3, 2.5, 5.0);
     painter.setPen(QPen(theme.text, 1.3));
@@ -116,7 +120,7 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
   mark(m_cells.head, false);
   mark(m_cells.pointer, true);
   const auto outline = [&](int row, const QColor& colour, int wide) {
-    if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= m_cells.slotCount()) return;
+    if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= drawn()) return;
     paintOutline(painter, boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1), colour, wide, theme);
   };
   outline(m_cells.rowOf(context().hovered()), theme.hover, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/storage/storage_view.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHeaderView>
 #include <QMenu>
@@ -41,6 +42,8 @@ void StorageTableView::makeStrip() {
   fillTypes(m_k->menu(), true);
   fillTypes(m_v->menu(), false);
   m_compact = stripButton(tr("Compact"), tr("Compact pages"), {});
+  m_whole = stripCheck(tr("Whole pool"), tr("Show the whole pool"),
+                       tr("Draw every slot of the pool, not only the slots in use and some after them"));
   setCommand(m_layout, "storage_layout");
   setCommand(m_k, "storage_format");
   setCommand(m_v, "storage_format");
@@ -60,6 +63,7 @@ void StorageTableView::makeBody() {
   setContent(split);
   setMainControl(m_table);
   connect(m_map, &SlotMap::clicked, this, &StorageTableView::clickPosition);
+  addOption("pool", m_whole, [this] { m_map->showPool(m_whole->isChecked()); });
   connect(m_table, &DataTable::chosen, this, [this](const QModelIndex& index) {
     const CacheLayer layer = m_model->groups()[at(index.row())].layers.front();
     if (!group() || !group()->has(layer)) clickLayer(layer);

@@ -44,6 +44,7 @@ class StorageTableView : public InspectorView {
   QLabel* m_state = nullptr;
   QComboBox* m_scope = nullptr;
   QToolButton *m_layout = nullptr, *m_k = nullptr, *m_v = nullptr, *m_compact = nullptr;
+  QCheckBox* m_whole = nullptr;
   std::optional<SlotRuns> m_free;  // free slots of the focused group at serial m_freeFor
   std::uint64_t m_freeFor = 0;
   const StorageView* m_freeOf = nullptr;
