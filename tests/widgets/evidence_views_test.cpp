@@ -265,6 +265,56 @@ class EvidenceViewsTest : public QObject {
     QVERIFY(plot->top(0) < 4 * before);
   }
 
+  /// Ticks of microseconds beside a prompt of milliseconds, on one axis.
+  void timesOnLogarithmicAxes() {
+    FakeContext context;
+    const auto view = open<NumbersView>(context);
+    auto* plot = view->findChild<NumberPlot*>();
+    QVERIFY(!plot->logarithmic(0));
+    QTest::mouseClick(named<QToolButton>(*view, "Log scale"), Qt::LeftButton);
+    QVERIFY(plot->logarithmic(0));
+    QCOMPARE(plot->panelTitle(1), QString("Rows"));
+    QVERIFY(!plot->logarithmic(1));
+    double least = INFINITY, most = 0;
+    for (const SnapshotPtr& one : context.history()) {
+      std::map<std::string, double> steps;
+      if (one->report)
+        for (const Event& event : one->report->events)
+          if (event.depth == 0) steps[event.name] += event.us;
+      for (const auto& [name, us] : steps)
+        if (view->series().chosen().end() !=
+            std::find(view->series().chosen().begin(), view->series().chosen().end(),
+                      "us." + QString::fromStdString(name)))
+          least = std::min(least, us), most = std::max(most, us);
+    }
+    QVERIFY2(plot->bottom(0) > 0 && plot->bottom(0) <= least, qPrintable(QString::number(plot->bottom(0))));
+    QVERIFY(plot->bottom(0) >= least / 2);
+    QVERIFY(plot->top(0) >= most);
+    QVERIFY(view->setOption("log", false).operator bool());
+    QVERIFY(!plot->logarithmic(0));
+    QCOMPARE(plot->bottom(0), 0.0);
+  }
+
+  void editsAreKnown() {
+    FakeContext context;
+    TickSeries series;
+    series.update(context.history());
+    std::vector<double> expected;
+    for (const SnapshotPtr& one : context.history())
+      if (one->report && one->report->tick == one->tick)
+        for (const Action& action : one->report->actions)
+          if (!std::holds_alternative<Add>(action) &&
+              (expected.empty() || expected.back() != static_cast<double>(one->tick.value())))
+            expected.push_back(static_cast<double>(one->tick.value()));
+    QVERIFY(!expected.empty());
+    QCOMPARE(series.edits(), expected);
+    auto shorter = context.history();
+    while (static_cast<double>(shorter.back()->tick.value()) >= expected.back()) shorter.pop_back();
+    series.update(shorter);
+    expected.pop_back();
+    QCOMPARE(series.edits(), expected);
+  }
+
   void plotZoom() {
     FakeContext context;
     const auto view = open<NumbersView>(context);

@@ -26,10 +26,23 @@ class PanelTicker : public QCPAxisTicker {
   Panel m_panel;
 };
 
+/// The same for a logarithmic axis.
+class LogPanelTicker : public QCPAxisTickerLog {
+ public:
+  explicit LogPanelTicker(Panel panel) : m_panel(panel) { setTickCount(4); }
+
+ protected:
+  QString getTickLabel(double tick, const QLocale&, QChar, int) override { return formatIn(m_panel, tick); }
+
+ private:
+  Panel m_panel;
+};
+
 constexpr double kPeak = 4;   // medians: a time above is a peak
 constexpr int kFewTicks = 3;  // with fewer nothing is a peak
 
 bool isTime(Panel panel) { return panel == Panel::Latency || panel == Panel::Operations; }
+bool spansDecades(Panel panel) { return isTime(panel) || panel == Panel::Bytes; }
 bool fromZero(Panel panel) { return panel != Panel::Rows && panel != Panel::Model && panel != Panel::Brightness; }
 }  // namespace
 
@@ -48,13 +61,14 @@ struct NumberPlot::Parts {
     QCPAxisRect* rect = nullptr;
     QCPItemText* title = nullptr;
     std::vector<Curve> curves;
-    bool stacked = false;
+    bool stacked = false, logarithmic = false;
   };
   std::vector<PanelPart> panels;
+  std::vector<double> edits;         // ticks with an edit
   QPointer<QCPMarginGroup> margins;  // aligns the left edges
   double shown = -1;
   int cursor = -1;
-  bool zoomed = false, syncing = false, moved = false, clipped = true;
+  bool zoomed = false, syncing = false, moved = false, clipped = true, logarithmic = false;
   QPointF pressed;
 
   QCPAxis* bottom() const {
@@ -67,10 +81,12 @@ struct NumberPlot::Parts {
   void fill();
   void wholeRange();
   void rescale();
+  void rescaleDecades(PanelPart& part, const QCPRange& keys) const;
   double belowPeaks(PanelPart& part, const QCPRange& keys, double high) const;
   void paint(QPainter& painter) const;
   void paintAt(QPainter& painter, double tick, const QPen& pen) const;
   void paintDots(QPainter& painter) const;
+  void paintEdits(QPainter& painter) const;
   void paintLabel(QPainter& painter, double tick) const;
   void follow();
   bool sameShape(const std::vector<PanelPart>& other) const;
@@ -90,7 +106,7 @@ void NumberPlot::Parts::pile(PanelPart& part) const {
 bool NumberPlot::Parts::sameShape(const std::vector<PanelPart>& other) const {
   return std::equal(panels.begin(), panels.end(), other.begin(), other.end(),
                     [](const PanelPart& a, const PanelPart& b) {
-                      return a.panel == b.panel && a.stacked == b.stacked &&
+                      return a.panel == b.panel && a.stacked == b.stacked && a.logarithmic == b.logarithmic &&
                           std::equal(a.curves.begin(), a.curves.end(), b.curves.begin(), b.curves.end(),
                                      [](const Curve& x, const Curve& y) { return x.series.id == y.series.id; });
                     });
@@ -98,11 +114,13 @@ bool NumberPlot::Parts::sameShape(const std::vector<PanelPart>& other) const {
 
 void NumberPlot::Parts::build(const TickSeries& all, const std::vector<QString>& ids, bool stacked) {
   ticks = all.ticks();
+  edits = all.edits();
   std::vector<PanelPart> wanted;
   for (int p = 0; p < kPanels; ++p) {
     PanelPart part;
     part.panel = static_cast<Panel>(p);
-    part.stacked = stacked && part.panel == Panel::Latency;
+    part.logarithmic = logarithmic && spansDecades(part.panel);
+    part.stacked = stacked && !part.logarithmic && part.panel == Panel::Latency;
     int pen = 0;
     for (const Series& series : all.series()) {
       if (series.panel != part.panel) continue;
@@ -137,7 +155,10 @@ void NumberPlot::Parts::addPanel(PanelPart& part, int row, bool last) {
   part.rect->setRangeDrag(Qt::Horizontal);
   part.rect->setRangeZoom(Qt::Horizontal);
   part.rect->axis(QCPAxis::atBottom)->setTickLabels(last);
-  part.rect->axis(QCPAxis::atLeft)->setTicker(QSharedPointer<QCPAxisTicker>(new PanelTicker(part.panel)));
+  part.rect->axis(QCPAxis::atLeft)->setScaleType(part.logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+  part.rect->axis(QCPAxis::atLeft)
+      ->setTicker(part.logarithmic ? QSharedPointer<QCPAxisTicker>(new LogPanelTicker(part.panel))
+                                   : QSharedPointer<QCPAxisTicker>(new PanelTicker(part.panel)));
   auto whole = QSharedPointer<QCPAxisTicker>(new QCPAxisTickerFixed);
   static_cast<QCPAxisTickerFixed*>(whole.data())->setTickStep(1);
   static_cast<QCPAxisTickerFixed*>(whole.data())->setScaleStrategy(QCPAxisTickerFixed::ssMultiples);
@@ -219,11 +240,27 @@ double NumberPlot::Parts::belowPeaks(PanelPart& part, const QCPRange& keys, doub
   return std::prev(above)->first;
 }
 
+/// From below the smallest value above zero to some room above the largest one, for the title.
+void NumberPlot::Parts::rescaleDecades(PanelPart& part, const QCPRange& keys) const {
+  double low = INFINITY, high = 0;
+  for (const Curve& curve : part.curves)
+    for (qsizetype i = 0; i < curve.drawn.size(); ++i)
+      if (curve.drawn[i] > 0 && keys.contains(ticks[at(i)]))
+        low = std::min(low, curve.drawn[i]), high = std::max(high, curve.drawn[i]);
+  if (high <= 0) low = high = 1;
+  part.title->setText(title(part.panel));
+  part.rect->axis(QCPAxis::atLeft)->setRange(low / 1.5, high * 1.5 * std::pow(high / low, 0.28));
+}
+
 void NumberPlot::Parts::rescale() {
   const QCPRange keys = bottom() ? bottom()->range() : QCPRange();
   int inSight = 0;
   for (double tick : ticks) inSight += keys.contains(tick);
   for (PanelPart& part : panels) {
+    if (part.logarithmic) {
+      rescaleDecades(part, keys);
+      continue;
+    }
     double low = fromZero(part.panel) ? 0 : INFINITY, high = fromZero(part.panel) ? 0 : -INFINITY;
     for (Curve& curve : part.curves) {
       for (qsizetype i = 0; i < curve.drawn.size(); ++i)
@@ -266,6 +303,23 @@ void NumberPlot::Parts::paintAt(QPainter& painter, double tick, const QPen& pen)
   painter.drawLine(QPointF(x, panels.front().rect->top()), QPointF(x, panels.back().rect->bottom()));
 }
 
+/// A triangle above the plots for each tick with an edit.
+void NumberPlot::Parts::paintEdits(QPainter& painter) const {
+  const auto theme = Theme::current();
+  const double top = panels.front().rect->top();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme->warning);
+  double last = -INFINITY;
+  for (const double tick : edits) {
+    const double x = bottom()->coordToPixel(tick);
+    if (!bottom()->range().contains(tick) || x < last + 1) continue;
+    last = x;
+    painter.drawPolygon(QPolygonF({{x - 4, top - 4}, {x + 4, top - 4}, {x, top + 3}}));
+  }
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
 void NumberPlot::Parts::paintDots(QPainter& painter) const {
   const auto theme = Theme::current();
   painter.setRenderHint(QPainter::Antialiasing);
@@ -301,6 +355,7 @@ void NumberPlot::Parts::paint(QPainter& painter) const {
   if (panels.empty() || ticks.empty()) return;
   const auto theme = Theme::current();
   paintAt(painter, shown, QPen(theme->accent, 1));
+  paintEdits(painter);
   if (cursor < 0) return;
   const double tick = ticks[at(cursor)];
   if (!bottom()->range().contains(tick)) return;
@@ -314,7 +369,7 @@ NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_uni
   setAccessibleName(tr("Plots over ticks"));
   setToolTip(
       tr("Wheel zooms, dragging pans, a double click or 0 shows all ticks; arrow keys move the cursor, Return or a "
-         "click goes to the tick"));
+         "click goes to the tick. A triangle above the plots marks a tick with an edit."));
   m_parts->plot = new SharpPlot(this);
   m_parts->plot->setFocusPolicy(Qt::NoFocus);
   m_parts->plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
@@ -342,7 +397,17 @@ void NumberPlot::setClipped(bool clipped) {
   m_parts->layer->update();
 }
 
+void NumberPlot::setLogarithmic(bool logarithmic) { m_parts->logarithmic = logarithmic; }
+
+bool NumberPlot::logarithmic(int panel) const {
+  return m_parts->panels[at(panel)].rect->axis(QCPAxis::atLeft)->scaleType() == QCPAxis::stLogarithmic;
+}
+
 QString NumberPlot::panelTitle(int panel) const { return m_parts->panels[at(panel)].title->text(); }
+
+double NumberPlot::bottom(int panel) const {
+  return m_parts->panels[at(panel)].rect->axis(QCPAxis::atLeft)->range().lower;
+}
 
 double NumberPlot::top(int panel) const {
   return m_parts->panels[at(panel)].rect->axis(QCPAxis::atLeft)->range().upper;

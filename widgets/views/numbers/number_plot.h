@@ -17,6 +17,8 @@ class NumberPlot : public QWidget {
 
   /// Shows these series; `stacked` stacks the steps of the latency panel.
   void show(const TickSeries& series, const std::vector<QString>& ids, bool stacked);
+  /// Times and bytes on logarithmic axes, steps beside each other instead of stacked.
+  void setLogarithmic(bool logarithmic);
   /// Ends the axes of times below rare peaks, such as that of a prompt, which would flatten all other ticks. The title
   /// says which ticks go higher.
   void setClipped(bool clipped);
@@ -31,7 +33,9 @@ class NumberPlot : public QWidget {
   void follow();  // takes colours and fonts of the theme in use
   int panels() const;
   QString panelTitle(int panel) const;
-  /// Value at the upper end of a panel, for tests.
+  bool logarithmic(int panel) const;
+  /// Values at the ends of a panel, for tests.
+  double bottom(int panel) const;
   double top(int panel) const;
   /// Pixel of a tick, for tests.
   QPointF pointOf(double tick) const;

@@ -44,6 +44,8 @@ void NumbersView::makeStrip() {
                      tr("End the axes of times below rare peaks, such as that of a prompt; the title names the peaks"));
   m_clip->setCheckable(true);
   m_clip->setChecked(true);
+  m_log = stripTool(tr("Log scale"), tr("Show times and bytes on logarithmic axes, steps beside each other"));
+  m_log->setCheckable(true);
   m_reset = stripTool(tr("Show all ticks"), tr("Undo zoom and pan (0, or a double click)"));
   m_reset->setEnabled(false);
   m_copy = stripTool(tr("Copy CSV"), tr("Copy the shown series as comma-separated values"));
@@ -67,6 +69,10 @@ void NumbersView::makeBody() {
   m_content->addWidget(m_plot);
   m_content->setStretchFactor(1, 1);
   addOption("clip", m_clip, [this] { m_plot->setClipped(m_clip->isChecked()); });
+  addOption("log", m_log, [this] {
+    m_plot->setLogarithmic(m_log->isChecked());
+    refresh();
+  });
   setContent(m_content);
   setMainControl(m_list);
 }
@@ -118,7 +124,7 @@ void NumbersView::refresh() {
   const bool any = m_series.ticks().size() > 0;
   setEmpty(any ? QString() : tr("Figures over ticks"),
            shown() ? tr("Step (F10) to plot latency, bytes, rows, brightness and drift.") : noSessionHow());
-  for (QToolButton* one : {m_stacked, m_copy}) one->setEnabled(any);
+  for (QToolButton* one : {m_stacked, m_clip, m_log, m_copy}) one->setEnabled(any);
   showValues();
   m_plot->show(m_series, m_model->chosen(), m_stacked->isChecked());
   m_plot->setShown(shown() ? static_cast<double>(shown()->tick.value()) : -1);

@@ -44,7 +44,7 @@ class NumbersView : public InspectorView {
   DataTable* m_list = nullptr;
   NumberPlot* m_plot = nullptr;
   QSplitter* m_content = nullptr;
-  QToolButton *m_stacked = nullptr, *m_clip = nullptr, *m_reset = nullptr, *m_copy = nullptr;
+  QToolButton *m_stacked = nullptr, *m_clip = nullptr, *m_log = nullptr, *m_reset = nullptr, *m_copy = nullptr;
   QLabel* m_at = nullptr;
   bool m_late = false;
   EngineAsk m_ask;  // queries brightness

@@ -58,6 +58,7 @@ TickSeries::TickSeries() { clear(); }
 
 void TickSeries::clear() {
   m_ticks.clear();
+  m_edits.clear();
   m_read = 0;
   m_newest.reset();
   m_series.clear();
@@ -80,6 +81,7 @@ bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
 void TickSeries::dropFrom(double tick) {
   const auto keep = at(std::lower_bound(m_ticks.begin(), m_ticks.end(), tick) - m_ticks.begin());
   m_ticks.resize(keep);
+  m_edits.erase(std::lower_bound(m_edits.begin(), m_edits.end(), tick), m_edits.end());
   for (Series& series : m_series) series.values.resize(keep, kUnknown);
 }
 
@@ -115,6 +117,8 @@ void TickSeries::takeReport(const TickReport& report) {
     const auto operation = event.depth > 1 ? operations.find(event.name) : operations.end();
     if (operation != operations.end()) set(QStringLiteral("op.") + shown, shown, Panel::Operations, operation->second);
   }
+  const auto isAdd = [](const Action& action) { return std::holds_alternative<Add>(action); };
+  if (!std::all_of(report.actions.begin(), report.actions.end(), isAdd)) m_edits.push_back(m_ticks.back());
   set(QStringLiteral("us.total"), {}, Panel::Latency, tickMicroseconds(report));
   set(QStringLiteral("bytes.tick"), {}, Panel::Bytes, static_cast<double>(tickBytes(report)));
   set(QStringLiteral("count.actions"), {}, Panel::Counts, static_cast<double>(report.actions.size()));

@@ -36,6 +36,8 @@ class TickSeries {
 
   const std::vector<double>& ticks() const { return m_ticks; }
   const std::vector<Series>& series() const { return m_series; }
+  /// Ticks whose actions did more than add tokens at the end.
+  const std::vector<double>& edits() const { return m_edits; }
   const Series* find(const QString& id) const;
   /// Index of the tick nearest to `tick`; -1 if there are no ticks.
   int nearest(double tick) const;
@@ -49,7 +51,7 @@ class TickSeries {
   void takeReport(const TickReport& report);
   void takeRows(const Snapshot& snapshot);
 
-  std::vector<double> m_ticks;
+  std::vector<double> m_ticks, m_edits;
   std::vector<Series> m_series;
   std::map<QString, std::size_t> m_places;
   std::size_t m_read = 0;  // number of snapshots read
