@@ -308,6 +308,11 @@ class EvidenceViewsTest : public QObject {
             expected.push_back(static_cast<double>(one->tick.value()));
     QVERIFY(!expected.empty());
     QCOMPARE(series.edits(), expected);
+    auto twice = context.history();  // a tick that is published again
+    for (std::size_t i = twice.size(); i-- > 0;) twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(i), twice[i]);
+    TickSeries again;
+    again.update(twice);
+    QCOMPARE(again.edits(), expected);
     auto shorter = context.history();
     while (static_cast<double>(shorter.back()->tick.value()) >= expected.back()) shorter.pop_back();
     series.update(shorter);

@@ -121,6 +121,31 @@ class StorageTest : public QObject {
     QCOMPARE(context.commands[3].verb, std::string("storage_compact"));
   }
 
+  /// Layers 0 and 1 are paged with V in f16, layers 2 and 3 rings, the last with V in int8.
+  void menusMarkWhatLayersHave() {
+    FakeContext context(mixed());
+    StorageTableView view(context, nullptr);
+    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
+    show(view);
+    const auto marked = [&](const QString& name) {
+      QStringList out;
+      auto* menu = qobject_cast<QToolButton*>(button(view, name))->menu();
+      emit menu->aboutToShow();
+      for (const QAction* action : menu->actions())
+        if (action->isChecked()) out << action->text();
+      return out;
+    };
+    QCOMPARE(marked("Set layout"), QStringList());
+    QCOMPARE(marked("Set K format"), QStringList{"f16"});
+    QCOMPARE(marked("Set V format"), QStringList());
+    QVERIFY(static_cast<bool>(view.setOption("change", "layer")));
+    QCOMPARE(marked("Set layout"), QStringList{"paged:block=16"});
+    QCOMPARE(marked("Set V format"), QStringList{"f16"});
+    context.focusLayer(CacheLayer(3));
+    QCOMPARE(marked("Set layout"), QStringList{"ring_fused"});
+    QCOMPARE(marked("Set V format"), QStringList{"int8"});
+  }
+
   void nothingToCompactIsSaid() {
     FakeContext context;
     StorageTableView view(context, nullptr);

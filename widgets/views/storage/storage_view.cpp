@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QToolButton>
+#include <algorithm>
 
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
@@ -41,6 +42,10 @@ void StorageTableView::makeStrip() {
   fillLayouts(m_layout->menu());
   fillTypes(m_k->menu(), true);
   fillTypes(m_v->menu(), false);
+  for (const auto& [button, what] :
+       {std::pair{m_layout, &StorageView::layout}, std::pair{m_k, &StorageView::k}, std::pair{m_v, &StorageView::v}})
+    connect(button->menu(), &QMenu::aboutToShow, this,
+            [this, menu = button->menu(), member = what] { markPresent(menu, member); });
   m_compact = stripButton(tr("Compact"), tr("Compact pages"), {});
   m_whole = stripCheck(tr("Whole pool"), tr("Show the whole pool"),
                        tr("Draw every slot of the pool, not only the slots in use and some after them"));
@@ -92,6 +97,16 @@ void StorageTableView::fillTypes(QMenu* menu, bool keys) {
     connect(action, &QAction::triggered, this, [this, keys, name] {
       change(QStringLiteral("storage_format"), {{"k", keys ? name : ""}, {"v", keys ? "" : name}});
     });
+  }
+}
+
+void StorageTableView::markPresent(QMenu* menu, std::string StorageView::*what) const {
+  for (QAction* action : menu->actions()) {
+    const auto has = [&](const StorageGroup& one) { return (*one.storage).*what == action->text().toStdString(); };
+    const StorageGroup* focused = group();
+    action->setCheckable(true);
+    action->setChecked(m_scope->currentIndex() == 0 ? focused && has(*focused)
+                                                    : std::ranges::all_of(m_model->groups(), has));
   }
 }
 

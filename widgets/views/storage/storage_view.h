@@ -32,6 +32,8 @@ class StorageTableView : public InspectorView {
   void makeBody();
   void fillLayouts(QMenu* menu);
   void fillTypes(QMenu* menu, bool keys);
+  /// Marks the entry of a menu that all layers to change have now; `what` is a layer's layout or type.
+  void markPresent(QMenu* menu, std::string StorageView::*what) const;
   /// Runs a command for the layers chosen in the strip.
   void change(const QString& command, nlohmann::json args);
   void showSlots();
