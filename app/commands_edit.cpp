@@ -15,6 +15,11 @@ Status prompt(CommandHost& host, const Json& args) {
   return submitSaid(host, QString("s.prompt(%1)").arg(scriptText(text)), "prompt", {{"text", text}});
 }
 
+Status takeToken(CommandHost& host, const Json& args) {
+  const Json ids = Json::array({static_cast<std::int64_t>(args["id"].get<double>())});
+  return submitSaid(host, QString("s.promptIds(%1)").arg(scriptText(ids)), "promptIds", {{"ids", ids}});
+}
+
 /// The next message of a person, and when the context has it, the model's reply.
 Status chat(CommandHost& host, const Json& args) {
   const Json messages = Json::array({{{"role", "user"}, {"content", args["text"]}}});
@@ -76,6 +81,8 @@ void addEditCommands(std::vector<Command>& list) {
       {.keys = {"Ctrl+C"}, .startsGroup = true});
   add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsSession,
       {.args = {{"text", "string", "what to append", true}}});
+  add(list, {"take_token", "Append Token", "", "Append one token to the context, whatever the model would choose."},
+      takeToken, needsIdle, {.args = {{"id", "number", "the token's id in the vocabulary", true}}});
   add(list,
       {"chat", "Chat", "", "Append a message in the words of the model's chat template, and let the model reply."},
       chat, needsIdle,

@@ -212,6 +212,26 @@ class EvidenceViewsTest : public QObject {
     QVERIFY(view->dump().startsWith("model: 6 tokens cover"));
   }
 
+  /// A double click and Return append the token of the line.
+  void tokensAreAppended() {
+    FakeContext context;
+    const auto view = open<ModelView>(context);
+    auto* table = view->findChild<DataTable*>();
+    const auto& known = context.snapshot()->topk;
+    const QPoint second = table->visualRect(table->model()->index(1, 1)).center();
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, second);
+    QVERIFY(context.commands.empty());
+    QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, second);
+    QTest::mouseRelease(table->viewport(), Qt::LeftButton, {}, second);  // mouseDClick leaves the button down
+    QTest::keyClick(table, Qt::Key_Up);
+    QTest::keyClick(table, Qt::Key_Return);
+    QCOMPARE(context.commands.size(), std::size_t{2});
+    for (std::size_t i = 0; i < 2; ++i) {
+      QCOMPARE(context.commands[i].verb, std::string("take_token"));
+      QCOMPARE(context.commands[i].args, json({{"id", known[1 - i].id.value()}}));
+    }
+  }
+
   void staleLogits() {
     FakeContext context;
     auto snapshot = std::make_shared<Snapshot>(*context.snapshot());

@@ -34,11 +34,16 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   m_split->setHandleWidth(1);
   m_split->setChildrenCollapsible(false);
   m_split->installEventFilter(this);
-  m_table = new DataTable(m_split, m_model, tr("Next tokens"),
-                          tr("The most likely next tokens; the mark in a bar shows the probability one tick earlier"));
+  m_table = new DataTable(
+      m_split, m_model, tr("Next tokens"),
+      tr("The most likely next tokens; the mark in a bar shows the probability one tick earlier. Return or a "
+         "double click appends the token to the context."));
   m_table->setItemDelegateForColumn(m_table->columnOf("probability"), new ChanceDelegate(m_table));
   m_table->stretch({"probability"});
   m_table->setMinimumHeight(3 * Theme::kRow);
+  connect(m_table, &QAbstractItemView::activated, this, &ModelView::take);
+  QAction* append = addViewAction(tr("Append this token"), tr("Append the chosen token to the context (Return)"));
+  connect(append, &QAction::triggered, this, [this] { take(m_table->currentIndex()); });
   m_split->addWidget(m_table);
   makeFacts();
   setContent(m_split);
@@ -99,6 +104,11 @@ void ModelView::showChances(std::vector<TokenChance> now) {
       rows == 0
           ? QString()
           : tr("%1 cover %2 %").arg(counted(rows, tr("token"), tr("tokens"))).arg(m_model->covered() * 100, 0, 'f', 1));
+}
+
+void ModelView::take(const QModelIndex& line) {
+  if (!line.isValid()) return;
+  context().runCommand(QStringLiteral("take_token"), {{"id", m_model->at(line).chance.id.value()}});
 }
 
 void ModelView::askMore() {

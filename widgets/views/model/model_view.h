@@ -30,6 +30,8 @@ class ModelView : public InspectorView {
   void makeStrip();
   void makeFacts();
   void askMore();
+  /// Appends the token of a line to the context.
+  void take(const QModelIndex& line);
   void showFacts();
   void makeFactRows();
   void layOut();
