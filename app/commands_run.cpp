@@ -73,9 +73,16 @@ Status opEvents(CommandHost& host, const Json& args) {
 }
 
 /// Measures with the figures of every row, which the view draws.
-Status measureQuantisation(CommandHost& host, const Json&) {
+Status measureQuantisation(CommandHost& host, const Json& args) {
   if (!host.context().asked()) (void)host.showView("quant");
-  return submitSaid(host, "s.quantisation({rows: true})", "quantisation", {{"rows", true}, {"packed", true}});
+  Json request{{"rows", true}, {"packed", true}};
+  QString tried;
+  for (const char* side : {"k", "v"})
+    if (args.contains(side)) {
+      request[side] = args[side];
+      tried += QString(", %1: %2").arg(side, scriptText(args[side]));
+    }
+  return submitSaid(host, QString("s.quantisation({rows: true%1})").arg(tried), "quantisation", request);
 }
 
 QString needsRows(const CommandHost& host) {
@@ -154,8 +161,10 @@ void addRunCommands(std::vector<Command>& list) {
       plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift"});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
-       "Compute every row again and compare it with the stored row."},
-      measureQuantisation, needsRows);
+       "Compute every row again and compare it with the stored row, or with what another type would hold."},
+      measureQuantisation, needsRows,
+      {.args = {{"k", "string", "a type to try for the keys; the stored type unless given"},
+                {"v", "string", "a type to try for the values; the stored type unless given"}}});
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},

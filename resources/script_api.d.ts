@@ -361,9 +361,13 @@ interface QuantError {
   counts: QuantCounts;
 }
 
+type RowType = "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3";
+
 interface LayerQuantisation {
   /** When it was measured. */
   tick: number;
+  /** The types are not those of the stored rows, but tried. */
+  tried: boolean;
   k: QuantError;
   v: QuantError;
   /** |q . (stored - computed)| / sqrt(d) of the newest query, over heads and rows. */
@@ -559,8 +563,9 @@ interface Session {
   /** What each layer's policy was asked to keep, and what it evicted. */
   policies(): PolicyAudit;
   /** A pass over all rows. rows: also one value per position, null where a layer has no row; packed: these columns as bytes,
-   * 4 per row, as the window takes them. */
-  quantisation(options?: { rows?: boolean; packed?: boolean }): LayerQuantisation[];
+   * 4 per row, as the window takes them. k, v: the figures as they would be in these types, which are tried on rows of the pass;
+   * the session does not change, and counts are those of the pass. */
+  quantisation(options?: { rows?: boolean; packed?: boolean; k?: RowType; v?: RowType }): LayerQuantisation[];
   invariants(): { id: string; title: string; ok: boolean; detail: string }[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows: allocated is what the pools have slots for, without history; they shrink after a policy has pruned a prompt

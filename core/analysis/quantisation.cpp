@@ -84,6 +84,7 @@ class Measurement {
     for (std::size_t i = 0; i < values; ++i) stored[i] -= computed[i];
     const std::vector<float> logits = logitErrors(query, stored, config);
     m_out.push_back(layerOf(layer, sides, logits, config.kvHeads));
+    if (m_in.types.given()) m_out.back().tried = pool.counts();
     return ok();
   }
 

@@ -22,11 +22,13 @@ struct LayerQuantisation {
   std::vector<float>
       logit;  // [length] largest over the query heads: |q . (stored - computed)| / sqrt(d), of the newest query
   double worstLogit = 0;
+  kernels::WriteRowsStats tried;  // what the pass stored, where input.types are given
 };
 
 /// [layers]
 using Quantisation = std::vector<LayerQuantisation>;
 
+/// With types in `input` the figures are those that a session would have that stores its rows in them.
 Result<Quantisation> measureQuantisation(const RebuildInput& input, const CacheStore& store,
                                          const Progress& progress = {});
 

@@ -11,6 +11,12 @@
 
 namespace kvlab {
 
+/// Storage types of K and V.
+struct RowTypes {
+  std::optional<kernels::DType> k = {}, v = {};
+  bool given() const { return k || v; }
+};
+
 struct RebuildInput {
   const CacheState& state;
   Transformer& transformer;
@@ -21,6 +27,8 @@ struct RebuildInput {
   std::function<void(std::int64_t begin, LayerPass& pass)> aim = {};
   /// Receives what the last layer left of all rows, [rows, hidden] in the back end's memory.
   std::function<void(const float* x)> last = {};
+  /// Types that the pass stores its rows in; none = those of the layer.
+  RowTypes types = {};
 };
 
 /// Rows of the pass as computed at one cache layer.

@@ -42,12 +42,13 @@ Result<Drift> measureDrift(Session& session) {
   return measured;
 }
 
-Result<Quantisation> measureQuantisation(Session& session) {
+Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types) {
   if (Status can = ready(session, Capability::QuantisationError, "quantisation was not measured"); !can)
     return can.error();
-  Result<Quantisation> measured =
-      kvlab::measureQuantisation(inputOf(session), session.parts().store, session.progress());
-  if (!measured) return measured;
+  RebuildInput input = inputOf(session);
+  input.types = types;
+  Result<Quantisation> measured = kvlab::measureQuantisation(input, session.parts().store, session.progress());
+  if (!measured || types.given()) return measured;
   session.measured().quantisation = *measured;
   session.publish();
   return measured;

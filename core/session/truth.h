@@ -11,8 +11,9 @@ namespace kvlab {
 Status refreshLogits(Session& session);
 /// Compares live rows with rebuilt ones; cached until the state changes.
 Result<Drift> measureDrift(Session& session);
-/// Error of each stored row against the value computed for it; cached until the state changes.
-Result<Quantisation> measureQuantisation(Session& session);
+/// Error of each stored row against the value computed for it; cached until the state changes. With types: the error
+/// that a session would have that stores its rows in them; not cached.
+Result<Quantisation> measureQuantisation(Session& session, const RowTypes& types = {});
 /// Records how long keys receive attention when nothing is evicted; reads no live row.
 Result<Lifespans> recordLifespans(Session& session, const LifespanRules& rules);
 /// Lifespans predicted by gates next to those a fresh pass records; cached until the next call. Keeps at most `points`

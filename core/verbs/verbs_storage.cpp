@@ -2,6 +2,7 @@
 // Verbs that report how rows are stored.
 
 #include "core/api/members.h"
+#include "core/kinds/base/storage_plan.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
@@ -62,17 +63,24 @@ json errorOf(const QuantError& error, const std::string& type, const kernels::Te
   return out;
 }
 
+ArgInfo rowTypeArg(const char* name) { return arg::text(name, {rowTypes().begin(), rowTypes().end()}).orNone(); }
+
 Result<json> quantisation(Session& session, VerbArgs& in) {
   const bool rows = in.flag("rows"), packed = in.flag("packed");
-  Quantisation measured = KV_TRY(measureQuantisation(session));
+  const RowTypes types{rowTypeNamed(in.text("k")), rowTypeNamed(in.text("v"))};
+  if (in.error()) return *in.error();
+  Quantisation measured = KV_TRY(measureQuantisation(session, types));
   json out = json::array();
   for (const LayerQuantisation& layer : measured) {
     const CacheLayer l(static_cast<std::int32_t>(out.size()));
     const std::shared_ptr<const StorageView> view = storageOf(session)[at(l)];
-    const kernels::WriteRowsStats counts = session.store().pool(l).counts();
+    const kernels::WriteRowsStats counts = types.given() ? layer.tried : session.store().pool(l).counts();
+    const std::string k = types.k ? kernels::dtypeName(*types.k) : view->k,
+                      v = types.v ? kernels::dtypeName(*types.v) : view->v;
     out.push_back({{"tick", session.state().tick.value()},
-                   {"k", errorOf(layer.k, view->k, counts.k, rows, packed)},
-                   {"v", errorOf(layer.v, view->v, counts.v, rows, packed)},
+                   {"tried", types.given()},
+                   {"k", errorOf(layer.k, k, counts.k, rows, packed)},
+                   {"v", errorOf(layer.v, v, counts.v, rows, packed)},
                    {"worstLogit", layer.worstLogit}});
     if (rows) out.back()["logit"] = columnOf(layer.logit, packed);
   }
@@ -136,8 +144,9 @@ std::span<const Verb> storageVerbs() {
         Effect::Reads},
        storage},
       {{"quantisation",
-        {arg::flag("rows", false), arg::flag("packed", false)},
-        "Error of stored rows by layer, for K and for V; for keys also as attention logits.",
+        {arg::flag("rows", false), arg::flag("packed", false), rowTypeArg("k"), rowTypeArg("v")},
+        "Error of stored rows by layer, for K and for V; for keys also as attention logits. With types: as it would be "
+        "in them; the session does not change.",
         Effect::Measures},
        quantisation},
       {{"bytes", {}, "Bytes allocated, live and moved by the last commit, and the memory behind them.", Effect::Reads},

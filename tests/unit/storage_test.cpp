@@ -266,6 +266,30 @@ class StorageTest : public QObject {
 
   /// Values, tags and checksums are right, only the pairing with the scales is not: seen in the same tick,
   /// by the cheap checks, at both rows.
+  /// Types that are tried have the figures of a session that stores its rows in them, and leave no trace.
+  void typesAreTriedWithoutConverting() {
+    const auto opened = [](const json& kv) {
+      auto s = std::make_unique<SessionFixture>(json{{"staging", 16}, {"kv", kv}});
+      s->prompt(30);
+      return s;
+    };
+    const auto plainOne = opened({{"k", "f32"}, {"v", "f32"}});
+    const json before = plainOne->must("quantisation", {{"rows", true}});
+    const std::string hash = plainOne->hash();
+    for (const auto& [k, v] : {std::pair{"int8", "f32"}, std::pair{"fp8-e4m3", "f16"}, std::pair{"bf16", "int8"}}) {
+      json tried = plainOne->must("quantisation", {{"rows", true}, {"k", k}, {"v", v}});
+      json stored = opened({{"k", k}, {"v", v}})->must("quantisation", {{"rows", true}});
+      for (json* one : {&tried, &stored})
+        for (json& layer : *one)
+          for (const char* side : {"k", "v"}) layer[side].erase("counts"), layer.erase("tried");
+      QCOMPARE(tried.dump(), stored.dump());
+    }
+    QCOMPARE(plainOne->hash(), hash);
+    QCOMPARE(plainOne->must("quantisation", {{"rows", true}}).dump(), before.dump());
+    QVERIFY(plainOne->must("quantisation", {{"v", "int8"}})[0]["tried"].get<bool>());
+    QVERIFY(!before[0]["tried"].get<bool>());
+  }
+
   void aScaleThatCameApartIsSeen() {
     for (const char* layout : {"indirection", "ring_pointer", "ring_roll"}) {
       SessionFixture s(

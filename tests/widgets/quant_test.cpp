@@ -98,6 +98,24 @@ class QuantTest : public QObject {
  private Q_SLOTS:
   void initTestCase() { Theme::apply(*qApp, "dark"); }
 
+  /// The keyboard chooses a type to try: the measurement names it, in the view and when it follows.
+  void typesAreTried() {
+    Rig rig;
+    auto* keys = rig.view.findChildren<QComboBox*>()[1];
+    QCOMPARE(keys->accessibleName(), QString("Type to try for K"));
+    keys->setFocus();
+    QTest::keyClicks(keys, "int8");
+    QVERIFY(golden::settle(rig.view));
+    QCOMPARE(rig.context.commands.back().verb, std::string("quantisation_measure"));
+    QCOMPARE(rig.context.commands.back().args, nlohmann::json({{"k", "int8"}}));
+    QVERIFY(static_cast<bool>(rig.view.setOption("try_v", "fp8-e4m3")));
+    QCOMPARE(rig.context.commands.back().args, nlohmann::json({{"k", "int8"}, {"v", "fp8-e4m3"}}));
+    QVERIFY(golden::settle(rig.view));
+    QVERIFY(static_cast<bool>(rig.view.setOption("try_k", "stored")));
+    QCOMPARE(rig.context.commands.back().args, nlohmann::json({{"v", "fp8-e4m3"}}));
+    QVERIFY(!rig.view.setOption("try_k", "int4"));
+  }
+
   void figuresOfALayer() {
     auto s = std::make_shared<Snapshot>(*fixture::hugeSnapshot(1, 4));  // 2 KV heads of 16 values
     const nlohmann::json k =
@@ -367,7 +385,10 @@ class QuantTest : public QObject {
     QVERIFY(rig.view.setOption("follow", true));
     QVERIFY(rig.view.setOption("sort", "-logit"));
     const nlohmann::json options = rig.view.options();
-    QCOMPARE(options, nlohmann::json({{"figure", "cosine"}, {"follow", true}, {"sort", "-logit"}}));
+    QCOMPARE(
+        options,
+        nlohmann::json(
+            {{"figure", "cosine"}, {"follow", true}, {"sort", "-logit"}, {"try_k", "stored"}, {"try_v", "stored"}}));
     for (const auto& [name, value] : options.items()) QVERIFY(other.view.setOption(name, value));
     QCOMPARE(other.view.options(), options);
     QCOMPARE(rig.view.setOption("figure", "error").error().remedy,

@@ -7,25 +7,26 @@
 #include "core/model/decoder/frequencies.h"
 
 namespace kvlab {
-namespace {
 
-constexpr int kMostOnDevice = 256;  // values of a head
-constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
-
-std::optional<kernels::DType> dtypeOf(const std::string& name) {
+std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
   for (kernels::DType type :
        {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
     if (name == kernels::dtypeName(type)) return type;
   return std::nullopt;
 }
 
+namespace {
+
+constexpr int kMostOnDevice = 256;  // values of a head
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
+
 /// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights.
 kernels::RowFormat rowFormat(const SessionParts& parts, Layer layer) {
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
-  const kernels::DType base = dtypeOf(m.dtype).value_or(parts.model->dtype());
-  return {config.kvHeads / parts.cacheLayers.perLayer, config.headDim, dtypeOf(m.kOf(layer)).value_or(base),
-          dtypeOf(m.vOf(layer)).value_or(base)};
+  const kernels::DType base = rowTypeNamed(m.dtype).value_or(parts.model->dtype());
+  return {config.kvHeads / parts.cacheLayers.perLayer, config.headDim, rowTypeNamed(m.kOf(layer)).value_or(base),
+          rowTypeNamed(m.vOf(layer)).value_or(base)};
 }
 
 /// Rows per layer that fit into historyBytes.

@@ -10,6 +10,9 @@ namespace kvlab {
 /// An error about a key of the manifest: code bad_manifest.
 Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy);
 
+/// The storage type that manifests call so; none if there is no such type.
+std::optional<kernels::DType> rowTypeNamed(const std::string& name);
+
 /// Phases that a query of each cache layer may attend to, [cache layers]; 0 = all.
 std::vector<std::int32_t> windowsOf(const SessionParts& parts);
 

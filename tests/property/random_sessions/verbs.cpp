@@ -252,7 +252,13 @@ const Maker kMakers[] = {
        out["free"] = true;
        return out;
      }},
-    {"quantisation", 1, true, nothing},
+    {"quantisation", 1, true,
+     [](Drawing& in) -> json {
+       json out = json::object();
+       for (const char* side : {"k", "v"})
+         if (in.draw.percent(30)) out[side] = rowTypes()[static_cast<std::size_t>(in.draw.below(5))];
+       return out;
+     }},
     {"bytes", 1, true, nothing},
     {"measureLifespans", 1, true, nothing},
     {"lifespans", 1, true, nothing},

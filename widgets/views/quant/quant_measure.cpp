@@ -77,6 +77,7 @@ Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotP
       return Error("not_found", "the measurement is not shown",
                    "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again");
     out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
+    out.tried = reply[0].value("tried", false);
     for (const json& layer : reply) {
       QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
       one.k.logit = column<float>(layer.at("logit"));

@@ -33,8 +33,9 @@ struct QuantLayer {
 };
 
 struct QuantMeasure {
-  SnapshotPtr of;  // the measured state
-  int values = 0;  // values per row, in each tensor
+  SnapshotPtr of;      // the measured state
+  int values = 0;      // values per row, in each tensor
+  bool tried = false;  // the types are not those of the stored rows
   std::vector<QuantLayer> layers;
 };
 

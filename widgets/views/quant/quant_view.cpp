@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/manifest.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -61,6 +62,18 @@ void QuantView::makeStrip() {
       stripCheck(tr("Follow"), tr("Measure every tick"),
                  tr("Measure again after every change of the rows; each measurement is a pass over the whole context"));
   addOption("follow", m_follow, [this] { measureIfWanted(); });
+  QStringList types{tr("as stored")};
+  std::vector<std::string> typeWords{"stored"};
+  for (const std::string_view type : rowTypes()) {
+    types << wordOf(type);
+    typeWords.emplace_back(type);
+  }
+  stripLabel(tr("Try K"));
+  m_tryK = stripChoice(types, tr("Type to try for K"), tr("Measure K as another type would hold it; the rows stay"));
+  addOption("try_k", typeWords, m_tryK, [this] { measure(true); });
+  stripLabel(tr("V"));
+  m_tryV = stripChoice(types, tr("Type to try for V"), tr("Measure V as another type would hold it; the rows stay"));
+  addOption("try_v", typeWords, m_tryV, [this] { measure(true); });
   m_measure = stripButton(tr("Measure"), tr("Measure quantisation"), {});
   setCommand(m_measure, "quantisation_measure");
   connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
@@ -118,6 +131,13 @@ CacheLayer QuantView::layer() const {
 }
 QuantFigure QuantView::figure() const { return static_cast<QuantFigure>(m_figure->currentIndex()); }
 
+nlohmann::json QuantView::types() const {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [side, box] : {std::pair{"k", m_tryK}, std::pair{"v", m_tryV}})
+    if (box->currentIndex() > 0) out[side] = box->currentText().toStdString();
+  return out;
+}
+
 /// Measures the newest state, whichever is shown. A command, so that it runs in order and can be cancelled.
 void QuantView::measure(bool byHand) {
   if (!hasRows() || m_ask.waiting()) return;
@@ -129,8 +149,13 @@ void QuantView::measure(bool byHand) {
     measureIfWanted();
     emit readyChanged();
   };
-  if (byHand) m_ask.run(QStringLiteral("quantisation_measure"), nlohmann::json::object(), arrived);
-  else m_ask.submit("quantisation", {{"rows", true}, {"packed", true}}, arrived);
+  nlohmann::json args = types();
+  if (byHand) {
+    m_ask.run(QStringLiteral("quantisation_measure"), args, arrived);
+  } else {
+    args.update({{"rows", true}, {"packed", true}});
+    m_ask.submit("quantisation", args, arrived);
+  }
   showState();
 }
 
@@ -179,7 +204,9 @@ QString QuantView::why() const {
   }
   return tr(
       "“Measure” above computes every row anew and compares it with what its storage type holds; “Follow” does so "
-      "after every tick. “K” and “V” in Storage, or s.setFormat(\"int8\", \"fp8-e4m3\"), change the types.");
+      "after every tick. “Try” measures other types and leaves the rows as they are; “K” and “V” in Storage convert "
+      "the "
+      "rows.");
 }
 
 QString QuantView::staleText() const {
@@ -210,6 +237,8 @@ void QuantView::showState() {
   if (m_measured && m_refused) state << QString::fromStdString(m_refused->text());
   if (m_measured) {
     state << tr("tick %1").arg(m_measured->of->tick.value());
+    if (m_measured->tried && !m_measured->layers.empty())
+      state << tr("tried: K in %1, V in %2").arg(m_measured->layers[0].k.type, m_measured->layers[0].v.type);
     const auto worst = [&](const char* column, const QString& what) {
       if (const int at = m_model->worstIn(column); at >= 0)
         state << tr("%1 worst in layer %2").arg(what, layerText(*m_measured->of, CacheLayer(at)));

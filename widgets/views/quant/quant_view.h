@@ -34,6 +34,8 @@ class QuantView : public InspectorView {
   void makeBody();
   void makeActions();
   void measure(bool byHand);
+  /// Arguments of a measurement: the types to try.
+  nlohmann::json types() const;
   void measureIfWanted();
   void take(const Result<nlohmann::json>& reply);
   void showMeasure();
@@ -53,7 +55,7 @@ class QuantView : public InspectorView {
   QuantCanvas* m_canvas = nullptr;
   QuantCard* m_card = nullptr;
   QLabel *m_state = nullptr, *m_stale = nullptr;
-  QComboBox* m_figure = nullptr;
+  QComboBox *m_figure = nullptr, *m_tryK = nullptr, *m_tryV = nullptr;
   QCheckBox* m_follow = nullptr;
   QToolButton* m_measure = nullptr;
   QuantMeasurePtr m_measured;
