@@ -59,6 +59,14 @@ Result<std::shared_ptr<const Model>> openFile(const std::string& spec, const std
   return model;
 }
 
+Error noModel(const std::string& spec, std::string why) {
+  Error error{"bad_model", "cannot open model " + spec, std::move(why),
+              "give demo, a Hugging Face directory, a .gguf file, a name of `kvlab model list`, or synthetic:NAME"};
+  error.field = "model";
+  error.value = spec;
+  return error;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const std::string& resourceDir,
@@ -67,15 +75,12 @@ Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const 
   const std::string path = KV_TRY(modelPath(spec, resourceDir));
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) return openFile(spec, path, progress);
-  if (!std::filesystem::is_directory(path, ignored)) {
-    Error error{"bad_model", "cannot open model " + spec, path + " is neither a folder nor a .gguf file",
-                "give demo, a Hugging Face directory, a .gguf file, a name of `kvlab model list`, or synthetic:NAME"};
-    error.field = "model";
-    error.value = spec;
-    return error;
-  }
+  if (!std::filesystem::is_directory(path, ignored))
+    return noModel(spec, path + " is neither a folder nor a .gguf file");
   if (!hasSafetensors(path))
     if (const auto file = KV_TRY(ggufOfDirectory(path))) return openFile(spec, *file, progress);
+  if (!std::filesystem::exists(path + "/config.json", ignored))
+    return noModel(spec, path + " is no model folder: it has neither a config.json nor a .gguf file");
   return openDirectory(spec, path, progress);
 }
 

@@ -103,6 +103,9 @@ class ModelTest : public QObject {
       QVERIFY(!model);
       QCOMPARE(model.error().code, std::string("bad_model"));
     }
+    const Error empty = open(dir.path().toStdString()).error();
+    QVERIFY2(empty.why.find("it has neither a config.json nor a .gguf file") != std::string::npos, empty.why.c_str());
+    QCOMPARE(empty.field, std::string("model"));
     copyFixture("llama_untied_f32", dir);
     QFile file(dir.filePath("model.safetensors"));
     QVERIFY(file.resize(file.size() - 1));

@@ -20,8 +20,10 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
       m_clear(pushButton(tr("Clear"), tr("Remove every condition"), this)),
       m_list(new QListWidget(this)) {
   m_edit->setEditable(true);
-  m_edit->addItems({QStringLiteral("invariant"), QStringLiteral("kl > 0.05"), QStringLiteral("evicted(ledger==12)"),
-                    QStringLiteral("wrap(layer==3)")});
+  m_edit->addItems({QStringLiteral("invariant"), QStringLiteral("error"), QStringLiteral("kl > 0.05"),
+                    QStringLiteral("evicted(ledger==12)"), QStringLiteral("replaced(ledger==3)"),
+                    QStringLiteral("wrap(layer==3)"), QStringLiteral("tick == 40"), QStringLiteral("length >= 900"),
+                    QStringLiteral("stage(plan)")});
   m_edit->setCurrentText({});
   m_edit->lineEdit()->setPlaceholderText(tr("Break when…"));
   m_edit->setInsertPolicy(QComboBox::NoInsert);
