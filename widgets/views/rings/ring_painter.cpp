@@ -123,17 +123,30 @@ void RingPainter::rim() {
   if (count > first) m_painter.drawPath(m_shape.sector(low, low + kRim, 0, m_shape.turn(count - first), 1));
 }
 
+QRectF RingPainter::labelBox(const QString& text, double turns, double distance) const {
+  const QFontMetrics metrics(m_theme.monoSmall);
+  const QSizeF half(metrics.horizontalAdvance(text) / 2.0 + 2, metrics.height() / 2.0);
+  const double angle = turns * 2 * std::numbers::pi;
+  const double reach = half.width() * std::abs(std::sin(angle)) + half.height() * std::abs(std::cos(angle));
+  const QPointF middle = m_shape.at(turns, distance >= m_shape.radius ? distance + reach : distance - reach);
+  return {middle - QPointF(half.width(), half.height()), half * 2};
+}
+
+/// Names a boundary between slots; where the word has no room beside the ring, the number stands alone.
+void RingPainter::boundary(const QString& word, int slot, int direction, const QColor& colour) {
+  const double turns = m_shape.turn(slot), far = m_shape.radius + 12;
+  const QString named = QStringLiteral("%1 %2").arg(word).arg(slot);
+  const QRectF box = labelBox(named, turns, far);
+  const bool fits = box.left() >= m_room.left() && box.right() <= m_room.right();
+  label(fits ? named : QString::number(slot), turns, far, direction, colour);
+}
+
 bool RingPainter::label(const QString& text, double turns, double distance, int direction, const QColor& colour) {
   m_painter.setFont(m_theme.monoSmall);
-  const QFontMetrics metrics = m_painter.fontMetrics();
-  const QSizeF half(metrics.horizontalAdvance(text) / 2.0 + 2, metrics.height() / 2.0);
   const bool outside = distance >= m_shape.radius;
   const double step = direction * 4 / (2 * std::numbers::pi * std::max(1.0, distance));
   for (int attempt = 0; attempt < (direction ? 40 : 1); ++attempt, turns += step) {
-    const double angle = turns * 2 * std::numbers::pi;
-    const double reach = half.width() * std::abs(std::sin(angle)) + half.height() * std::abs(std::cos(angle));
-    const QPointF middle = m_shape.at(turns, outside ? distance + reach : distance - reach);
-    QRectF box(middle - QPointF(half.width(), half.height()), half * 2);
+    QRectF box = labelBox(text, turns, distance);
     if (outside)
       box.moveLeft(std::clamp(box.left(), m_room.left(), std::max(m_room.left(), m_room.right() - box.width())));
     if (outside && (box.top() < m_room.top() || box.bottom() > m_room.bottom())) continue;
@@ -187,14 +200,14 @@ void RingPainter::ruler() {
 
 void RingPainter::labels() {
   const int head = m_ring.head(), pointer = m_ring.pointer();
-  const double far = m_shape.radius + 12, near = inner(RingShape::kOrderInner) - 4;
+  const double near = inner(RingShape::kOrderInner) - 4;
   if (m_ring.rows()) marker(head, false);
   marker(pointer, true);
   if (m_ring.rows() && head == pointer) {
-    label(say("pointer = head %1").arg(pointer), m_shape.turn(pointer), far, 1, m_theme.text);
+    boundary(say("pointer = head"), pointer, 1, m_theme.text);
   } else {
-    label(say("pointer %1").arg(pointer), m_shape.turn(pointer), far, 1, m_theme.text);
-    if (m_ring.rows()) label(say("head %1").arg(head), m_shape.turn(head), far, -1, m_theme.muted);
+    boundary(say("pointer"), pointer, 1, m_theme.text);
+    if (m_ring.rows()) boundary(say("head"), head, -1, m_theme.muted);
   }
   ruler();
   if (m_shape.radius < 110 || !m_ring.rows()) return;

@@ -33,6 +33,8 @@ class RingPainter {
   QColor ageColour(int row) const;
   void ruler();
   void marker(int slot, bool filled);
+  QRectF labelBox(const QString& text, double turns, double distance) const;
+  void boundary(const QString& word, int slot, int direction, const QColor& colour);
   /// Writes a text outside (or inside) the circle at `turns`, moved a little in `direction` if another label is in its
   /// way; false if there is no room.
   bool label(const QString& text, double turns, double distance, int direction, const QColor& colour);
