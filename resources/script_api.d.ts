@@ -179,6 +179,44 @@ interface EditPlan {
   bytes: number;
 }
 
+interface AttentionMatrix {
+  tick: number;
+  layer: number;
+  kvHead: number | null;
+  /** Query heads of the layer; where residency is by KV head, those of the KV head. */
+  heads: number[];
+  /** Context positions of the queries. */
+  begin: number;
+  end: number;
+  /** Tokens of the context. */
+  length: number;
+  /** [heads][queries][length]; null: the row is not resident in the layer, or the query is a summary's. */
+  values: (number | null)[];
+  /** [heads][queries] on the query's own row where the layer does not hold that row, else 0. */
+  own: number[];
+}
+
+/** K or V of a row. Lists by head have an entry for each KV head of the layer. */
+interface RowTensor {
+  /** [KV heads][head dimension] as stored; with compare also the other row's. */
+  data: number[];
+  other?: number[];
+  /** L2. */
+  norms: (number | null)[];
+  type: string;
+  /** null where the type has no scales. */
+  scales: number[] | null;
+  /** |data - other| / |other|; null: not finite. */
+  relative?: (number | null)[];
+}
+
+interface RowShape {
+  /** KV heads, head dimension. */
+  shape: [number, number];
+  /** there: false if the layer did not hold the row at that tick. */
+  compared?: { with: "rebuild" | "before"; tick: number; there: boolean };
+}
+
 interface Row {
   /** Place in the layer's residency map. */
   index: number;
@@ -549,7 +587,12 @@ interface Session {
   topk(k?: number): Chance[];
   /** Attention of the newest token: [query head][row]. */
   attention(layer: number, options?: { kvHead?: number }): number[][];
-  row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean; kvHead?: number }): { shape: [number, number]; data: number[] };
+  /** Attention of the tokens at positions begin (the newest) to end over the resident rows of a layer, in a pass for each
+   * query that changes nothing. head: one query head; without it all. At most 4 194 304 values. packed: bytes, 4 per value. */
+  attentionMatrix(layer: number, options?: { head?: number; begin?: number; end?: number; kvHead?: number; packed?: boolean }): AttentionMatrix;
+  /** compare: also what a rebuild computes (a pass over the context), or what the state before the last change held. */
+  row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): RowTensor & RowShape;
+  row(layer: number, index: number, which: "both", options?: { rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): { k: RowTensor; v: RowTensor } & RowShape;
   /** null where the layer is not stored as a ring. */
   ring(layer: number, options?: { kvHead?: number }): Ring | null;
   storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;

@@ -201,6 +201,34 @@ Result<std::vector<float>> rebuildPass(const RebuildInput& input,
   return ScratchRows(input, store, sink, computed).run(progress);
 }
 
+Error notRebuilt(LedgerId id) {
+  return {"out_of_range",
+          "the row was not compared with a rebuild",
+          "a rebuild does not compute ledger row " + std::to_string(id.value()),
+          "choose a row of the context",
+          std::nullopt,
+          "index",
+          id.value()};
+}
+
+Result<RowPair> rebuiltRow(const RebuildInput& input, const CacheStore& store, CacheLayer layer, LedgerId id,
+                           const Progress& progress) {
+  std::optional<RowPair> out;
+  const auto take = [&](const RebuiltLayer& one) -> Status {
+    if (one.layer != layer) return ok();
+    const auto isIt = [&](std::int32_t position) { return input.state.context[at(position)] == id; };
+    const auto found = std::find_if(one.positions.begin(), one.positions.end(), isIt);
+    if (found == one.positions.end()) return notRebuilt(id);
+    const auto record = static_cast<std::int32_t>(found - one.positions.begin());
+    out.emplace(RowPair{std::vector<float>(at(one.rows.width())), std::vector<float>(at(one.rows.width()))});
+    one.rows.gather({&record, 1}, out->k.data(), out->v.data());
+    return ok();
+  };
+  KV_TRY(rebuildPass(input, take, store, progress));
+  if (!out) return notRebuilt(id);
+  return std::move(*out);
+}
+
 Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, const Progress& progress) {
   RebuildOutcome outcome;
   const auto copy = [&](const RebuiltLayer& layer) -> Status {

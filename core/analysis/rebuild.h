@@ -48,6 +48,17 @@ Result<std::vector<float>> rebuildPass(const RebuildInput& input,
                                        const std::function<Status(const RebuiltLayer&)>& sink, const CacheStore& store,
                                        const Progress& progress = {}, bool computed = false);
 
+/// K and V of one row, [kvHeads*headDim] each, as stored.
+struct RowPair {
+  std::vector<float> k, v;
+};
+/// The row with this ledger id as the pass computes and stores it in a cache layer. Errors: out_of_range, if the pass
+/// has no such row, and those of rebuildPass().
+Result<RowPair> rebuiltRow(const RebuildInput& input, const CacheStore& store, CacheLayer layer, LedgerId id,
+                           const Progress& progress = {});
+/// The error for a row that no rebuild computes.
+Error notRebuilt(LedgerId id);
+
 struct RebuildOutcome {
   std::vector<float> logits;
   int layersDone = 0;  // whole layers that were rebuilt; less than all after a cancel

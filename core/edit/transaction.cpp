@@ -343,26 +343,45 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   return refreshed;
 }
 
+/// Asks rows of the state without writing: each sees the rows that are there, and its own.
+Result<RowsResult> Transaction::ask(const CacheState& state, std::vector<RowTarget> rows, const Wanted& wanted,
+                                    int layers, const TransactionRules& rules, const Progress& progress) {
+  const bool whole = std::all_of(state.groups.begin(), state.groups.end(),
+                                 [&](const LayerGroup& group) { return state.complete(*group.map); });
+  LayerSlots slots(state.groupOf.size());
+  if (!whole) {
+    // A query's own K and V are scratch of its chunk: a few slots serve all queries.
+    const auto n = static_cast<std::int32_t>(rows.size());
+    slots = KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, n), m_faults));
+  }
+  RowsJob job = jobOver(state, rules);
+  job.wanted = wanted;
+  job.layers = layers;
+  job.write = false;
+  if (!whole) job.scratch = &slots;
+  job.rows = std::move(rows);
+  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
+  m_store.release(slots);
+  return result;
+}
+
+Result<std::shared_ptr<const NewestAttention>> Transaction::attended(const CacheState& state, Position query,
+                                                                     int layers, const TransactionRules& rules) {
+  RowsResult seen =
+      KV_TRY(ask(state, {targetAt(state, query.value())}, {.receivedPerHead = InLayers::Last}, layers, rules, {}));
+  return std::shared_ptr<const NewestAttention>(std::move(seen.attention));
+}
+
 Result<Observation> Transaction::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
                                          const TransactionRules& rules, Trace& trace, const Progress& progress) {
   const std::int32_t n = queries ? std::min(queries, state.length()) : state.length();
   Observation out{nullptr, {}, n};
   if (n == 0) return out;
   auto scope = trace.scope("observe_prompt", std::to_string(n) + (n == 1 ? " query" : " queries"));
-  const bool whole = std::all_of(state.groups.begin(), state.groups.end(),
-                                 [&](const LayerGroup& group) { return state.complete(*group.map); });
-  LayerSlots slots(state.groupOf.size());
-  if (!whole) {
-    // A query's own K and V are scratch of its chunk: a few slots serve all queries.
-    slots = KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, n), m_faults));
-  }
-  RowsJob job = jobOver(state, rules);
-  job.wanted = {.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};
-  job.write = false;
-  if (!whole) job.scratch = &slots;
-  for (std::int32_t p = state.length() - n; p < state.length(); ++p) job.rows.push_back(targetAt(state, p));
-  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
-  m_store.release(slots);
+  std::vector<RowTarget> rows;
+  for (std::int32_t p = state.length() - n; p < state.length(); ++p) rows.push_back(targetAt(state, p));
+  const Wanted wanted{.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};
+  Result<RowsResult> result = ask(state, std::move(rows), wanted, 0, rules, progress);
   if (!result) return result.error();
   out.attention = std::move(result->attention);
   out.moments = std::move(result->moments);

@@ -54,9 +54,14 @@ class Transaction {
   /// query().
   Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
                               const TransactionRules& rules, Trace& trace, const Progress& progress);
+  /// Attention of the row at a context position, by head, in the last of the model's first `layers` layers. Read-only.
+  Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
+                                                          const TransactionRules& rules);
 
  private:
   struct Work;
+  Result<RowsResult> ask(const CacheState& state, std::vector<RowTarget> rows, const Wanted& wanted, int layers,
+                         const TransactionRules& rules, const Progress& progress);
   Status compute(Work& work, const Progress& progress);
   Status computeInserted(Work& work, const Progress& progress);
   Status reserveRecomputed(Work& work);

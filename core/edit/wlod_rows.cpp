@@ -74,7 +74,7 @@ class CoveredRows : public RowDriver {
     if (m_moments) m_result.moments = m_moments->take();
     if (!brought.attention) return std::move(m_result);
     NewestAttention& attention = *brought.attention;
-    for (std::size_t layer = 0; layer < m_job.slots.size(); ++layer) {
+    for (std::size_t layer = 0; layer < attention.mass.size(); ++layer) {
       m_result.mass.push_back(byRow(attention.mass[layer], layer, m_newestLists));
       m_result.perHead.push_back(byRow(attention.perHead[layer], layer, m_newestLists));
       m_result.receivedPerHead.push_back(byRow(attention.receivedPerHead[layer], layer, &m_lists.front()));

@@ -47,6 +47,8 @@ class WlodTransaction {
   /// Attention of the last `queries` tokens among the entries (0 = all), and moments of queries, as Transaction does.
   Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, Trace& trace,
                               const Progress& progress);
+  /// Attention of the entry at a context position, as Transaction does; null for a summary, which asks nothing.
+  Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers);
   /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it. Where this
   /// fails, the slots of `applied` are given back, unless poolsTouched().
   Result<Applied> commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules, Trace& trace);

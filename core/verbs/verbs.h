@@ -46,6 +46,7 @@ Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std
 std::span<const Verb> tickVerbs();
 std::span<const Verb> stateVerbs();
 std::span<const Verb> queryVerbs();
+std::span<const Verb> rowVerbs();
 std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
 std::span<const Verb> wlodVerbs();

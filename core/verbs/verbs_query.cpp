@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "core/api/members.h"
-#include "core/edit/wlod_seen.h"
-#include "core/files/key_rotation.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
-#include "kernels/ops/rope.h"
 
 namespace kvlab {
 namespace {
@@ -258,43 +255,6 @@ Result<json> topk(Session& session, VerbArgs& in) {
   return out;
 }
 
-Result<json> attention(Session& session, VerbArgs& in) {
-  const CacheLayer layer = layerOf(in, session);
-  if (in.error()) return *in.error();
-  return json(KV_TRY(attentionPerHead(session, layer)));
-}
-
-Result<json> row(Session& session, VerbArgs& in) {
-  const CacheLayer layer = layerOf(in, session);
-  const ResidencyView& map = session.state().map(layer);
-  const std::int64_t index = in.within("index", map.first, static_cast<std::int64_t>(map.size()) - 1);
-  const std::string which = in.text("which");
-  const bool rotated = in.flag("rotated");
-  if (in.error()) return *in.error();
-  const RowPool& pool = session.store().pool(layer);
-  const kernels::RowFormat& format = pool.format();
-  std::vector<float> data(at(format.kvHeads * format.headDim));
-  const std::int32_t slot = map.slotOf[at(index)].value();
-  Transformer& t = session.transformer();
-  pool.gather({&slot, 1}, which == "k" ? data.data() : nullptr, which == "v" ? data.data() : nullptr);
-  if (which == "v") return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
-  const Layer own = session.cacheLayers().layerOf(layer);
-  t.rotary().reach(session.state().reach());
-  if (rotated && !t.keysRotated()) {
-    const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
-    t.rotateKeys(own, data.data(), std::span(phases).subspan(at(index), 1), format.kvHeads);
-  }
-  const KeyRotation rotation(session.model().config(), own, session.state().reach());
-  std::vector<double> keys(data.begin(), data.end());
-  rotation.outside(format.kvHeads, keys.data());
-  if (!rotated && t.keysRotated()) {
-    rotation.unrotate(map.phase(at(index)).value(), format.kvHeads, keys.data());
-    rotation.outside(format.kvHeads, keys.data());
-  }
-  std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
-  return json{{"shape", {format.kvHeads, format.headDim}}, {"data", data}};
-}
-
 Result<json> invariantsVerb(Session& session, VerbArgs&) {
   json out = json::array();
   for (const InvariantState& i : session.check(true)) out.push_back(KV_MEMBERS(i, id, title, ok, detail));
@@ -354,14 +314,6 @@ std::span<const Verb> queryVerbs() {
       {{"history", {arg::integer("ledger", 0, kMostId)}, "What happened to one token.", Effect::Reads}, history},
       {{"logits", {}, "Logits of the next token.", Effect::Measures}, logits},
       {{"topk", {arg::integer("k", 1, kMostId).orElse(10)}, "The likeliest next tokens.", Effect::Measures}, topk},
-      {{"attention", {layerArg(), headArg()}, "Attention of the newest token by query head and row.", Effect::Measures},
-       attention},
-      {{"row",
-        {layerArg(), arg::integer("index", 0, kMostId), arg::text("which", {"k", "v"}).orElse("k"),
-         arg::flag("rotated", false), headArg()},
-        "K or V of one row.",
-        Effect::Measures},
-       row},
       {{"invariants", {}, "Checks every invariant in full.", Effect::Measures}, invariantsVerb},
       {{"drift", {arg::flag("rows", false)}, "Live rows against a rebuild.", Effect::Measures}, driftVerb},
   };

@@ -5,6 +5,7 @@
 #include "core/kinds/base/storage_plan.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
+#include "core/verbs/packed_column.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -42,14 +43,6 @@ json countsOf(const kernels::TensorStats& stats) {
   json out = KV_MEMBERS(stats, scales, nonFinite, clipped, atMax, floored);
   out["scale"] = {{"min", stats.scales > 0 ? stats.scaleMin : 0}, {"mean", stats.meanScale()}, {"max", stats.scaleMax}};
   return out;
-}
-
-/// An array of numbers, or if packed their bytes in memory order: freeing millions of JSON numbers takes seconds.
-template <class T>
-json columnOf(const std::vector<T>& values, bool packed) {
-  if (!packed) return values;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(values.data());
-  return json::binary({bytes, bytes + values.size() * sizeof(T)});
 }
 
 json errorOf(const QuantError& error, const std::string& type, const kernels::TensorStats& stats, bool rows,

@@ -26,4 +26,9 @@ Result<Observation> CacheKind::observe(const CacheState& state, std::int32_t que
   return call.transaction().observe(state, queries, momentsFrom, rules, call.trace, call.progress);
 }
 
+Result<std::shared_ptr<const NewestAttention>> CacheKind::attended(const CacheState& state, Position query, int layers,
+                                                                   const TransactionRules& rules, CallContext& call) {
+  return call.transaction().attended(state, query, layers, rules);
+}
+
 }  // namespace kvlab

@@ -60,8 +60,14 @@ class CacheKind {
   /// What the last `queries` rows (0 = all) attend to, and moments of queries from a position on.
   virtual Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
                                       const TransactionRules& rules, CallContext& call);
+  /// What the row at a context position attends to, by head: receivedPerHead in the last of the model's first `layers`
+  /// layers. A read-only pass, like query(). Null for a row that asks nothing.
+  virtual Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
+                                                                  const TransactionRules& rules, CallContext& call);
   /// Computes every row again. After an error with call.poolsTouched, rows are lost.
   virtual Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) = 0;
+  /// One row as a rebuild computes and stores it; the state stays. Errors: out_of_range, if a rebuild has no such row.
+  virtual Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) = 0;
   virtual Result<Drift> drift(const CacheState& state, CallContext& call) = 0;
   virtual ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const = 0;
   /// What a person should know of what the session was opened with; empty = nothing. open() comes before.

@@ -125,6 +125,11 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
   return Rebuilt{outcome.take(), std::move(commit)};
 }
 
+Result<RowPair> PlainKind::rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) {
+  const RebuildInput input{state, *call.parts.transformer, call.parts.faults, cachePhases(call.parts)};
+  return kvlab::rebuiltRow(input, call.parts.store, layer, id, call.progress);
+}
+
 Result<Drift> PlainKind::drift(const CacheState& state, CallContext& call) {
   const RebuildInput input{state, *call.parts.transformer, call.parts.faults, cachePhases(call.parts)};
   std::span<const float> logits;

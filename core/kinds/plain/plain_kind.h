@@ -18,6 +18,7 @@ class PlainKind : public CacheKind {
   Result<EditPlan> plan(const SessionParts& parts, const CacheState& state, std::vector<Action> actions) const override;
   Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) override;
   Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;
+  Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) override;
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
 };

@@ -235,6 +235,11 @@ Result<Observation> WlodKind::observe(const CacheState& state, std::int32_t quer
   return transaction(call).observe(state, queries, momentsFrom, call.trace, call.progress);
 }
 
+Result<std::shared_ptr<const NewestAttention>> WlodKind::attended(const CacheState& state, Position query, int layers,
+                                                                  const TransactionRules&, CallContext& call) {
+  return transaction(call).attended(state, query, layers);
+}
+
 /// Computes every row again, in new slots.
 Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call) {
   call.makeRoom(state.wlod->count(), Placing::Scratch);
@@ -259,6 +264,23 @@ Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
   m_parts->costs.add(made->result.rows, made->result.pairs, made->us);
   out.commit = KV_TRY(commitOf(state, made.take(), call, mirrorRules(call.parts, 0)));
   return out;
+}
+
+Result<RowPair> WlodKind::rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) {
+  const WlodApplied anew = KV_TRY(rebuilt(state, call));
+  CacheStore& store = call.parts.store;
+  const RowPool& pool = store.pool(layer);
+  std::optional<RowPair> out;
+  for (std::size_t row = 0; row < anew.state.rows.size() && !out; ++row) {
+    if (!anew.state.rows[row].entry || anew.state.ledger[row] != id) continue;
+    const std::int32_t slot = anew.slots[at(layer)][row].value();
+    out.emplace(RowPair{std::vector<float>(at(pool.width())), std::vector<float>(at(pool.width()))});
+    pool.gather({&slot, 1}, out->k.data(), out->v.data());
+  }
+  store.release(anew.added);
+  call.parts.layouts.backTo(store, state);
+  if (!out) return notRebuilt(id);
+  return std::move(*out);
 }
 
 Result<Drift> WlodKind::drift(const CacheState& state, CallContext& call) {

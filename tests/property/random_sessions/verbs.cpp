@@ -112,8 +112,17 @@ json rows(Drawing& in) {
 json oneRow(Drawing& in) {
   json out = drawLayer(in);
   out["index"] = in.draw.below(lengthOf(in.session));
-  out["which"] = in.draw.one({"k", "v"});
+  out["which"] = in.draw.one({"k", "v", "both"});
   out["rotated"] = in.draw.percent(50);
+  if (in.draw.percent(50)) out["compare"] = in.draw.one({"rebuild", "before"});
+  return out;
+}
+
+json matrix(Drawing& in) {
+  json out = drawLayer(in);
+  if (in.draw.percent(60)) out["begin"] = in.draw.below(lengthOf(in.session));
+  if (in.draw.percent(60)) out["head"] = in.draw.one({0, 1, 40});
+  out["packed"] = in.draw.percent(50);
   return out;
 }
 
@@ -239,6 +248,7 @@ const Maker kMakers[] = {
        return {{"k", in.draw.between(1, 20)}};
      }},
     {"attention", 2, true, layered},
+    {"attentionMatrix", 2, true, matrix},
     {"row", 1, true, oneRow},
     {"invariants", 1, true, nothing},
     {"drift", 2, true,
