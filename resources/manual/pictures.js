@@ -5,7 +5,7 @@
 const known = view.list();
 // Pictures are as high as what they show; others have 750 pixels.
 const heights = { window: 1000, map: 470, strip: 200, mirror: 360, ledger: 200, history: 200, events: 400, compose: 320,
-  model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640 };
+  model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640, row: 640, attention: 360 };
 function picture(what, name) {
   const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
   view.screenshot(what, `${name || "view-" + what}.png`, size);
@@ -90,6 +90,13 @@ stored.step(4);
 viewPicture("storage");
 stored.quantisation();
 viewPicture("quant", { figure: "relative", follow: true });
+view.focus({ row: 30, layer: 2 });
+view.show("row");
+view.set("row", { compare: "rebuild" });
+view.command("row_rebuild");
+viewPicture("row");
+view.command("attention_measure");
+viewPicture("attention", { lines: "heads" });
 view.set("quant", { follow: false });
 stored.close();
 const ring = lab.open({ model: "demo", layout: "ring_fused", ring: { window: 48 }, prefill_chunk: 16, staging: 16 });
