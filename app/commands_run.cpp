@@ -4,6 +4,7 @@
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "widgets/base/layer_text.h"
 
 namespace kvlab {
 
@@ -76,6 +77,51 @@ Status opEvents(CommandHost& host, const Json& args) {
 Status measureQuantisation(CommandHost& host, const Json&) {
   if (!host.context().asked()) (void)host.showView("quant");
   return submitSaid(host, "s.quantisation({rows: true})", "quantisation", {{"rows", true}, {"packed", true}});
+}
+
+/// Arguments of a verb about the focused layer unless they name one.
+Json inLayer(CommandHost& host, Json args) {
+  const LiveContext& context = host.context();
+  return args.contains("layer") ? args : withLayer(*context.snapshot(), context.focus().layer, std::move(args));
+}
+
+/// "s.row(2, 5, {rotated: true})": arguments in the order of the script call, the others as options.
+QString callText(const char* verb, const Json& args, std::initializer_list<const char*> places) {
+  QStringList out, options;
+  for (const char* place : places)
+    if (args.contains(place)) out << scriptText(args[place]);
+  for (const auto& [name, value] : args.items())
+    if (std::find(places.begin(), places.end(), name) == places.end() && name != "packed")
+      options << QString("%1: %2").arg(QString::fromStdString(name), scriptText(value));
+  if (!options.isEmpty()) out << "{" + options.join(", ") + "}";
+  return QString("s.%1(%2)").arg(verb, out.join(", "));
+}
+
+Status measureAttention(CommandHost& host, const Json& given) {
+  if (!host.context().asked()) (void)host.showView("attention");
+  Json args = inLayer(host, given);
+  args["packed"] = true;
+  return submitSaid(host, callText("attentionMatrix", args, {"layer"}), "attentionMatrix", args);
+}
+
+/// Compares the focused row unless the arguments name one.
+Status rebuildRow(CommandHost& host, const Json& given) {
+  LiveContext& context = host.context();
+  if (!context.asked()) (void)host.showView("row");
+  Json args = inLayer(host, given);
+  if (!args.contains("index")) {
+    const SnapshotPtr newest = context.history().back();
+    const auto layer = static_cast<std::size_t>(std::max(0, context.focus().layer.value()));
+    const ResidencyView& map = *newest->layers[std::min(layer, newest->layers.size() - 1)];
+    const auto found = std::find(map.ledger.begin() + map.first, map.ledger.end(), context.focus().ledger);
+    if (found == map.ledger.end())
+      return Error("not_resident", "the row was not compared", "the focused layer holds no focused row",
+                   "focus a row in the map");
+    args["index"] = found - map.ledger.begin();
+  }
+  args["which"] = "both";
+  args["compare"] = "rebuild";
+  return submitSaid(host, callText("row", args, {"layer", "index", "which"}), "row", args);
 }
 
 QString needsRows(const CommandHost& host) {
@@ -156,6 +202,25 @@ void addRunCommands(std::vector<Command>& list) {
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row."},
       measureQuantisation, needsRows);
+  const CommandArgument layer{"layer", "number", "the focused layer unless given"},
+      kvHead{"kvHead", "number", "KV head, where residency is by KV head"};
+  add(list,
+      {"attention_measure", "Measure Attention by Head", "Run",
+       "Ask the queries of the newest token, or given ones, over the rows that a layer holds."},
+      measureAttention, needsRows,
+      {.args = {layer,
+                kvHead,
+                {"head", "number", "a query head; all unless given"},
+                {"begin", "number", "position of the first query; the newest unless given"},
+                {"end", "number", "position behind the last query"}}});
+  add(list,
+      {"row_rebuild", "Compare Row with a Rebuild", "Run",
+       "Compute the focused row again in a pass over the context and show the difference."},
+      rebuildRow, needsRows,
+      {.args = {layer,
+                kvHead,
+                {"index", "number", "place in the layer's map; the focused row unless given"},
+                {"rotated", "boolean", "keys as attention sees them"}}});
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},

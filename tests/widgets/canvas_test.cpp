@@ -31,7 +31,7 @@ struct Rig {
     context.measured = true;
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     context.focusPosition(Position(12));
-    if (id == "quant") (void)view->setOption("follow", true);
+    if (id == "quant" || id == "attention") (void)view->setOption("follow", true);
     view->resize(1180, 420);
     view->show();
     settled = QTest::qWaitForWindowExposed(view.get()) && golden::settle(*view);
@@ -195,6 +195,7 @@ class CanvasTest : public QObject {
     row("map", "Map of the cache");
     row("lanes", "Maps of the lanes");
     row("quant", "Rows of the layer");
+    row("attention", "Attention by head");
     row("smartkv", "Rows of each layer by band and score");
     row("tree", "Tree over the time line");
     if (withAxis) return;

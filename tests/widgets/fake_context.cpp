@@ -147,6 +147,16 @@ void FakeContext::cannedReplies() {
   answers["quantisation"] = [this](const nlohmann::json&) {
     return Result<nlohmann::json>(fixture::quantisation(*m_history.back()));
   };
+  answers["row"] = [this](const nlohmann::json& args) {
+    return Result<nlohmann::json>(fixture::row(*m_history.back(), args));
+  };
+  answers["row_rebuild"] = [this](nlohmann::json args) {
+    args["compare"] = "rebuild";
+    return Result<nlohmann::json>(fixture::row(*m_history.back(), args));
+  };
+  answers["attentionMatrix"] = [this](const nlohmann::json& args) {
+    return Result<nlohmann::json>(fixture::attentionMatrix(*m_history.back(), args));
+  };
   answers["rows"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(rows(args)); };
   answers["plan"] = [this](const nlohmann::json& args) -> Result<nlohmann::json> {
     nlohmann::json actions = nlohmann::json::array();

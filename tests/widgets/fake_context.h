@@ -88,6 +88,7 @@ class FakeContext : public InspectorContext {
   void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
                   Reply reply = {}) override {
     static const std::map<std::string, std::string> kVerbs{{"quantisation_measure", "quantisation"},
+                                                           {"attention_measure", "attentionMatrix"},
                                                            {"check_invariants", "invariants"},
                                                            {"break_add", "break"},
                                                            {"wlod_expand", "expand"},

@@ -87,6 +87,10 @@ LifespanView lifespans(const SnapshotPtr& s);
 /// (of the last, if there are fewer), at three fifths of the context, is much worse than all others; values of
 /// layer 3 were clipped.
 nlohmann::json quantisation(const Snapshot& s);
+
+/// Replies to `row {which: "both"}` and `attentionMatrix`.
+nlohmann::json row(const Snapshot& s, const nlohmann::json& args);
+nlohmann::json attentionMatrix(const Snapshot& s, const nlohmann::json& args);
 /// A snapshot of `layers` by `positions` where all layers share one map.
 SnapshotPtr hugeSnapshot(int layers, int positions);
 

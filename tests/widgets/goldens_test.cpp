@@ -130,7 +130,8 @@ class GoldensTest : public QObject {
                                          : id == "tree"   ? 12
                                                           : 52));
     }
-    if (id == "quant")
+    if (id == "row") (void)view->setOption("compare", "before");
+    if (id == "quant" || id == "attention")
       QTest::qVerify(static_cast<bool>(view->setOption("follow", true)), "follow", "", __FILE__, __LINE__);
     view->resize(size.isEmpty() ? sizeOf(*findView(id)) : size);
     golden::settle(*view);

@@ -5,18 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/place_in.h"
+
 namespace kvlab {
 namespace {
 constexpr int kGutter = 58, kRight = 10, kRuler = 22, kCaption = 19, kStrip = 9, kGap = 6;
 constexpr int kTallTokens = 64, kLowBars = 24;
-
-/// Position of a row in a context, -1 = none; tries `guess` first.
-int placeIn(const Snapshot& s, LedgerId id, int guess) {
-  if (id.value() < 0) return -1;
-  if (guess >= 0 && guess < s.length() && s.context[at(guess)] == id) return guess;
-  const auto found = std::find(s.context.begin(), s.context.end(), id);
-  return found == s.context.end() ? -1 : static_cast<int>(found - s.context.begin());
-}
 }  // namespace
 
 QuantCanvas::QuantCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {

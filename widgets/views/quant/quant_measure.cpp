@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
+#include "widgets/base/column_from.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -16,26 +16,11 @@ using nlohmann::json;
 
 QString tr(const char* text) { return QCoreApplication::translate("kvlab::QuantMeasure", text); }
 
-/// Reads numbers (null = NaN), or the bytes of an array of T.
-template <class T>
-std::vector<float> column(const json& list) {
-  std::vector<float> out;
-  if (list.is_binary()) {
-    const auto& bytes = list.get_binary();
-    std::vector<T> values(bytes.size() / sizeof(T));
-    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-    return {values.begin(), values.end()};
-  }
-  out.reserve(list.size());
-  for (const json& one : list) out.push_back(one.is_number() ? one.get<float>() : NAN);
-  return out;
-}
-
 QuantTensor tensorFrom(const json& from, int values) {
   QuantTensor out;
   out.type = QString::fromStdString(from.at("type"));
-  out.relative = column<float>(from.at("relative")), out.cosine = column<float>(from.at("cosine"));
-  out.scale = column<float>(from.at("scale")), out.atMax = column<std::int32_t>(from.at("atMax"));
+  out.relative = columnFrom<float>(from.at("relative")), out.cosine = columnFrom<float>(from.at("cosine"));
+  out.scale = columnFrom<float>(from.at("scale")), out.atMax = columnFrom<std::int32_t>(from.at("atMax"));
   out.worst = from.at("worst"), out.mean = from.at("mean");
   const json& counts = from.at("counts");
   out.clipped = counts.at("clipped"), out.nonFinite = counts.at("nonFinite"), out.floored = counts.at("floored");
@@ -73,13 +58,13 @@ Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotP
     QuantMeasure out;
     for (const SnapshotPtr& s : history)
       if (s->tick == tick) out.of = s;
-    if (!out.of || out.of->context.size() != column<float>(reply[0].at("logit")).size())
+    if (!out.of || out.of->context.size() != columnFrom<float>(reply[0].at("logit")).size())
       return Error("not_found", "the measurement is not shown",
                    "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again");
     out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
     for (const json& layer : reply) {
       QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
-      one.k.logit = column<float>(layer.at("logit"));
+      one.k.logit = columnFrom<float>(layer.at("logit"));
       one.k.worstLogit = layer.at("worstLogit");
       out.layers.push_back(std::move(one));
     }

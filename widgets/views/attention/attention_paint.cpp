@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Painting of the matrix of attention. The cells are one image; everything else is drawn for the visible range only.
+#include <QPainter>
+#include <cmath>
+
+#include "widgets/base/format.h"
+#include "widgets/views/attention/attention_canvas.h"
+
+namespace kvlab {
+
+void AttentionCanvas::paintContent(QPainter& painter, const Theme& theme) {
+  if (!m_picture) return;
+  const Parts p = parts();
+  const Snapshot& of = *m_picture->of;
+  paintCells(painter, p, theme);
+  paintRuler(painter, p.ruler, width(), axis(), theme);
+  paintNames(painter, p, theme);
+  painter.save();
+  painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
+  paintTokenTexts(
+      painter, p.tokens, axis(), focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); }, theme);
+  paintSelection(painter, p, theme);
+  paintCrossHair(painter, p, theme);
+  painter.restore();
+  paintReadout(painter, p.readout, readout(), tr("click a cell to focus its row and head"), theme);
+}
+
+void AttentionCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
+  const double dpr = painter.deviceTransform().m11();
+  const QSize size(static_cast<int>(std::lround(p.cells.width() * dpr)),
+                   static_cast<int>(std::lround(p.cells.height() * dpr)));
+  if (size.isEmpty()) return;
+  if (m_cells.size() != size || m_cellsDark != theme.dark) {
+    m_cells = QImage(size, QImage::Format_RGB32);
+    m_cellsDark = theme.dark;
+    std::vector<int> tops;
+    for (int line = 0; line <= lines(); ++line)
+      tops.push_back(static_cast<int>(std::lround((lineTop(p, line) - p.cells.top()) * dpr)));
+    m_picture->cells.blit(
+        m_cells, axis().first, axis().scale * dpr, tops,
+        {colourTable(Quantity::Attention, theme), theme.surface.rgb(), static_cast<int>(std::lround(6 * dpr))});
+    m_cells.setDevicePixelRatio(dpr);
+    QPainter rules(&m_cells);
+    for (int line = 1; p.tall >= 6 && line < lines(); ++line)
+      rules.fillRect(QRectF(0, lineTop(p, line) - p.cells.top(), p.cells.width(), 1), theme.surface);
+    const auto [begin, end] = axis().inSight();
+    for (int row = begin; axis().scale >= 7 && row < end; ++row)
+      rules.fillRect(QRectF(std::ceil(axis().pixel(row) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+  }
+  painter.drawImage(p.cells.topLeft(), m_cells);
+}
+
+/// Numbers of heads, or positions of queries, as many as fit; the focused line always has its number.
+void AttentionCanvas::paintNames(QPainter& painter, const Parts& p, const Theme& theme) const {
+  painter.setFont(theme.monoSmall);
+  int every = 1;
+  while (p.tall * every < 13) every *= 2;
+  const int focus = focusLine();
+  for (int line = 0; line < lines(); ++line) {
+    const bool near = line != focus && std::abs(line - focus) * p.tall < 13;
+    if ((line % every && line != focus) || near) continue;
+    const int tall = std::max(13, static_cast<int>(p.tall));
+    const QRect box(0, lineTop(p, line) + (static_cast<int>(p.tall) - tall) / 2, p.cells.left() - 7, tall);
+    painter.setPen(line == focus ? theme.text : theme.faint);
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter,
+                     QString::number(m_picture->byQuery() ? m_picture->queryOf(line) : m_picture->headOf(line)));
+  }
+  painter.setFont(theme.small);
+  painter.setPen(theme.faint);
+  painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter,
+                   m_picture->byQuery() ? tr("query") : tr("head"));
+}
+
+/// Selected rows that lie side by side share a frame, and a bar above it, as in the map.
+void AttentionCanvas::paintSelection(QPainter& painter, const Parts& p, const Theme& theme) const {
+  if (context().selection().empty()) return;
+  const Column<LedgerId>& rows = m_picture->of->context;
+  const auto [begin, end] = axis().inSight();
+  const auto marked = [&, last = end](int i) { return i < last && context().selected(rows[at(i)]); };
+  for (int i = begin; i < end; ++i) {
+    if (!marked(i)) continue;
+    const int first = i;
+    while (marked(i + 1)) ++i;
+    const double left = cell(p, 0, first).left(), right = cell(p, 0, i).right();
+    const QRectF box(left, p.cells.top(), std::max(3.0, right - left), p.cells.height());
+    paintOutline(painter, box, theme.accent, 1, theme);
+    painter.fillRect(QRectF(box.left(), p.ruler.bottom() - 2, box.width(), 3), theme.accent);
+  }
+}
+
+void AttentionCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {
+  const auto frame = [&](const QRectF& box, const QColor& colour, int wide) {
+    paintOutline(painter,
+                 QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()),
+                 colour, wide, theme);
+  };
+  if (const int row = hoveredRow(); row >= 0) {
+    const QRectF top = cell(p, 0, row);
+    painter.fillRect(QRectF(top.left(), p.cells.top(), top.width(), p.cells.height()), Theme::faded(theme.hover, 30));
+    if (hovered().line >= 0 && hovered().line < lines()) frame(cell(p, hovered().line, row), theme.hover, 1);
+  }
+  const int line = focusLine(), row = focusRow();
+  const QRectF whole(p.cells.left(), lineTop(p, line), p.cells.width(), lineTop(p, line + 1) - lineTop(p, line));
+  frame(whole, Theme::faded(theme.focus, 150), 1);
+  if (row < 0) return;
+  const QRectF column = cell(p, 0, row);
+  frame(QRectF(column.left(), p.cells.top(), column.width(), p.cells.height()), Theme::faded(theme.focus, 150), 1);
+  frame(cell(p, line, row), theme.focus, 2);
+  paintArrow(painter, QPointF(column.center().x(), p.ruler.bottom() + 0.5), -6, theme.focus);
+}
+
+}  // namespace kvlab

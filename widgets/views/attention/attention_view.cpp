@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/attention/attention_view.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QSignalBlocker>
+#include <QToolButton>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/view_registry.h"
+
+namespace kvlab {
+namespace {
+constexpr std::array kCounts = {16, 64, 256};  // of last queries
+
+/// Other views ask about the query of a single row.
+bool ofNewest(const Result<nlohmann::json>& reply) {
+  return !reply || !reply->is_object() || reply->value("end", 0) == reply->value("length", 0);
+}
+}  // namespace
+
+AttentionView::AttentionView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_canvas(new AttentionCanvas(context, this)), m_ask(context, this, "attention") {
+  makeStrip();
+  setContent(m_canvas);
+  setMainControl(m_canvas);
+  addRowActions(*m_canvas, [this](Position row) { return m_canvas->rowRect(row).translated(m_canvas->pos()); });
+  connect(m_canvas, &AttentionCanvas::clicked, this, &AttentionView::choose);
+  connect(m_canvas, &AttentionCanvas::pointed, this, [this](int row) {
+    const Snapshot& of = *m_canvas->picture()->of;
+    if (shown() && row < shown()->length() && shown()->context[at(row)] == of.context[at(row)])
+      pointAt(m_canvas->picture()->layer, Position(row));
+  });
+  connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
+    if (m_ask.waiting() || command.id != QLatin1String("attention_measure") || !ofNewest(command.reply)) return;
+    m_refused.reset();
+    take(command.reply);
+  });
+  connect(&context, &InspectorContext::progressed, this, [this](const QString&, qint64 done, qint64 total) {
+    if (!m_ask.waiting()) return;
+    m_progress = total > 1 ? tr(", query %1 of %2").arg(std::min(done + 1, total)).arg(total) : QString();
+    showState();
+  });
+}
+
+void AttentionView::makeStrip() {
+  stripLabel(tr("Lines"));
+  m_mode = stripChoice({tr("heads"), tr("queries")}, tr("Lines of the matrix"),
+                       tr("heads: every query head of the newest token. queries: the last queries of one head, each "
+                          "asked again over the rows that the layer holds now"));
+  addOption("lines", {"heads", "queries"}, m_mode, [this] {
+    showState();
+    measureIfWanted();
+  });
+  m_headLabel = stripLabel(tr("Head"));
+  m_head = stripChoice({}, tr("Query head"), tr("The query head that the views share"));
+  makeHeads();
+  m_countLabel = stripLabel(tr("Last"));
+  QStringList counts;
+  std::vector<std::string> words;
+  for (const int count : kCounts) {
+    counts << QString::number(count);
+    words.push_back(std::to_string(count));
+  }
+  m_count = stripChoice(counts, tr("Number of queries"), tr("Queries that are asked; each is a pass over the layers"));
+  m_count->setCurrentIndex(1);
+  addOption("last", words, m_count, [this] { measureIfWanted(); });
+  m_legend = new LegendBar(this);
+  m_legend->setScale(scaleFor(Quantity::Attention, {}));
+  strip()->addWidget(m_legend);
+  m_state = stripLabel({}, 1);
+  m_stale = stripLabel({});
+  m_stale->setObjectName("warning");
+  m_stale->setFont(theme()->smallStrong);
+  m_follow = stripCheck(tr("Follow"), tr("Measure every tick"),
+                        tr("Measure again after every tick and in every layer that is focused"));
+  addOption("follow", m_follow, [this] { measureIfWanted(); });
+  m_measure = stripButton(tr("Measure"), tr("Measure attention by head"), {});
+  setCommand(m_measure, "attention_measure");
+  connect(m_measure, &QToolButton::clicked, this, [this] { measure(true); });
+}
+
+/// The head is that of the shared focus; the control and scripts set the head there.
+void AttentionView::makeHeads() {
+  connect(m_head, &QComboBox::activated, this, [this](int head) {
+    chooseHead(head);
+    sayOption("head");
+  });
+  const auto set = [this](const nlohmann::json& value) -> std::string {
+    const int most = std::max(0, heads() - 1);
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > most)
+      return "use a head from 0 to " + std::to_string(most);
+    chooseHead(value.get<int>());
+    return {};
+  };
+  addOption({"head", [this] { return nlohmann::json(context().focus().head.value()); }, set});
+}
+
+void AttentionView::chooseHead(int head) {
+  Focus to = context().focus();
+  to.head = Head(head);
+  context().setFocus(to);
+}
+
+bool AttentionView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
+
+int AttentionView::heads() const {
+  if (!shown() || !shown()->info) return 1;
+  return std::max(1, shown()->info->heads / shown()->info->cacheLayers.perLayer);
+}
+
+CacheLayer AttentionView::layer() const {
+  const int layers = shown() ? static_cast<int>(shown()->layers.size()) : 1;
+  return CacheLayer(std::clamp(context().focus().layer.value(), 0, std::max(0, layers - 1)));
+}
+
+bool AttentionView::wantsQueries() const { return m_mode->currentIndex() == 1; }
+
+/// The picture shows the newest tick, the focused layer and what the controls ask for.
+bool AttentionView::current() const {
+  const AttentionPicturePtr& picture = m_canvas->picture();
+  if (!picture || context().history().empty()) return false;
+  const bool alike = picture->of->tick == context().history().back()->tick && picture->layer == layer();
+  if (!wantsQueries()) return alike && !picture->byQuery();
+  const int wanted = std::min(kCounts[at(m_count->currentIndex())], picture->length());
+  return alike && picture->queries == wanted && picture->heads.size() == 1 &&
+      picture->heads[0] == context().focus().head.value();
+}
+
+/// Measures the newest state, whichever is shown. A command, so that the passes run in order and can be cancelled.
+void AttentionView::measure(bool byHand) {
+  if (!hasRows() || m_ask.waiting()) return;
+  m_refused.reset();
+  m_progress.clear();
+  const auto arrived = [this](const Result<nlohmann::json>& reply) {
+    take(reply);
+    measureIfWanted();
+    emit readyChanged();
+  };
+  nlohmann::json args = withLayer(*shown(), layer());
+  if (wantsQueries()) {
+    args["head"] = std::min(context().focus().head.value(), heads() - 1);
+    args["begin"] = std::max(0, context().history().back()->length() - kCounts[at(m_count->currentIndex())]);
+  }
+  if (byHand) return m_ask.run(QStringLiteral("attention_measure"), args, arrived), showState();
+  args["packed"] = true;
+  m_ask.submit("attentionMatrix", args, arrived);
+  showState();
+}
+
+/// Does not repeat a refused measurement automatically.
+void AttentionView::measureIfWanted() {
+  if (!m_follow->isChecked() || m_refused || !inUse() || context().history().empty()) return;
+  if (!current()) measure(false);
+}
+
+void AttentionView::take(const Result<nlohmann::json>& reply) {
+  if (!reply) {
+    m_refused = reply.error();
+    return showState();
+  }
+  Result<AttentionPicturePtr> picture = attentionPicture(*reply, context().history());
+  if (picture) {
+    m_canvas->show(*picture);
+    m_legend->setScale((*picture)->scale, (*picture)->values);
+    m_canvas->revealFocus();
+  } else {
+    m_refused = picture.error();
+  }
+  showState();
+}
+
+void AttentionView::onSession() {
+  m_canvas->show(nullptr);
+  m_refused.reset();
+  showState();
+}
+
+void AttentionView::onSnapshot() {
+  measureIfWanted();
+  showState();
+}
+
+void AttentionView::onFocus() {
+  measureIfWanted();
+  showState();
+  m_canvas->revealFocus();
+}
+
+void AttentionView::choose(int line, int row, InspectorContext::Choice choice) {
+  const AttentionPicture& picture = *m_canvas->picture();
+  if (line >= 0 && !picture.byQuery() && picture.headOf(line) != context().focus().head.value()) {
+    chooseHead(picture.headOf(line));
+    sayOption("head");
+  }
+  const LedgerId id = picture.of->context[at(row)];
+  if (row < shown()->length() && shown()->context[at(row)] == id)
+    return clickCell(picture.layer, Position(row), choice);
+  clickLedger(picture.layer, id);
+}
+
+QString AttentionView::why() const {
+  if (!shown()) return noSessionHow();
+  if (!hasRows()) return promptHow();
+  if (m_ask.waiting())
+    return tr("Asking the queries over the rows that the layer holds") + m_progress + QStringLiteral(" …");
+  if (m_refused) {
+    const QString said = QString::fromStdString(m_refused->why + "; " + m_refused->remedy);
+    return said.left(1).toUpper() + said.mid(1);
+  }
+  return tr(
+      "“Measure” above asks the newest token's query, or the last queries of one head, over the rows that the focused "
+      "layer holds; “Follow” does so after every tick.");
+}
+
+QString AttentionView::staleText() const {
+  const AttentionPicturePtr& picture = m_canvas->picture();
+  if (!picture || !shown()) return {};
+  if (picture->of->tick != shown()->tick)
+    return tr("⚠ tick %1, shown is %2").arg(picture->of->tick.value()).arg(shown()->tick.value());
+  if (picture->layer != layer())
+    return tr("⚠ layer %1, focused is %2").arg(layerText(*picture->of, picture->layer), layerText(*shown(), layer()));
+  return {};
+}
+
+QString AttentionView::summary() const {
+  const AttentionPicturePtr& picture = m_canvas->picture();
+  if (!picture) return {};
+  QStringList out{tr("tick %1").arg(picture->of->tick.value()),
+                  tr("layer %1").arg(layerText(*picture->of, picture->layer)),
+                  tr("over %1 resident rows of %2")
+                      .arg(picture->of->layers[at(picture->layer)]->resident())
+                      .arg(picture->length())};
+  if (picture->byQuery()) out.insert(2, tr("head %1").arg(picture->heads[0]));
+  if (m_ask.waiting()) out.prepend(tr("measuring") + m_progress);
+  if (m_refused) out.prepend(QString::fromStdString(m_refused->text()));
+  return out.join(QStringLiteral("  ·  "));
+}
+
+void AttentionView::showHeads() {
+  const QSignalBlocker quiet(m_head);
+  if (m_head->count() != heads()) {
+    m_head->clear();
+    for (int head = 0; head < heads(); ++head) m_head->addItem(QString::number(head));
+  }
+  m_head->setCurrentIndex(std::clamp(context().focus().head.value(), 0, heads() - 1));
+  m_countLabel->setVisible(wantsQueries());
+  m_count->setVisible(wantsQueries());
+}
+
+void AttentionView::showState() {
+  showHeads();
+  const bool some = m_canvas->picture() != nullptr && shown();
+  m_legend->setVisible(some);
+  setEmpty(some                                ? QString()
+               : m_refused && !m_ask.waiting() ? tr("Attention was not measured")
+               : m_ask.waiting()               ? tr("Measuring")
+                                               : tr("What each query head attends to, row by row"),
+           why());
+  m_measure->setEnabled(hasRows() && !m_ask.waiting());
+  m_measure->setToolTip(m_ask.waiting() ? tr("A measurement is under way; Cancel (Esc) stops it")
+                            : hasRows() ? tr("Ask the queries of the newest tick over the rows of the focused layer; "
+                                             "the session does not change")
+                                        : tr("There is no row to attend to"));
+  m_stale->setText(staleText());
+  m_stale->setVisible(!m_stale->text().isEmpty());
+  m_stale->setToolTip(tr("“Measure” measures the newest tick in the focused layer"));
+  m_state->setText(summary());
+  m_canvas->setAccessibleDescription(m_state->text());
+}
+
+QString AttentionView::dump() const {
+  const AttentionPicturePtr& picture = m_canvas->picture();
+  if (!picture)
+    return QStringLiteral("attention: not measured\n") + (m_refused ? why() + QLatin1Char('\n') : QString());
+  QString out = QStringLiteral("attention: %1\n").arg(m_state->text());
+  if (m_stale->isVisibleTo(this)) out += m_stale->text() + QLatin1Char('\n');
+  for (int line = 0; line < picture->lines(); ++line) {
+    const int best = picture->strongest(line);
+    out += m_canvas->lineText(line) + tr(": sum %1").arg(figureText(picture->sum(line)));
+    if (best >= 0) out += tr(", most %1 on row %2").arg(figureText(double(picture->value(line, best)))).arg(best);
+    out += QLatin1Char('\n');
+  }
+  return out + m_canvas->readout() + QLatin1Char('\n');
+}
+
+/// A line per row of the context, a column per line of the matrix.
+QString AttentionView::tsv() const {
+  const AttentionPicturePtr& picture = m_canvas->picture();
+  if (!picture) return {};
+  QStringList head{"position", "ledger", "token"};
+  for (int line = 0; line < picture->lines(); ++line) head << m_canvas->lineText(line);
+  QString out = tsvLine(head);
+  for (int row = 0; row < picture->length(); ++row) {
+    const LedgerId id = picture->of->context[at(row)];
+    QStringList cells{QString::number(row), QString::number(id.value()), tokenText(*picture->of, id)};
+    for (int line = 0; line < picture->lines(); ++line) {
+      const float value = picture->value(line, row);
+      cells << (std::isnan(value) ? QString() : QString::number(double(value)));
+    }
+    out += tsvLine(cells);
+  }
+  return out;
+}
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(AttentionView)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/row/row_picture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/column_from.h"
+
+namespace kvlab {
+namespace {
+
+RowTensor rowTensorFrom(const nlohmann::json& from) {
+  RowTensor out;
+  out.type = QString::fromStdString(from.at("type"));
+  out.data = columnFrom(from.at("data"));
+  out.norms = columnFrom(from.at("norms"));
+  if (!from.at("scales").is_null()) out.scales = columnFrom(from.at("scales"));
+  if (from.contains("other")) {
+    out.other = columnFrom(from.at("other"));
+    out.relative = columnFrom(from.at("relative"));
+  }
+  return out;
+}
+
+bool fits(const RowTensor& t, std::size_t heads, std::size_t dim) {
+  const auto is = [](const std::vector<float>& list, std::size_t size) { return list.empty() || list.size() == size; };
+  return t.data.size() == heads * dim && t.norms.size() == heads && is(t.other, heads * dim) && is(t.scales, heads) &&
+      t.relative.size() == (t.other.empty() ? 0 : heads);
+}
+
+void measureEnds(RowTensor& t) {
+  for (std::size_t i = 0; i < t.data.size(); ++i) {
+    if (std::isfinite(t.data[i])) t.most = std::max(t.most, std::abs(t.data[i]));
+    if (t.other.empty()) continue;
+    const float apart = std::abs(t.data[i] - t.other[i]);
+    if (std::isfinite(apart)) t.mostApart = std::max(t.mostApart, apart);
+  }
+}
+
+Error badRow(const std::string& why) { return {"bad_reply", "the row cannot be shown", why, "focus it again"}; }
+
+}  // namespace
+
+Result<RowPicturePtr> rowPicture(const nlohmann::json& reply) {
+  auto out = std::make_shared<RowPicture>();
+  try {
+    out->heads = reply.at("shape").at(0);
+    out->dim = reply.at("shape").at(1);
+    out->k = rowTensorFrom(reply.at("k"));
+    out->v = rowTensorFrom(reply.at("v"));
+    if (reply.contains("compared")) {
+      const nlohmann::json& compared = reply.at("compared");
+      out->with = QString::fromStdString(compared.at("with"));
+      out->otherTick = Tick(compared.at("tick").get<std::int64_t>());
+      out->there = compared.at("there");
+    }
+  } catch (const nlohmann::json::exception& error) {
+    return badRow(error.what());
+  }
+  const bool sane = out->heads > 0 && out->dim > 0;
+  for (const RowTensor* one : {&out->k, &out->v})
+    if (!sane || !fits(*one, at(out->heads), at(out->dim))) return badRow("the reply does not fit its shape");
+  if (out->k.other.empty() != out->v.other.empty()) return badRow("K is compared and V is not");
+  measureEnds(out->k);
+  measureEnds(out->v);
+  return RowPicturePtr(std::move(out));
+}
+
+}  // namespace kvlab

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// K and V of one row as the engine reports them, by KV head. Values and pure functions; any thread.
+#pragma once
+#include <QString>
+#include <memory>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/ids.h"
+
+namespace kvlab {
+
+struct RowTensor {
+  QString type;                        // "int8"
+  std::vector<float> data, other;      // [heads][dim]; other: what the row is compared with, or empty
+  std::vector<float> norms, relative;  // [heads]; NaN = not finite; relative is empty without other
+  std::vector<float> scales;           // [heads]; empty where the type has none
+  float most = 0, mostApart = 0;       // largest magnitude of data, and of data - other
+
+  float value(int i) const { return data[at(i)]; }
+  float apart(int i) const { return data[at(i)] - other[at(i)]; }
+};
+
+struct RowPicture {
+  int heads = 0, dim = 0;
+  RowTensor k, v;
+  QString with;  // "rebuild", "before" or empty
+  Tick otherTick;
+  bool there = true;  // the layer held the other row
+
+  const RowTensor& of(bool keys) const { return keys ? k : v; }
+  bool compares() const { return !k.other.empty(); }
+};
+using RowPicturePtr = std::shared_ptr<const RowPicture>;
+
+/// Reads the reply to `row {which: "both"}`. Errors: bad_reply.
+Result<RowPicturePtr> rowPicture(const nlohmann::json& reply);
+
+}  // namespace kvlab

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/row/row_view.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QToolButton>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/button_use.h"
+#include "widgets/base/column_from.h"
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+#include "widgets/base/place_in.h"
+#include "widgets/base/tight_column.h"
+#include "widgets/base/turning_splitter.h"
+#include "widgets/base/view_registry.h"
+#include "widgets/canvas/axis_parts.h"
+
+namespace kvlab {
+namespace {
+constexpr int kSideBySide = 760;  // strips are beside the numbers from this width on
+constexpr std::size_t kMostOut = 3;
+
+enum Compare { kNothing, kTickBefore, kRebuild };
+
+/// Of one query: [heads][length].
+std::vector<float> lineOf(const nlohmann::json& reply) { return columnFrom(reply.at("values")); }
+
+QString receivedText(const nlohmann::json& reply, int row) {
+  const std::vector<float> values = lineOf(reply);
+  const int length = reply.at("length");
+  QStringList out;
+  for (std::size_t head = 0; head < reply.at("heads").size() && row >= 0 && row < length; ++head)
+    out << QStringLiteral("%1: %2").arg(head).arg(shareText(double(values[head * at(length) + at(row)])));
+  return out.join(QStringLiteral("  "));
+}
+
+/// The rows that a query attends to most, mean over its heads.
+QString givenText(const nlohmann::json& reply, const Snapshot& s) {
+  const std::vector<float> values = lineOf(reply);
+  const std::size_t heads = reply.at("heads").size(), length = reply.at("length");
+  std::vector<std::pair<double, int>> rows;
+  for (std::size_t p = 0; p < length; ++p) {
+    double sum = 0;
+    for (std::size_t head = 0; head < heads; ++head) sum += double(values[head * length + p]);
+    if (!std::isnan(sum)) rows.emplace_back(-sum / static_cast<double>(heads), static_cast<int>(p));
+  }
+  std::sort(rows.begin(), rows.end());
+  QStringList out;
+  for (std::size_t i = 0; i < std::min(kMostOut, rows.size()); ++i)
+    out << QStringLiteral("%1 %2: %3")
+               .arg(rows[i].second)
+               .arg(shortTokenText(s, s.context[at(rows[i].second)]), shareText(-rows[i].first));
+  return out.isEmpty() ? RowView::tr("a summary asks nothing") : out.join(QStringLiteral("   "));
+}
+}  // namespace
+
+RowView::RowView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent),
+      m_model(new RowNumbers(this)),
+      m_ask(context, this, "row"),
+      m_run(context, this, "row measure") {
+  makeStrip();
+  makeBody();
+  connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
+    if (m_run.waiting() || command.id != QLatin1String("row_rebuild") || !command.args.empty()) return;
+    take(command.reply);
+    showState();
+  });
+}
+
+void RowView::makeStrip() {
+  stripLabel(tr("Compare with"));
+  m_compare = stripChoice({tr("nothing"), tr("tick before"), tr("rebuild")}, tr("Compared row"),
+                          tr("tick before: the row in the state before the last change. rebuild: the row as a fresh "
+                             "pass computes it, which the button measures"));
+  addOption("compare", {"nothing", "before", "rebuild"}, m_compare, [this] { ask(true); });
+  m_rebuild = stripButton(tr("Rebuild row"), tr("Compare the row with a rebuild"), {});
+  setCommand(m_rebuild, "row_rebuild");
+  connect(m_rebuild, &QToolButton::clicked, this, &RowView::compareWithRebuild);
+  m_rotated = stripCheck(tr("Rotated"), tr("Keys rotated to their phase"),
+                         tr("Show keys as attention sees them, rotated to the phase of the row"));
+  addOption("rotated", m_rotated, [this] { ask(true); });
+  m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {});
+  setCommand(m_measure, "attention_measure");
+  connect(m_measure, &QToolButton::clicked, this, &RowView::measureAttention);
+}
+
+void RowView::makeBody() {
+  auto* page = new QWidget(this);
+  auto* lines = tightColumn(page);
+  auto* card = new QWidget(page);
+  card->setObjectName("card");
+  card->setAttribute(Qt::WA_StyledBackground);
+  auto* facts = new QVBoxLayout(card);
+  facts->setContentsMargins(Theme::kLarge, Theme::kMedium, Theme::kLarge, Theme::kMedium);
+  facts->setSpacing(Theme::kSmall);
+  for (QLabel** label : {&m_title, &m_state, &m_facts, &m_attention}) {
+    *label = new QLabel(card);
+    (*label)->setTextFormat(Qt::PlainText);
+    (*label)->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    (*label)->setWordWrap(true);
+    (*label)->setFont(label == &m_title ? theme()->strong : theme()->small);
+    (*label)->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    facts->addWidget(*label);
+  }
+  m_title->setObjectName("cardTitle");
+  lines->addWidget(card);
+  auto* split = new TurningSplitter(
+      kSideBySide, [](int width) { return width * 11 / 20; }, [](int height) { return height * 11 / 20; }, page);
+  m_canvas = new RowCanvas(context(), split);
+  connect(m_canvas, &RowCanvas::chosen, this, [this](int head, int dimension) {
+    chooseHead(head);
+    m_model->show(m_canvas->picture(), head);
+    m_table->showRow(dimension);
+  });
+  m_table = new DataTable(split, m_model, tr("Numbers of the head"), tr("Click a line to mark its dimension"));
+  m_table->stretch({"k", "v"});
+  connect(m_table, &DataTable::chosen, this,
+          [this](const QModelIndex& index) { m_canvas->choosePlace(m_canvas->head(), m_model->at(index).dimension); });
+  split->addWidget(m_canvas);
+  split->addWidget(m_table);
+  lines->addWidget(split, 1);
+  setContent(page);
+  setMainControl(m_canvas);
+}
+
+bool RowView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_run.waiting(); }
+
+SnapshotPtr RowView::newestSnapshot() const {
+  return context().history().empty() ? nullptr : context().history().back();
+}
+
+/// Where the newest state has the focused row.
+RowView::Place RowView::find() const {
+  const SnapshotPtr s = newestSnapshot();
+  Place out;
+  if (!s || s->layers.empty() || !s->ledger.contains(context().focus().ledger)) return out;
+  out.id = context().focus().ledger;
+  out.layer = CacheLayer(std::clamp(context().focus().layer.value(), 0, static_cast<int>(s->layers.size()) - 1));
+  out.serial = s->serial;
+  const ResidencyView& map = *s->layers[at(out.layer)];
+  const auto found = std::find(map.ledger.begin() + map.first, map.ledger.end(), out.id);
+  if (found != map.ledger.end()) out.index = static_cast<int>(found - map.ledger.begin());
+  return out;
+}
+
+nlohmann::json RowView::rowArgs() const {
+  return withLayer(*newestSnapshot(), m_place.layer,
+                   {{"index", m_place.index}, {"which", "both"}, {"rotated", m_rotated->isChecked()}});
+}
+
+void RowView::onSession() {
+  m_place = {};
+  m_ask.forget();
+  m_run.forget();
+  m_canvas->show(nullptr);
+}
+
+void RowView::onSnapshot() { ask(false); }
+void RowView::onFocus() { ask(false); }
+
+/// Asks for the row and its facts; anew: also where the place is the same.
+void RowView::ask(bool anew) {
+  const Place place = find();
+  if (place == m_place && !anew) return showState();
+  m_place = place;
+  m_in.clear(), m_out.clear();
+  m_refused.reset();
+  m_run.forget();
+  m_ask.forget();
+  if (place.index < 0) {
+    m_canvas->show(nullptr);
+    return showState();
+  }
+  nlohmann::json args = rowArgs();
+  if (m_compare->currentIndex() == kTickBefore) args["compare"] = "before";
+  m_ask.query("row", args, [this](const Result<nlohmann::json>& reply) {
+    take(reply);
+    showState();
+    emit readyChanged();
+  });
+  m_ask.alsoQuery("row facts", "rows",
+                  withLayer(*newestSnapshot(), place.layer, {{"begin", place.index}, {"end", place.index + 1}}),
+                  [this](const Result<nlohmann::json>& reply) {
+                    takeFacts(reply);
+                    showState();
+                    emit readyChanged();
+                  });
+  showState();
+}
+
+void RowView::take(const Result<nlohmann::json>& reply) {
+  Result<RowPicturePtr> picture = reply ? rowPicture(*reply) : Result<RowPicturePtr>(reply.error());
+  m_refused.reset();
+  if (picture) m_canvas->show(*picture);
+  else m_refused = picture.error();
+  if (!m_canvas->picture()) return;
+  m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
+  m_model->show(m_canvas->picture(), m_canvas->head());
+}
+
+void RowView::takeFacts(const Result<nlohmann::json>& reply) {
+  m_stored = reply && reply->is_array() && reply->size() == 1 ? (*reply)[0] : nlohmann::json();
+}
+
+void RowView::compareWithRebuild() {
+  if (m_place.index < 0 || m_run.waiting()) return;
+  nlohmann::json args = rowArgs();
+  args.erase("which");
+  m_run.run(QStringLiteral("row_rebuild"), args, [this](const Result<nlohmann::json>& reply) {
+    take(reply);
+    showState();
+    emit readyChanged();
+  });
+  showState();
+}
+
+/// First what the row's own query attends to, then what the row receives from the newest query.
+void RowView::measureAttention() {
+  const SnapshotPtr s = newestSnapshot();
+  const int row = s ? placeIn(*s, m_place.id, context().focus().position.value()) : -1;
+  if (row < 0 || m_run.waiting()) return;
+  askAttention(row, [this, s, row](const nlohmann::json& given) {
+    m_out = givenText(given, *s);
+    askAttention(s->length() - 1, [this, row](const nlohmann::json& received) { m_in = receivedText(received, row); });
+  });
+}
+
+void RowView::askAttention(int query, std::function<void(const nlohmann::json&)> then) {
+  const nlohmann::json args = withLayer(*newestSnapshot(), m_place.layer, {{"begin", query}, {"end", query + 1}});
+  m_run.run(QStringLiteral("attention_measure"), args,
+            [this, then = std::move(then)](const Result<nlohmann::json>& reply) {
+              if (reply && reply->is_object()) then(*reply);
+              else if (!reply) m_refused = reply.error();
+              showState();
+              emit readyChanged();
+            });
+  showState();
+}
+
+/// Query heads that share a KV head of the cache layer.
+int RowView::group() const {
+  const SnapshotPtr s = newestSnapshot();
+  if (!s || !s->info || !m_canvas->picture()) return 1;
+  return std::max(1, s->info->heads / s->info->cacheLayers.perLayer / m_canvas->picture()->heads);
+}
+
+void RowView::chooseHead(int head) {
+  Focus to = context().focus();
+  if (to.head.value() / group() == head) return;
+  to.head = Head(head * group());
+  context().setFocus(to);
+}
+
+QString RowView::emptyTitle() const {
+  return find().id.value() >= 0 ? tr("The row has left this layer") : tr("K and V of one row, head by head");
+}
+
+QString RowView::emptyHow() const {
+  if (!shown()) return noSessionHow();
+  if (!hasRows()) return promptHow();
+  if (find().id.value() < 0) return tr("Click a token in the map, the strip, the mirror or the ledger.");
+  return tr(
+      "The newest tick no longer holds the row here. Up and down keys of the map go to other layers; Row history "
+      "says when the row left.");
+}
+
+QString RowView::factText() const {
+  const RowPicture& p = *m_canvas->picture();
+  QStringList out{tr("K %1, V %2").arg(p.k.type, p.v.type)};
+  if (m_stored.is_object()) {
+    const auto number = [this](const char* key) {
+      return m_stored.contains(key) && m_stored[key].is_number() ? QString::number(m_stored[key].get<double>())
+                                                                 : QStringLiteral("–");
+    };
+    const auto text = [this](const char* key) {
+      return m_stored.contains(key) && m_stored[key].is_string() ? wordOf(m_stored[key].get<std::string>())
+                                                                 : QStringLiteral("–");
+    };
+    out << tr("slot %1").arg(number("slot")) << tr("phase %1").arg(number("phase")) << tr("tag %1").arg(number("tag"))
+        << tr("checksum %1").arg(text("checksum")) << text("exactness");
+  }
+  const auto norm = [](const RowTensor& t) {
+    double sum = 0;
+    for (const float one : t.norms) sum += double(one) * double(one);
+    return figureText(std::sqrt(sum));
+  };
+  out << tr("norm of K %1, of V %2").arg(norm(p.k), norm(p.v));
+  if (p.compares()) {
+    const auto worst = [](const RowTensor& t) {
+      double most = 0;
+      for (const float one : t.relative) most = std::isnan(one) ? NAN : std::max(most, double(one));
+      return figureText(most);
+    };
+    out << tr("largest difference of a head: K %1, V %2").arg(worst(p.k), worst(p.v));
+  }
+  return out.join(QStringLiteral("  ·  "));
+}
+
+QString RowView::stateText() const {
+  QStringList out;
+  const SnapshotPtr s = newestSnapshot();
+  if (m_refused) out << QString::fromStdString(m_refused->text());
+  if (m_run.waiting()) out << tr("measuring …");
+  if (s && shown() && s->tick != shown()->tick)
+    out << tr("⚠ values of tick %1, shown is %2").arg(s->tick.value()).arg(shown()->tick.value());
+  const RowPicturePtr& p = m_canvas->picture();
+  if (p && p->with == QLatin1String("before"))
+    out << (p->there ? tr("compared with tick %1").arg(p->otherTick.value())
+                     : tr("the layer did not hold the row in tick %1").arg(p->otherTick.value()));
+  if (p && p->with == QLatin1String("rebuild")) out << tr("compared with a rebuild");
+  if (p && m_compare->currentIndex() == kRebuild && !p->compares() && !m_run.waiting())
+    out << tr("“Rebuild row” computes the other row");
+  return out.join(QStringLiteral("  ·  "));
+}
+
+void RowView::showState() {
+  const bool some = m_canvas->picture() && m_place.index >= 0 && shown();
+  setEmpty(some            ? QString()
+               : m_refused ? tr("The row cannot be shown")
+                           : emptyTitle(),
+           m_refused ? QString::fromStdString(m_refused->text()) : emptyHow());
+  const bool idle = some && !m_run.waiting();
+  for (QToolButton* button : {m_rebuild, m_measure}) button->setEnabled(idle);
+  const QString wait =
+      m_run.waiting() ? tr("A measurement is under way; Cancel (Esc) stops it") : tr("No row is shown");
+  m_rebuild->setToolTip(idle ? tr("Compute the row again in a pass over the context and compare; the session stays")
+                             : wait);
+  m_measure->setToolTip(idle ? tr("Ask what the row's query attends to, and what the newest query gives to the row")
+                             : wait);
+  m_state->setText(stateText());
+  m_state->setVisible(!m_state->text().isEmpty());
+  if (!some) return;
+  const SnapshotPtr s = newestSnapshot();
+  m_title->setText(tr("%1   ledger %2   layer %3")
+                       .arg(tokenText(*s, m_place.id))
+                       .arg(m_place.id.value())
+                       .arg(layerText(*s, m_place.layer)));
+  m_facts->setText(factText());
+  m_attention->setText(m_in.isEmpty() && m_out.isEmpty()
+                           ? QString()
+                           : tr("Received from the newest query, by head  %1\nIts own query attends most to  %2")
+                                 .arg(m_in.isEmpty() ? QStringLiteral("…") : m_in, m_out));
+  m_attention->setVisible(!m_attention->text().isEmpty());
+  m_canvas->setAccessibleDescription(m_facts->text());
+  if (m_canvas->head() != context().focus().head.value() / group()) {
+    m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
+    m_model->show(m_canvas->picture(), m_canvas->head());
+  }
+}
+
+QString RowView::dump() const {
+  if (isEmpty()) return "row: empty\n";
+  const RowPicture& p = *m_canvas->picture();
+  QString out = "row: " + m_title->text() + '\n' + m_facts->text() + '\n';
+  if (!m_attention->text().isEmpty()) out += m_attention->text() + '\n';
+  if (!m_state->text().isEmpty()) out += m_state->text() + '\n';
+  for (const bool keys : {true, false})
+    for (int head = 0; head < p.heads; ++head) out += m_canvas->headText(keys, head) + '\n';
+  return out + m_canvas->readout() + '\n';
+}
+
+QString RowView::tsv() const { return m_canvas->picture() ? rowTsv(*m_canvas->picture()) : QString(); }
+
+}  // namespace kvlab
+
+KVLAB_DEFINE_VIEW(RowView)
