@@ -254,7 +254,8 @@ class RowValuesTest : public QObject {
   void theTickBefore_data() {
     QTest::addColumn<QString>("layout");
     QTest::addColumn<QString>("rule");
-    for (const char* layout : {"indirection", "contiguous_splice", "batch_splice", "boolean_gather", "paged", "ring_fused"})
+    for (const char* layout :
+         {"indirection", "contiguous_splice", "batch_splice", "boolean_gather", "paged", "ring_fused"})
       for (const char* rule : {"keep", "recompute"}) QTest::addRow("%s %s", layout, rule) << layout << rule;
   }
   void theTickBefore() {

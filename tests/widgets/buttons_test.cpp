@@ -62,7 +62,8 @@ class ButtonsTest : public QObject {
       if (opensMenu(*button) || !button->isEnabled() || !button->isVisible()) continue;
       context.commands.clear();
       context.submitted.clear();
-      const std::size_t measures = (id == "quant" || id == "attention") && isOwn(*button) ? 1 : 0;  // what a view follows is asked for
+      const std::size_t measures =
+          (id == "quant" || id == "attention") && isOwn(*button) ? 1 : 0;  // what a view follows is asked for
       button->click();
       QCOMPARE(context.commands.size(), std::size_t{command.empty() ? 0u : 1u});
       if (!command.empty()) QCOMPARE(context.commands[0].verb, command);
