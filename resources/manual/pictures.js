@@ -78,8 +78,12 @@ const open = lab.open({ model: "demo" });
 open.prompt(`${story} dora goes to the`);
 open.inject({ action: "replace", positions: [open.tokens().length - 4], new_token_ids: open.tokenise("emil") });
 open.apply();
+view.focus({ row: open.tokens().length - 2, layer: 2 });
+viewPicture("row", { compare: "before" });
 open.rebuild();
 viewPicture("model");
+viewPicture("attention", { lines: "heads", follow: true });
+view.set("attention", { follow: false });
 open.close();
 
 // --- storage, quantisation, rings ------------------------------------------------------------------------------------
