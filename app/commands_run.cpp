@@ -46,8 +46,8 @@ Status run(CommandHost& host, const Json& args) {
   return ok();
 }
 
-Status stop(CommandHost& host, const Json&) {
-  host.stopScript();
+Status stop(CommandHost& host, const Json& args) {
+  if (args.contains("job")) return host.runCommand("cancel_job", args);
   host.context().cancel();
   return ok();
 }
@@ -177,7 +177,10 @@ Status setBreaks(CommandHost& host, const Json& args) {
 
 void addRunCommands(std::vector<Command>& list) {
   add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, needsReadyIdle,
-      {.keys = {"F10"}, .icon = "step", .args = {{"n", "number", "ticks to run, 1 unless given"}}});
+      {.keys = {"F10"},
+       .icon = "step",
+       .args = {{"n", "number", "ticks to run, 1 unless given"}},
+       .view = [](const Json& args) { return QString(args.value("n", 1.0) > 1 ? "events" : ""); }});
   add(list,
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
@@ -198,19 +201,25 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"F5"},
        .icon = "run",
        .args = {{"max_ticks", "number", "stop after so many ticks"}},
-       .startsGroup = true});
-  add(list, {"stop", "Stop", "Run", "Cancel what runs at its next safe point."}, stop, needsWork,
-      {.keys = {"Shift+F5", "Esc"}, .icon = "stop"});
+       .startsGroup = true,
+       .view = shownIn("events")});
+  add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
+      needsWork,
+      {.keys = {"Shift+F5", "Esc"},
+       .icon = "stop",
+       .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
   add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
-      plainVerb("rebuild"), needsIdle, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true});
+      plainVerb("rebuild"), needsIdle,
+      {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
-      plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift"});
+      plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row, or with what another type would hold."},
       measureQuantisation, needsRows,
       {.args = {{"k", "string", "a type to try for the keys; the stored type unless given"},
-                {"v", "string", "a type to try for the values; the stored type unless given"}}});
+                {"v", "string", "a type to try for the values; the stored type unless given"}},
+       .view = shownIn("quant")});
   const CommandArgument layer{"layer", "number", "the focused layer unless given"},
       kvHead{"kvHead", "number", "KV head, where residency is by KV head"};
   add(list,
@@ -221,7 +230,8 @@ void addRunCommands(std::vector<Command>& list) {
                 kvHead,
                 {"head", "number", "a query head; all unless given"},
                 {"begin", "number", "position of the first query; the newest unless given"},
-                {"end", "number", "position behind the last query"}}});
+                {"end", "number", "position behind the last query"}},
+       .view = shownIn("attention")});
   add(list,
       {"row_rebuild", "Compare Row with a Rebuild", "Run",
        "Compute the focused row again in a pass over the context and show the difference."},
@@ -229,7 +239,8 @@ void addRunCommands(std::vector<Command>& list) {
       {.args = {layer,
                 kvHead,
                 {"index", "number", "place in the layer's map; the focused row unless given"},
-                {"rotated", "boolean", "keys as attention sees them"}}});
+                {"rotated", "boolean", "keys as attention sees them"}},
+       .view = shownIn("row")});
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},

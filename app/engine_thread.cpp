@@ -161,6 +161,7 @@ void EngineThread::cancel() {
 EngineMail EngineThread::collect() {
   const std::lock_guard lock(m_mutex);
   m_wakePending = false;
+  m_mail.busy = busy();
   return std::exchange(m_mail, {});
 }
 
@@ -203,15 +204,13 @@ void EngineThread::open() {
     m_openError = opened.error();
   }
   progress({}, 0, -1);
-  m_commands.fetch_sub(1);
-  post([reply = m_opened, result = m_openError] { reply(result); });
+  post([reply = m_opened, result = m_openError] { reply(result); }, 1);
 }
 
 void EngineThread::perform(Job& job) {
   const bool command = job.tag.empty();
   auto reply = job.work(m_engine.get());
-  if (command) m_commands.fetch_sub(1);
-  if (reply) post(std::move(reply));
+  if (reply || command) post(std::move(reply), command);
 }
 
 /// True for a tile while another one is under way, and for a measurement within a command.
@@ -258,9 +257,10 @@ bool EngineThread::progress(const std::string& what, std::int64_t done, std::int
   return !m_cancel && !m_stop;
 }
 
-void EngineThread::post(std::function<void()> reply) {
+void EngineThread::post(std::function<void()> reply, int commands) {
   std::unique_lock lock(m_mutex);
-  m_mail.replies.push_back(std::move(reply));
+  m_commands.fetch_sub(commands);
+  if (reply) m_mail.replies.push_back(std::move(reply));
   wakeOnce(lock);
 }
 

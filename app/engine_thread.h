@@ -24,11 +24,13 @@ struct ProgressNote {
 };
 
 /// Mail for the reader: every snapshot since the last collect (above kMailSnapshots the oldest are dropped), finished
-/// replies in order, and the newest progress.
+/// replies in order, and the newest progress. busy: a command ran or waited whose reply is not in this mail or an
+/// earlier one.
 struct EngineMail {
   std::vector<SnapshotPtr> snapshots;
   std::vector<std::function<void()>> replies;
   std::optional<ProgressNote> progress;
+  bool busy = false;
 };
 
 class EngineThread {
@@ -87,7 +89,8 @@ class EngineThread {
   void replaceOrPush(Job job);
   void publish(SnapshotPtr snapshot);
   bool progress(const std::string& what, std::int64_t done, std::int64_t total);
-  void post(std::function<void()> reply);
+  /// commands: how many have ended with this reply, which comes with the mail that tells so.
+  void post(std::function<void()> reply, int commands = 0);
   void wakeOnce(std::unique_lock<std::mutex>& lock);
 
   EngineOpener m_opener;

@@ -52,7 +52,7 @@ void LiveSession::drain() {
     if (!alive) return;
     reply();
   }
-  if (alive) setBusy(m_thread.busy());
+  if (alive) setBusy(mail.busy || m_thread.busy());  // replies may have submitted commands
 }
 
 void LiveSession::freezeClock() {

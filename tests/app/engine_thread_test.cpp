@@ -56,6 +56,7 @@ class EngineThreadTest : public QObject {
   void cancelComesTooLate();
   void forksAreCancelledAlone();
   void exceptionsBecomeErrors();
+  void mailThatIsNotBusyHasTheReply();
   void mailIsBounded();
   void endsAtAnyTime();
 };
@@ -255,6 +256,24 @@ void EngineThreadTest::wakesOnceBetweenCollects() {
   QVERIFY(reader.wakes - before <= 1);
   QVERIFY(reader.until(thread, [&] { return stepped.has_value(); }));
   QCOMPARE(reader.snapshots.size(), std::size_t{201});
+}
+
+/// Who takes mail in the moment between a command and its reply still sees that the command is not over.
+void EngineThreadTest::mailThatIsNotBusyHasTheReply() {
+  FakeState state;
+  Reader reader;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [&] { ++reader.wakes; });
+  QVERIFY(reader.until(thread, [&] { return reader.opened.has_value(); }));
+  for (int i = 0; i < 3000; ++i) {
+    bool replied = false;
+    thread.submit("step", {{"n", 1}}, [&](const Result<json>&) { replied = true; });
+    for (bool busy = true; busy;) {
+      const EngineMail mail = thread.collect();
+      for (const auto& reply : mail.replies) reply();
+      busy = mail.busy;
+    }
+    QVERIFY2(replied, qPrintable(QString("command %1").arg(i)));
+  }
 }
 
 void EngineThreadTest::cancelAnswersWhatWaits() {
