@@ -42,8 +42,9 @@ void LiveContext::show(LiveSessionPtr session) {
 }
 
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
-  const auto answer = [this, unasked, command = m_running,
+  const auto answer = [this, verb, args, unasked, command = m_running,
                        session = sessionNumber()](const Result<nlohmann::json>& result) {
+    if (result) sayTicks(verb, args, *result);
     if (!command.id.isEmpty() && session == sessionNumber()) emit commandReplied({command.id, command.args, result});
     if (command.asker.reply) {
       if (command.asker.receiver) command.asker.reply(result);
@@ -54,6 +55,15 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
     }
   };
   submit(verb, args, this, answer);
+}
+
+void LiveContext::sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply) {
+  if (verb != "run" && verb != "step") return;
+  const nlohmann::json done = argsDone(verb, args, reply, m_shown.get());
+  if (done.is_null()) return;
+  const auto count = [&](const char* key) { return QString::fromStdString(done.value(key, nlohmann::json(1)).dump()); };
+  if (verb == "run") emit scripted(QString("s.run({maxTicks: %1})").arg(count("maxTicks")));
+  else emit scripted(count("n") == "1" ? QString("s.step()") : QString("s.step(%1)").arg(count("n")));
 }
 
 Status LiveContext::within(const QString& id, const nlohmann::json& args, const std::function<Status()>& run) {

@@ -74,6 +74,8 @@ class LiveContext : public InspectorContext {
 
   void follow();
   void showSnapshot(SnapshotPtr snapshot);
+  /// Says the line of a command that made ticks, with as many as it made: a run that was stopped stops there again.
+  void sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply);
 
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;

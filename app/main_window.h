@@ -84,6 +84,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void stopScript() override;
   bool scriptRunning() const override;
   Status copySelection() override;
+  QString sessionScript() const override;
+  Status showEdits(const char* verb) override;
   Status typePrompt() override;
   Status chatMode(std::optional<bool> on) override;
   void quit() override { close(); }
@@ -104,7 +106,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void refreshActions();
   /// The text of the prompt field goes to its command.
   void sendPrompt();
-  /// The undo action says what it takes back.
+  /// Undo and redo say what they go over.
   void nameUndo();
   void refreshIcons();
   void refreshRecent(QMenu* menu);
@@ -132,6 +134,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
+  QHash<QString, nlohmann::json> m_firstOptions;       // of views, as a new window has them
   std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused
 };
 
