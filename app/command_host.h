@@ -40,6 +40,10 @@ class CommandHost : public WindowPort {
   virtual Status showManual(const QString& page) = 0;
   virtual Status runScriptFile(const QString& path) = 0;
   virtual Status copySelection() = 0;
+  /// A script that opens the shown session, does what was done to it, and shows what the views show.
+  virtual QString sessionScript() const = 0;
+  /// Opens the list of edits that `verb`, undo or redo, can go over.
+  virtual Status showEdits(const char* verb) = 0;
   /// Gives the keyboard to the prompt field.
   virtual Status typePrompt() = 0;
   /// Makes the prompt field send messages of a chat, or append text again; nothing = the other.

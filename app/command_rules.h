@@ -104,9 +104,8 @@ inline QString wentOn(const LiveContext& context) {
       .arg(context.snapshot()->tick.value());
 }
 
-/// Runs ticks and says the script line. A tick that fails ends a run without a refusal, and is shown like one.
+/// Runs ticks. A tick that fails ends a run without a refusal, and is shown like one.
 inline void runTicks(LiveContext& context, const nlohmann::json& most) {
-  emit context.scripted(QString("s.run({maxTicks: %1})").arg(scriptText(most)));
   context.submit("run", {{"maxTicks", most}, {"reports", 1}},
                  [&context, note = wentOn(context)](const Result<nlohmann::json>& reply) {
                    if (!reply) return emit context.failed(reply.error());

@@ -35,6 +35,24 @@ Status chat(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// Takes edits back or does them again. A click, a key or a menu entry means an edit; scripts may also go by tick.
+Status overEdits(CommandHost& host, const char* verb, const Json& count) {
+  Json args{{"by", "edit"}};
+  if (count != 1) args["n"] = count;
+  const QString line = count == 1 ? QString("s.%1({by: \"edit\"})") : QString("s.%1({n: %2, by: \"edit\"})");
+  return submitSaid(host, count == 1 ? line.arg(verb) : line.arg(verb, scriptText(count)), verb, args);
+}
+
+/// As many edits as given; without a number a list asks.
+Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
+  if (!args.contains("edits")) return host.showEdits(verb);
+  const double edits = args["edits"].get<double>();
+  if (edits >= 1 && edits == static_cast<double>(static_cast<std::int64_t>(edits)))
+    return overEdits(host, verb, static_cast<std::int64_t>(edits));
+  return badArgument("nothing was done", "there are no " + args["edits"].dump() + " edits",
+                     "give a whole number from 1 on", "edits", args["edits"]);
+}
+
 /// With `now` one verb does both: between two verbs another tick could take the actions.
 Status inject(CommandHost& host, const Json& args) {
   const Json& actions = args["actions"];
@@ -73,10 +91,19 @@ QString needsTree(const CommandHost& host) {
 }  // namespace
 
 void addEditCommands(std::vector<Command>& list) {
-  add(list, {"undo", "Undo", "Edit", "Take the last edit or tick back."}, plainVerb("undo"), needsUndo,
+  const std::vector<CommandArgument> edits{{"edits", "number", "how many; chosen from a list when missing"}};
+  add(list, {"undo", "Undo", "Edit", "Take the last edit back: all that one command did, or single ticks in a row."},
+      [](CommandHost& host, const Json&) { return overEdits(host, "undo", 1); }, needsUndo,
       {.keys = {"Ctrl+Z"}, .icon = "undo"});
-  add(list, {"redo", "Redo", "Edit", "Do again what undo took back."}, plainVerb("redo"), needsRedo,
+  add(list, {"undo_to", "Undo To…", "Edit", "Choose from a list how many edits to take back."},
+      [](CommandHost& host, const Json& args) { return overEditsTo(host, "undo", args); }, needsUndo,
+      {.keys = {"Ctrl+Alt+Z"}, .icon = "undo_to", .args = edits});
+  add(list, {"redo", "Redo", "Edit", "Do the edit again that undo took back."},
+      [](CommandHost& host, const Json&) { return overEdits(host, "redo", 1); }, needsRedo,
       {.keys = {"Ctrl+Shift+Z", "Ctrl+Y"}, .icon = "redo"});
+  add(list, {"redo_to", "Redo To…", "Edit", "Choose from a list how many edits to do again."},
+      [](CommandHost& host, const Json& args) { return overEditsTo(host, "redo", args); }, needsRedo,
+      {.keys = {"Ctrl+Alt+Y"}, .icon = "redo_to", .args = edits});
   add(list, {"copy", "Copy", "Edit", "Copy the focused view's table as tab-separated text, or its picture."},
       [](CommandHost& host, const Json&) { return host.copySelection(); }, {},
       {.keys = {"Ctrl+C"}, .startsGroup = true});

@@ -21,7 +21,6 @@ Status step(CommandHost& host, const Json& args) {
     if (const auto error = failedTick(*reports)) emit context.failed(*error);
     if (!note.isEmpty()) emit context.noted(note);
   });
-  emit context.scripted(count == 1 ? QString("s.step()") : QString("s.step(%1)").arg(count.dump().c_str()));
   return ok();
 }
 

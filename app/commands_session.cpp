@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands for sessions and files: open, save, scripts, sweeps, quit.
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QSaveFile>
+
 #include "app/command_line.h"
 #include "app/command_registry.h"
 #include "app/command_rules.h"
@@ -83,6 +87,23 @@ Status runSweep(CommandHost& host, const QString& path) {
   return ok();
 }
 
+Status saveScript(CommandHost& host, const QString& path) {
+  QSaveFile file(path);
+  const QByteArray text = host.sessionScript().toUtf8();
+  if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit()) {
+    emit host.context().noted("Saved " + path);
+    return ok();
+  }
+  return Error("io", "the script was not saved", path.toStdString() + ": " + file.errorString().toStdString(),
+               "name a file in a folder that exists");
+}
+
+Status copyScript(CommandHost& host, const Json&) {
+  QGuiApplication::clipboard()->setText(host.sessionScript());
+  emit host.context().noted("Copied a script that opens the session and does the same");
+  return ok();
+}
+
 void addFiles(std::vector<Command>& list) {
   addFile(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes."},
           {"Open Manifest", "Manifests (*.json)"}, openManifestFile, nullptr, {.keys = {"Ctrl+O"}});
@@ -99,6 +120,14 @@ void addFiles(std::vector<Command>& list) {
           {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
   addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache by a file's."}, {"Load Cache", kCaches},
           fileVerb("loadCache"), needsIdleAlone);
+  add(list,
+      {"copy_session_script", "Copy as Script", "File",
+       "Copy a script that opens this session, does the same, and shows the same."},
+      copyScript, needsSession, {.keys = {"Ctrl+Shift+C"}, .startsGroup = true});
+  addFile(list,
+          {"save_session_script", "Save as Script…", "File",
+           "Write a script that opens this session, does the same, and shows the same."},
+          {"Save as Script", "Scripts (*.js)", true, ".js"}, saveScript, needsSession);
   addFile(list, {"run_script", "Run Script…", "File", "Run a script file in this window."},
           {"Run Script", "Scripts (*.js)"}, &CommandHost::runScriptFile, nullptr, {.startsGroup = true});
   addFile(list, {"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."},

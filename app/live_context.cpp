@@ -83,8 +83,9 @@ void LiveContext::endJob(int number, const CommandReply& command) {
 }
 
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
-  const auto answer = [this, unasked, command = m_running, job = m_session ? beginJob(verb) : 0,
+  const auto answer = [this, verb, args, unasked, command = m_running, job = m_session ? beginJob(verb) : 0,
                        session = sessionNumber()](const Result<nlohmann::json>& result) {
+    if (result) sayTicks(verb, args, *result);
     endJob(job, {command.call.id, command.call.args, result});
     if (!command.call.id.isEmpty() && session == sessionNumber())
       emit commandReplied({command.call.id, command.call.args, result});
@@ -97,6 +98,15 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
     }
   };
   submit(verb, args, this, answer);
+}
+
+void LiveContext::sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply) {
+  if (verb != "run" && verb != "step") return;
+  const nlohmann::json done = argsDone(verb, args, reply, m_shown.get());
+  if (done.is_null()) return;
+  const auto count = [&](const char* key) { return QString::fromStdString(done.value(key, nlohmann::json(1)).dump()); };
+  if (verb == "run") emit scripted(QString("s.run({maxTicks: %1})").arg(count("maxTicks")));
+  else emit scripted(count("n") == "1" ? QString("s.step()") : QString("s.step(%1)").arg(count("n")));
 }
 
 Status LiveContext::within(const Call& call, const std::function<Status()>& run) {

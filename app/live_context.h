@@ -85,6 +85,8 @@ class LiveContext : public InspectorContext {
   int beginJob(const std::string& verb);
   void endJob(int number, const CommandReply& command);
   void showSnapshot(SnapshotPtr snapshot);
+  /// Says the line of a command that made ticks, with as many as it made: a run that was stopped stops there again.
+  void sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply);
 
   JobList& m_jobs;
   LiveSessionPtr m_session;

@@ -15,12 +15,15 @@ LiveSession::LiveSession(EngineOpener opener, Reply opened)
       }) {}
 
 void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
-  m_thread.submit(verb, args, std::move(reply));
+  m_thread.submit(verb, args, [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
+    m_script.answered(verb, args, result, snapshot());
+    reply(result);
+  });
   setBusy(true);
 }
 
 void LiveSession::fork(Opened forked) {
-  m_thread.fork([forked = std::move(forked)](const Result<EngineOpener>& opener) {
+  m_thread.fork([this, forked = std::move(forked)](const Result<EngineOpener>& opener) {
     if (!opener) return forked(opener.error());
     const auto self = std::make_shared<std::shared_ptr<LiveSession>>();  // keeps the session alive until it is open
     *self = std::make_shared<LiveSession>(*opener, [self, forked](const Result<nlohmann::json>& opened) {
@@ -28,6 +31,8 @@ void LiveSession::fork(Opened forked) {
       if (!opened) return forked(opened.error());
       forked(SessionPtr(session));
     });
+    (*self)->setScript(m_script);
+    (*self)->m_script.forked();
   });
   setBusy(true);
 }

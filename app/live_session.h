@@ -8,6 +8,7 @@
 
 #include "app/engine_thread.h"
 #include "app/script/ports.h"
+#include "app/session_script.h"
 
 namespace kvlab {
 
@@ -30,6 +31,9 @@ class LiveSession : public QObject, public SessionPort {
   /// Ascending ticks, oldest first; undo and goto drop later ticks.
   const std::vector<SnapshotPtr>& history() const { return m_history; }
   bool busy() const { return m_busy; }
+  /// Records from now on.
+  void setScript(SessionScript script) { m_script = std::move(script); }
+  const SessionScript& script() const { return m_script; }
   /// Removes measured times from all snapshots, also from those of the history.
   void freezeClock();
 
@@ -44,6 +48,7 @@ class LiveSession : public QObject, public SessionPort {
   void setBusy(bool busy);
 
   std::vector<SnapshotPtr> m_history;
+  SessionScript m_script;
   bool m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last member: its thread may call wake() until it has ended
 };

@@ -20,7 +20,6 @@
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
 #include "widgets/base/tight_column.h"
-#include "widgets/views/compose/plan_model.h"
 
 namespace kvlab {
 
@@ -29,22 +28,6 @@ namespace {
 constexpr int kRecent = 8;
 constexpr QSize kFirstSize{1600, 1000},
     kBorders{8, 40};  // of the first window, and what a window manager puts around it
-
-/// What undo would take back: the last commit in words; empty if they are not known.
-QString lastCommit(const std::vector<SnapshotPtr>& history) {
-  if (history.size() < 2) return {};
-  const Snapshot &now = *history.back(), &before = *history[history.size() - 2];
-  if (!now.report || now.report->tick != now.tick || !now.info) return {};
-  const auto& actions = now.report->actions;
-  if (actions.empty()) return now.report->token ? MainWindow::tr("tick %1").arg(now.tick.value()) : QString();
-  const PlanLine first = describe(actions.front(), before);
-  QStringList words{first.action};
-  if (!first.before.isEmpty()) words << "“" + first.before + "”";
-  if (!first.after.isEmpty())
-    words << (first.before.isEmpty() ? QString() : QStringLiteral("→ ")) + "“" + first.after + "”";
-  if (actions.size() > 1) words << MainWindow::tr("and %1 more").arg(actions.size() - 1);
-  return words.join(' ');
-}
 
 }  // namespace
 
@@ -67,6 +50,7 @@ MainWindow::MainWindow(WindowSettings settings)
   new ReturnKey(this);
   connectContext();
   m_docks->reset();
+  for (const QString& id : m_docks->ids()) m_firstOptions[id] = m_docks->view(id)->options();
   if (!m_settings.headless) {
     const QSettings saved;
     restoreGeometry(saved.value("window/geometry").toByteArray());
@@ -223,13 +207,18 @@ void MainWindow::refreshActions() {
 }
 
 void MainWindow::nameUndo() {
-  if (m_context.busy()) return;
-  QAction* undo = m_actions["undo"];
-  const Command& command = *m_commands.find("undo");
-  const QString what = undo->isEnabled() ? lastCommit(m_context.history()) : QString();
-  const QString title = what.isEmpty() ? command.title : tr("Undo %1").arg(what);
-  undo->setText(QString(title).replace("&", "&&"));
-  undo->setToolTip(title + " (" + command.keys.first() + ")\n" + command.help);
+  if (m_context.busy() || !m_context.session()) return;
+  m_context.query("edits.next", "edits", {{"most", 1}}, this, [this](const Result<nlohmann::json>& next) {
+    if (!next || !next->is_object()) return;
+    for (const char* id : {"undo", "redo"}) {
+      const nlohmann::json edits = next->value(id, nlohmann::json::array());
+      const Command& command = *m_commands.find(id);
+      const QString what = edits.empty() ? QString() : QString::fromStdString(edits[0]["title"]);
+      const QString title = what.isEmpty() ? command.title : command.title + " " + what;
+      m_actions[id]->setText(QString(title).replace("&", "&&"));
+      m_actions[id]->setToolTip(title + " (" + command.keys.first() + ")\n" + command.help);
+    }
+  });
 }
 
 void MainWindow::refreshIcons() {

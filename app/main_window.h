@@ -82,6 +82,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
   Status copySelection() override;
+  QString sessionScript() const override;
+  Status showEdits(const char* verb) override;
   Status typePrompt() override;
   Status chatMode(std::optional<bool> on) override;
   void quit() override { close(); }
@@ -102,7 +104,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void refreshActions();
   /// The text of the prompt field goes to its command.
   void sendPrompt();
-  /// The undo action says what it takes back.
+  /// Undo and redo say what they go over.
   void nameUndo();
   void refreshIcons();
   void refreshRecent(QMenu* menu);
@@ -139,6 +141,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   int m_scriptJob = 0;                                 // of the running script
+  QHash<QString, nlohmann::json> m_firstOptions;       // of views, as a new window has them
   std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused
 };
 

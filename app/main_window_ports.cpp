@@ -6,9 +6,11 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLineEdit>
+#include <QToolBar>
 #include <algorithm>
 
 #include "app/command_rules.h"
+#include "app/edit_list.h"
 #include "app/main_window.h"
 #include "app/panels.h"
 #include "app/resources.h"
@@ -52,6 +54,7 @@ void MainWindow::openSession(const json& request, Opened opened) {
         opened(SessionPtr(session));
       }));
   *self = m_opening.back().get();
+  (*self)->setScript({m_settings.verbs, request});
   *job = beginOpening(request, m_opening.back());
   connect(*self, &LiveSession::progressed, &m_context,
           [this, number = *job](const QString& step, qint64 done, qint64 total) {
@@ -378,6 +381,43 @@ Status MainWindow::copySelection() {
     }
   }
   return Error("no_view", "nothing was copied", "no view has the keyboard", "click a view first");
+}
+
+QString MainWindow::sessionScript() const {
+  const auto session = m_context.session();
+  const SnapshotPtr shown = m_context.snapshot();
+  if (!session || !shown) return {};
+  QString out = session->script().text();
+  for (const QString& id : m_docks->ids()) {
+    const json options = m_docks->view(id)->options();
+    if (options != m_firstOptions[id]) out += QString("view.set(\"%1\", %2);\n").arg(id, scriptText(options));
+  }
+  const Focus& focus = m_context.focus();
+  json place{{"layer", focus.layer.value()}, {"head", focus.head.value()}};
+  if (!m_context.following()) place["tick"] = shown->tick.value();
+  if (focus.position.value() >= 0) place["row"] = focus.position.value();
+  else if (focus.ledger.value() >= 0) place["ledger"] = focus.ledger.value();
+  if (!m_context.selection().empty())
+    for (const Position row : m_context.chosenRows()) place["rows"].push_back(row.value());
+  return out + QString("view.focus(%1);\n").arg(scriptText(place));
+}
+
+Status MainWindow::showEdits(const char* verb) {
+  const Command& command = *m_commands.find(verb);
+  const std::string list = command.id.toStdString();
+  m_context.query(
+      "edits.list", "edits", json::object(), this, [this, list, title = command.title](const Result<json>& all) {
+        if (!all) return emit m_context.failed(all.error());
+        QStringList titles;
+        for (const json& edit : (*all)[list]) titles << QString::fromStdString(edit["title"]);
+        if (titles.isEmpty()) return;
+        const QString to = QString::fromStdString(list) + "_to";
+        auto* edits = new EditList(title, titles, this);
+        connect(edits, &EditList::chosen, this, [this, to](int n) { m_context.runCommand(to, {{"edits", n}}); });
+        const QWidget* button = findChild<QToolBar*>("toolbar")->widgetForAction(m_actions[to]);
+        edits->openAt(button->mapToGlobal(button->rect().bottomLeft()));
+      });
+  return ok();
 }
 
 Status MainWindow::chatMode(std::optional<bool> on) {

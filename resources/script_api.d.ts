@@ -565,8 +565,15 @@ interface Session {
   /** Damages the cache or arms a failure; needs faults: true in the manifest. layer counts cache layers. */
   fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
 
-  undo(): Where;
-  redo(): Where;
+  /** Any verb by its name, with named arguments; also those of lanes and batches, for a session that is open as several. */
+  verb(name: string, args: object): any;
+  /** Goes back by n (1) commits, or with by "edit" by n edits: all that one command did, or single ticks in a row. */
+  undo(n?: number, by?: "tick" | "edit"): Where;
+  undo(options: { n?: number; by?: "tick" | "edit" }): Where;
+  redo(n?: number, by?: "tick" | "edit"): Where;
+  redo(options: { n?: number; by?: "tick" | "edit" }): Where;
+  /** The edits that undo and redo go over, nearest first: what each did, and the tick at its end. */
+  edits(most?: number): { undo: { title: string; tick: number }[]; redo: { title: string; tick: number }[] };
   goto(tick: number): Where;
   branches(): { name: string; tick: number; current: boolean }[];
   reset(): null;

@@ -262,7 +262,7 @@
       view: Object.keys(global.view),
       lanes: Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor"),
       batch: Object.getOwnPropertyNames(Batch.prototype).filter((name) => name !== "constructor"),
-      session: ["tick", "length", "show", "fork", "close"].concat(Object.keys(Session.prototype)),
+      session: ["tick", "length", "show", "fork", "close", "verb"].concat(Object.keys(Session.prototype)),
     }),
     console: () => Object.defineProperty(global, "s", {
       configurable: true,

@@ -47,9 +47,9 @@ Status measureHistory(const BenchOptions& options, const LayoutName& layout, boo
     }
     std::vector<double> back, forward, bytes;
     for (int run = 0; run < (options.quick ? 3 : 51); ++run) {
-      back.push_back(KV_TRY(timed(*keeps, undo)));
+      back.push_back(KV_TRY(timed(*keeps, [](Session& s) { return undo(s); })));
       bytes.push_back(static_cast<double>(keeps->health().bytesMoved));
-      forward.push_back(KV_TRY(timed(*keeps, redo)));
+      forward.push_back(KV_TRY(timed(*keeps, [](Session& s) { return redo(s); })));
     }
     const std::string then = what + ", after " + std::to_string(length) + " ticks";
     rows.push_back(benchRow("history", then, "undo", "us", back));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/history.h"
 
+#include "core/session/edit_words.h"
 #include "core/session/storage.h"
 #include "core/state/row_writers.h"
 
@@ -39,6 +40,7 @@ void History::commit(Commit commit, SessionParts& parts) {
   Timeline::Entry entry;
   entry.verb = std::exchange(m_verb, {});
   entry.args = std::exchange(m_args, nullptr);
+  if (!entry.verb.empty()) entry.words = wordsOf(entry.verb, entry.args, m_state, parts.model->tokenizer());
   entry.tick = commit.state.tick;
   entry.state = commit.state;
   entry.left = std::move(commit.left);

@@ -10,6 +10,11 @@ Error outOfRange(const char* what, std::string why, std::string remedy, const ch
   return {"out_of_range", what, std::move(why), std::move(remedy), std::nullopt, field, std::move(value)};
 }
 
+Error tooFar(const char* what, std::int64_t n, std::int64_t there) {
+  return outOfRange(what, "the history has only " + std::to_string(there) + " such steps",
+                    "give a number from 1 to " + std::to_string(there), "n", n);
+}
+
 /// A pin keeps a token entry from collapsing. Errors: not_a_token for a gist, not_an_entry for a token in a gist.
 Status standsAlone(const WlodState& state, const LedgerRow& row, LedgerId id) {
   if (row.kind == RowKind::Gist)
@@ -97,14 +102,30 @@ void setOpEvents(Session& session, bool on) {
   session.publish();
 }
 
-Status undo(Session& session) {
-  if (session.timeline().canUndo()) return session.travel(session.timeline().current().parent);
-  return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session", "redo, or generate tokens"};
+Status undo(Session& session, std::int64_t n, HistoryStep by) {
+  const Timeline& timeline = session.timeline();
+  if (!timeline.canUndo())
+    return Error{"nothing_to_undo", "nothing was undone", "this is the start of the session",
+                 "redo, or generate tokens"};
+  int target = timeline.currentId();
+  for (std::int64_t done = 0; done < n; ++done) {
+    if (target == 0) return tooFar("nothing was undone", n, done);
+    target = by == HistoryStep::Edit ? timeline.beforeEdit(target) : timeline.entry(target).parent;
+  }
+  return session.travel(target);
 }
 
-Status redo(Session& session) {
-  if (const int next = session.timeline().redoTarget(); next >= 0) return session.travel(next);
-  return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
+Status redo(Session& session, std::int64_t n, HistoryStep by) {
+  const Timeline& timeline = session.timeline();
+  if (!timeline.canRedo())
+    return Error{"nothing_to_redo", "nothing was redone", "this is the newest state of the branch", "undo first"};
+  int target = timeline.currentId();
+  for (std::int64_t done = 0; done < n; ++done) {
+    const int next = timeline.along(timeline.entry(target).depth + 1);
+    if (next < 0) return tooFar("nothing was redone", n, done);
+    target = by == HistoryStep::Edit ? timeline.editEnd(next) : next;
+  }
+  return session.travel(target);
 }
 
 Status goTo(Session& session, Tick tick) {

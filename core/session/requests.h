@@ -17,9 +17,12 @@ Status pin(Session& session, LedgerId id, bool on);
 /// Turns recording of op events on or off, like op_events in the manifest.
 void setOpEvents(Session& session, bool on);
 
-/// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and those of commands that are executed again.
-Status undo(Session& session);
-Status redo(Session& session);
+/// What one step through the history goes over.
+enum class HistoryStep : std::uint8_t { Commit, Edit };
+/// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and those of commands that are executed again. Where there
+/// are fewer steps than n, nothing is done.
+Status undo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
+Status redo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status goTo(Session& session, Tick tick);
 
 }  // namespace kvlab

@@ -5,6 +5,16 @@
 #include <limits>
 
 namespace kvlab {
+namespace {
+
+/// A single tick that only generates.
+bool isPlainTick(const Timeline::Entry& entry) {
+  if (entry.verb != "step" && entry.verb != "stepAction") return false;
+  if (!entry.args.is_object()) return true;
+  return !entry.args.contains("pending") && !entry.args.contains("tokens") && entry.args.value("n", 1) == 1;
+}
+
+}  // namespace
 
 std::int64_t columnBytes(const CacheState& state) {
   return 12 * std::int64_t{state.length()} + (state.wlod ? 32 * std::int64_t{state.wlod->count()} : 0);
@@ -17,6 +27,7 @@ void Timeline::start(const CacheState& state, int pools) {
   m_entries[0].state = state;
   m_entries[0].pools = pools;
   m_branches = {{"main", 0}};
+  m_along = {0};
   m_current = m_branch = 0;
   m_bytes = 0;
 }
@@ -25,10 +36,16 @@ Timeline Timeline::trunk(const CacheState& state) const {
   Timeline out;
   for (int id : path(m_current)) {
     const Entry& from = entry(id);
-    Entry to{.verb = from.verb, .args = from.args, .tick = from.tick, .report = from.report, .left = from.left};
+    Entry to{.verb = from.verb,
+             .args = from.args,
+             .tick = from.tick,
+             .words = from.words,
+             .report = from.report,
+             .left = from.left};
     if (out.m_entries.empty()) {
       out.m_entries.push_back(std::move(to));
       out.m_branches = {{"main", 0}};
+      out.m_along = {0};
     } else {
       out.push(std::move(to));
     }
@@ -42,13 +59,17 @@ void Timeline::push(Entry entry) {
   if (m_branches[at(m_branch)].tip != m_current) {
     m_branches.push_back({"branch-" + std::to_string(m_branches.size()), m_current});
     m_branch = static_cast<int>(m_branches.size()) - 1;
+    m_along.resize(at(depth()) + 1);
   }
+  const bool goesOn = entry.verb.empty() || (isPlainTick(entry) && isPlainTick(this->entry(current().edit)));
+  entry.edit = goesOn && m_current > 0 ? current().edit : id;
   entry.parent = m_current;
   entry.depth = current().depth + 1;
   m_bytes += entry.bytes;
   m_entries[at(m_current)].children.push_back(id);
   m_entries.push_back(std::move(entry));
   m_branches[at(m_branch)].tip = m_current = id;
+  m_along.push_back(id);
 }
 
 std::vector<int> Timeline::path(int id) const {
@@ -56,12 +77,6 @@ std::vector<int> Timeline::path(int id) const {
   for (; id >= 0; id = entry(id).parent) out.push_back(id);
   std::reverse(out.begin(), out.end());
   return out;
-}
-
-bool Timeline::onPath(int id, int tip) const {
-  for (; tip >= 0; tip = entry(tip).parent)
-    if (tip == id) return true;
-  return false;
 }
 
 /// [entries] whether they lead to the current one.
@@ -80,11 +95,10 @@ std::vector<bool> Timeline::inPools() const {
   return out;
 }
 
-int Timeline::redoTarget() const {
-  int next = m_branches[at(m_branch)].tip;
-  if (next == m_current || !onPath(m_current, next)) return -1;
-  while (entry(next).parent != m_current) next = entry(next).parent;
-  return next;
+/// Along a branch the first entries of edits ascend.
+int Timeline::editEnd(int id) const {
+  const auto later = [this](int edit, int other) { return edit < entry(other).edit; };
+  return *std::prev(std::upper_bound(m_along.begin() + entry(id).depth, m_along.end(), entry(id).edit, later));
 }
 
 int Timeline::find(Tick tick) const {

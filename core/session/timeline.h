@@ -26,6 +26,8 @@ class Timeline {
     nlohmann::json args;
     Tick tick;
     std::vector<int> children = {};
+    int edit = 0;            // first entry of the edit that the entry belongs to
+    std::string words = {};  // of a first entry: what the edit does, in words; empty if it only generates
     std::shared_ptr<const TickReport> report = {};
     std::vector<Evict> left = {};          // rows that windows have left behind
     std::optional<CacheState> state = {};  // empty = dropped
@@ -42,7 +44,8 @@ class Timeline {
   /// The path to the current entry as a new timeline that keeps only `state`, at its end.
   Timeline trunk(const CacheState& state) const;
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
-  /// branch; the older branch keeps its name.
+  /// branch; the older branch keeps its name. An edit is what one command did; single ticks that only generate are one
+  /// edit together.
   void push(Entry entry);
 
   void setReport(std::shared_ptr<const TickReport> report) {
@@ -55,7 +58,13 @@ class Timeline {
   int size() const { return static_cast<int>(m_entries.size()); }
   bool canUndo() const { return current().parent >= 0; }
   bool canRedo() const { return redoTarget() >= 0; }
-  int redoTarget() const;  // next entry towards the tip of the branch, -1 = at the tip
+  /// Entry of the current branch with so many entries before it; -1 = none.
+  int along(std::int32_t depth) const { return at(depth) < m_along.size() ? m_along[at(depth)] : -1; }
+  int redoTarget() const { return along(depth() + 1); }  // next entry towards the tip of the branch, -1 = at the tip
+  /// The entry before an entry's edit.
+  int beforeEdit(int id) const { return entry(entry(id).edit).parent; }
+  /// Last entry on the current branch of an entry's edit.
+  int editEnd(int id) const;
   /// Latest entry of the current branch with this tick; -1 = none.
   int find(Tick tick) const;
   /// Replaces the current state by an equivalent one with slots in pools of this number; adds no entry.
@@ -93,7 +102,6 @@ class Timeline {
 
  private:
   std::vector<bool> onPath() const;
-  bool onPath(int id, int tip) const;
   int oldestKept() const;
   static void forget(Entry& entry);
   void dropLeaf(int id, CacheStore& store);
@@ -102,6 +110,7 @@ class Timeline {
 
   std::vector<Entry> m_entries;
   std::vector<Branch> m_branches;
+  std::vector<int> m_along;  // [depth] entries of the current branch
   int m_current = 0, m_branch = 0;
   std::int64_t m_bytes = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
+#include "core/session/edit_words.h"
 #include "core/session/policies.h"
 #include "core/session/requests.h"
 #include "core/session/rules.h"
@@ -105,8 +106,27 @@ Result<json> compactVerb(Session& session, VerbArgs& in) {
   return json{{"rows", done.rows}, {"bytes", done.bytes}, {"done", done.done}};
 }
 
-Result<json> undoVerb(Session& session, VerbArgs&) { return where(session, undo(session)); }
-Result<json> redoVerb(Session& session, VerbArgs&) { return where(session, redo(session)); }
+std::vector<ArgInfo> stepArgs() {
+  return {arg::integer("n", 1, kAllRows).orElse(1), arg::text("by", {"tick", "edit"}).orElse("tick")};
+}
+
+Result<json> through(Session& session, VerbArgs& in, Status (*step)(Session&, std::int64_t, HistoryStep)) {
+  const HistoryStep by = in.text("by") == "edit" ? HistoryStep::Edit : HistoryStep::Commit;
+  return where(session, step(session, in.integer("n"), by));
+}
+
+Result<json> undoVerb(Session& session, VerbArgs& in) { return through(session, in, undo); }
+Result<json> redoVerb(Session& session, VerbArgs& in) { return through(session, in, redo); }
+
+Result<json> editsVerb(const Session& session, VerbArgs& in) {
+  const auto list = [&](std::vector<Edit> (*edits)(const Timeline&, std::size_t)) {
+    json out = json::array();
+    for (const Edit& edit : edits(session.timeline(), static_cast<std::size_t>(in.integer("most"))))
+      out.push_back({{"title", edit.title}, {"tick", session.timeline().entry(edit.last).tick.value()}});
+    return out;
+  };
+  return json{{"undo", list(editsBack)}, {"redo", list(editsAhead)}};
+}
 
 Result<json> goToVerb(Session& session, VerbArgs& in) {
   return where(session, goTo(session, Tick(in.integer("tick"))));
@@ -182,8 +202,16 @@ std::span<const Verb> stateVerbs() {
         "Fault drill: damages the cache or makes a step fail.",
         Effect::Commits},
        faultVerb},
-      {{"undo", {}, "Goes back by one commit.", Effect::Travels, InLanes::Refused}, undoVerb},
-      {{"redo", {}, "Goes forward by one commit.", Effect::Travels, InLanes::Refused}, redoVerb},
+      {{"undo", stepArgs(),
+        "Goes back by n commits, or by n edits: all that one command did, or single ticks in a row.", Effect::Travels,
+        InLanes::Refused},
+       undoVerb},
+      {{"redo", stepArgs(), "Goes forward by n commits or n edits.", Effect::Travels, InLanes::Refused}, redoVerb},
+      {{"edits",
+        {arg::integer("most", 1, 1 << 20).orElse(100)},
+        "Titles of the edits that undo and redo go over, nearest first, and the tick at the end of each.",
+        Effect::Reads},
+       editsVerb},
       {{"goto",
         {arg::integer("tick", 0, kAllRows)},
         "Goes to a tick of this branch; the future stays as a named branch.",

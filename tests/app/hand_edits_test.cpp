@@ -3,13 +3,17 @@
 // afterwards; and undo, which belongs to the session wherever the keyboard is.
 #include <QApplication>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QMenu>
 #include <QMenuBar>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QToolBar>
+#include <QToolButton>
 #include <QtTest>
 
 #include "app/core_engine.h"
+#include "app/edit_list.h"
 #include "app/main_window.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/strip/strip_view.h"
@@ -107,7 +111,7 @@ class HandEditsTest : public QObject {
     QTRY_COMPARE(text(), QString(before).replace("cellar", "attic"));
     QVERIFY(clicks.take() <= 2);
     QVERIFY(settled());
-    QCOMPARE(undoTitle(), QString("Undo replace “·cellar” → “·attic”"));
+    QTRY_COMPARE(undoTitle(), QString("Undo replace “·cellar” → “·attic”"));
     QVERIFY(strip().text().hasFocus());
     QVERIFY(undone(before));
   }
@@ -121,8 +125,45 @@ class HandEditsTest : public QObject {
     QTRY_COMPARE(text(), QString(before).replace(" puts the silver", ""));
     QVERIFY(clicks.take() <= 2);
     QVERIFY(settled());
-    QCOMPARE(undoTitle(), QString("Undo delete “·puts” and 2 more"));
+    QTRY_COMPARE(undoTitle(), QString("Undo delete “·puts” and 2 more"));
     QVERIFY(undone(before));
+  }
+
+  /// Ticks in a row go together; the list marks what goes with an edit, and the keyboard comes back.
+  void undoGoesByEditAndFromAList() {
+    const QString before = text();
+    for (int i = 0; i < 3; ++i) {
+      QVERIFY(m_window->runCommand("step", json::object()));
+      QVERIFY(settled());
+    }
+    QTRY_COMPARE(undoTitle(), QString("Undo 3 ticks"));
+    const QString after = text();
+    QVERIFY(m_window->runCommand("rebuild", json::object()));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("run", {{"max_ticks", 2}}));
+    QTRY_COMPARE(undoTitle(), QString("Undo run of 2 ticks"));
+    click("cellar");
+    strip().text().setFocus();
+    QVERIFY(undone(after));
+    QTRY_COMPARE(undoTitle(), QString("Undo rebuild"));
+    QToolButton* open = nullptr;
+    for (QToolButton* one : m_window->findChild<QToolBar*>("toolbar")->findChildren<QToolButton*>())
+      if (one->accessibleName() == "Undo To…") open = one;
+    QVERIFY(open && open->isEnabled());
+    QTest::mouseClick(open, Qt::LeftButton);
+    QTRY_VERIFY(m_window->findChild<EditList*>());
+    auto* list = m_window->findChild<EditList*>()->findChild<QListWidget*>();
+    QCOMPARE(list->count(), 3);
+    QCOMPARE(list->item(1)->text(), QString("3 ticks"));
+    QVERIFY(list->item(2)->text().startsWith("prompt “anna puts"));
+    QTest::keyClick(list, Qt::Key_Down);
+    QCOMPARE(list->selectedItems().size(), 2);
+    QTest::keyClick(list, Qt::Key_Return);
+    QTRY_COMPARE(text(), before);
+    QVERIFY(settled());
+    QVERIFY(strip().text().hasFocus());
+    QVERIFY(m_window->runCommand("redo_to", {{"edits", 2}}));
+    QTRY_COMPARE(text(), after);
   }
 
   void aRowIsEvictedFromALayerWithTwoClicks() {

@@ -260,7 +260,7 @@ class TablesTest : public QObject {
     QCOMPARE(context.focus().ledger, LedgerId(6));
     QCOMPARE(context.focus().position, Position(6));
     QCOMPARE(said.count(), 1);
-    QCOMPARE(said[0][0].toString(), QString("view.focus({ledger: 6})"));
+    QCOMPARE(said[0][0].toString(), QString("view.focus({layer: 0, ledger: 6})"));
     QTest::keyClick(&view.table(), Qt::Key_Down);
     QCOMPARE(context.focus().ledger, LedgerId(7));
   }

@@ -305,7 +305,8 @@ void InspectorView::addRowActions(QWidget& control, std::function<QRect(Position
 
 void InspectorView::clickLedger(LedgerId ledger) {
   m_context.focusLedger(ledger);
-  emit m_context.scripted(QString("view.focus({ledger: %1})").arg(ledger.value()));
+  emit m_context.scripted(
+      QString("view.focus({layer: %1, ledger: %2})").arg(m_context.focus().layer.value()).arg(ledger.value()));
 }
 
 void InspectorView::clickLedger(CacheLayer layer, LedgerId ledger) {

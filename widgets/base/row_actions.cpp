@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/row_actions.h"
 
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QMenu>
 #include <algorithm>
 #include <iterator>
@@ -56,6 +58,10 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
   add(tr("Show history"), tr("What happened to the focused row, tick by tick"), {}, Needs::OneRow,
       &RowActions::showHistory);
   addLine();
+  add(tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown, &RowActions::copyText);
+  add(tr("Copy as script"), tr("Copy a script that opens the session, does the same and chooses these rows"), {},
+      Needs::Shown, &RowActions::copyScript);
+  addLine();
 }
 
 QAction* RowActions::add(const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
@@ -89,6 +95,7 @@ QString RowActions::obstacle(Needs needs) const {
   const std::vector<Position> rows = m_context.chosenRows();
   if (needs == Needs::OneRow) return m_context.focus().ledger.value() < 0 ? tr("no row is chosen") : QString();
   if (rows.empty()) return tr("no row of the context is chosen");
+  if (needs == Needs::Shown) return {};
   if (!m_context.history().empty() && m_context.history().back() != s)
     return m_context.following() ? tr("the engine is working") : tr("an older tick is shown");
   if (m_context.busy()) return tr("the engine is working");
@@ -244,6 +251,12 @@ void RowActions::breakAt() {
   for (LedgerId row : ledgers())
     run("break_add", {{"condition", "evicted(ledger==" + std::to_string(row.value()) + ")"}});
 }
+
+void RowActions::copyText() {
+  QGuiApplication::clipboard()->setText(rawText(*m_context.snapshot(), m_context.chosenRows()));
+}
+
+void RowActions::copyScript() { run("copy_session_script", json::object()); }
 
 void RowActions::showHistory() { run("show_history", json::object()); }
 

@@ -27,7 +27,7 @@ class RowActions : public QObject {
   void attend(QMenu& menu);
 
  private:
-  enum class Needs { Row, Gist, OneRow };
+  enum class Needs { Row, Gist, OneRow, Shown };
   QAction* add(const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
                void (RowActions::*work)());
   void addLine();
@@ -51,6 +51,8 @@ class RowActions : public QObject {
   void turnTree();
   void breakAt();
   void showHistory();
+  void copyText();
+  void copyScript();
 
   InspectorContext& m_context;
   QWidget &m_view, &m_control;

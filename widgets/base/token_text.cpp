@@ -4,22 +4,19 @@
 #include <QStringList>
 #include <algorithm>
 
+#include "core/api/visible_text.h"
+
 namespace kvlab {
 
 QString visibleText(const QString& text) {
-  QString shown = text;
-  shown.replace(QChar(0x2581), QLatin1Char(' '));
-  shown.replace(QLatin1Char('\n'), QChar(0x21B5)).replace(QLatin1Char('\t'), QChar(0x2192));
-  if (shown.startsWith(QLatin1Char(' ')) || shown.endsWith(QLatin1Char(' ')))
-    shown.replace(QLatin1Char(' '), QChar(0x00B7));
-  return shown;
+  return QString::fromStdString(visibleText(std::string_view(text.toStdString())));
 }
 
 QString textOf(const Snapshot& snapshot, TokenId id) {
   const auto i = at(id.value());
   if (!snapshot.info || id.value() < 0 || i >= snapshot.info->tokenTexts.size())
     return QStringLiteral("#%1").arg(id.value());
-  return visibleText(QString::fromStdString(snapshot.info->tokenTexts[i]));
+  return QString::fromStdString(visibleText(std::string_view(snapshot.info->tokenTexts[i])));
 }
 
 QString textOf(const Snapshot& snapshot, const std::vector<TokenId>& ids) {

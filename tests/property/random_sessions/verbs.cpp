@@ -10,6 +10,12 @@ namespace kvlab::random_sessions {
 namespace {
 
 json nothing(Drawing&) { return json::object(); }
+json steps(Drawing& in) {
+  json args = json::object();
+  if (in.draw.percent(20)) args["n"] = in.draw.between(1, 3);
+  if (in.draw.percent(30)) args["by"] = "edit";
+  return args;
+}
 json layered(Drawing& in) { return drawLayer(in); }
 
 std::string freshPath(Drawing& in) { return "@" + std::to_string(++in.files); }
@@ -211,8 +217,12 @@ const Maker kMakers[] = {
      }},
     {"rebuild", 9, false, nothing},
     {"fault", 1, false, fault},
-    {"undo", 16, false, nothing},
-    {"redo", 10, false, nothing},
+    {"undo", 16, false, steps},
+    {"redo", 10, false, steps},
+    {"edits", 1, true,
+     [](Drawing& in) -> json {
+       return {{"most", in.draw.between(1, 9)}};
+     }},
     {"goto", 5, false,
      [](Drawing& in) -> json {
        return {{"tick", in.draw.below(12)}};

@@ -64,10 +64,10 @@ void ConsoleView::makeStrip() {
   m_clicks = stripTool(tr("Show clicks"), tr("Show the script line of each click"));
   m_clicks->setCheckable(true);
   m_clicks->setChecked(true);
-  m_copy = stripTool(tr("Copy"), tr("Copy everything as text"));
+  m_copy = stripTool(tr("Copy"), tr("Copy all lines as a script; what was printed becomes comments"));
   m_clear = stripTool(tr("Clear"), tr("Clear the console (Ctrl+L)"));
   connect(m_clicks, &QToolButton::toggled, this, &ConsoleView::reprint);
-  connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(all()); });
+  connect(m_copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(script()); });
   connect(m_clear, &QToolButton::clicked, this, &ConsoleView::clear);
 }
 
@@ -139,6 +139,18 @@ void ConsoleView::clear() {
   m_entries.clear();
   m_output->clear();
   refresh();
+}
+
+/// As a script: what was printed becomes comments.
+QString ConsoleView::script() const {
+  QString text;
+  for (const Entry& entry : m_entries) {
+    const bool line = entry.kind == Kind::Entered || entry.kind == Kind::Click;
+    QString words = entry.text;
+    if (!line) words.prepend("// ").replace(QLatin1Char('\n'), QStringLiteral("\n// "));
+    if (line || m_clicks->isChecked()) text += words + QLatin1Char('\n');
+  }
+  return text;
 }
 
 QString ConsoleView::all() const {

@@ -47,6 +47,7 @@ class ConsoleView : public InspectorView {
   void reprint();
   void refresh();
   QString all() const;
+  QString script() const;
 
   std::deque<Entry> m_entries;
   QPlainTextEdit* m_output = nullptr;

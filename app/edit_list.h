@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A drop-down list of edits to undo or redo, nearest first. Pointing at an edit marks all that would go with it, and a
+// line counts them. Deletes itself when closed; the keyboard then is where it was. GUI thread.
+#pragma once
+#include <QFrame>
+
+class QLabel;
+class QListWidget;
+
+namespace kvlab {
+
+class EditList : public QFrame {
+  Q_OBJECT
+ public:
+  /// what: "Undo" or "Redo".
+  EditList(const QString& what, const QStringList& titles, QWidget* parent);
+  void openAt(const QPoint& globalPlace);
+
+ signals:
+  void chosen(int edits);
+
+ private:
+  void mark(int row);
+
+  QString m_what;
+  QListWidget* m_list;
+  QLabel* m_count;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/session_script.h"
+
+#include <QFileInfo>
+#include <algorithm>
+#include <set>
+
+namespace kvlab {
+namespace {
+using nlohmann::json;
+
+QString valueText(const json& value) {
+  return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+const VerbInfo* infoOf(const std::vector<VerbInfo>& verbs, const std::string& verb) {
+  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const VerbInfo& one) { return one.name == verb; });
+  return found == verbs.end() ? nullptr : &*found;
+}
+
+bool changes(const VerbInfo& info) {
+  const bool writes = std::any_of(info.args.begin(), info.args.end(), [](const ArgInfo& arg) { return arg.written; });
+  return info.effect != Effect::Reads && info.effect != Effect::Measures && !writes && info.name != "stopCapture";
+}
+
+/// Files keep their place when the script runs in another folder.
+json absolute(const json& path) {
+  const QString text = path.is_string() ? QString::fromStdString(path.get<std::string>()) : QString();
+  return QFileInfo::exists(text) ? json(QFileInfo(text).absoluteFilePath().toStdString()) : path;
+}
+
+QString openingLine(const json& request) {
+  if (request.contains("capture")) return "s = lab.openCapture(" + valueText(absolute(request["capture"])) + ");";
+  json manifest = request.value("manifest", json::object());
+  if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
+  return "s = lab.open(" + valueText(manifest) + ");";
+}
+
+/// Ticks of a list of reports that were not cancelled.
+std::int64_t ticksMade(const json& reports) {
+  const bool cancelled = !reports.empty() && !reports.back().value("ok", true) && reports.back().contains("error") &&
+      reports.back()["error"].value("code", "") == "cancelled";
+  return static_cast<std::int64_t>(reports.size()) - cancelled;
+}
+
+/// Tokens of a prompt among the rows that the ledger has had since.
+json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
+  json ids = json::array();
+  const std::size_t first = before ? before->ledger.size() : 0;
+  for (std::size_t id = first; after && id < after->ledger.size(); ++id) {
+    const LedgerRow& row = after->ledger[LedgerId(static_cast<std::int32_t>(id))];
+    if (row.kind == RowKind::Token && row.source == Source::Prompt) ids.push_back(row.token.value());
+  }
+  return ids;
+}
+
+}  // namespace
+
+QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const json& args) {
+  const VerbInfo* info = infoOf(verbs, verb);
+  const QString name = QString::fromStdString(verb);
+  if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, valueText(args));
+  QStringList words;
+  std::size_t given = 0;
+  for (const ArgInfo& arg : info->args) {
+    if (!args.contains(arg.name) || args[arg.name].is_object()) break;
+    words << valueText(args[arg.name]);
+    ++given;
+  }
+  QStringList named;
+  for (std::size_t i = given; i < info->args.size(); ++i)
+    if (const std::string& key = info->args[i].name; args.contains(key))
+      named << QString::fromStdString(key) + ": " + valueText(args[key]);
+  if (!named.isEmpty()) words << "{" + named.join(", ") + "}";
+  return QString("s.%1(%2)").arg(name, words.join(", "));
+}
+
+json argsDone(const std::string& verb, const json& args, const json& reply, const Snapshot* after) {
+  json done = args.is_object() ? args : json::object();
+  if (after && after->stage) return done;  // a breakpoint stopped inside a tick, and will again
+  if (verb == "run" && reply.is_object()) {
+    done.erase("reports");
+    const json reports = reply.value("ticks", json::array());
+    const std::int64_t unmade = static_cast<std::int64_t>(reports.size()) - ticksMade(reports);
+    const std::int64_t count = reply.value("count", std::int64_t{0}) - unmade;
+    if (count == 0) return nullptr;
+    done["maxTicks"] = count;
+  }
+  if (verb == "step" && reply.is_array()) {
+    const std::int64_t count = ticksMade(reply);
+    if (count == 0) return nullptr;
+    if (count < done.value("n", std::int64_t{1})) done["n"] = count;
+  }
+  return done;
+}
+
+SessionScript::SessionScript(std::vector<VerbInfo> verbs, const json& request) : m_verbs(std::move(verbs)) {
+  add("let " + openingLine(request));
+}
+
+void SessionScript::add(const QString& line) {
+  if (line.isEmpty()) return;
+  if (!m_lines.empty() && m_lines.back().text == line) ++m_lines.back().times;
+  else m_lines.push_back({line});
+}
+
+/// A refused call may have changed something all the same: a prompt that was cancelled keeps what it has read, and a
+/// drill's fault is used up.
+QString SessionScript::refusedLine(const std::string& verb, const json& args, const Error& error,
+                                   const SnapshotPtr& newest) const {
+  if (newest == m_before) return {};
+  if (error.code != "cancelled")
+    return QString("expectError(() => %1, \"%2\");").arg(callLine(m_verbs, verb, args), error.code.c_str());
+  static const std::set<std::string> kPrompts = {"prompt", "promptIds", "prefill", "chat", "score", "scoreIds"};
+  const json ids = kPrompts.contains(verb) ? promptIds(m_before, newest) : json::array();
+  return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(valueText(ids));
+}
+
+void SessionScript::answered(const std::string& verb, const json& args, const Result<json>& reply,
+                             const SnapshotPtr& newest) {
+  const VerbInfo* info = infoOf(m_verbs, verb);
+  if (!info) return;
+  if (changes(*info)) {
+    if (!reply) add(refusedLine(verb, args, reply.error(), newest));
+    else if (const json done = argsDone(verb, args, *reply, newest.get()); !done.is_null())
+      add(reply->is_object() && reply->value("cancelled", false)
+              ? "// " + callLine(m_verbs, verb, done) + " was cancelled"
+              : callLine(m_verbs, verb, done) + ";");
+  }
+  m_before = newest;
+}
+
+QString SessionScript::text() const {
+  QString out;
+  for (const Line& line : m_lines)
+    out += line.times == 1 ? line.text + '\n'
+                           : QString("for (let i = 0; i < %1; ++i) %2\n").arg(line.times).arg(line.text);
+  return out;
+}
+
+}  // namespace kvlab

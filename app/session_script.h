@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What was done to a session, as a script that does it again: the opening, then every call that changed the session,
+// whoever made it. Written from the engine's replies, so that a stopped run has the ticks that it made. Owned by its
+// LiveSession. GUI thread.
+#pragma once
+#include <QString>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/snapshot.h"
+#include "core/api/verb.h"
+
+namespace kvlab {
+
+/// A call of a session's verb: s.run({maxTicks: 64}).
+QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const nlohmann::json& args);
+/// The arguments with which a call that was stopped does again what it did; null if it did nothing.
+nlohmann::json argsDone(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply,
+                        const Snapshot* after);
+
+class SessionScript {
+ public:
+  /// Without verbs nothing is recorded.
+  SessionScript() = default;
+  /// request: what WindowPort::openSession() was given.
+  SessionScript(std::vector<VerbInfo> verbs, const nlohmann::json& request);
+  void answered(const std::string& verb, const nlohmann::json& args, const Result<nlohmann::json>& reply,
+                const SnapshotPtr& newest);
+  /// The session is a fork of the one that the script was copied from.
+  void forked() { add("s = s.fork();"); }
+  QString text() const;
+
+ private:
+  struct Line {
+    QString text;
+    std::int64_t times = 1;
+  };
+  void add(const QString& line);
+  QString refusedLine(const std::string& verb, const nlohmann::json& args, const Error& error,
+                      const SnapshotPtr& newest) const;
+
+  std::vector<VerbInfo> m_verbs;
+  std::vector<Line> m_lines;
+  SnapshotPtr m_before;  // of the last reply
+};
+
+}  // namespace kvlab
