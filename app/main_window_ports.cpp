@@ -3,11 +3,11 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <algorithm>
 
+#include "app/ask_path.h"
 #include "app/command_rules.h"
 #include "app/main_window.h"
 #include "app/panels.h"
@@ -223,17 +223,7 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
   if (m_settings.headless)
     return badArgument(question.title.toStdString() + " was not done", "nobody is there to ask",
                        "give the argument " + question.argument.toStdString(), question.argument.toStdString(), {});
-  auto* dialog = new QFileDialog(this, question.title,
-                                 question.folder.isEmpty() ? QDir::currentPath() : question.folder, question.filter);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setModal(false);
-  dialog->setFileMode(question.filter.isEmpty() ? QFileDialog::Directory
-                          : question.save       ? QFileDialog::AnyFile
-                                                : QFileDialog::ExistingFile);
-  if (question.save) dialog->setAcceptMode(QFileDialog::AcceptSave);
-  if (!question.suffix.isEmpty()) dialog->setDefaultSuffix(question.suffix);
-  connect(dialog, &QFileDialog::fileSelected, this, answer);
-  dialog->show();
+  askForPath(this, question, std::move(answer));
   return ok();
 }
 
