@@ -30,6 +30,9 @@ class LiveSession : public QObject, public SessionPort {
   /// Ascending ticks, oldest first; undo and goto drop later ticks.
   const std::vector<SnapshotPtr>& history() const { return m_history; }
   bool busy() const { return m_busy; }
+  /// As the person calls the session; empty = it has no name.
+  void setName(const QString& name) { m_name = name; }
+  const QString& name() const { return m_name; }
   /// Removes measured times from all snapshots, also from those of the history.
   void freezeClock();
 
@@ -43,6 +46,7 @@ class LiveSession : public QObject, public SessionPort {
   void keep(const SnapshotPtr& snapshot);
   void setBusy(bool busy);
 
+  QString m_name;
   std::vector<SnapshotPtr> m_history;
   bool m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last member: its thread may call wake() until it has ended

@@ -10,9 +10,13 @@
 #include "app/ask_path.h"
 #include "app/command_rules.h"
 #include "app/main_window.h"
+#include "app/manifest_path.h"
+#include "app/new_session_panel.h"
 #include "app/panels.h"
 #include "app/resources.h"
+#include "app/starting_text.h"
 #include "core/api/nearest.h"
+#include "widgets/base/format.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -20,21 +24,31 @@ namespace kvlab {
 using nlohmann::json;
 
 void MainWindow::openSession(const json& request, Opened opened) {
+  const Result<QString> text = startingText(request);
+  if (!text) return opened(text.error());
   const auto self = std::make_shared<LiveSession*>();
   m_opening.push_back(std::make_shared<LiveSession>(
-      m_settings.engines(request), [this, self, request, opened](const Result<json>& result) {
+      m_settings.engines(request), [this, self, request, opened, text = *text](const Result<json>& result) {
         const auto mine = [&](const auto& session) { return session.get() == *self; };
         const auto found = std::find_if(m_opening.begin(), m_opening.end(), mine);
         const LiveContext::LiveSessionPtr session = std::move(*found);
         m_opening.erase(found);
         disconnect(session.get(), nullptr, &m_context, nullptr);
         if (!result) return opened(result.error());
+        session->setName(manifestText(request.value("name", json())));
         m_context.show(session);
         remember(request);
         opened(SessionPtr(session));
+        begin(request, text);
       }));
   *self = m_opening.back().get();
   connect(*self, &LiveSession::progressed, &m_context, &InspectorContext::progressed);
+}
+
+void MainWindow::begin(const json& request, const QString& text) {
+  if (text.isEmpty()) return;
+  emit m_context.scripted(startingLine(request));
+  m_context.submit("prompt", {{"text", text.toStdString()}});
 }
 
 void MainWindow::showSession(const SessionPtr& session) {
@@ -227,11 +241,26 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
   return ok();
 }
 
+QString MainWindow::sessionThatEnds() const {
+  const SnapshotPtr now = m_context.snapshot();
+  if (!now || !now->info || now->tick.value() == 0) return {};
+  const QString name = m_context.session()->name();
+  return tr("%1, tick %2, %3")
+      .arg(name.isEmpty() ? QString::fromStdString(now->info->model) : name)
+      .arg(now->tick.value())
+      .arg(counted(now->length(), tr("token"), tr("tokens")));
+}
+
 void MainWindow::showNewSession() {
-  auto* panel = new NewSessionPanel(m_settings.manifest, this);
-  connect(panel, &NewSessionPanel::chosen, this, [this](const QString& manifest) {
-    m_context.runCommand("new_session", {{"manifest", json::parse(manifest.toStdString())}});
-  });
+  NewSessionSettings settings;
+  settings.manifest = m_settings.manifest;
+  settings.kept = !m_settings.headless;
+  settings.ends = sessionThatEnds();
+  settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };
+  settings.memory = m_settings.memory;
+  auto* panel = new NewSessionPanel(std::move(settings), this);
+  connect(panel, &NewSessionPanel::chosen, this,
+          [this](const QString& request) { m_context.runCommand("new_session", json::parse(request.toStdString())); });
   panel->show();
 }
 

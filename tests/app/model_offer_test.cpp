@@ -10,7 +10,7 @@
 #include <QTemporaryDir>
 
 #include "app/model_offer.h"
-#include "app/panels.h"
+#include "app/new_session_panel.h"
 #include "app/session_form.h"
 
 using namespace kvlab;
@@ -49,7 +49,7 @@ class ModelOfferTest : public QObject {
   }
 
   void init() {
-    m_panel = std::make_unique<NewSessionPanel>(nlohmann::json{{"model", "demo"}}, nullptr);
+    m_panel = std::make_unique<NewSessionPanel>(NewSessionSettings{}, nullptr);
     m_panel->show();
     m_offer = m_panel->findChild<ModelOffer*>();
     m_model = qobject_cast<QComboBox*>(m_panel->findChild<SessionForm*>()->control("model"));
