@@ -32,14 +32,18 @@ Status open(CommandHost& host, const Json& request, const QString& line) {
   return ok();
 }
 
-Status openManifest(CommandHost& host, const Json& manifest) {
-  return open(host, {{"manifest", manifest}}, "s = lab.open(" + scriptText(manifest) + ")");
+/// extras: what the request has beside the manifest.
+Status openManifest(CommandHost& host, const Json& manifest, const Json& extras = Json::object()) {
+  Json request{{"manifest", manifest}};
+  for (const char* key : {"name", "start"})
+    if (extras.contains(key)) request[key] = extras[key];
+  return open(host, request, "s = lab.open(" + scriptText(manifest) + ")");
 }
 
 QString quoted(const QString& text) { return scriptText(text.toStdString()); }
 
 Status newSession(CommandHost& host, const Json& args) {
-  if (args.contains("manifest")) return openManifest(host, args["manifest"]);
+  if (args.contains("manifest")) return openManifest(host, args["manifest"], args);
   host.showNewSession();
   return ok();
 }
@@ -142,7 +146,11 @@ void addFiles(std::vector<Command>& list) {
 
 void addSessionCommands(std::vector<Command>& list) {
   add(list, {"new_session", "New Session…", "File", "Choose a model and settings and open them."}, newSession, {},
-      {.keys = {"Ctrl+N"}, .icon = "new", .args = {{"manifest", "object", "the manifest; asked for when missing"}}});
+      {.keys = {"Ctrl+N"},
+       .icon = "new",
+       .args = {{"manifest", "object", "the manifest; asked for when missing"},
+                {"name", "string", "a name for the title and Open Recent"},
+                {"start", "object", "{text} or {file}: what the session reads first"}}});
   addFiles(list);
   add(list, {"quit", "Quit", "File", "Leave the program."},
       [](CommandHost& host, const Json&) { return host.quit(), ok(); }, {}, {.keys = {"Ctrl+Q"}, .startsGroup = true});

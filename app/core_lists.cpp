@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/core_lists.h"
 
+#include <algorithm>
 #include <functional>
+#include <mutex>
 
 #include "core/analysis/metrics.h"
 #include "core/api/error_codes.h"
@@ -9,6 +11,7 @@
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
 #include "core/check/invariant.h"
+#include "core/kinds/open_parts.h"
 #include "core/model/decoder/int8_weights.h"
 #include "core/model/tensor_types.h"
 #include "core/verbs/verbs.h"
@@ -31,12 +34,6 @@ json entries(const List& list, Id id, Title title) {
   return out;
 }
 
-std::int64_t bytesOf(const std::string& dtype, kernels::DType fallback) {
-  if (dtype == "f32") return 4;
-  if (dtype == "f16" || dtype == "bf16") return 2;
-  return kernels::dtypeBytes(fallback);
-}
-
 /// [{type, tensors, bytes}], the type of the most bytes first.
 json typesOf(const Model& model) {
   json out = json::array();
@@ -45,11 +42,25 @@ json typesOf(const Model& model) {
   return out;
 }
 
-json describe(const Model& model, const json& types, const Manifest& manifest) {
+/// [{layers: [first, last], layout, k, v, row_bytes, slots}], neighbours that are alike as one.
+json layersOf(const MemoryNeed& need) {
+  json out = json::array();
+  for (const MemoryNeed::LayerRows& one : need.layers) {
+    json row{{"layout", one.layout}, {"k", one.k}, {"v", one.v}, {"row_bytes", one.rowBytes}, {"slots", one.slots}};
+    const int layer = one.layer.value();
+    json* last = out.empty() ? nullptr : &out.back();
+    const bool alike = last && std::all_of(row.items().begin(), row.items().end(), [&](const auto& item) {
+                         return (*last)[item.key()] == item.value();
+                       });
+    if (alike) (*last)["layers"][1] = layer;
+    else out.push_back(row), out.back()["layers"] = {layer, layer};
+  }
+  return out;
+}
+
+json describe(const Model& model, const json& types, const Manifest& manifest, const MemoryNeed& need) {
   const ModelConfig& config = model.config();
-  const std::int64_t capacity = manifest.capacity > 0 ? manifest.capacity : config.maxPositions;
-  const std::int64_t width = std::int64_t{config.kvHeads} * config.headDim;
-  const std::int64_t row = width * (bytesOf(manifest.kvK, model.dtype()) + bytesOf(manifest.kvV, model.dtype()));
+  const json layers = layersOf(need);
   return {{"model", model.spec()},
           {"architecture", config.type},
           {"parameters", config.parameters()},
@@ -64,10 +75,21 @@ json describe(const Model& model, const json& types, const Manifest& manifest) {
           {"dtype", kernels::dtypeName(model.dtype())},
           {"types", types},
           {"weights", manifest.weights.empty() ? types.front().at("type").get<std::string>() : manifest.weights},
-          {"weight_bytes", model.weightBytes()},
-          {"capacity", capacity},
-          {"row_bytes", row},
-          {"kv_bytes", row * config.layers * (capacity + manifest.staging)}};
+          {"weight_bytes", need.weights},
+          {"capacity", need.capacity},
+          {"row_bytes", layers.front()["row_bytes"]},
+          {"rows", layers},
+          {"kv_bytes", need.allocated},
+          {"kv_bytes_reserved", need.reserved},
+          {"pass_bytes", need.work}};
+}
+
+/// Weights in int8 are made from the model's, which takes time: the model without them is kept.
+Result<json> describeOpened(std::shared_ptr<const Model> model, const Manifest& manifest) {
+  const json types = typesOf(*model);
+  if (manifest.weights == "int8") model = KV_TRY(withInt8Weights(std::move(model)));
+  const MemoryNeed need = KV_TRY(memoryNeed(manifest, model));
+  return describe(*model, types, manifest, need);
 }
 
 }  // namespace
@@ -132,12 +154,25 @@ json listBackends() {
 Result<json> describeModel(const json& manifest, const std::string& resources) {
   const auto checked = Manifest::fromJson(manifest);
   if (!checked) return checked.error();
-  Result<std::shared_ptr<const Model>> model = Model::open(checked->model, resources);
-  if (!model) return model.error();
-  const json types = typesOf(**model);
-  if (checked->weights == "int8") model = withInt8Weights(model.take());
-  if (!model) return model.error();
-  return describe(**model, types, *checked);
+  return describeOpened(KV_TRY(Model::open(checked->model, resources)), *checked);
+}
+
+ModelDescriber modelDescriber(const std::string& resources) {
+  struct Kept {
+    std::mutex lock;
+    std::string spec;
+    std::shared_ptr<const Model> model;
+  };
+  return [resources, kept = std::make_shared<Kept>()](const json& manifest) -> Result<json> {
+    const Manifest checked = KV_TRY(Manifest::fromJson(manifest));
+    const std::lock_guard guard(kept->lock);
+    if (kept->spec != checked.model || !kept->model) {
+      kept->model = nullptr;
+      kept->model = KV_TRY(Model::open(checked.model, resources));
+      kept->spec = checked.model;
+    }
+    return describeOpened(kept->model, checked);
+  };
 }
 
 }  // namespace kvlab

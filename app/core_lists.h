@@ -2,6 +2,7 @@
 // Lists about the engine for `kvlab list` and `kvlab info`; no session is needed. Any thread. The .cpp includes no Qt,
 // because Qt's macros clash with names of core.
 #pragma once
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -25,5 +26,8 @@ nlohmann::json listBackends();
 nlohmann::json listNumerics(const std::string& backend);
 /// Describes the manifest's model, and the memory that a session of it needs. Errors: bad_model, bad_manifest.
 Result<nlohmann::json> describeModel(const nlohmann::json& manifest, const std::string& resources);
+/// describeModel() that keeps the last model open. Any thread; calls wait for one another.
+using ModelDescriber = std::function<Result<nlohmann::json>(const nlohmann::json& manifest)>;
+ModelDescriber modelDescriber(const std::string& resources);
 
 }  // namespace kvlab

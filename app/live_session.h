@@ -34,6 +34,9 @@ class LiveSession : public QObject, public SessionPort {
   /// Records from now on.
   void setScript(SessionScript script) { m_script = std::move(script); }
   const SessionScript& script() const { return m_script; }
+  /// As the person calls the session; empty = it has no name.
+  void setName(const QString& name) { m_name = name; }
+  const QString& name() const { return m_name; }
   /// Removes measured times from all snapshots, also from those of the history.
   void freezeClock();
 
@@ -47,6 +50,7 @@ class LiveSession : public QObject, public SessionPort {
   void keep(const SnapshotPtr& snapshot);
   void setBusy(bool busy);
 
+  QString m_name;
   std::vector<SnapshotPtr> m_history;
   SessionScript m_script;
   bool m_busy = true, m_clockFrozen = false;

@@ -203,7 +203,11 @@ void MainWindow::refreshActions() {
   nameUndo();
   const SnapshotPtr shown = m_context.snapshot();
   m_prompt->setEnabled(shown != nullptr);
-  setWindowTitle(shown && shown->info ? QString::fromStdString(shown->info->model) + " — kvlab" : "kvlab");
+  const QString name = m_context.session() ? m_context.session()->name() : QString();
+  const QString model = shown && shown->info ? QString::fromStdString(shown->info->model) : QString();
+  QStringList title{name, model, QStringLiteral("kvlab")};
+  title.removeAll(QString());
+  setWindowTitle(title.join(" — "));
 }
 
 void MainWindow::nameUndo() {

@@ -10,6 +10,7 @@
 #include "app/dock_set.h"
 #include "app/engine_factory.h"
 #include "app/manual_window.h"
+#include "app/memory_line.h"
 #include "app/palette.h"
 #include "app/prompt_line.h"
 #include "app/script/script_host.h"
@@ -26,6 +27,7 @@ struct WindowSettings {
   QString theme = "dark";
   QString backendNote = {};
   QString version = {};
+  MemoryAsk memory = {};  // what a manifest's session takes
 };
 
 class MainWindow : public QMainWindow, public CommandHost {
@@ -109,6 +111,10 @@ class MainWindow : public QMainWindow, public CommandHost {
   void refreshIcons();
   void refreshRecent(QMenu* menu);
   void remember(const nlohmann::json& request);
+  /// The session that was opened reads its starting text.
+  void begin(const nlohmann::json& request, const QString& text);
+  /// The shown session in words, if opening another one would lose something.
+  QString sessionThatEnds() const;
   void evaluate(const QString& line, LiveContext::Evaluated reply);
   void stopScript();
   bool scriptRunning() const;

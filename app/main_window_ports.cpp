@@ -3,19 +3,23 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <QToolBar>
 #include <algorithm>
 
+#include "app/ask_path.h"
 #include "app/command_rules.h"
 #include "app/edit_list.h"
 #include "app/main_window.h"
+#include "app/manifest_path.h"
+#include "app/new_session_panel.h"
 #include "app/panels.h"
 #include "app/resources.h"
 #include "app/session_name.h"
+#include "app/starting_text.h"
 #include "core/api/nearest.h"
+#include "widgets/base/format.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -34,10 +38,12 @@ int MainWindow::beginOpening(const json& request, const std::weak_ptr<LiveSessio
 }
 
 void MainWindow::openSession(const json& request, Opened opened) {
+  const Result<QString> text = startingText(request);
+  if (!text) return opened(text.error());
   const auto self = std::make_shared<LiveSession*>();
   const auto job = std::make_shared<int>();
   m_opening.push_back(std::make_shared<LiveSession>(
-      m_settings.engines(request), [this, self, job, request, opened](const Result<json>& result) {
+      m_settings.engines(request), [this, self, job, request, opened, text = *text](const Result<json>& result) {
         const auto mine = [&](const auto& session) { return session.get() == *self; };
         const auto found = std::find_if(m_opening.begin(), m_opening.end(), mine);
         const LiveContext::LiveSessionPtr session = std::move(*found);
@@ -48,10 +54,12 @@ void MainWindow::openSession(const json& request, Opened opened) {
           if (own) m_context.jobs().end(*job, how.state, how.how);
           return opened(result.error());
         }
+        session->setName(manifestText(request.value("name", json())));
         m_context.show(session);
         if (own) m_context.jobs().end(*job, JobState::Done, tr("Opened %1").arg(sessionName(request)));
         remember(request);
         opened(SessionPtr(session));
+        begin(request, text);
       }));
   *self = m_opening.back().get();
   (*self)->setScript({m_settings.verbs, request});
@@ -60,6 +68,12 @@ void MainWindow::openSession(const json& request, Opened opened) {
           [this, number = *job](const QString& step, qint64 done, qint64 total) {
             if (total >= 0) m_context.jobs().report(number, step, done, total);
           });
+}
+
+void MainWindow::begin(const json& request, const QString& text) {
+  if (text.isEmpty()) return;
+  emit m_context.scripted(startingLine(request));
+  m_context.submit("prompt", {{"text", text.toStdString()}});
 }
 
 void MainWindow::showSession(const SessionPtr& session) {
@@ -247,25 +261,30 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
   if (m_settings.headless)
     return badArgument(question.title.toStdString() + " was not done", "nobody is there to ask",
                        "give the argument " + question.argument.toStdString(), question.argument.toStdString(), {});
-  auto* dialog = new QFileDialog(this, question.title,
-                                 question.folder.isEmpty() ? QDir::currentPath() : question.folder, question.filter);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setModal(false);
-  dialog->setFileMode(question.filter.isEmpty() ? QFileDialog::Directory
-                          : question.save       ? QFileDialog::AnyFile
-                                                : QFileDialog::ExistingFile);
-  if (question.save) dialog->setAcceptMode(QFileDialog::AcceptSave);
-  if (!question.suffix.isEmpty()) dialog->setDefaultSuffix(question.suffix);
-  connect(dialog, &QFileDialog::fileSelected, this, answer);
-  dialog->show();
+  askForPath(this, question, std::move(answer));
   return ok();
 }
 
+QString MainWindow::sessionThatEnds() const {
+  const SnapshotPtr now = m_context.snapshot();
+  if (!now || !now->info || now->tick.value() == 0) return {};
+  const QString name = m_context.session()->name();
+  return tr("%1, tick %2, %3")
+      .arg(name.isEmpty() ? QString::fromStdString(now->info->model) : name)
+      .arg(now->tick.value())
+      .arg(counted(now->length(), tr("token"), tr("tokens")));
+}
+
 void MainWindow::showNewSession() {
-  auto* panel = new NewSessionPanel(m_settings.manifest, m_context.jobs(), this);
-  connect(panel, &NewSessionPanel::chosen, this, [this](const QString& manifest) {
-    m_context.runCommand("new_session", {{"manifest", json::parse(manifest.toStdString())}});
-  });
+  NewSessionSettings settings;
+  settings.manifest = m_settings.manifest;
+  settings.kept = !m_settings.headless;
+  settings.ends = sessionThatEnds();
+  settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };
+  settings.memory = m_settings.memory;
+  auto* panel = new NewSessionPanel(std::move(settings), m_context.jobs(), this);
+  connect(panel, &NewSessionPanel::chosen, this,
+          [this](const QString& request) { m_context.runCommand("new_session", json::parse(request.toStdString())); });
   panel->show();
 }
 

@@ -48,8 +48,8 @@ void printModel(const json& m) {
   line("vocabulary", cell(m["vocabulary"]));
   line("positions", cell(m["positions"]) + (m["window"] == 0 ? "" : ", window " + cell(m["window"])));
   line("KV cache",
-       mebibytes(m["kv_bytes"]) + " for " + cell(m["capacity"]) + " rows per layer (" + cell(m["row_bytes"]) +
-           " bytes a row and layer)");
+       mebibytes(m["kv_bytes"]) + " of room for " + cell(m["capacity"]) + " rows per layer (" + cell(m["row_bytes"]) +
+           " bytes a row and layer), " + mebibytes(m["kv_bytes_reserved"]) + " of addresses reserved with history");
 }
 
 }  // namespace

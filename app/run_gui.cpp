@@ -3,7 +3,6 @@
 
 #include <QApplication>
 #include <QDir>
-#include <QFile>
 #include <QSettings>
 #include <QTimer>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "app/main_window.h"
 #include "app/platform.h"
 #include "app/resources.h"
+#include "app/starting_text.h"
 
 namespace kvlab {
 
@@ -38,22 +38,17 @@ WindowSettings windowSettings(const CommandLine& line, bool headless) {
   settings.headless = headless;
   settings.backendNote = backendNote();
   settings.version = KVLAB_VERSION;
+  settings.memory = modelDescriber(resourceRoot().toStdString());
   if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
   return settings;
 }
 
-/// Fills the demo session with its story, so that the window shows something.
-void tellStory(MainWindow& window) {
-  QFile story(resourceRoot() + "/demo/story.txt");
-  if (!story.open(QIODevice::ReadOnly)) return;
-  window.context().submit("prompt", {{"text", QString::fromUtf8(story.readAll()).trimmed().toStdString()}});
-}
-
-void openFirst(MainWindow& window, const json& request) {
-  const bool demo = request.contains("manifest") && request["manifest"].value("model", std::string("demo")) == "demo";
-  window.openSession(request, [&window, demo](const Result<SessionPtr>& opened) {
-    if (!opened) return emit window.context().failed(opened.error());
-    if (demo) tellStory(window);
+/// A demo session begins with its story, so that the window shows something.
+void openFirst(MainWindow& window, json request) {
+  if (request.contains("manifest") && request["manifest"].value("model", std::string("demo")) == "demo")
+    request["start"] = storyStart();
+  window.openSession(request, [&window](const Result<SessionPtr>& opened) {
+    if (!opened) emit window.context().failed(opened.error());
   });
 }
 

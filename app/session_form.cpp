@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/session_form.h"
 
-#include <QComboBox>
 #include <QFormLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/form_field.h"
+#include "app/form_rules.h"
 #include "app/manifest_path.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
@@ -21,16 +23,6 @@ namespace kvlab {
 using nlohmann::json;
 
 namespace {
-
-/// What a text stands for; a text that does not fit stays a text, and the manifest's check names it.
-json valueOf(const QString& text, const std::string& type) {
-  if (text.trimmed().isEmpty()) return {};
-  const json parsed = json::parse(text.toStdString(), nullptr, false);
-  const bool plain = type.starts_with("text") || type.starts_with("one of") || type == "layout" || type == "policy";
-  if (type == "text or integer" && parsed.is_number_integer()) return parsed;
-  if (type.starts_with("one of") && parsed.is_object()) return parsed;
-  return plain || parsed.is_discarded() ? json(text.toStdString()) : parsed;
-}
 
 QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
   QStringList out;
@@ -47,36 +39,34 @@ QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
   return out;
 }
 
+/// Something else than the choices can be typed.
+bool isOpen(const ManifestKey& key, const QStringList& choices) {
+  return key.key == "model" || key.type == "layout" || key.type == "policy" ||
+      std::any_of(choices.begin(), choices.end(), [](const QString& word) { return word.startsWith('{'); });
+}
+
+/// Keys have a control but objects, whose keys have; wLOD is on or off besides.
+bool hasControl(const ManifestKey& key) {
+  const bool inner = key.key.find("[]") != std::string::npos || key.key == "policy.name";
+  return !inner && (key.type != "object" || key.key == "wlod");
+}
+
+/// A key that has keys of its own leads their group.
+QString groupName(const std::vector<ManifestKey>& all, const QString& path) {
+  if (path.contains('.')) return path.section('.', 0, 0);
+  const std::string own = path.toStdString() + ".";
+  const bool leads =
+      std::any_of(all.begin(), all.end(), [&](const ManifestKey& one) { return one.key.starts_with(own); });
+  return leads ? path : QString();
+}
+
 }  // namespace
 
-struct SessionForm::Field {
-  QString key;
-  std::string type;
-  QComboBox* choice = nullptr;  // or a line
-  QLineEdit* line = nullptr;
-  QLabel* label = nullptr;
-  QFormLayout* group = nullptr;
-  QString words;  // what a search finds
-
-  QWidget* control() const { return choice ? static_cast<QWidget*>(choice) : line; }
-  bool closed() const { return choice && !choice->isEditable(); }
-  QString text() const {
-    if (!choice) return line->text();
-    return closed() && choice->currentIndex() == 0 ? QString() : choice->currentText();
-  }
-  void setText(const QString& text) {
-    if (!choice) return line->setText(text);
-    if (!closed()) return choice->setEditText(text);
-    const int index = text.isEmpty() ? 0 : choice->findText(text);
-    if (index < 0) choice->addItem(text);  // a wrong value is shown as it is
-    choice->setCurrentIndex(index < 0 ? choice->count() - 1 : index);
-  }
-  void dress(bool wrong) const {
-    QFont font = Theme::current()->ui;
-    font.setWeight(text().isEmpty() ? QFont::Normal : QFont::DemiBold);
-    label->setFont(font);
-    label->setStyleSheet(wrong ? "color:" + Theme::current()->error.name() : QString());
-  }
+struct SessionForm::Group {
+  QWidget* box = nullptr;
+  QFormLayout* form = nullptr;
+  QToolButton* fold = nullptr;
+  std::vector<FormField*> fields = {};
 };
 
 SessionForm::SessionForm(const QStringList& models, QWidget* parent) : QWidget(parent) {
@@ -95,135 +85,133 @@ SessionForm::SessionForm(const QStringList& models, QWidget* parent) : QWidget(p
   m_scroll->setFrameShape(QFrame::NoFrame);
   m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* content = new QWidget(m_scroll);
-  auto* groupsBox = new QVBoxLayout(content);
+  auto* groups = new QVBoxLayout(content);
   m_scroll->setWidget(content);
   column->addWidget(find);
   column->addWidget(m_scroll, 1);
-  QHash<QString, QFormLayout*> groups;
-  for (const ManifestKey& key : manifestKeys()) {
-    const QString path = QString::fromStdString(key.key);
-    if (key.type == "object" || path.contains("[]") || path == "policy.name") continue;
-    const QString group = path.contains('.') ? path.section('.', 0, 0) : QString();
-    if (!groups.contains(group)) {
-      auto* box = new QWidget(content);
-      auto* inside = new QVBoxLayout(box);
-      inside->setContentsMargins(0, 0, 0, Theme::kMedium);
-      auto* title = new QLabel(group.isEmpty() ? tr("session") : group, box);
-      title->setFont(Theme::current()->smallStrong);
-      inside->addWidget(title);
-      auto* form = new QFormLayout;
-      form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-      inside->addLayout(form);
-      groupsBox->addWidget(box);
-      groups[group] = form;
-    }
-    addField(key, groups[group], choicesOf(key, models));
-  }
-  groupsBox->addStretch(1);
+  const std::vector<ManifestKey> all = manifestKeys();
+  for (const ManifestKey& key : all)
+    if (hasControl(key))
+      addField(key, groupOf(groupName(all, QString::fromStdString(key.key)), content, groups), models);
+  groups->addStretch(1);
+  setManifest(json::object());
 }
 
 SessionForm::~SessionForm() = default;
 
-void SessionForm::addField(const ManifestKey& key, QFormLayout* group, const QStringList& choices) {
-  auto field = std::make_unique<Field>();
-  Field* one = field.get();
-  one->key = QString::fromStdString(key.key);
-  one->type = key.type;
-  one->group = group;
-  one->words = (one->key + ' ' + QString::fromStdString(key.meaning)).toLower();
-  const QString otherwise =
-      key.otherwise.is_null() || key.otherwise == "" ? tr("default") : manifestText(key.otherwise);
-  const bool open = key.key == "model" || key.type == "layout" || key.type == "policy" ||
-      std::any_of(choices.begin(), choices.end(), [](const QString& word) { return word.startsWith('{'); });
-  if (!choices.isEmpty() || open) {
-    one->choice = new QComboBox(this);
-    one->choice->setEditable(open);
-    if (!open) one->choice->addItem(otherwise == tr("default") ? otherwise : tr("default: %1").arg(otherwise));
-    one->choice->addItems(choices);
-    if (open) {
-      one->choice->setCurrentIndex(-1);
-      one->choice->lineEdit()->setPlaceholderText(otherwise);
-    }
-    one->choice->setFocusPolicy(Qt::StrongFocus);
-    one->choice->installEventFilter(this);
-    one->choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    connect(one->choice, &QComboBox::currentTextChanged, this, [this, one] { tell(*one); });
-  } else {
-    one->line = new QLineEdit(this);
-    one->line->setPlaceholderText(otherwise);
-    connect(one->line, &QLineEdit::textEdited, this, [this, one] { tell(*one); });
-  }
-  one->control()->setAccessibleName(one->key);
-  one->control()->setToolTip(
-      tr("%1\n%2 (%3)").arg(QString::fromStdString(key.meaning), one->key, QString::fromStdString(key.type)));
-  one->label = new QLabel(one->key.contains('.') ? one->key.section('.', 1) : one->key, this);
-  one->label->setToolTip(one->control()->toolTip());
-  one->label->setBuddy(one->control());
-  group->addRow(one->label, one->control());
-  m_fields.push_back(std::move(field));
+SessionForm::Group& SessionForm::groupOf(const QString& name, QWidget* content, QVBoxLayout* column) {
+  const QString title = name.isEmpty() ? tr("session") : name;
+  for (const auto& one : m_groups)
+    if (one->box->objectName() == title) return *one;
+  auto group = std::make_unique<Group>();
+  group->box = new QWidget(content);
+  group->box->setObjectName(title);
+  auto* inside = new QVBoxLayout(group->box);
+  inside->setContentsMargins(0, 0, 0, Theme::kMedium);
+  auto* heading = new QLabel(title, group->box);
+  heading->setFont(Theme::current()->smallStrong);
+  inside->addWidget(heading);
+  group->form = new QFormLayout;
+  group->form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  inside->addLayout(group->form);
+  group->fold = new QToolButton(group->box);
+  group->fold->setCheckable(true);
+  group->fold->setAutoRaise(true);
+  group->fold->setFocusPolicy(Qt::TabFocus);
+  group->fold->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  group->fold->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  connect(group->fold, &QToolButton::toggled, this, [this, one = group.get()] { arrange(*one); });
+  inside->addWidget(group->fold);
+  column->addWidget(group->box);
+  return *m_groups.emplace_back(std::move(group));
 }
 
-void SessionForm::tell(Field& field) {
-  if (m_showing) return;
-  field.dress(false);
-  emit edited(field.key, valueOf(field.text(), field.type));
+void SessionForm::addField(const ManifestKey& key, Group& group, const QStringList& models) {
+  const QStringList choices = choicesOf(key, models);
+  auto* field = new FormField(key, choices, isOpen(key, choices), group.box);
+  connect(field, &FormField::edited, this, [this, field] { emit edited(field->key(), field->value()); });
+  group.form->addRow(field->label(), field);
+  group.fields.push_back(field);
+  m_fields.push_back(field);
+  if (key.type != "layout" && key.type != "policy") return;
+  auto* help = new QLabel(group.box);
+  help->setObjectName("help_" + field->key());
+  help->setWordWrap(true);
+  help->setForegroundRole(QPalette::PlaceholderText);
+  group.form->addRow(QString(), help);
 }
 
 void SessionForm::setManifest(const json& manifest) {
-  m_showing = true;
-  for (const auto& field : m_fields) {
-    const json value = manifestValue(manifest, field->key);
-    // A text that means the same stays: "0." is on the way to "0.5".
-    if (valueOf(field->text(), field->type) != value || value.is_null()) field->setText(manifestText(value));
-    field->dress(false);
+  for (FormField* field : m_fields) {
+    field->setIdle(whyIdle(manifest, field->key()));
+    field->show(manifestValue(manifest, field->key()));
+    if (auto* help = findChild<QLabel*>("help_" + field->key())) help->setText(helpOfChoice(manifest, field->key()));
   }
-  m_showing = false;
+  arrange();
 }
 
 void SessionForm::mark(const QString& key) {
-  for (const auto& field : m_fields) {
-    const bool wrong = !key.isEmpty() && (key == field->key || key.startsWith(field->key + '['));
+  for (FormField* field : m_fields) {
+    const bool wrong = !key.isEmpty() && (key == field->key() || key.startsWith(field->key() + '['));
     field->dress(wrong);
-    if (wrong && key != m_marked) m_scroll->ensureWidgetVisible(field->control());
+    if (wrong && key != m_marked) m_scroll->ensureWidgetVisible(field);
   }
   if (!key.isEmpty()) m_marked = key;
 }
 
-/// The wheel scrolls the form and changes no value on its way; Return in the search opens no session.
-bool SessionForm::eventFilter(QObject* watched, QEvent* event) {
-  const auto* widget = qobject_cast<QWidget*>(watched);
-  if (event->type() == QEvent::Wheel && widget && !widget->hasFocus()) {
-    event->ignore();
-    return true;
-  }
-  if (event->type() != QEvent::KeyPress || watched->objectName() != "search") return false;
+/// Return in the search opens no session.
+bool SessionForm::eventFilter(QObject*, QEvent* event) {
+  if (event->type() != QEvent::KeyPress) return false;
   const int key = static_cast<QKeyEvent*>(event)->key();
   return key == Qt::Key_Return || key == Qt::Key_Enter;
 }
 
 QStringList SessionForm::keys() const {
   QStringList out;
-  for (const auto& field : m_fields) out << field->key;
+  for (const FormField* field : m_fields) out << field->key();
   return out;
 }
 
 QWidget* SessionForm::control(const QString& key) const {
-  for (const auto& field : m_fields)
-    if (field->key == key) return field->control();
+  for (const FormField* field : m_fields)
+    if (field->key() == key) return field->control();
   return nullptr;
 }
 
+void SessionForm::lock(const std::function<QString(const QString& key)>& why) {
+  for (FormField* field : m_fields) field->lock(why(field->key()));
+}
+
 void SessionForm::search(const QString& text) {
-  QHash<QFormLayout*, bool> shown;
-  for (const auto& field : m_fields) {
-    bool fits = true;
-    for (const QString& word : text.toLower().split(' ', Qt::SkipEmptyParts))
-      fits = fits && field->words.contains(word);
-    field->group->setRowVisible(field->control(), fits);
-    shown[field->group] = shown.value(field->group) || fits;
+  m_words = text.toLower().split(' ', Qt::SkipEmptyParts);
+  arrange();
+}
+
+void SessionForm::arrange() {
+  for (const auto& group : m_groups) arrange(*group);
+}
+
+void SessionForm::arrange(Group& group) {
+  const bool searching = !m_words.isEmpty();
+  QStringList reasons;
+  int folded = 0;
+  bool any = false;
+  for (FormField* field : group.fields) {
+    const bool idle = field->idle() && !field->given();
+    const bool shown = searching ? field->matches(m_words) : !idle || group.fold->isChecked();
+    group.form->setRowVisible(field, shown);
+    if (auto* help = group.box->findChild<QLabel*>("help_" + field->key()))
+      group.form->setRowVisible(help, shown && !help->text().isEmpty());
+    any = any || shown;
+    folded += idle;
+    if (idle && !reasons.contains(field->whyIdle())) reasons << field->whyIdle();
   }
-  for (auto group = shown.begin(); group != shown.end(); ++group)
-    group.key()->parentWidget()->setVisible(group.value());
+  group.fold->setVisible(folded > 0 && !searching);
+  group.fold->setArrowType(group.fold->isChecked() ? Qt::DownArrow : Qt::RightArrow);
+  group.fold->setText(tr("%1 without effect: %2").arg(folded).arg(reasons.join("; ")));
+  group.fold->setAccessibleName(group.fold->text());
+  group.fold->setToolTip(tr("Show or hide settings that have no effect at present: %1.").arg(reasons.join("; ")));
+  group.box->setVisible(any || !searching);
 }
 
 }  // namespace kvlab

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A form over the keys of a manifest, made from their list (core/api/manifest_list.h): a new key has a control without
-// a line here. A key that is left out is empty, and its default stands in its place. GUI thread.
+// a line here. A key that is left out is empty, and its default stands in its place. Keys that have no effect are
+// folded away under a line that says why. GUI thread.
 #pragma once
+#include <QStringList>
 #include <QWidget>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-class QComboBox;
-class QFormLayout;
-class QLabel;
-class QLineEdit;
 class QScrollArea;
+class QVBoxLayout;
 
 namespace kvlab {
 
+class FormField;
 struct ManifestKey;
 
 class SessionForm : public QWidget {
@@ -29,6 +30,8 @@ class SessionForm : public QWidget {
   /// Keys that have a control.
   QStringList keys() const;
   QWidget* control(const QString& key) const;
+  /// Takes keys from the person: `why` says of each why, or nothing.
+  void lock(const std::function<QString(const QString& key)>& why);
 
  signals:
   /// The person gave a key a value, or emptied it: null.
@@ -38,15 +41,19 @@ class SessionForm : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  struct Field;
-  void addField(const ManifestKey& key, QFormLayout* group, const QStringList& choices);
+  struct Group;
+  Group& groupOf(const QString& name, QWidget* content, QVBoxLayout* column);
+  void addField(const ManifestKey& key, Group& group, const QStringList& models);
   void search(const QString& text);
-  void tell(Field& field);
+  /// Shows the rows that fit what is searched for, else those that have an effect or are unfolded.
+  void arrange();
+  void arrange(Group& group);
 
-  std::vector<std::unique_ptr<Field>> m_fields;
+  std::vector<std::unique_ptr<Group>> m_groups;
+  std::vector<FormField*> m_fields;
   QScrollArea* m_scroll = nullptr;
+  QStringList m_words;  // searched for
   QString m_marked;
-  bool m_showing = false;  // values come from a manifest, not from the person
 };
 
 }  // namespace kvlab

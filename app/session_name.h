@@ -6,8 +6,8 @@
 
 namespace kvlab {
 
-/// "demo · ring_fused · V int8 · window 64"; of a capture its path. `request` is what opens the session: {manifest} or
-/// {capture}.
+/// The name that the person gave it, else "demo · ring_fused · V int8 · window 64"; of a capture its path. `request` is
+/// what opens the session: {manifest, name?} or {capture}.
 QString sessionName(const nlohmann::json& request);
 
 }  // namespace kvlab

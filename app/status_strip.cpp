@@ -13,6 +13,7 @@
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
+#include "widgets/base/storage_groups.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -31,15 +32,6 @@ QString grouped(qint64 number) {
   QString digits = QString::number(number);
   for (qsizetype at = digits.size() - 3; at > 0; at -= 3) digits.insert(at, QChar(0x202F));
   return digits;
-}
-
-/// About three significant digits: "512 B", "37.5 KiB", "2.1 GiB".
-QString sized(std::int64_t bytes) {
-  static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-  return QString::number(value, 'f', unit == 0 || value >= 100 ? 0 : 1) + " " + units[unit];
 }
 
 }  // namespace
@@ -195,8 +187,8 @@ void StatusStrip::refresh() {
   m_length->setToolTip(tr("resident rows of the fullest layer, and capacity; %1 in the context; %2 staging slots")
                            .arg(counted(shown->length(), tr("token"), tr("tokens")))
                            .arg(shown->info->staging));
-  m_bytes->setText(tr("%1 live").arg(sized(shown->bytes.live)));
-  m_bytes->setToolTip(tr("%1 allocated for rows").arg(sized(shown->bytes.allocated)));
+  m_bytes->setText(tr("%1 live").arg(formatBytes(shown->bytes.live)));
+  m_bytes->setToolTip(tr("Rows: %1").arg(rowMemoryText(*shown)));
   m_numerics->setText(QString::fromStdString(shown->info->numerics));
   m_numerics->setToolTip(
       tr("Numerics id of the arithmetic; results are bitwise equal only between sessions with the same id"));

@@ -100,7 +100,38 @@ Status equip(SessionParts& parts, const Progress& progress,
   return ok();
 }
 
+/// The rows of a cache layer join those of its layer of the model.
+void addRows(MemoryNeed& need, const SessionParts& parts, const StoragePlan& plan, CacheLayer own) {
+  const Layer layer = parts.cacheLayers.layerOf(own);
+  const kernels::RowFormat& format = plan.formats[at(own)];
+  const std::int64_t stride = kernels::rowLayout(format).stride, slots = plan.layouts.slotsWithoutHistory(own);
+  if (need.layers.empty() || need.layers.back().layer != layer)
+    need.layers.push_back({layer, parts.manifest.layoutOf(layer), kernels::dtypeName(format.k),
+                           kernels::dtypeName(format.v), parts.cacheLayers.perLayer * stride});
+  need.layers.back().slots += slots;
+  need.allocated += stride * slots;
+}
+
 }  // namespace
+
+Result<MemoryNeed> memoryNeed(const Manifest& manifest, std::shared_ptr<const Model> model) {
+  SessionParts parts;
+  parts.manifest = manifest;
+  parts.manifest.threads = 1;
+  KV_TRY(chooseBackend(parts, manifest.backend, manifest.numerics));
+  parts.model = std::move(model);
+  parts.kind = makeKind(manifest);
+  size(parts);
+  const StoragePlan plan = KV_TRY(planStorage(parts));
+  MemoryNeed need;
+  need.weights = parts.model->weightBytes();
+  need.work = Transformer::bytes(parts.model->config(), parts.maxPhases, manifest.prefillChunk);
+  need.capacity = parts.capacity;
+  for (const CacheLayer own : parts.cacheLayers.each()) addRows(need, parts, plan, own);
+  for (const LayerPool& pool : plan.layouts.pools(plan.formats))
+    need.reserved += kernels::rowLayout(pool.format).stride * pool.slots;
+  return need;
+}
 
 Result<SessionParts> openParts(const Manifest& manifest, const std::string& resources, const Progress& progress) {
   SessionParts parts;

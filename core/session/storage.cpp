@@ -103,6 +103,13 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
   return out;
 }
 
+std::int64_t reservedBytes(const Session& session) {
+  std::int64_t bytes = 0;
+  for (const CacheLayer layer : session.store().layers())
+    bytes += session.store().pool(layer).stride() * session.store().pool(layer).slots();
+  return bytes;
+}
+
 PoolMemory memoryOf(const Session& session) {
   PoolMemory out;
   for (const CacheLayer layer : session.store().layers()) {

@@ -16,6 +16,8 @@ struct PoolMemory {
   std::map<const void*, std::int64_t> groups = {};  // all pages of each
 };
 PoolMemory memoryOf(const Session& session);
+/// Addresses of all slots of the pools, in bytes. Pages that nobody has written take no memory.
+std::int64_t reservedBytes(const Session& session);
 
 /// Another layout or other row formats for one layer or all, with the content kept: a commit. An
 /// empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.

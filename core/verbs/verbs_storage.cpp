@@ -117,6 +117,7 @@ Result<json> storage(const Session& session, VerbArgs& in) {
 
 Result<json> bytes(const Session& session, VerbArgs&) {
   json out = KV_MEMBERS(session.snapshot()->bytes, allocated, live, moved);
+  out["reserved"] = reservedBytes(session);
   out.update(KV_MEMBERS(memoryOf(session), own, shared));
   out.update(KV_MEMBERS(session.transformer().backend().counters(), allocations, captures, replays));
   return out;
@@ -142,7 +143,11 @@ std::span<const Verb> storageVerbs() {
         "in them; the session does not change.",
         Effect::Measures},
        quantisation},
-      {{"bytes", {}, "Bytes allocated, live and moved by the last commit, and the memory behind them.", Effect::Reads},
+      {{"bytes",
+        {},
+        "Bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; and the memory "
+        "behind them.",
+        Effect::Reads},
        bytes},
   };
   return kVerbs;

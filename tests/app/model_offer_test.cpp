@@ -11,7 +11,7 @@
 
 #include "app/live_context.h"
 #include "app/model_offer.h"
-#include "app/panels.h"
+#include "app/new_session_panel.h"
 #include "app/session_form.h"
 
 using namespace kvlab;
@@ -52,7 +52,7 @@ class ModelOfferTest : public QObject {
   void init() {
     m_panel.reset();
     m_context = std::make_unique<LiveContext>();
-    m_panel = std::make_unique<NewSessionPanel>(nlohmann::json{{"model", "demo"}}, JobList::of(*m_context), nullptr);
+    m_panel = std::make_unique<NewSessionPanel>(NewSessionSettings{}, JobList::of(*m_context), nullptr);
     m_panel->show();
     m_offer = m_panel->findChild<ModelOffer*>();
     m_model = qobject_cast<QComboBox*>(m_panel->findChild<SessionForm*>()->control("model"));

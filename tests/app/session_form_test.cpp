@@ -7,11 +7,12 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QToolButton>
 #include <QtTest>
 
 #include "app/live_context.h"
 #include "app/manifest_path.h"
-#include "app/panels.h"
+#include "app/new_session_panel.h"
 #include "app/session_form.h"
 #include "app/session_name.h"
 #include "core/api/manifest.h"
@@ -42,16 +43,11 @@ class SessionFormTest : public QObject {
   }
   QComboBox* box(const char* key) { return qobject_cast<QComboBox*>(m_form->control(key)); }
   QLineEdit* line(const char* key) { return qobject_cast<QLineEdit*>(m_form->control(key)); }
-  QString problem() {
-    QStringList all;
-    for (const QLabel* label : m_panel->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly))
-      all << label->text();
-    return all.join('|');
-  }
+  QString problem() { return m_panel->findChild<QLabel*>("problem")->text(); }
 
  private Q_SLOTS:
   void init() {
-    m_panel = std::make_unique<NewSessionPanel>(json::object(), JobList::of(m_context), nullptr);
+    m_panel = std::make_unique<NewSessionPanel>(NewSessionSettings{}, JobList::of(m_context), nullptr);
     m_panel->setAttribute(Qt::WA_DeleteOnClose, false);
     m_panel->show();
     m_form = m_panel->findChild<SessionForm*>();
@@ -182,6 +178,56 @@ class SessionFormTest : public QObject {
     QVERIFY(line("capacity")->isVisibleTo(m_form));
   }
 
+  /// What the chosen policy, layout or kind of session does not take stands under a line that says why.
+  void keysWithoutEffectAreFoldedAway() {
+    const auto folds = [this](const QString& words) {
+      const auto all = m_form->findChildren<QToolButton*>();
+      return std::count_if(all.begin(), all.end(), [&](const QToolButton* one) {
+        return one->isVisibleTo(m_form) && one->text().contains(words);
+      });
+    };
+    const auto shown = [this](const char* key) { return m_form->control(key)->isVisibleTo(m_form); };
+    QVERIFY(folds("wLOD is off") == 1 && folds("no layer has a ring layout") >= 1 && folds("the policy is full") == 1);
+    QVERIFY(!shown("wlod.budget") && !shown("ring.window") && !shown("policy.ratio") && shown("policy"));
+    box("policy")->setEditText("snapkv");
+    QVERIFY(shown("policy.observe") && shown("policy.ratio") && !shown("policy.gates") && !shown("policy.alpha"));
+    QVERIFY(m_form->control("policy.gates")->toolTip().contains("snapkv does not take them"));
+    auto* help = m_form->findChild<QLabel*>("help_policy");
+    QVERIFY2(help->text().contains("Li et al. 2024"), qPrintable(help->text()));
+    box("policy")->setEditText("adakv");
+    QVERIFY(shown("policy.alpha"));
+    m_json->setPlainText(R"({"policy":{"name":"h2o","observe":3}})");
+    QVERIFY(shown("policy.observe"));  // what is given is never hidden
+    take(box("layout"), "ring_fused");
+    QVERIFY(shown("ring.window"));
+    take(box("wlod"), "on");
+    QVERIFY(shown("wlod.budget") && !shown("wlod.w2"));
+    QCOMPARE(manifest()["wlod"], json::object());
+    m_json->setPlainText(R"({"wlod":{"attention":"pyramid"}})");
+    QVERIFY(shown("wlod.w2"));
+    QCOMPARE(box("wlod")->currentText(), QString("on"));
+    m_json->setPlainText("{}");
+    auto* find = m_panel->findChild<QLineEdit*>("search");
+    QTest::keyClicks(find, "wlod.budget");
+    QVERIFY(shown("wlod.budget") && folds("wLOD is off") == 0);  // a search finds them
+    find->clear();
+    for (QToolButton* one : m_form->findChildren<QToolButton*>())
+      if (one->isVisibleTo(m_form) && one->text().contains("wLOD is off")) one->click();
+    QVERIFY(shown("wlod.budget"));
+  }
+
+  void aFieldGoesBackToItsDefault() {
+    m_json->setPlainText(R"({"capacity":512,"model":"demo"})");
+    const auto reset = [this](const char* key) {
+      const auto all = m_form->control(key)->parentWidget()->findChildren<QToolButton*>();
+      return *std::find_if(all.begin(), all.end(), [](auto* one) { return one->accessibleName().contains("default"); });
+    };
+    QVERIFY(reset("capacity")->isVisibleTo(m_form) && !reset("staging")->isVisibleTo(m_form));
+    click(reset("capacity"));
+    QCOMPARE(manifest(), json::parse(R"({"model":"demo"})"));
+    QVERIFY(!reset("capacity")->isVisibleTo(m_form) && line("capacity")->text().isEmpty());
+  }
+
   void keysWithoutAControlStay() {
     m_json->setPlainText(R"({"layers":[{"match":"0","layout":"paged"}],"model":"demo"})");
     take(box("layout"), "ring_fused");
@@ -198,7 +244,7 @@ class SessionFormTest : public QObject {
     QSignalSpy chosen(m_panel.get(), &NewSessionPanel::chosen);
     click(m_panel->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
     QCOMPARE(chosen.count(), 1);
-    QCOMPARE(json::parse(chosen[0][0].toString().toStdString()),
+    QCOMPARE(json::parse(chosen[0][0].toString().toStdString())["manifest"],
              json::parse(R"({"model":"demo","layout":"ring_fused","ring":{"window":64},"kv":{"v":"int8"}})"));
     QVERIFY2(m_clicks + 1 <= 10, qPrintable(QString::number(m_clicks)));  // and one to open the window
   }

@@ -5,6 +5,8 @@
 #include <QStringList>
 #include <algorithm>
 
+#include "widgets/base/format.h"
+
 namespace kvlab {
 
 QString StorageGroup::name() const {
@@ -43,6 +45,17 @@ const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, CacheLayer 
   const auto group =
       std::find_if(groups.begin(), groups.end(), [&](const StorageGroup& one) { return one.has(layer); });
   return group == groups.end() ? nullptr : &*group;
+}
+
+QString rowMemoryText(const Snapshot& snapshot) {
+  std::int64_t reserved = 0;
+  for (const auto& one : snapshot.storage)
+    if (one) reserved += std::int64_t{one->poolSlots} * one->stride;
+  const auto words = [](const char* text) { return QCoreApplication::translate("kvlab::RowMemory", text); };
+  QString out = words("%1 live, %2 of room at capacity")
+                    .arg(formatBytes(snapshot.bytes.live), formatBytes(snapshot.bytes.allocated));
+  if (reserved > 0) out += words(", %1 of addresses reserved with history").arg(formatBytes(reserved));
+  return out;
 }
 
 std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& map) {

@@ -25,6 +25,10 @@ std::vector<StorageGroup> storageGroups(const Snapshot& snapshot);
 /// The group of a layer, null if there is none.
 const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, CacheLayer layer);
 
+/// Memory of rows, the same words in every view: live rows, the room that is allocated at capacity, and the addresses
+/// that are reserved, room for older states included.
+QString rowMemoryText(const Snapshot& snapshot);
+
 /// Context position of each resident row, oldest first; -1 for a row outside the context. [resident]
 std::vector<std::int32_t> positionsOf(const Snapshot& snapshot, const ResidencyView& map);
 

@@ -9,6 +9,7 @@
 #include <QSplitter>
 
 #include "widgets/base/format.h"
+#include "widgets/base/storage_groups.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/model/chance_delegate.h"
 
@@ -153,8 +154,7 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
        QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},
       {tr("Capacity"),
        tr("%1 a layer, %2 staged").arg(counted(info.capacity, tr("row"), tr("rows"))).arg(info.staging)},
-      {tr("Row pools"),
-       tr("%1, %2 of them live").arg(formatBytes(snapshot->bytes.allocated), formatBytes(snapshot->bytes.live))},
+      {tr("Rows"), rowMemoryText(*snapshot)},
       {tr("KL to a rebuild"), snapshot->kl ? formatNumber(*snapshot->kl) : tr("not measured; Measure Drift (Ctrl+D)")}};
   const std::pair<const char*, QString> keys[] = {{"weights", tr("Weights")},
                                                   {"layout", tr("Layout")},

@@ -11,7 +11,6 @@
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
 #include "widgets/base/button_use.h"
-#include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -121,15 +120,10 @@ void StorageTableView::onSnapshot() {
   const bool any = !groups.empty();
   setEmpty(any ? QString() : tr("How rows are stored, layer by layer, and what the bytes are for"),
            shown() ? promptHow() : noSessionHow());
-  std::int64_t all = 0, free = 0;
-  bool holes = false;
-  for (const StorageGroup& one : groups) {
-    const ByteKinds kinds = bytesOf(one);
-    all += kinds.sum();
-    free += kinds.of(ByteKind::Free);
-    holes = holes || (one.storage->pages && one.storage->pages->fragmentation() > 0);
-  }
-  m_state->setText(any ? tr("%1 in pools, %2 free").arg(formatBytes(all), formatBytes(free)) : QString());
+  const bool holes = std::any_of(groups.begin(), groups.end(), [](const StorageGroup& one) {
+    return one.storage->pages && one.storage->pages->fragmentation() > 0;
+  });
+  m_state->setText(any ? rowMemoryText(*shown()) : QString());
   m_compact->setEnabled(holes);
   m_compact->setToolTip(holes ? tr("Fill holes in pages step by step; Cancel (Esc) keeps finished steps")
                               : tr("No layer has pages with holes"));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Edits a manifest, in a form over all keys and as JSON beside it; each follows the other, and a line below says what
+// is wrong. GUI thread.
+#pragma once
+#include <QWidget>
+#include <nlohmann/json.hpp>
+
+#include "core/api/error.h"
+
+class QLabel;
+class QPlainTextEdit;
+class QVBoxLayout;
+
+namespace kvlab {
+
+class JobList;
+class ModelOffer;
+class SessionForm;
+
+class ManifestEditor : public QWidget {
+  Q_OBJECT
+ public:
+  ManifestEditor(JobList& jobs, QWidget* parent);
+  SessionForm& form() { return *m_form; }
+  /// Above the form.
+  QVBoxLayout& head() { return *m_head; }
+  /// As it is written; null where the text is no JSON object.
+  nlohmann::json manifest() const;
+  void setManifest(const nlohmann::json& manifest);
+  /// Takes out every key but the model.
+  void resetAll();
+  /// False where the engine would refuse the manifest; the line below says why.
+  bool valid();
+  /// Shows an error in the line below.
+  void say(const Error& error);
+
+ signals:
+  /// The text is another JSON object, right or wrong.
+  void changed(const nlohmann::json& manifest);
+
+ private:
+  void set(const QString& key, const nlohmann::json& value);
+  /// The form shows what the JSON says, and the line below what is wrong with it.
+  void follow();
+
+  QPlainTextEdit* m_json;
+  QLabel* m_problem;
+  ModelOffer* m_offer;
+  SessionForm* m_form;
+  QVBoxLayout* m_head;
+};
+
+}  // namespace kvlab
