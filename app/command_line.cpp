@@ -161,6 +161,26 @@ void addModel(CLI::App& model, CommandLine& line) {
       ->type_name("NAME");
 }
 
+void addTest(CLI::App& test, CommandLine& line) {
+  test.add_option("path", line.file,
+                  "a folder, whose files NAME.test.js and those of the folders below are run, or one file")
+      ->required()
+      ->type_name("DIR");
+  test.add_option("--out", line.out,
+                  "folder of what tests write, of pictures and texts that differ, and of index.html, which shows them "
+                  "(kvlab-test unless given)")
+      ->type_name("DIR");
+  test.add_option("--junit", line.junit, "write the results here as JUnit XML, for CI servers")->type_name("FILE");
+  test.add_option("--filter", line.filter, "run only tests with this text in \"FILE: NAME\"")->type_name("TEXT");
+  test.add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
+  test.add_option("--time-limit", line.limit, "seconds that a test may take (60 unless given)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  test.footer(
+      "Exit codes: 0 all tests passed, 1 a test failed, 2 wrong usage or no test to run, 3 a report cannot be "
+      "written.");
+}
+
 /// Adds the subcommands' own options; each subcommand also takes the session options.
 void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   app.require_subcommand(0, 1);
@@ -180,6 +200,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   run->add_option("--time-limit", line.limit, "stop after so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
+  addTest(*verb("test", "run the tests of scripts, and compare pictures: kvlab test DIR"), line);
   CLI::App* bench = verb("bench", "measure; a table on a terminal");
   bench->add_option("names", line.names, "which (all unless given)")->type_name("NAME");
   bench->add_option("--json", line.jsonFile, "write the results here")->type_name("FILE");

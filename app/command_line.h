@@ -14,9 +14,9 @@ namespace kvlab {
 enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";  // gui run bench sweep train perplexity model replay info list help version
+  std::string verb = "gui";  // gui run test bench sweep train perplexity model replay info list help version
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
-  std::string file;                                    // script, capture, sweep, text, model's name
+  std::string file;                                    // script, tests, capture, sweep, text, model's name
   std::string out;                                     // --out
   QStringList args;                                    // after --
   std::vector<std::string> names;                      // bench: which
@@ -37,8 +37,10 @@ struct CommandLine {
   int context = 0, stride = 0;                         // perplexity, 0 = the defaults
   bool verify = false;                                 // replay --verify
   long long to = -1;                                   // replay --to
-  double limit = 0;                                    // run --time-limit
-  bool update = false;                                 // run --update
+  double limit = 0;                                    // run, test --time-limit; 0 = none, or the default
+  bool update = false;                                 // run, test --update
+  std::string junit;                                   // test --junit
+  std::string filter;                                  // test --filter
   bool frozenClock = false;                            // run --frozen-clock
   std::string logLevel = "warning";
   std::string text;  // help and version: what to print

@@ -25,6 +25,7 @@ int runPlain(const CommandLine& line) {
 
 int runWindowed(const CommandLine& line, LogRelay& log) {
   if (line.verb == "run") return runScript(line, log);
+  if (line.verb == "test") return runTests(line, log);
   if (line.verb == "bench") return runBench(line);
   return line.verb == "replay" ? showCapture(line, log) : runGui(line, log);
 }
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
   if (line->verb == "help") return std::cout << line->text, 0;
   if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", 0;
   const bool capture = line->verb == "replay" && !line->verify && isWatched();
-  const bool window = line->verb == "gui" || line->verb == "run" || line->verb == "bench" || capture;
+  const bool window =
+      line->verb == "gui" || line->verb == "run" || line->verb == "test" || line->verb == "bench" || capture;
   return window ? runWithApplication(*line, argc, argv) : runPlain(*line);
 }

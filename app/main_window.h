@@ -12,6 +12,7 @@
 #include "app/manual_window.h"
 #include "app/memory_line.h"
 #include "app/palette.h"
+#include "app/person_input.h"
 #include "app/prompt_line.h"
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
@@ -59,6 +60,11 @@ class MainWindow : public QMainWindow, public CommandHost {
   Result<bool> readyFor(const PictureRequest& request) override;
   Result<QImage> picture(const PictureRequest& request) override;
   Result<QString> dump(const QString& what) override;
+  Status bringUp(const QString& id) override;
+  Status mouse(const QString& id, const MouseAct& act) override;
+  Status keys(const QString& id, const QKeySequence& keys) override;
+  Status type(const QString& id, const QString& text) override;
+  void whenAnswered(std::function<void()> then) override;
   Status runCommand(const QString& id, const nlohmann::json& args) override;
   std::vector<std::string> viewIds() const override;
   bool interactive() const override { return !m_settings.headless; }
@@ -126,6 +132,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   bool mayClose();
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
+  /// A view, or "window": this.
+  Result<QWidget*> widgetOf(const QString& id);
   Error unknownView(const QString& id) const;
   /// The view that is named, else the one with the keyboard.
   Result<QString> viewFor(const QString& id, const char* refused) const;
@@ -143,6 +151,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Palette* m_palette = nullptr;
   ManualWindow* m_manual = nullptr;
   PromptLine* m_prompt = nullptr;
+  PersonInput m_person;
   bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;

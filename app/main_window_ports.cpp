@@ -226,6 +226,38 @@ Result<QString> MainWindow::dump(const QString& what) {
   return out;
 }
 
+Result<QWidget*> MainWindow::widgetOf(const QString& id) {
+  if (id == "window") return static_cast<QWidget*>(this);
+  InspectorView* view = m_docks->view(id);
+  return view ? Result<QWidget*>(view) : Result<QWidget*>(unknownView(id));
+}
+
+Status MainWindow::bringUp(const QString& id) { return id == "window" || m_docks->visible(id) ? ok() : showView(id); }
+
+Status MainWindow::mouse(const QString& id, const MouseAct& act) {
+  QWidget* widget = KV_TRY(widgetOf(id));
+  if (m_person.mouse(*widget, act)) return ok();
+  return badArgument(
+      "nothing was clicked", "the place lies outside of " + id.toStdString(),
+      "name a place inside its " + std::to_string(widget->width()) + "x" + std::to_string(widget->height()) + " pixels",
+      "place", json{act.from.x(), act.from.y()});
+}
+
+Status MainWindow::keys(const QString& id, const QKeySequence& keys) {
+  m_person.keys(*KV_TRY(widgetOf(id)), keys);
+  return ok();
+}
+
+Status MainWindow::type(const QString& id, const QString& text) {
+  m_person.type(*KV_TRY(widgetOf(id)), text);
+  return ok();
+}
+
+/// The engine answers questions in their order.
+void MainWindow::whenAnswered(std::function<void()> then) {
+  m_context.query("answered", "tick", json::object(), this, [then = std::move(then)](const Result<json>&) { then(); });
+}
+
 Status MainWindow::runCommand(const QString& id, const json& args) {
   m_context.catchUp();
   return m_commands.run(*this, id, args);

@@ -12,6 +12,7 @@ int refuse(const Error& error);
 bool checkResources();
 int runGui(const CommandLine& line, LogRelay& log);
 int runScript(const CommandLine& line, LogRelay& log);
+int runTests(const CommandLine& line, LogRelay& log);
 /// kvlab replay with a display and without --verify.
 int showCapture(const CommandLine& line, LogRelay& log);
 

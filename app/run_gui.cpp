@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/programs.h"
+#include "app/run_gui.h"
 
 #include <QApplication>
 #include <QDir>
@@ -9,8 +9,8 @@
 
 #include "app/core_engine.h"
 #include "app/core_lists.h"
-#include "app/main_window.h"
 #include "app/platform.h"
+#include "app/programs.h"
 #include "app/resources.h"
 #include "app/starting_text.h"
 
@@ -28,19 +28,6 @@ QString backendNote() {
                       backend["available"].get<bool>() ? "" : "not available, ",
                       QString::fromStdString(backend["why"]));
   return lines.join('\n');
-}
-
-WindowSettings windowSettings(const CommandLine& line, bool headless) {
-  WindowSettings settings;
-  settings.engines = coreEngines(resourceRoot().toStdString());
-  settings.verbs = coreVerbs();
-  settings.manifest = line.manifest;
-  settings.headless = headless;
-  settings.backendNote = backendNote();
-  settings.version = KVLAB_VERSION;
-  settings.memory = modelDescriber(resourceRoot().toStdString());
-  if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
-  return settings;
 }
 
 /// A demo session begins with its story, so that the window shows something.
@@ -61,6 +48,32 @@ int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
 }
 
 }  // namespace
+
+WindowSettings windowSettings(const CommandLine& line, bool headless) {
+  WindowSettings settings;
+  settings.engines = coreEngines(resourceRoot().toStdString());
+  settings.verbs = coreVerbs();
+  settings.manifest = line.manifest;
+  settings.headless = headless;
+  settings.backendNote = backendNote();
+  settings.version = KVLAB_VERSION;
+  settings.memory = modelDescriber(resourceRoot().toStdString());
+  if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
+  return settings;
+}
+
+ScriptSettings scriptSettings(const CommandLine& line) {
+  ScriptSettings settings;
+  settings.verbs = coreVerbs();
+  settings.manifest = line.manifest;
+  settings.resources = resourceRoot();
+  settings.args = line.args;
+  settings.out = QString::fromStdString(line.out);
+  settings.limitSeconds = line.limit;
+  settings.update = line.update;
+  settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
+  return settings;
+}
 
 int refuse(const Error& error) {
   std::cerr << errorLine(error) << std::endl;
@@ -89,15 +102,7 @@ int runScript(const CommandLine& line, LogRelay& log) {
   window.show();  // on the offscreen platform the window is laid out but not visible
   window.context().setRest(19);
   if (line.frozenClock) window.freezeClock();
-  ScriptSettings settings;
-  settings.verbs = coreVerbs();
-  settings.manifest = line.manifest;
-  settings.resources = resourceRoot();
-  settings.args = line.args;
-  settings.out = QString::fromStdString(line.out);
-  settings.limitSeconds = line.limit;
-  settings.update = line.update;
-  settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
+  ScriptSettings settings = scriptSettings(line);
   if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
     return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
   ScriptHost host(window, settings);

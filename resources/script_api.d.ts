@@ -859,6 +859,15 @@ interface View {
   set(id: string, options: { [name: string]: unknown }): void;
   theme(name: "dark" | "light"): void;
   size(width: number, height: number): void;
+  /** A click at a place of a view, or of "window", in device-independent pixels, as a person makes it: the view is in front and
+   * shows the current tick, and the call returns when what the click began is done. modifiers: "Ctrl", "Shift", "Ctrl+Shift", .. */
+  click(id: string, x: number, y: number, options?: { button?: "left" | "right" | "middle"; modifiers?: string; twice?: boolean }): void;
+  /** The mouse goes down at `from`, moves, and comes up at `to`. */
+  drag(id: string, from: [number, number], to: [number, number], options?: { button?: "left" | "right" | "middle"; modifiers?: string }): void;
+  /** Keys for what of the view has the keyboard, shortcuts included: "Ctrl+Z", "Return", "Shift+Right". An open menu takes them first. */
+  keys(id: string, keys: string): void;
+  /** Types a text; a line end is Return. */
+  type(id: string, text: string): void;
   /** From now on views and results show every measured time as 0 and the log midnight: two runs of a script write the same bytes.
    * `kvlab run --frozen-clock` does the same before the script begins. */
   freezeClock(): void;
@@ -891,9 +900,17 @@ declare function expectImage(what: string, file: string, options?: {
   tolerance?: number; share?: number;
   /** [x, y, width, height] in device-independent pixels: what is inside is not compared. */
   mask?: [number, number, number, number][];
+  /** [x, y, width, height]: only this part is compared. */
+  rect?: [number, number, number, number];
 }): void;
 /** The same for a text: a text names a view or "window" (view.dump), any other value is compared as JSON. What a mask, a regular
  * expression, matches is not compared. */
 declare function expectDump(what: unknown, file: string, options?: { mask?: RegExp | string | (RegExp | string)[] }): void;
+/** A named test of a file NAME.test.js, which `kvlab test` runs; a failed test does not end the others. */
+declare function test(name: string, fn: () => void): void;
+/** Runs before each test of the file. */
+declare function before(fn: () => void): void;
+/** Runs after each test of the file, also after one that failed. */
+declare function after(fn: () => void): void;
 /** Returns what was thrown. */
 declare function expectError(fn: () => unknown, code?: string): KvlabError;

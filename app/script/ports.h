@@ -3,11 +3,14 @@
 // app/main_window implement them; tests implement them by hand. GUI thread.
 #pragma once
 #include <QImage>
+#include <QKeySequence>
+#include <QPointF>
 #include <QSize>
 #include <QString>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/api/error.h"
@@ -38,6 +41,15 @@ struct PictureRequest {
   double dpr = 1.0;
 };
 
+/// What a person does with the mouse: a click at `from`, or a drag to `to`. Device-independent pixels of a view.
+struct MouseAct {
+  QPointF from;
+  std::optional<QPointF> to = {};
+  Qt::MouseButton button = Qt::LeftButton;
+  Qt::KeyboardModifiers modifiers = Qt::NoModifier;
+  bool twice = false;  // a double click
+};
+
 class WindowPort {
  public:
   using Opened = SessionPort::Opened;
@@ -65,6 +77,15 @@ class WindowPort {
   virtual Result<QImage> picture(const PictureRequest& request) = 0;
   /// The text of a view, or of the status bar and all visible views for "window".
   virtual Result<QString> dump(const QString& what) = 0;
+  /// Brings a view, or "window", in front where it is not; the keyboard of a view in front stays where it is.
+  virtual Status bringUp(const QString& id) = 0;
+  /// Real events of the mouse and of keys for a view, or for "window". A view without the keyboard gets it first.
+  /// Errors: unknown_view, bad_argument (a place outside).
+  virtual Status mouse(const QString& id, const MouseAct& act) = 0;
+  virtual Status keys(const QString& id, const QKeySequence& keys) = 0;
+  virtual Status type(const QString& id, const QString& text) = 0;
+  /// Calls `then` once the shown session has answered all that views have asked it so far.
+  virtual void whenAnswered(std::function<void()> then) = 0;
   virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
   virtual std::vector<std::string> viewIds() const = 0;
   virtual bool interactive() const = 0;

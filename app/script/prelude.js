@@ -185,6 +185,10 @@
     set(id, options) { view("set", { id, options }); },
     theme(name) { view("theme", { name }); },
     size(width, height) { view("size", { width, height }); },
+    click(id, x, y, options = {}) { view("click", Object.assign({}, options, { id, x, y })); },
+    drag(id, from, to, options = {}) { view("drag", Object.assign({}, options, { id, from, to })); },
+    keys(id, keys) { view("keys", { id, keys }); },
+    type(id, text) { view("type", { id, text }); },
     freezeClock() { view("freezeClock", {}); },
     screenshot(what, path, options) { return view("screenshot", { what, path, options }); },
     dump(what) { return view("dump", { what }); },
@@ -251,13 +255,39 @@
     view("expectDump", Object.assign(subject, { file, options: patterns ? Object.assign({}, options, { mask: patterns }) : options }));
   };
 
+  // Tests of a file, in the order of their calls; `kvlab test` collects and runs them (app/script/script_tests.cpp).
+  const tests = [], around = { before: [], after: [] };
+  let collecting = false;
+  function collect(call, value, fn) {
+    const refused = (why, remedy) => fail({ code: "bad_argument", what: `${call} was not taken`, why, remedy, field: call, value: print(value) });
+    if (!collecting) refused("nothing collects tests now", "call it at the top of a file NAME.test.js, and run it with: kvlab test NAME.test.js");
+    if (typeof fn !== "function") refused(`${print(fn)} is not a function`, `write ${call === "test" ? 'test("name", () => { .. })' : call + "(() => { .. })"}`);
+  }
+  global.test = (name, fn) => {
+    collect("test", name, fn);
+    const refused = (why, remedy) => fail({ code: "bad_argument", what: "test was not taken", why, remedy, field: "name", value: print(name) });
+    if (typeof name !== "string" || name.trim() === "") refused(`the name is ${print(name)}`, "give each test a name");
+    if (tests.some((one) => one.name === name)) refused(`two tests have the name ${print(name)}`, "give each test of a file a name of its own");
+    tests.push({ name, fn });
+  };
+  global.before = (fn) => { collect("before", fn, fn); around.before.push(fn); };
+  global.after = (fn) => { collect("after", fn, fn); around.after.push(fn); };
+  // What a function throws comes back as a value, because the host cannot tell a thrown text from a returned one.
+  function attempt(functions) {
+    try { functions.forEach((fn) => fn()); } catch (thrown) { return { thrown }; }
+    return {};
+  }
+
   global.args = JSON.parse(host.args());
   return {
     print,
     caller,
+    collecting: (on) => { collecting = on; },
+    tests: () => tests.map((one) => one.name),
+    runPart: (part, index) => attempt(part === "test" ? [tests[index].fn] : around[part]),
     // What the language consists of, for the test of script_api.d.ts and for completion.
     names: () => ({
-      globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "log", "args"],
+      globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "test", "before", "after", "log", "args"],
       lab: Object.keys(global.lab),
       view: Object.keys(global.view),
       lanes: Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor"),

@@ -73,6 +73,13 @@ class ScriptCalls : public QObject {
   Result<Json> viewCommand(VerbArgs& in);
   Result<Json> viewList(VerbArgs& in);
   Result<Json> viewInteractive(VerbArgs& in);
+  Result<Json> viewClick(VerbArgs& in);
+  Result<Json> viewDrag(VerbArgs& in);
+  Result<Json> viewKeys(VerbArgs& in);
+  Result<Json> viewType(VerbArgs& in);
+  /// Does what a person does, once the view shows the current tick, and waits until the window has taken it.
+  Status settle(const QString& id);
+  Result<Json> asPerson(const QString& id, const std::function<Status()>& act);
   Result<Json> viewScreenshot(VerbArgs& in);
   Result<Json> viewDump(VerbArgs& in);
   Result<Json> viewCaption(VerbArgs& in);

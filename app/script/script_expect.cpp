@@ -32,21 +32,38 @@ QSize sizeOf(const VerbArgs& in) {
   return {static_cast<int>(in.integer("width")), static_cast<int>(in.integer("height"))};
 }
 
-/// [[x, y, width, height], ..] as places of a picture's pixels.
-QList<QRect> rectsOf(VerbArgs& in) {
+/// [x, y, width, height] as a place of a picture's pixels; refused as `field` where it is something else.
+QRect rectOf(VerbArgs& in, const char* field, const Json& one) {
+  const bool four = one.is_array() && one.size() == 4 &&
+      std::all_of(one.begin(), one.end(), [](const Json& value) { return value.is_number(); });
+  if (!four) {
+    in.fail(field, one, "is not [x, y, width, height]");
+    return {};
+  }
+  const double dpr = in.number("dpr");
+  const auto side = [&](int i) { return std::clamp(one[i].get<double>() * dpr, -1e6, 1e6); };
+  return QRectF(side(0), side(1), side(2), side(3)).toAlignedRect();
+}
+
+QList<QRect> masksOf(VerbArgs& in) {
   QList<QRect> out;
   if (!in.has("mask")) return out;
-  const double dpr = in.number("dpr");
-  for (const Json& one : in.raw("mask")) {
-    const bool four = one.is_array() && one.size() == 4 &&
-        std::all_of(one.begin(), one.end(), [](const Json& value) { return value.is_number(); });
-    if (!four) in.fail("mask", one, "is not a list of [x, y, width, height]");
-    else
-      out << QRectF(one[0].get<double>() * dpr, one[1].get<double>() * dpr, one[2].get<double>() * dpr,
-                    one[3].get<double>() * dpr)
-                 .toAlignedRect();
-  }
+  for (const Json& one : in.raw("mask")) out << rectOf(in, "mask", one);
   return out;
+}
+
+/// The part of a picture that is compared, and the masks in its pixels.
+Status cut(VerbArgs& in, QImage& picture, QList<QRect>& masks) {
+  if (!in.has("rect")) return ok();
+  const QRect part = rectOf(in, "rect", in.raw("rect"));
+  if (!in.error() && (part.isEmpty() || !QRect(QPoint(), picture.size()).contains(part)))
+    in.fail("rect", in.raw("rect"),
+            "does not lie inside the picture of " + std::to_string(picture.width()) + "x" +
+                std::to_string(picture.height()) + " pixels");
+  if (in.error()) return *in.error();
+  picture = picture.copy(part);
+  for (QRect& mask : masks) mask.translate(-part.topLeft());
+  return ok();
 }
 
 QList<QRegularExpression> patternsOf(VerbArgs& in) {
@@ -126,13 +143,14 @@ Expectation ScriptCalls::expectation(const VerbArgs& in) const {
 Result<Json> ScriptCalls::expectImage(VerbArgs& in) {
   static const std::vector<ArgInfo> kOptions =
       pictureOptions({arg::integer("tolerance", 0, 255).orElse(0), arg::number("share", 0, 1).orElse(0),
-                      arg::of("mask", ArgType::List).orNone()});
+                      arg::of("mask", ArgType::List).orNone(), arg::of("rect", ArgType::List).orNone()});
   VerbArgs options(kOptions, optionsOf(in));
   PictureRules rules;
   rules.tolerance = static_cast<int>(options.integer("tolerance"));
   rules.share = options.number("share");
-  rules.masks = rectsOf(options);
-  const QImage image = KV_TRY(pictureOf(QString::fromStdString(in.text("what")), options));
+  rules.masks = masksOf(options);
+  QImage image = KV_TRY(pictureOf(QString::fromStdString(in.text("what")), options));
+  KV_TRY(cut(options, image, rules.masks));
   KV_TRY(expectPicture(expectation(in), image, rules));
   return Json();
 }

@@ -107,6 +107,37 @@ ScriptResult ScriptHost::evaluateLine(const QString& line) {
 }
 
 ScriptResult ScriptHost::evaluate(const QString& code, const QString& file, int line) {
+  return guarded([&](QStringList& stack) { return m->engine.evaluate(code, file, line, &stack); });
+}
+
+ScriptResult ScriptHost::collectTests(const QString& path) {
+  m->language.property("collecting").call({true});
+  ScriptResult result = runFile(path);
+  m->language.property("collecting").call({false});
+  return result;
+}
+
+QStringList ScriptHost::tests() const { return m->language.property("tests").call().toVariant().toStringList(); }
+
+ScriptResult ScriptHost::runTest(int index, const QString& out) {
+  m->settings.out = out;
+  ScriptResult first = runPart("before", index);
+  if (!first.failed) first = runPart("test", index);
+  const ScriptResult last = runPart("after", index);
+  return first.failed ? first : last;
+}
+
+ScriptResult ScriptHost::runPart(const QString& part, int index) {
+  return guarded([&](QStringList& stack) {
+    const QJSValue ran = m->language.property("runPart").call({part, index});
+    if (ran.isError()) return ran;
+    if (!ran.hasProperty("thrown")) return QJSValue();
+    stack << QString();
+    return ran.property("thrown");
+  });
+}
+
+ScriptResult ScriptHost::guarded(const std::function<QJSValue(QStringList& stack)>& work) {
   if (running()) {
     ScriptResult busy;
     busy.failed = true;
@@ -120,7 +151,7 @@ ScriptResult ScriptHost::evaluate(const QString& code, const QString& file, int 
   m->engine.setInterrupted(false);
   m->watchdog.start(m->settings.limitSeconds, m->settings.silentSeconds);
   QStringList stack;
-  const QJSValue value = m->engine.evaluate(code, file, line, &stack);
+  const QJSValue value = work(stack);
   const QString late = m->watchdog.finish();
   m->engine.setInterrupted(false);
   --m->depth;

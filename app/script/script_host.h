@@ -50,6 +50,12 @@ class ScriptHost : public QObject {
   ScriptResult runText(const QString& text, const QString& file);
   /// Evaluates one console line. Names declared with var, or without a keyword, persist. `s` is the shown session.
   ScriptResult evaluateLine(const QString& line);
+  /// Evaluates a file whose calls of test(..) are collected, in order: tests() names them.
+  ScriptResult collectTests(const QString& path);
+  QStringList tests() const;
+  /// Runs a test between the functions of before(..) and after(..); each part has the time limit for itself. What the
+  /// test writes goes to `out`. The first failure is the result.
+  ScriptResult runTest(int index, const QString& out);
   bool running() const;
   /// Cancels the running call and ends the script.
   void stop();
@@ -60,8 +66,10 @@ class ScriptHost : public QObject {
   void runningChanged(bool running);
 
  private:
-  class Guard;
   ScriptResult evaluate(const QString& code, const QString& file, int line);
+  /// Runs JavaScript under the watchdog; `work` returns what it threw, where `stack` is not empty.
+  ScriptResult guarded(const std::function<QJSValue(QStringList& stack)>& work);
+  ScriptResult runPart(const QString& part, int index);
   ScriptResult describe(const QJSValue& thrown, const QStringList& stack) const;
 
   struct Parts;

@@ -15,6 +15,8 @@ QString textOf(const VerbArgs& in, const char* field) { return QString::fromStdS
 Result<Json> done(const Status& status) { return status ? Result<Json>(Json()) : Result<Json>(status.error()); }
 
 ArgInfo index(const char* name) { return arg::integer(name, 0, kMostIndex).orNone(); }
+ArgInfo mouseButton() { return arg::text("button", {"left", "right", "middle"}).orElse("left"); }
+ArgInfo heldKeys() { return arg::text("modifiers").orElse(""); }
 ArgInfo options() { return arg::of("options", ArgType::Object).orNone(); }
 
 }  // namespace
@@ -74,6 +76,15 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
      {arg::integer("width", kLeastPixels, kMostPixels), arg::integer("height", kLeastPixels, kMostPixels)},
      &ScriptCalls::viewSize},
     {"freezeClock", {}, &ScriptCalls::viewFreezeClock},
+    {"click",
+     {arg::text("id"), arg::number("x", -kMostPixels, kMostPixels), arg::number("y", -kMostPixels, kMostPixels),
+      mouseButton(), heldKeys(), arg::flag("twice", false)},
+     &ScriptCalls::viewClick},
+    {"drag",
+     {arg::text("id"), arg::of("from", ArgType::List), arg::of("to", ArgType::List), mouseButton(), heldKeys()},
+     &ScriptCalls::viewDrag},
+    {"keys", {arg::text("id"), arg::text("keys")}, &ScriptCalls::viewKeys},
+    {"type", {arg::text("id"), arg::text("text")}, &ScriptCalls::viewType},
     {"command", {arg::text("id"), arg::of("args", ArgType::Object).orNone()}, &ScriptCalls::viewCommand},
     {"list", {}, &ScriptCalls::viewList},
     {"interactive", {}, &ScriptCalls::viewInteractive},

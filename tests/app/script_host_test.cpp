@@ -70,6 +70,22 @@ class FakeWindow : public WindowPort {
     return image;
   }
   Result<QString> dump(const QString&) override { return dumped; }
+  Status bringUp(const QString& id) override { return showView(id); }
+  Status mouse(const QString& id, const MouseAct& act) override {
+    calls.push_back("mouse " + id.toStdString() + " " + std::to_string(int(act.from.x())) + " " +
+                    std::to_string(act.to ? int(act.to->x()) : -1) + " " + std::to_string(int(act.button)) + " " +
+                    std::to_string(act.modifiers.toInt()));
+    return ok();
+  }
+  Status keys(const QString&, const QKeySequence& keys) override {
+    calls.push_back("keys " + keys.toString().toStdString());
+    return ok();
+  }
+  Status type(const QString&, const QString& text) override {
+    calls.push_back("type " + text.toStdString());
+    return ok();
+  }
+  void whenAnswered(std::function<void()> then) override { then(); }
   Status runCommand(const QString& id, const json& args) override {
     calls.push_back("command " + id.toStdString() + " " + args.dump());
     return ok();
@@ -145,6 +161,8 @@ class ScriptHostTest : public QObject {
   void refusedSessions();
   void viewCalls();
   void expectations();
+  void personCalls();
+  void tests();
   void frozenResults();
   void consoleRemembers();
   void stopsEndlessLoops();
@@ -306,20 +324,94 @@ void ScriptHostTest::expectations() {
 
   window.painted = Qt::black;
   const ScriptResult colours = run(text, false);
-  QVERIFY2(colours.text.contains("196 of 200 pixels differ"), qPrintable(colours.text));
+  QVERIFY2(colours.text.contains("196 of 200 pixels differ by more than 0, all inside 10x20 at (0, 0)"),
+           qPrintable(colours.text));
+  const ScriptResult part = run("expectImage('map', 'e/part.png', {rect: [2, 4, 6, 8], mask: [[2, 4, 6, 7]]})", true);
+  QVERIFY2(!part.failed, qPrintable(part.message()));
+  QCOMPARE(QImage(home.filePath("e/part.png")).size(), QSize(6, 8));
+  window.painted = Qt::white;
+  const ScriptResult row = run("expectImage('map', 'e/part.png', {rect: [2, 4, 6, 8], mask: [[2, 4, 6, 7]]})", false);
+  QVERIFY2(row.text.contains("6 of 48 pixels differ by more than 0, all inside 6x1 at (0, 7)"), qPrintable(row.text));
+  window.painted = Qt::black;
   for (const char* kind : {"actual", "expected", "diff"})
     QVERIFY(QFile::exists(out.filePath(QString("map.%1.png").arg(kind))));
   QVERIFY2(!run("expectImage('map', 'e/map.png', {tolerance: 255})", false).failed, "tolerated");
   for (const char* bad :
        {"expectImage('map', 'e/map.png', {mask: [1]})", "expectImage('map', 'e/map.png', {tolerance: -1})",
-        "expectDump('map', 'e/map.txt', {mask: '('})", "expectDump('map')",
-        "expectImage('map', 'e/map.png', {x: 1})"}) {
+        "expectDump('map', 'e/map.txt', {mask: '('})", "expectDump('map')", "expectImage('map', 'e/map.png', {x: 1})",
+        "expectImage('map', 'e/map.png', {rect: [5, 5, 6, 6]})",
+        "expectImage('map', 'e/map.png', {rect: [0, 0, 0, 6]})",
+        "expectImage('map', 'e/map.png', {rect: [0, 0, 1]})"}) {
     const ScriptResult refused = run(bad, false);
     QVERIFY2(refused.error.code == "bad_argument", bad);
     QVERIFY2(refused.text.contains("expectImage was refused") || refused.text.contains("expectDump was refused"),
              qPrintable(refused.text));
   }
   window.dumped.replace("three", "two").replace("tick 4", "tick 3"), window.painted = Qt::white;
+}
+
+void ScriptHostTest::personCalls() {
+  const ScriptResult result =
+      run("view.click('map', 3, 4, {button: 'right', modifiers: 'Ctrl+Shift'}); view.drag('map', [1, 2], [9, 8]); "
+          "view.keys('map', 'Ctrl+Z'); view.type('map', 'attic')");
+  QVERIFY2(!result.failed, qPrintable(result.message()));
+  const std::string held = std::to_string((Qt::ControlModifier | Qt::ShiftModifier).toInt());
+  const std::vector<std::string> expected{
+      "show map",  "mouse map 3 -1 2 " + held, "show map", "mouse map 1 9 1 0", "show map", "keys Ctrl+Z", "show map",
+      "type attic"};
+  QCOMPARE(window.calls, expected);
+  for (const char* bad : {"view.click('map', 'x', 1)", "view.click('map', 1, 1, {button: 'third'})",
+                          "view.click('map', 1, 1, {modifiers: 'Hyper'})", "view.drag('map', [1], [2, 3])",
+                          "view.keys('map', 'Knob')", "view.keys('map', '')"})
+    QVERIFY2(run(bad).error.code == "bad_argument", bad);
+}
+
+/// Tests run apart from each other, each between before and after; a failed one, and one that hangs, end alone.
+void ScriptHostTest::tests() {
+  QTemporaryDir home;
+  QStringList said;
+  const auto collect = [&](const QString& text, auto look) {
+    QFile script(home.filePath("t.test.js"));
+    (void)script.open(QIODevice::WriteOnly);
+    script.write(text.toUtf8());
+    script.close();
+    ScriptSettings settings;
+    settings.verbs = fakeVerbs();
+    settings.limitSeconds = 0.5;
+    settings.log = [&](const QString& line) { said << line; };
+    ScriptHost host(window, settings);
+    look(host, host.collectTests(script.fileName()));
+  };
+  collect(
+      "before(() => log('before')); after(() => log('after'));\n"
+      "test('good', () => log('good'));\n"
+      "test('bad', () => {\n  expect(false, 'why'); });\n"
+      "test('text', () => { throw 'a text'; });\n"
+      "test('hangs', () => { for (;;) {} });\n"
+      "test('last', () => log('last'));",
+      [&](ScriptHost& host, const ScriptResult& read) {
+        QVERIFY2(!read.failed, qPrintable(read.message()));
+        QCOMPARE(host.tests(), (QStringList{"good", "bad", "text", "hangs", "last"}));
+        QVERIFY(!host.runTest(0, home.path()).failed);
+        const ScriptResult bad = host.runTest(1, home.path());
+        QVERIFY2(bad.failed && bad.line == 4 && bad.text.contains("why"), qPrintable(bad.message()));
+        QCOMPARE(host.runTest(2, home.path()).text, QString("a text"));
+        const ScriptResult hung = host.runTest(3, home.path());
+        QVERIFY2(hung.failed && hung.text.contains("time limit of 0.5 s"), qPrintable(hung.message()));
+        QVERIFY(!host.runTest(4, home.path()).failed);
+      });
+  QCOMPARE(said,
+           (QStringList{"before", "good", "after", "before", "after", "before", "after", "before", "after", "before",
+                        "last", "after"}));
+  for (const auto& [text, why] : {std::pair{"test('a', () => {}); test('a', () => {});", "two tests have the name a"},
+                                  {"test('', () => {})", "the name is"},
+                                  {"test('a')", "is not a function"},
+                                  {"before(3)", "is not a function"},
+                                  {"test('a', () => {", "SyntaxError"}})
+    collect(text, [&](ScriptHost&, const ScriptResult& read) {
+      QVERIFY2(read.failed && read.message().contains(why), qPrintable(read.message()));
+    });
+  QVERIFY(run("test('a', () => {})").text.contains("kvlab test"));  // where nothing collects tests
 }
 
 /// Times of results are 0 while the clock is frozen.

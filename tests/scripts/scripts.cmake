@@ -49,6 +49,13 @@ set_tests_properties(scripts/manual_lists PROPERTIES LABELS scripts TIMEOUT 300)
 add_test(NAME scripts/package
   COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} bash ${CMAKE_CURRENT_LIST_DIR}/package.sh)
 set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+# The shipped picture tests, and what kvlab test says of changed ones.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME scripts/picture_tests
+    COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
+  set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)
+endif()
 # Models that have a name, with a package of the test's own.
 add_test(NAME scripts/model_command
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/model_command.sh)

@@ -60,21 +60,28 @@ QImage masked(const QImage& picture, const QList<QRect>& masks) {
 
 QString sized(QSize size) { return QStringLiteral("%1x%2").arg(size.width()).arg(size.height()); }
 
+QString placed(const QRect& at) {
+  return QStringLiteral("%1 at (%2, %3)").arg(sized(at.size())).arg(at.x()).arg(at.y());
+}
+
 constexpr auto kMissing = "it does not exist yet; --update writes it";
 
 }  // namespace
 
-QImage difference(const QImage& actual, const QImage& expected, int tolerance, qint64* wrong) {
+QImage difference(const QImage& actual, const QImage& expected, int tolerance, qint64* wrong, QRect* where) {
   QImage diff = expected.convertToFormat(QImage::Format_RGB32);
   *wrong = 0;
+  QRect around;
   for (int y = 0; y < diff.height(); ++y)
     for (int x = 0; x < diff.width(); ++x) {
       const QRgb a = actual.pixel(x, y), b = expected.pixel(x, y);
       const int off =
           std::max({std::abs(qRed(a) - qRed(b)), std::abs(qGreen(a) - qGreen(b)), std::abs(qBlue(a) - qBlue(b))});
       *wrong += off > tolerance;
+      if (off > tolerance) around |= QRect(x, y, 1, 1);
       diff.setPixel(x, y, off > tolerance ? qRgb(255, 0, 0) : qRgb(qRed(b) / 3, qGreen(b) / 3, qBlue(b) / 3));
     }
+  if (where) *where = around;
   return diff;
 }
 
@@ -99,8 +106,9 @@ Status expectPicture(const Expectation& e, const QImage& picture, const PictureR
   const QImage actual = masked(picture, rules.masks);
   const QImage expected = masked(QImage(e.file), rules.masks);
   qint64 wrong = 0;
+  QRect where;
   QImage diff;
-  if (actual.size() == expected.size()) diff = difference(actual, expected, rules.tolerance, &wrong);
+  if (actual.size() == expected.size()) diff = difference(actual, expected, rules.tolerance, &wrong, &where);
   const qint64 pixels = qint64{actual.width()} * actual.height();
   if (!diff.isNull() && static_cast<double>(wrong) <= rules.share * static_cast<double>(pixels)) return ok();
   if (e.update) return write(e.file, png(actual));
@@ -110,10 +118,11 @@ Status expectPicture(const Expectation& e, const QImage& picture, const PictureR
                   QStringLiteral("the picture is %1, expected is %2").arg(sized(actual.size()), sized(expected.size())),
                   {{"actual", png(actual)}, {"expected", png(expected)}});
   return failed(e,
-                QStringLiteral("%1 of %2 pixels differ by more than %3, at most %4 may")
+                QStringLiteral("%1 of %2 pixels differ by more than %3, all inside %4; at most %5 may differ")
                     .arg(wrong)
                     .arg(pixels)
                     .arg(rules.tolerance)
+                    .arg(placed(where))
                     .arg(static_cast<qint64>(rules.share * static_cast<double>(pixels))),
                 {{"actual", png(actual)}, {"expected", png(expected)}, {"diff", png(diff)}});
 }

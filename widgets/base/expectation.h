@@ -25,9 +25,9 @@ struct PictureRules {
   QList<QRect> masks = {};  // in pixels; what is inside is not compared
 };
 
-/// The pixels that differ by more than `tolerance`, in red over the faded picture, and how many they are. Pictures of
-/// equal size.
-QImage difference(const QImage& actual, const QImage& expected, int tolerance, qint64* wrong);
+/// The pixels that differ by more than `tolerance`, in red over the faded picture, how many they are, and the rectangle
+/// around all of them. Pictures of equal size.
+QImage difference(const QImage& actual, const QImage& expected, int tolerance, qint64* wrong, QRect* where = nullptr);
 
 /// Lines that differ, as a patch with three lines around them, from the first difference to the last; empty if none.
 QString textDifference(const QString& actual, const QString& expected);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What `kvlab test` found: as lines of text, as JUnit XML for CI servers, and as a page of HTML with the pictures that
+// differ. Names may hold anything. Values; any thread.
+#pragma once
+#include <QString>
+#include <QStringList>
+#include <vector>
+
+namespace kvlab {
+
+/// One test, or a file that could not be run (name "the file itself").
+struct TestOutcome {
+  QString name;
+  double seconds = 0;
+  QString code = {}, message = {};  // of the failure; empty if the test passed
+  QStringList log = {};             // what the test printed
+  QStringList leftFiles = {};       // NAME.actual, NAME.expected and NAME.diff, below the folder of the report
+  bool failed() const { return !message.isEmpty(); }
+};
+
+struct TestFile {
+  QString name;  // its path below the folder of tests
+  std::vector<TestOutcome> tests = {};
+};
+
+struct TestReport {
+  QString out;  // the folder of what tests leave
+  std::vector<TestFile> files = {};
+
+  int tests() const;
+  int failures() const;
+  double seconds() const;
+};
+
+/// "ok     0.12 s  NAME", with the failure in lines below it.
+QString testLine(const TestReport& report, const TestFile& file, const TestOutcome& test);
+/// "7 tests of 2 files: 6 passed, 1 failed, in 2.3 s"
+QString summaryLine(const TestReport& report);
+/// A suite per file, a case per test.
+QByteArray junit(const TestReport& report);
+/// The failed tests with what is, what is expected and the difference. Pictures are named relative to `out`.
+QByteArray testPage(const TestReport& report);
+/// A name of a folder from any text: small letters, digits and dashes, unique by its number.
+QString folderName(int number, const QString& name);
+
+}  // namespace kvlab
