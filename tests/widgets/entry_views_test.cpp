@@ -173,6 +173,13 @@ class EntryViewsTest : public QObject {
              (std::vector<std::string>{"s.topk(3)", "for (let i = 0; i < 3; i++)\n  s.step()", "throw 3"}));
     QVERIFY(view->dump().contains("✗ Error: thrown by the line"));
     QVERIFY(view->dump().contains("· s.rebuild()"));
+    auto* output = named<QPlainTextEdit>(*view, "Console output");
+    output->selectAll();
+    output->copy();
+    const QString copied = qApp->clipboard()->text();
+    QVERIFY2(copied.contains("\ns.rebuild()\n") || copied.endsWith("\ns.rebuild()"), qPrintable(copied));
+    QVERIFY2(copied.contains("\nfor (let i = 0; i < 3; i++)\n  s.step()\n"), qPrintable(copied));
+    QVERIFY2(copied.contains("\nthrow 3\n// Error: thrown by the line"), qPrintable(copied));
     auto* input = view->findChild<ScriptInput*>();
     QTest::keyClick(input, Qt::Key_Up);
     QCOMPARE(input->toPlainText(), QStringLiteral("throw 3"));
@@ -181,7 +188,7 @@ class EntryViewsTest : public QObject {
     QTest::mouseClick(named<QToolButton>(*view, "Show clicks"), Qt::LeftButton);
     QVERIFY(!view->dump().contains("s.rebuild()"));
     QTest::mouseClick(named<QToolButton>(*view, "Copy"), Qt::LeftButton);
-    QVERIFY(qApp->clipboard()->text().contains("› throw 3"));
+    QVERIFY(qApp->clipboard()->text().contains("\nthrow 3\n// "));
     QTest::mouseClick(named<QToolButton>(*view, "Clear"), Qt::LeftButton);
     QCOMPARE(view->dump(), QStringLiteral("console\n"));
   }

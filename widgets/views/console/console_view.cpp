@@ -3,8 +3,11 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QMimeData>
 #include <QScrollBar>
+#include <QTextBlock>
 #include <QToolButton>
+#include <algorithm>
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
@@ -21,6 +24,8 @@ const char* const kNames =
     "s.invariants( s.drift( s.bytes( s.prompt( s.promptIds( s.prefill( s.endPrefill( s.tokenise( s.detokenise( "
     "s.saveCache( s.loadCache( s.saveCapture( lab.open( lab.openCapture( view.show( view.focus( view.theme( "
     "view.size( view.screenshot( view.command( view.list( expect( expectNear( expectError( log(";
+
+constexpr int kSign = 2;  // characters
 
 QString sign(ConsoleView::Kind kind) {
   switch (kind) {
@@ -45,6 +50,28 @@ QString signedText(ConsoleView::Kind kind, const QString& text) {
   QString shown = text;
   return sign(kind) + shown.replace(QLatin1Char('\n'), QStringLiteral("\n  "));
 }
+bool isScript(ConsoleView::Kind kind) { return kind == ConsoleView::Kind::Entered || kind == ConsoleView::Kind::Click; }
+
+/// What is copied is a script: lines without their signs, and what was printed as comments. A block knows its kind.
+class ConsoleOutput : public QPlainTextEdit {
+ public:
+  using QPlainTextEdit::QPlainTextEdit;
+
+ protected:
+  QMimeData* createMimeDataFromSelection() const override {
+    QTextCursor at = textCursor();
+    QStringList lines;
+    for (QTextBlock block = document()->findBlock(at.selectionStart());
+         block.isValid() && block.position() < at.selectionEnd(); block = block.next()) {
+      const int from = std::max(at.selectionStart() - block.position(), kSign);
+      const QString part = block.text().mid(from, at.selectionEnd() - block.position() - from);
+      lines << (isScript(static_cast<ConsoleView::Kind>(block.userState())) ? part : "// " + part);
+    }
+    auto* copied = new QMimeData;
+    copied->setText(lines.join('\n'));
+    return copied;
+  }
+};
 }  // namespace
 
 ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
@@ -72,7 +99,7 @@ void ConsoleView::makeStrip() {
 }
 
 void ConsoleView::makeBody() {
-  m_output = new QPlainTextEdit(this);
+  m_output = new ConsoleOutput(this);
   m_output->setReadOnly(true);
   settleBars(m_output);
   m_output->setFrameShape(QFrame::NoFrame);
@@ -126,6 +153,10 @@ void ConsoleView::print(const Entry& entry) {
   cursor.movePosition(QTextCursor::End);
   if (!m_output->document()->isEmpty()) cursor.insertBlock();
   cursor.insertText(signedText(entry.kind, entry.text), format);
+  QTextBlock block = cursor.block();
+  for (auto lines = entry.text.count(QLatin1Char('\n')); lines >= 0 && block.isValid();
+       --lines, block = block.previous())
+    block.setUserState(static_cast<int>(entry.kind));
   if (atEnd || entry.kind == Kind::Entered)
     m_output->verticalScrollBar()->setValue(m_output->verticalScrollBar()->maximum());
 }
@@ -145,10 +176,9 @@ void ConsoleView::clear() {
 QString ConsoleView::script() const {
   QString text;
   for (const Entry& entry : m_entries) {
-    const bool line = entry.kind == Kind::Entered || entry.kind == Kind::Click;
     QString words = entry.text;
-    if (!line) words.prepend("// ").replace(QLatin1Char('\n'), QStringLiteral("\n// "));
-    if (line || m_clicks->isChecked()) text += words + QLatin1Char('\n');
+    if (!isScript(entry.kind)) words.prepend("// ").replace(QLatin1Char('\n'), QStringLiteral("\n// "));
+    if (entry.kind != Kind::Click || m_clicks->isChecked()) text += words + QLatin1Char('\n');
   }
   return text;
 }
