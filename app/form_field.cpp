@@ -184,7 +184,7 @@ void FormField::dress(bool wrong) {
   m_label->setFont(font);
   m_label->setForegroundRole(idle() ? QPalette::PlaceholderText : QPalette::WindowText);
   m_label->setStyleSheet(wrong ? "color:" + look->error.name() : QString());
-  m_reset->setVisible(given() && m_locked.isEmpty());
+  m_reset->setVisible(given());
 }
 
 void FormField::setIdle(const QString& why) {
@@ -193,19 +193,9 @@ void FormField::setIdle(const QString& why) {
   refreshTip();
 }
 
-void FormField::lock(const QString& why) {
-  if (m_locked == why) return;
-  m_locked = why;
-  control()->setEnabled(why.isEmpty());
-  if (m_browse) m_browse->setVisible(why.isEmpty());
-  refreshTip();
-  dress(false);
-}
-
 void FormField::refreshTip() {
   QString tip = tr("%1\n%2 (%3)").arg(m_meaning, m_key, QString::fromStdString(m_type));
   if (idle()) tip += '\n' + tr("No effect at present: %1.").arg(m_idle);
-  if (!m_locked.isEmpty()) tip += '\n' + m_locked;
   control()->setToolTip(tip);
   m_label->setToolTip(tip);
 }

@@ -37,8 +37,6 @@ class FormField : public QWidget {
   void setIdle(const QString& why);
   bool idle() const { return !m_idle.isEmpty(); }
   const QString& whyIdle() const { return m_idle; }
-  /// Takes the key from the person, and says why; empty = gives it back.
-  void lock(const QString& why);
   /// True if key and meaning have all these words.
   bool matches(const QStringList& words) const;
 
@@ -61,7 +59,7 @@ class FormField : public QWidget {
   void refreshTip();
   void refreshIcon();
 
-  QString m_key, m_meaning, m_otherwise, m_idle, m_locked;
+  QString m_key, m_meaning, m_otherwise, m_idle;
   std::string m_type;
   QComboBox* m_choice = nullptr;  // or a line
   QLineEdit* m_line = nullptr;
