@@ -32,7 +32,8 @@ class CommandHost : public WindowPort {
   virtual Status floatView(const QString& id) = 0;
   virtual void showNeighbour(bool forward) = 0;
   virtual void showPalette() = 0;
-  virtual void showNewSession() = 0;
+  /// The form of a new session; it begins with this manifest, or with that of the command line where it is empty.
+  virtual void showNewSession(const nlohmann::json& manifest) = 0;
   virtual void showCommandHelp() = 0;
   virtual void showAbout() = 0;
   /// Opens a page of the manual; empty = the page of the view with the keyboard, else the first page. Errors:

@@ -44,7 +44,13 @@ QString quoted(const QString& text) { return scriptText(text.toStdString()); }
 
 Status newSession(CommandHost& host, const Json& args) {
   if (args.contains("manifest")) return openManifest(host, args["manifest"], args);
-  host.showNewSession();
+  host.showNewSession(Json::object());
+  return ok();
+}
+
+/// The demo model has trained gists.
+Status newWlodSession(CommandHost& host, const Json&) {
+  host.showNewSession({{"model", "demo"}, {"wlod", {{"budget", 512}, {"gist", "trained"}}}});
   return ok();
 }
 
@@ -151,6 +157,8 @@ void addSessionCommands(std::vector<Command>& list) {
        .args = {{"manifest", "object", "the manifest; asked for when missing"},
                 {"name", "string", "a name for the title and Open Recent"},
                 {"start", "object", "{text} or {file}: what the session reads first"}}});
+  add(list, {"new_wlod_session", "New wLOD Session…", "File", "Begin the form of a new session with wLOD on."},
+      newWlodSession);
   addFiles(list);
   add(list, {"quit", "Quit", "File", "Leave the program."},
       [](CommandHost& host, const Json&) { return host.quit(), ok(); }, {}, {.keys = {"Ctrl+Q"}, .startsGroup = true});

@@ -22,6 +22,7 @@ using nlohmann::json;
 
 namespace {
 
+constexpr int kLabel = 17;         // letters that a label has room for
 constexpr const char* kOn = "on";  // an object that stands for a part of the engine: {} has the defaults
 
 bool isSwitch(const std::string& type) { return type == "object"; }
@@ -85,7 +86,6 @@ FormField::FormField(const ManifestKey& key, const QStringList& choices, bool op
   }
   row->addWidget(control(), 1);
   if (pathKey(m_key)) addBrowse();
-  m_reset->setIcon(themedIcon("undo", Theme::current()->text, Theme::current()->faint));
   QSizePolicy room = m_reset->sizePolicy();
   room.setRetainSizeWhenHidden(true);
   m_reset->setSizePolicy(room);
@@ -98,6 +98,8 @@ FormField::FormField(const ManifestKey& key, const QStringList& choices, bool op
   });
   control()->setAccessibleName(m_key);
   m_label->setBuddy(control());
+  m_label->setMinimumWidth(m_label->fontMetrics().horizontalAdvance(QString(kLabel, 'x')));  // groups line up
+  refreshIcon();
   refreshTip();
   dress(false);
 }
@@ -182,7 +184,7 @@ void FormField::dress(bool wrong) {
   m_label->setFont(font);
   m_label->setForegroundRole(idle() ? QPalette::PlaceholderText : QPalette::WindowText);
   m_label->setStyleSheet(wrong ? "color:" + look->error.name() : QString());
-  m_reset->setVisible(given() && m_locked.isEmpty());
+  m_reset->setVisible(given());
 }
 
 void FormField::setIdle(const QString& why) {
@@ -191,19 +193,9 @@ void FormField::setIdle(const QString& why) {
   refreshTip();
 }
 
-void FormField::lock(const QString& why) {
-  if (m_locked == why) return;
-  m_locked = why;
-  control()->setEnabled(why.isEmpty());
-  if (m_browse) m_browse->setVisible(why.isEmpty());
-  refreshTip();
-  dress(false);
-}
-
 void FormField::refreshTip() {
   QString tip = tr("%1\n%2 (%3)").arg(m_meaning, m_key, QString::fromStdString(m_type));
   if (idle()) tip += '\n' + tr("No effect at present: %1.").arg(m_idle);
-  if (!m_locked.isEmpty()) tip += '\n' + m_locked;
   control()->setToolTip(tip);
   m_label->setToolTip(tip);
 }
@@ -211,6 +203,13 @@ void FormField::refreshTip() {
 bool FormField::matches(const QStringList& words) const {
   const QString all = (m_key + ' ' + m_meaning).toLower();
   return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word); });
+}
+
+void FormField::refreshIcon() { m_reset->setIcon(themedIcon("undo", Theme::current()->text, Theme::current()->faint)); }
+
+void FormField::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) refreshIcon();
 }
 
 /// The wheel scrolls the form and changes no value on its way.

@@ -37,8 +37,6 @@ class FormField : public QWidget {
   void setIdle(const QString& why);
   bool idle() const { return !m_idle.isEmpty(); }
   const QString& whyIdle() const { return m_idle; }
-  /// Takes the key from the person, and says why; empty = gives it back.
-  void lock(const QString& why);
   /// True if key and meaning have all these words.
   bool matches(const QStringList& words) const;
 
@@ -48,6 +46,7 @@ class FormField : public QWidget {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void makeChoice(const QStringList& choices, bool open);
@@ -58,13 +57,14 @@ class FormField : public QWidget {
   bool closed() const;
   void tell();
   void refreshTip();
+  void refreshIcon();
 
-  QString m_key, m_meaning, m_otherwise, m_idle, m_locked;
+  QString m_key, m_meaning, m_otherwise, m_idle;
   std::string m_type;
   QComboBox* m_choice = nullptr;  // or a line
   QLineEdit* m_line = nullptr;
   QLabel* m_label;
-  QToolButton *m_browse = nullptr, *m_reset;
+  QToolButton *m_browse = nullptr, *m_reset = nullptr;
   bool m_showing = false;  // values come from a manifest, not from the person
 };
 

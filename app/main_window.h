@@ -84,7 +84,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
   void showPalette() override { m_palette->open(); }
-  void showNewSession() override;
+  void showNewSession(const nlohmann::json& manifest) override;
   void showCommandHelp() override;
   void showAbout() override;
   Status showManual(const QString& page) override;

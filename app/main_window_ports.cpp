@@ -307,9 +307,9 @@ QString MainWindow::sessionThatEnds() const {
       .arg(counted(now->length(), tr("token"), tr("tokens")));
 }
 
-void MainWindow::showNewSession() {
+void MainWindow::showNewSession(const json& manifest) {
   NewSessionSettings settings;
-  settings.manifest = m_settings.manifest;
+  settings.manifest = manifest.empty() ? m_settings.manifest : manifest;
   settings.kept = !m_settings.headless;
   settings.ends = sessionThatEnds();
   settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };

@@ -178,10 +178,6 @@ QWidget* SessionForm::control(const QString& key) const {
   return nullptr;
 }
 
-void SessionForm::lock(const std::function<QString(const QString& key)>& why) {
-  for (FormField* field : m_fields) field->lock(why(field->key()));
-}
-
 void SessionForm::search(const QString& text) {
   m_words = text.toLower().split(' ', Qt::SkipEmptyParts);
   arrange();

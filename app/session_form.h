@@ -5,7 +5,6 @@
 #pragma once
 #include <QStringList>
 #include <QWidget>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -30,8 +29,6 @@ class SessionForm : public QWidget {
   /// Keys that have a control.
   QStringList keys() const;
   QWidget* control(const QString& key) const;
-  /// Takes keys from the person: `why` says of each why, or nothing.
-  void lock(const std::function<QString(const QString& key)>& why);
 
  signals:
   /// The person gave a key a value, or emptied it: null.

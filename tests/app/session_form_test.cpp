@@ -7,6 +7,8 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSettings>
+#include <QTemporaryDir>
 #include <QToolButton>
 #include <QtTest>
 
@@ -15,6 +17,7 @@
 #include "app/new_session_panel.h"
 #include "app/session_form.h"
 #include "app/session_name.h"
+#include "app/session_presets.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
 
@@ -260,6 +263,30 @@ class SessionFormTest : public QObject {
         {R"({"manifest":{"model":7,"kv":[1],"policy":{}}})", "7"},
         {R"({"capture":"a/b.kvcap"})", "a/b.kvcap"}};
     for (const auto& [request, name] : names) QCOMPARE(sessionName(json::parse(request)), QString(name));
+  }
+
+  /// Own presets are kept by name, replaced and forgotten; those of the program stay.
+  void ownPresetsAreKept() {
+    const QTemporaryDir folder;
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder.path());
+    QCoreApplication::setOrganizationName("kvlab-form-test");
+    const std::size_t shipped = sessionPresets(true).size();
+    savePreset("mine", {{"capacity", 128}});
+    savePreset("mine", {{"capacity", 256}});
+    QCOMPARE(sessionPresets(true).size(), shipped + 1);
+    QCOMPARE(sessionPresets(false).size(), shipped);
+    NewSessionPanel panel({.kept = true}, nullptr);
+    panel.setAttribute(Qt::WA_DeleteOnClose, false);
+    auto* presets = panel.findChild<QComboBox*>("presets");
+    presets->setCurrentText("mine");
+    emit presets->activated(presets->currentIndex());
+    const std::string text = panel.findChild<QPlainTextEdit*>()->toPlainText().toStdString();
+    QCOMPARE(json::parse(text), json::parse(R"({"capacity":256,"model":"demo"})"));
+    for (QPushButton* one : panel.findChildren<QPushButton*>())
+      if (one->text() == "Delete Preset") one->click();
+    QCOMPARE(sessionPresets(true).size(), shipped);
+    QCOMPARE(presets->findText("mine"), -1);
   }
 
   void everyPresetIsValid() {

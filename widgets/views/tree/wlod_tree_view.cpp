@@ -40,6 +40,9 @@ void WlodTreeView::makeStrip() {
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
   m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
   m_refocus = stripButton(tr("Refocus"), tr("Refocus"), {});
+  m_begin = stripButton(tr("Open a wLOD Session…"), tr("Open a wLOD Session"),
+                        tr("Begin the form of a new session with wLOD on"));
+  runsCommand(m_begin, context(), "new_wlod_session");
   setCommand(m_expand, "wlod_expand");
   setCommand(m_collapse, "wlod_collapse");
   setCommand(m_refocus, "wlod_refocus");
@@ -134,8 +137,9 @@ void WlodTreeView::onSnapshot() {
       rows ? QString() : tr("What of the text stands as tokens and what as gists, and what the last edit invalidated"),
       !shown()  ? noSessionHow()
           : any ? promptHow()
-                : tr("This session has no wLOD. A manifest with the key “wlod” opens one that has: lab.open({model: "
-                     "\"demo\", wlod: {budget: 1024}}) in the console."));
+                : tr("This session has no wLOD. Open a wLOD Session above begins one that has; in the console "
+                     "lab.open({model: \"demo\", wlod: {budget: 1024}}) does."));
+  m_begin->setVisible(!any);
   for (QWidget* one : std::initializer_list<QWidget*>{m_colour, m_expand, m_collapse, m_refocus, m_readout})
     one->setVisible(rows);
   m_tree = rows ? std::make_shared<const WlodTree>(shown()) : nullptr;

@@ -61,7 +61,7 @@ class WlodTreeView : public InspectorView {
   QStackedWidget* m_pages = nullptr;
   QComboBox* m_colour = nullptr;
   QLabel *m_state = nullptr, *m_message = nullptr, *m_readout = nullptr;
-  QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr;
+  QToolButton *m_expand = nullptr, *m_collapse = nullptr, *m_refocus = nullptr, *m_begin = nullptr;
   QAction *m_expandAction = nullptr, *m_collapseAction = nullptr, *m_refocusAction = nullptr;
   Focus m_followed;  // focus from which the selected node was taken
   Tick m_saidIn;     // tick of the shown refusal
