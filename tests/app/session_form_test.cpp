@@ -276,7 +276,7 @@ class SessionFormTest : public QObject {
     savePreset("mine", {{"capacity", 256}});
     QCOMPARE(sessionPresets(true).size(), shipped + 1);
     QCOMPARE(sessionPresets(false).size(), shipped);
-    NewSessionPanel panel({.kept = true}, nullptr);
+    NewSessionPanel panel({.kept = true}, JobList::of(m_context), nullptr);
     panel.setAttribute(Qt::WA_DeleteOnClose, false);
     auto* presets = panel.findChild<QComboBox*>("presets");
     presets->setCurrentText("mine");
