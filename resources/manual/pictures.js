@@ -64,7 +64,7 @@ for (let i = 0; i < 6; ++i) {
   s.drift();
 }
 viewPicture("numbers");
-view.command("break_add", { condition: `tick == ${s.stats().tick + 2}` });
+view.command("break_add", { condition: `tick == ${s.tick + 2}` });
 view.command("run", { max_ticks: 100 });
 view.command("drift");
 viewPicture("jobs");

@@ -65,6 +65,7 @@ RowView::RowView(InspectorContext& context, QWidget* parent)
   makeBody();
   connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
     if (m_run.waiting() || command.id != QLatin1String("row_rebuild") || !command.args.empty()) return;
+    m_compared = true;
     take(command.reply);
     showState();
   });
@@ -168,6 +169,7 @@ void RowView::ask(bool anew) {
   m_place = place;
   m_in.clear(), m_out.clear();
   m_refused.reset();
+  m_compared = false;
   m_run.forget();
   m_ask.forget();
   if (place.index < 0) {
@@ -177,7 +179,7 @@ void RowView::ask(bool anew) {
   nlohmann::json args = rowArgs();
   if (m_compare->currentIndex() == kTickBefore) args["compare"] = "before";
   m_ask.query("row", args, [this](const Result<nlohmann::json>& reply) {
-    take(reply);
+    if (!m_compared) take(reply);
     showState();
     emit readyChanged();
   });

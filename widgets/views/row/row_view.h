@@ -63,6 +63,7 @@ class RowView : public InspectorView {
   nlohmann::json m_stored;  // the row's entry in the reply to `rows`
   QString m_in, m_out;      // attention received from the newest query, and given by the row's own
   std::optional<Error> m_refused;
+  bool m_compared = false;  // a rebuild has answered since the row was asked for; a late reply to that has less
   EngineAsk m_ask, m_run;
 };
 
