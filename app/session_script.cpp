@@ -89,7 +89,8 @@ json argsDone(const std::string& verb, const json& args, const json& reply, cons
   if (verb == "step" && reply.is_array()) {
     const std::int64_t count = ticksMade(reply);
     if (count == 0) return nullptr;
-    if (count < done.value("n", std::int64_t{1})) done["n"] = count;
+    const bool many = done.contains("n") && done["n"].is_number();
+    if (count < (many ? done["n"].get<std::int64_t>() : 1)) done["n"] = count;
   }
   return done;
 }

@@ -64,7 +64,7 @@ std::string actionWords(const std::string& verb, const json& args, const ActionW
   if (!args.contains("pending") || args["pending"].empty()) return {};
   if (verb == "stepAction") return "one pending action";
   const Result<std::vector<Action>> actions = actionsFromJson(args["pending"]);
-  if (!actions) return verb;
+  if (!actions || actions->empty()) return verb;
   const std::size_t more = actions->size() - 1;
   return std::visit(words, actions->front()) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
@@ -148,8 +148,10 @@ bool generates(std::string_view verb) { return verb == "step" || verb == "run" |
 }  // namespace
 
 std::string wordsOf(const std::string& verb, const json& args, const CacheState& before, const Tokenizer& tokenizer) {
-  static const json kNone = json::object();
-  const json& given = args.is_object() ? args : kNone;
+  json given = json::object();
+  if (args.is_object())
+    for (const auto& [key, value] : args.items())
+      if (!value.is_null()) given[key] = value;  // null is an argument that was left out
   const ActionWords words(before, tokenizer);
   const auto says = sayings().find(verb);
   if (says != sayings().end()) return says->second(given, words);

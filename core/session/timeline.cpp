@@ -11,7 +11,9 @@ namespace {
 bool isPlainTick(const Timeline::Entry& entry) {
   if (entry.verb != "step" && entry.verb != "stepAction") return false;
   if (!entry.args.is_object()) return true;
-  return !entry.args.contains("pending") && !entry.args.contains("tokens") && entry.args.value("n", 1) == 1;
+  const auto ticks = entry.args.find("n");
+  const bool one = ticks == entry.args.end() || ticks->is_null() || *ticks == 1;
+  return one && !entry.args.contains("pending") && !entry.args.contains("tokens");
 }
 
 }  // namespace
