@@ -39,6 +39,10 @@ class CommandHost : public WindowPort {
   /// unknown_page.
   virtual Status showManual(const QString& page) = 0;
   virtual Status runScriptFile(const QString& path) = 0;
+  /// Runs the tour, from its first caption or from the one where it was left.
+  virtual Status runTour(bool resume) = 0;
+  /// The caption where the tour was left; 0 = none.
+  virtual int tourLeft() const = 0;
   virtual void stopScript() = 0;
   virtual bool scriptRunning() const = 0;
   virtual Status copySelection() = 0;

@@ -16,6 +16,7 @@
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
 #include "app/sweep_job.h"
+#include "app/tour_place.h"
 
 namespace kvlab {
 
@@ -87,6 +88,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showAbout() override;
   Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
+  Status runTour(bool resume) override;
+  int tourLeft() const override { return m_tour.left(); }
   void stopScript() override;
   bool scriptRunning() const override;
   Status copySelection() override;
@@ -115,6 +118,10 @@ class MainWindow : public QMainWindow, public CommandHost {
   void refreshIcons();
   void refreshRecent(QMenu* menu);
   void remember(const nlohmann::json& request);
+  void offerTour();
+  Status beginTour(int caption);
+  /// What follows the end of a script file: an error is shown, and the tour may begin anew.
+  void scriptEnded(const QString& path, const ScriptResult& result);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
@@ -138,6 +145,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   ManualWindow* m_manual = nullptr;
   PromptLine* m_prompt = nullptr;
   PersonInput m_person;
+  TourPlace m_tour;
   bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
