@@ -24,6 +24,7 @@ Banner::Banner(QWidget* window, QWidget* slot)
       m_title(new QLabel(this)),
       m_body(new QLabel(this)),
       m_next(new QPushButton(tr("Next"), this)),
+      m_back(new QPushButton(tr("Back"), this)),
       m_close(new QPushButton(tr("Dismiss"), this)) {
   setObjectName("banner");
   setProperty(kDuringScript, true);
@@ -45,10 +46,13 @@ Banner::Banner(QWidget* window, QWidget* slot)
   text->setContentsMargins(0, Theme::kMedium, 0, Theme::kMedium);
   row->addLayout(text, 1);
   row->addWidget(m_next);
+  row->addWidget(m_back);
   row->addWidget(m_close);
   connect(m_next, &QPushButton::clicked, this, [this] {
     if (const auto next = std::exchange(m_onNext, nullptr)) next();
   });
+  m_back->setToolTip(tr("The line before: the tour runs to it again"));
+  connect(m_back, &QPushButton::clicked, this, &Banner::backAsked);
   connect(m_close, &QPushButton::clicked, this, [this] {
     hide();
     if (m_isCaption) emit tourEnded();
@@ -68,7 +72,8 @@ void Banner::showError(const Error& error) {
   arrange();
 }
 
-void Banner::showCaption(const QString& text, std::function<void()> next) {
+void Banner::showCaption(const QString& text, std::function<void()> next, bool hasBefore) {
+  m_hasBefore = hasBefore;
   m_isCaption = true;
   m_isError = m_isQuestion = false;
   m_onNext = std::move(next);
@@ -107,6 +112,7 @@ void Banner::arrange() {
   m_body->setFont(look->ui);
   m_body->setVisible(!m_body->text().isEmpty());
   m_next->setVisible(!m_isError && m_onNext);
+  m_back->setVisible(m_isCaption && m_onNext && m_hasBefore);
   m_close->setVisible(m_isError || m_onNext);
   if (m_isCaption) m_next->setText(tr("Next"));
   if (!m_isQuestion) m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));

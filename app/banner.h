@@ -19,8 +19,9 @@ class Banner : public QFrame {
   /// A child of the window. `slot` is an empty widget above the views, which says where the banner stands.
   Banner(QWidget* window, QWidget* slot);
   void showError(const Error& error);
-  /// Shows a line of the tour with Next and End; `next` runs once, on Next. Without `next` there are no buttons.
-  void showCaption(const QString& text, std::function<void()> next);
+  /// Shows a line of the tour with Next and End, and Back where a line was before; `next` runs once, on Next. Without
+  /// `next` there are no buttons.
+  void showCaption(const QString& text, std::function<void()> next, bool hasBefore = false);
   /// Asks; `yes` runs once, if the person agrees. The other button takes the question away.
   void ask(const QString& question, const QString& about, const QString& agree, const QString& refuse,
            std::function<void()> yes);
@@ -34,6 +35,7 @@ class Banner : public QFrame {
 
  signals:
   void tourEnded();
+  void backAsked();
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -47,10 +49,10 @@ class Banner : public QFrame {
   QWidget* m_slot;
   QFrame* m_stripe;
   QLabel *m_title, *m_body;
-  QPushButton *m_next, *m_close;
+  QPushButton *m_next, *m_back, *m_close;
   bool m_arranging = false;
   std::function<void()> m_onNext;
-  bool m_isError = false, m_isCaption = false, m_isQuestion = false;
+  bool m_isError = false, m_isCaption = false, m_isQuestion = false, m_hasBefore = false;
 };
 
 }  // namespace kvlab

@@ -40,6 +40,10 @@ class CommandHost : public WindowPort {
   /// unknown_page.
   virtual Status showManual(const QString& page) = 0;
   virtual Status runScriptFile(const QString& path) = 0;
+  /// Runs the tour, from its first caption or from the one where it was left.
+  virtual Status runTour(bool resume) = 0;
+  /// The caption where the tour was left; 0 = none.
+  virtual int tourLeft() const = 0;
   virtual Status copySelection() = 0;
   /// A script that opens the shown session, does what was done to it, and shows what the views show.
   virtual QString sessionScript() const = 0;

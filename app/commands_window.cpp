@@ -118,7 +118,11 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
   add(list, {"help_commands", "Commands and Shortcuts", "Help", "List every command."},
       always(&CommandHost::showCommandHelp), {}, {.keys = {"Shift+F1"}});
   add(list, {"tour", "Tour", "Help", "Walk through the workbench in ten minutes."},
-      [](CommandHost& host, const Json&) { return host.runScriptFile("tour.js"); });
+      [](CommandHost& host, const Json&) { return host.runTour(false); });
+  add(
+      list, {"resume_tour", "Resume Tour", "Help", "Go on with the tour at the caption where it was left."},
+      [](CommandHost& host, const Json&) { return host.runTour(true); },
+      [](const CommandHost& host) { return host.tourLeft() ? QString() : QString("no tour was left before its end"); });
   add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, always(&CommandHost::showAbout), {},
       {.startsGroup = true});
 }

@@ -16,6 +16,7 @@
 #include "app/icons.h"
 #include "app/return_key.h"
 #include "app/session_name.h"
+#include "app/tour_offer.h"
 #include "app/undo_keys.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
@@ -32,7 +33,7 @@ constexpr QSize kFirstSize{1600, 1000},
 }  // namespace
 
 MainWindow::MainWindow(WindowSettings settings)
-    : m_settings(std::move(settings)), m_commands(builtinCommands(viewNames())) {
+    : m_settings(std::move(settings)), m_commands(builtinCommands(viewNames())), m_tour(!m_settings.headless) {
   setWindowTitle("kvlab");
   setWindowIcon(programIcon());
   setAcceptDrops(true);
@@ -43,6 +44,7 @@ MainWindow::MainWindow(WindowSettings settings)
   setStatusBar(m_status);
   buildCentre();
   buildActions();
+  offerTour();
   buildToolBar();
   m_palette = new Palette(m_commands, *this, this);
   new FocusRing(this);
@@ -77,6 +79,10 @@ void MainWindow::buildCentre() {
   column->addWidget(m_docks->centre(), 1);
   setCentralWidget(holder);
   connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);
+  connect(m_banner, &Banner::backAsked, this, [this] {
+    m_tour.back();
+    stopScript();
+  });
   connect(m_docks, &DockSet::menuAsked, this, &MainWindow::showViewMenu);
 }
 
@@ -107,6 +113,14 @@ void MainWindow::buildActions() {
   auto* recent = new QMenu(tr("Open Recent"), this);
   menus["File"]->insertMenu(m_actions["save_capture"], recent);
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { refreshRecent(recent); });
+}
+
+void MainWindow::offerTour() {
+  if (m_settings.headless || !TourOffer::wanted()) return;
+  auto* offer = new TourOffer(m_tour.left() > 0, menuBar());
+  menuBar()->setCornerWidget(offer);
+  connect(offer, &TourOffer::taken, this,
+          [this] { m_context.runCommand(m_tour.left() ? "resume_tour" : "tour", nlohmann::json::object()); });
 }
 
 /// What a right click on a title or a tab offers for its view.

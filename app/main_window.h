@@ -17,6 +17,7 @@
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
 #include "app/sweep_job.h"
+#include "app/tour_place.h"
 
 namespace kvlab {
 
@@ -89,6 +90,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showAbout() override;
   Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
+  Status runTour(bool resume) override;
+  int tourLeft() const override { return m_tour.left(); }
   Status copySelection() override;
   QString sessionScript() const override;
   Status showEdits(const char* verb) override;
@@ -121,6 +124,10 @@ class MainWindow : public QMainWindow, public CommandHost {
   void begin(const nlohmann::json& request, const QString& text);
   /// The shown session in words, if opening another one would lose something.
   QString sessionThatEnds() const;
+  void offerTour();
+  Status beginTour(int caption);
+  /// What follows the end of a script file: an error is shown, and the tour may begin anew.
+  void scriptEnded(const QString& path, const ScriptResult& result);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
   void stopScript();
   bool scriptRunning() const;
@@ -152,6 +159,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   ManualWindow* m_manual = nullptr;
   PromptLine* m_prompt = nullptr;
   PersonInput m_person;
+  TourPlace m_tour;
   bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;

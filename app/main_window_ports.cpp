@@ -285,7 +285,8 @@ void MainWindow::caption(const QString& text, std::function<void()> resume) {
     m_banner->hide();
     return resume();
   }
-  m_banner->showCaption(text, m_settings.headless ? nullptr : resume);
+  if (m_tour.passes()) return resume();
+  m_banner->showCaption(text, m_settings.headless ? nullptr : resume, m_tour.shown() > 1);
   if (m_settings.headless) resume();
 }
 
@@ -398,13 +399,28 @@ Status MainWindow::runScriptFile(const QString& name) {
         const ScriptResult result =
             runJob(*m_script, tr("Script"), path, false, [this, path] { return m_script->runFile(path); });
         m_banner->hide();
-        if (!result.failed || result.error.code == "cancelled") return;
-        Error error = result.error;
-        if (error.code == "script_error") error.what = path.toStdString() + " failed";
-        error.why = result.message().toStdString();
-        emit m_context.failed(error);
+        scriptEnded(path, result);
       },
       Qt::QueuedConnection);
+  return ok();
+}
+
+void MainWindow::scriptEnded(const QString& path, const ScriptResult& result) {
+  m_tour.end(!result.failed);
+  refreshActions();
+  if (const int caption = m_tour.again()) return (void)beginTour(caption);
+  if (!result.failed || result.error.code == "cancelled") return;
+  Error error = result.error;
+  if (error.code == "script_error") error.what = path.toStdString() + " failed";
+  error.why = result.message().toStdString();
+  emit m_context.failed(error);
+}
+
+Status MainWindow::runTour(bool resume) { return beginTour(resume ? std::max(1, m_tour.left()) : 1); }
+
+Status MainWindow::beginTour(int caption) {
+  KV_TRY(runScriptFile("tour.js"));
+  m_tour.begin(caption);
   return ok();
 }
 

@@ -44,7 +44,7 @@ Result<std::vector<Wanted>> chosen(const std::vector<std::string>& names) {
     const auto found = std::find_if(all.begin(), all.end(), same);
     if (found == all.end())
       return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
-    if (own != name && own != "depth")
+    if (own != name && own != "depth" && own != "window")
       return Error("usage", "benchmark " + name, "its cases cannot be chosen", "name " + own + " alone");
     list.push_back({*found, own == name ? "" : name.substr(own.size() + 1)});
   }

@@ -42,6 +42,7 @@ void openFirst(MainWindow& window, json request) {
 int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
   MainWindow window(windowSettings(line, false));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
+  (void)window.setOptions("map", {{"quantity", "received"}});  // of new rows the brightness is one flat colour
   window.show();
   openFirst(window, request);
   return QApplication::exec();

@@ -4,25 +4,61 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QTimer>
+#include <charconv>
 
 #include "app/core_engine.h"
 #include "app/main_window.h"
+#include "widgets/views/map/map_canvas.h"
+#include "widgets/views/map/map_picture.h"
 
 namespace kvlab {
 namespace {
 
-/// Runs the event loop until done(); false after ten minutes.
-bool waitFor(const std::function<bool()>& done) {
+constexpr qint64 kMinute = 60'000;
+
+/// Runs the event loop until done(); false after `limit` ms.
+bool waitFor(const std::function<bool()>& done, qint64 limit = 10 * kMinute) {
   QElapsedTimer waited;
-  for (waited.start(); !done() && waited.elapsed() < 600'000;)
+  for (waited.start(); !done() && waited.elapsed() < limit;)
     QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
   return done();
 }
 
 Error noAnswer(const char* what) {
-  return Error("not_ready", "the window benchmark was stopped", std::string(what) + " took more than ten minutes",
-               "try again on a quiet machine");
+  return Error("not_ready", "the window benchmark was stopped", std::string(what) + " took too long",
+               "try again on a quiet machine, or with fewer ticks");
 }
+
+/// Watches the frames of the map: how many showed values of another tick than the frame before, and how many ticks the
+/// newest state of the window was ahead of them.
+class FrameCount : public QObject {
+ public:
+  FrameCount(MainWindow& window, MapCanvas& canvas) : m_window(window), m_canvas(canvas) {
+    canvas.installEventFilter(this);
+  }
+  int painted = 0, fresh = 0;
+  std::vector<double> behind;
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    const MapPicture* picture = m_canvas.picture();
+    if (event->type() == QEvent::Paint && picture && !m_window.context().history().empty()) count(*picture);
+    return QObject::eventFilter(watched, event);
+  }
+
+ private:
+  void count(const MapPicture& picture) {
+    ++painted;
+    const Tick tick = picture.tile->tick;
+    if (std::exchange(m_last, tick) == tick) return;
+    ++fresh;
+    behind.push_back(static_cast<double>(m_window.context().history().back()->tick.value() - tick.value()));
+  }
+
+  MainWindow& m_window;
+  MapCanvas& m_canvas;
+  Tick m_last{-1};
+};
 
 /// Milliseconds between passes of the event loop while `steps` ticks run.
 Result<std::vector<double>> gapsWhile(MainWindow& window, int steps, double& seconds) {
@@ -41,7 +77,7 @@ Result<std::vector<double>> gapsWhile(MainWindow& window, int steps, double& sec
   });
   clock.start();
   pulse.start(0);
-  if (!waitFor([&] { return answer.has_value(); })) return noAnswer("a run of ticks");
+  if (!waitFor([&] { return answer.has_value(); }, 12 * 60 * kMinute)) return noAnswer("a run of ticks");
   if (!*answer) return answer->error();
   return gaps;
 }
@@ -56,6 +92,22 @@ std::vector<double> waits(const std::vector<double>& gaps) {
   return out;
 }
 
+/// Which views are there while the engine runs.
+enum class Views { Usual, All, None };
+
+const char* words(Views views) {
+  if (views == Views::All) return "every view in a window";
+  return views == Views::None ? "no view" : "first layout";
+}
+
+void arrange(MainWindow& window, Views views) {
+  if (views == Views::Usual) return;
+  for (const QString& id : window.docks().ids()) {
+    if (views == Views::All) window.docks().toggleFloating(id);
+    else window.docks().close(id);
+  }
+}
+
 /// A session in the whole window: its manifest, its text, and the number of measured ticks.
 struct Scene {
   std::string name;
@@ -65,7 +117,23 @@ struct Scene {
   int warm = 0, steps = 0;
 };
 
-Status measure(const BenchOptions& options, const Scene& scene, nlohmann::json& rows) {
+void addFrames(const FrameCount& frames, const std::string& shape, double seconds, nlohmann::json& rows) {
+  if (frames.behind.empty()) return;
+  rows.push_back(benchRow("window", shape, "frames of the map", "1/s", {frames.painted / seconds}));
+  rows.push_back(benchRow("window", shape, "frames with values of a new tick", "1/s", {frames.fresh / seconds}));
+  rows.push_back(benchRow("window", shape, "ticks that they are behind", "", frames.behind));
+}
+
+void addWaits(const std::vector<double>& gaps, const std::string& shape, nlohmann::json& rows) {
+  std::vector<double> sorted = waits(gaps);
+  rows.push_back(benchRow("window", shape, "wait of an event", "ms", sorted));
+  std::sort(sorted.begin(), sorted.end());
+  for (const std::size_t percent : {90, 99})
+    rows.push_back(benchRow("window", shape, "wait of an event, p" + std::to_string(percent), "ms",
+                            {sorted[sorted.size() * percent / 100]}));
+}
+
+Status measure(const BenchOptions& options, const Scene& scene, Views views, nlohmann::json& rows) {
   WindowSettings settings;
   settings.engines = coreEngines(options.resources);
   settings.verbs = coreVerbs();
@@ -73,6 +141,9 @@ Status measure(const BenchOptions& options, const Scene& scene, nlohmann::json& 
   MainWindow window(settings);
   window.show();
   if (Status sized = window.setSize({1600, 1000}); !sized) return sized;
+  arrange(window, views);
+  auto* map = window.docks().view("map")->findChild<MapCanvas*>();
+  if (!map) return Error("internal", "the window benchmark was stopped", "the map has no canvas", "report this");
   std::optional<Result<SessionPtr>> opened;
   window.openSession({{"manifest", scene.manifest}}, [&](const Result<SessionPtr>& r) { opened = r; });
   if (!waitFor([&] { return opened.has_value(); })) return noAnswer("opening the session");
@@ -83,13 +154,12 @@ Status measure(const BenchOptions& options, const Scene& scene, nlohmann::json& 
   if (!*told) return told->error();
   double seconds = 0;
   if (const auto warm = gapsWhile(window, scene.warm, seconds); !warm) return warm.error();
+  const FrameCount frames(window, *map);
   const auto gaps = gapsWhile(window, scene.steps, seconds);
   if (!gaps) return gaps.error();
-  const std::string shape = scene.name + ", 1600x1000, " + std::to_string(scene.steps) + " ticks";
-  std::vector<double> sorted = waits(*gaps);
-  rows.push_back(benchRow("window", shape, "wait of an event", "ms", sorted));
-  std::sort(sorted.begin(), sorted.end());
-  rows.push_back(benchRow("window", shape, "wait of an event, p99", "ms", {sorted[sorted.size() * 99 / 100]}));
+  const std::string shape = scene.name + ", 1600x1000, " + words(views) + ", " + std::to_string(scene.steps) + " ticks";
+  addWaits(*gaps, shape, rows);
+  addFrames(frames, shape, seconds, rows);
   rows.push_back(benchRow("window", shape, "ticks with the window", "1/s", {scene.steps / seconds}));
   const std::size_t tenth = gaps->size() / 10;  // what grows with the ticks shows between the first tenth and the last
   const std::pair<const char*, std::vector<double>> ends[] = {
@@ -101,9 +171,8 @@ Status measure(const BenchOptions& options, const Scene& scene, nlohmann::json& 
   return ok();
 }
 
-}  // namespace
-
-Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+/// The scenes of the bench; `model` has a ring, so that it need not end where its context does.
+std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
   const nlohmann::json manifest{{"model", "demo"}, {"threads", std::max(1, options.threads)}};
   nlohmann::json endless = manifest, wlod = manifest, tokens = nlohmann::json::array();
   endless["brightness"] = {{"compressor", "nearest"}, {"target", 256}};  // the context ends growing, the run need not
@@ -111,23 +180,58 @@ Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Prog
   endless["history_bytes"] = 64 << 20;
   wlod["wlod"] = {{"budget", 2048}, {"moments", 131072}};
   for (int i = 0; i < (options.quick ? 5000 : 100'000); ++i) tokens.push_back(3 + i * 37 % 500);
-  const Scene scenes[] = {{"demo, 256 rows by culling",
-                           endless,
-                           "prompt",
-                           {{"text", "anna puts the silver key in the cellar . the rain falls again ."}},
-                           options.quick ? 2 : 100,
-                           options.quick ? 8 : 100'000},
-                          {"demo, wLOD over " + std::to_string(tokens.size()) + " tokens, budget 2048",
-                           wlod,
-                           "promptIds",
-                           {{"ids", tokens}},
-                           options.quick ? 2 : 40,
-                           options.quick ? 4 : 320}};
-  for (const Scene& scene : scenes) {
-    if (!report(progress, "window: " + scene.name + ", every view", 0, 0))
-      return Error("cancelled", "the benchmark was cancelled", "", "");
-    if (Status measured = measure(options, scene, rows); !measured) return measured;
+  const int steps = options.quick ? 8 : ticks ? ticks : 100'000;
+  if (!options.model.empty() && options.model != "demo") {
+    nlohmann::json ring = manifest;
+    ring.update({{"model", options.model},
+                 {"layout", "ring_fused"},
+                 {"ring", {{"window", 512}}},
+                 {"position", "cache"},
+                 {"history_bytes", 64 << 20},
+                 {"prefill_chunk", 16}});
+    return {{options.model + ", ring of 512 rows",
+             ring,
+             "prompt",
+             {{"text", "Once upon a time there was a cache."}},
+             2,
+             options.quick ? 4
+                 : ticks   ? ticks
+                           : 2'000}};
   }
+  return {{"demo, 256 rows by culling",
+           endless,
+           "prompt",
+           {{"text", "anna puts the silver key in the cellar . the rain falls again ."}},
+           options.quick ? 2 : 100,
+           steps},
+          {"demo, wLOD over " + std::to_string(tokens.size()) + " tokens, budget 2048",
+           wlod,
+           "promptIds",
+           {{"ids", tokens}},
+           options.quick ? 2 : 40,
+           options.quick ? 4
+               : ticks   ? ticks
+                         : 320}};
+}
+
+/// The ticks of "window:5000"; 0 where none are named.
+Result<int> ticksOf(const std::string& only) {
+  int ticks = 0;
+  const auto read = std::from_chars(only.data(), only.data() + only.size(), ticks);
+  if (only.empty() || (read.ptr == only.data() + only.size() && ticks > 0)) return ticks;
+  return Error("usage", "benchmark window:" + only, only + " is no number of ticks", "write window:5000");
+}
+
+}  // namespace
+
+Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+  const int ticks = KV_TRY(ticksOf(options.only));
+  for (const Scene& scene : scenes(options, ticks))
+    for (const Views views : {Views::Usual, Views::All, Views::None}) {
+      if (!report(progress, "window: " + scene.name + ", " + words(views), 0, 0))
+        return Error("cancelled", "the benchmark was cancelled", "", "");
+      if (Status measured = measure(options, scene, views, rows); !measured) return measured;
+    }
   return ok();
 }
 

@@ -38,6 +38,8 @@ class ScriptCalls : public QObject {
   /// Ends every present and later wait with the error `cancelled`.
   void stop();
   void restart() { m_stopped = false; }
+  bool isStopped() const { return m_stopped; }
+  static Error cancelled();
   /// Called at the start and end of every native call.
   std::function<void(bool inside)> onCall;
   /// True if the script has used up its time.
@@ -87,7 +89,6 @@ class ScriptCalls : public QObject {
   Result<Json> expectDump(VerbArgs& in);
 
   static QString answer(const Result<Json>& result);
-  static Error cancelled();
   void wait(const std::function<bool()>& done);
   int handleOf(const SessionPtr& session);
   std::string resolved(const std::string& path, bool write) const;

@@ -159,6 +159,7 @@ ScriptResult ScriptHost::guarded(const std::function<QJSValue(QStringList& stack
   if (value.isError() || !stack.isEmpty()) {
     result = describe(value, stack);
     if (!late.isEmpty()) result.text = late;
+    else if (m->calls.isStopped()) result.error = ScriptCalls::cancelled();  // wherever the script was
   } else if (!value.isUndefined()) {
     result.text = m->language.property("print").call({value}).toString();
   }

@@ -453,6 +453,7 @@ void ScriptHostTest::stopsWaiting() {
   const ScriptResult stopped =
       host.runText("const s = lab.open();\nfor (;;) { try { s.block() } catch (e) {} }", "t.js");
   QVERIFY(stopped.failed);
+  QCOMPARE(stopped.error.code, std::string("cancelled"));
   QVERIFY(!host.running());
   const ScriptResult again = host.runText("expect(lab.open().step(1).length === 1)", "t.js");
   QVERIFY2(!again.failed, qPrintable(again.message()));
