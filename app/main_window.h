@@ -43,6 +43,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   StatusStrip& status() { return *m_status; }
   Palette& commandPalette() { return *m_palette; }
   DockSet& docks() { return *m_docks; }
+  bool scriptRunning() const;
   /// Null before the manual is opened.
   ManualWindow* manual() { return m_manual; }
 
@@ -130,7 +131,6 @@ class MainWindow : public QMainWindow, public CommandHost {
   void scriptEnded(const QString& path, const ScriptResult& result);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
   void stopScript();
-  bool scriptRunning() const;
   /// Runs `script` as a job; `brief` ones leave the list.
   ScriptResult runJob(ScriptHost& host, const QString& name, const QString& on, bool brief,
                       const std::function<ScriptResult()>& script);
