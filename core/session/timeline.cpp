@@ -25,7 +25,12 @@ Timeline Timeline::trunk(const CacheState& state) const {
   Timeline out;
   for (int id : path(m_current)) {
     const Entry& from = entry(id);
-    Entry to{.verb = from.verb, .args = from.args, .tick = from.tick, .report = from.report, .left = from.left};
+    Entry to{.verb = from.verb,
+             .args = from.args,
+             .tick = from.tick,
+             .report = from.report,
+             .checks = from.checks,
+             .left = from.left};
     if (out.m_entries.empty()) {
       out.m_entries.push_back(std::move(to));
       out.m_branches = {{"main", 0}};

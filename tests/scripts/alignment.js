@@ -27,10 +27,19 @@ const found = (layer) => {
   says("mirror", layer === 1 ? "✕ one line is wrong" : "✕ 2 findings in layer 1");
   expect(lines("map", "wrong: layer 1, position 400").length > 0, "the map marks the row");
   expect(lines("strip", " WRONG").length === 1 && lines("strip", " WRONG")[0].startsWith("400 "), "the strip marks the token");
-  if (layer === 1) says("mirror", "since tick 3: fault (tick 3) wrote the row last");
+  if (layer === 1) says("mirror", "broken at tick 3, after a check had passed: fault (tick 3) wrote the row in between");
 };
 s.invariants();
 [1, 0].forEach(found);
+// Two findings name the row: the lamp's command goes to its layer and row, whatever has the focus.
+view.focus({ layer: 0, row: 3 });
+view.command("go_to_finding");
+says("mirror", "✕ one line is wrong");
+says("history", "ledger 400");
+const broken = s.invariants().filter((one) => !one.ok);
+expect(broken.length === 2 && broken.every((one) => one.since.verified === 3 && one.since.found === 3));
+const told = s.history(400).map((one) => one.event);
+expect(told.includes("damage_found"), `history: ${told}`);
 s.step();
 [0, 1].forEach(found);
 view.screenshot("window", "alignment.png", { width: 1600, height: 1000 });
