@@ -60,7 +60,7 @@ Banner::Banner(QWidget* window, QWidget* slot)
 
 void Banner::showError(const Error& error) {
   m_isError = true;
-  m_isCaption = false;
+  m_isCaption = m_isQuestion = false;
   m_title->setText(QString::fromStdString(error.what));
   std::string body = error.why;
   if (!error.remedy.empty()) body += (body.empty() ? "" : ".  ") + std::string("→ ") + error.remedy;
@@ -70,12 +70,28 @@ void Banner::showError(const Error& error) {
 
 void Banner::showCaption(const QString& text, std::function<void()> next) {
   m_isCaption = true;
-  m_isError = false;
+  m_isError = m_isQuestion = false;
   m_onNext = std::move(next);
   m_title->setText(text);
   m_body->clear();
   arrange();
   if (isVisible()) m_next->setFocus();
+}
+
+void Banner::ask(const QString& question, const QString& about, const QString& agree, const QString& refuse,
+                 std::function<void()> yes) {
+  m_isQuestion = true;
+  m_isError = m_isCaption = false;
+  m_onNext = std::move(yes);
+  m_title->setText(question);
+  m_body->setText(about);
+  m_next->setText(agree);
+  m_close->setText(refuse);
+  arrange();
+}
+
+void Banner::endQuestion() {
+  if (m_isQuestion) hide();
 }
 
 void Banner::endError() {
@@ -87,12 +103,13 @@ QString Banner::text() const { return m_title->text() + "\n" + m_body->text(); }
 void Banner::arrange() {
   const QScopedValueRollback<bool> arranging(m_arranging, true);
   const auto look = Theme::current();
-  m_title->setFont(m_isError ? look->strong : look->ui);
+  m_title->setFont(m_isCaption ? look->ui : look->strong);
   m_body->setFont(look->ui);
   m_body->setVisible(!m_body->text().isEmpty());
-  m_next->setVisible(m_isCaption && m_onNext);
+  m_next->setVisible(!m_isError && m_onNext);
   m_close->setVisible(m_isError || m_onNext);
-  m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));
+  if (m_isCaption) m_next->setText(tr("Next"));
+  if (!m_isQuestion) m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));
   const QColor mark = m_isError ? look->error : look->accent;
   m_stripe->setStyleSheet(QString("background:%1;border:0").arg(mark.name()));
   setStyleSheet(QString("#banner{background:%1;border:0;border-bottom:1px solid %2}")

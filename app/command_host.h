@@ -39,8 +39,6 @@ class CommandHost : public WindowPort {
   /// unknown_page.
   virtual Status showManual(const QString& page) = 0;
   virtual Status runScriptFile(const QString& path) = 0;
-  virtual void stopScript() = 0;
-  virtual bool scriptRunning() const = 0;
   virtual Status copySelection() = 0;
   /// Gives the keyboard to the prompt field.
   virtual Status typePrompt() = 0;

@@ -50,6 +50,7 @@ void add(std::vector<Command>& list, Command head, std::function<Status(CommandH
   head.icon = std::move(more.icon);
   head.args = std::move(more.args);
   head.startsGroup = more.startsGroup;
+  head.view = std::move(more.view);
   list.push_back(std::move(head));
 }
 
@@ -71,7 +72,8 @@ Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann
   if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
     return Error(host.context().busy() ? "engine_busy" : "blocked", command->title.toStdString() + " cannot run now",
                  why.toStdString(), "do that first");
-  return host.context().within(id, given, [&] { return command->run(host, given); });
+  const QString view = command->view ? command->view(given) : QString();
+  return host.context().within({id, given, command->title, view}, [&] { return command->run(host, given); });
 }
 
 std::vector<ViewName> viewNames() {
@@ -85,6 +87,7 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   addSessionCommands(list);
   addEditCommands(list);
   addRunCommands(list);
+  addJobCommands(list);
   addStorageCommands(list);
   addPolicyCommands(list);
   addLanesCommands(list);

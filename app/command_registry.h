@@ -29,6 +29,8 @@ struct Command {
   /// The reason why the command cannot run now; empty = it can. Null = always.
   std::function<QString(const CommandHost&)> blocked = {};
   bool startsGroup = false;  // a separator before it in its menu
+  /// The view that shows what a long command did: its job stays in the list. Null or empty = a brief command.
+  std::function<QString(const nlohmann::json& args)> view = {};
 };
 
 /// Optional properties of a command.
@@ -37,7 +39,13 @@ struct CommandMore {
   QString icon = {};
   std::vector<CommandArgument> args = {};
   bool startsGroup = false;
+  std::function<QString(const nlohmann::json& args)> view = {};
 };
+
+/// A command is long, and this view shows what it did.
+inline auto shownIn(const char* view) {
+  return [view](const nlohmann::json&) { return QString(view); };
+}
 
 /// Adds a command: `head` has its id, title, menu and help.
 void add(std::vector<Command>& list, Command head, std::function<Status(CommandHost&, const nlohmann::json& args)> run,
@@ -73,6 +81,7 @@ int fuzzyScore(const QString& wanted, const QString& text);
 
 void addSessionCommands(std::vector<Command>& list);
 void addRunCommands(std::vector<Command>& list);
+void addJobCommands(std::vector<Command>& list);
 void addStorageCommands(std::vector<Command>& list);
 void addPolicyCommands(std::vector<Command>& list);
 void addLanesCommands(std::vector<Command>& list);

@@ -36,7 +36,7 @@ inline QString needsPending(const CommandHost& host) {
                                                     : QString();
 }
 inline QString needsWork(const CommandHost& host) {
-  return host.context().busy() || host.scriptRunning() ? QString() : QString("nothing is running");
+  return host.context().working() ? QString() : QString("nothing is running");
 }
 inline QString needsPast(const CommandHost& host) {
   if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;

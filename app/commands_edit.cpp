@@ -24,7 +24,8 @@ Status chat(CommandHost& host, const Json& args) {
   context.submit("chat", {{"messages", messages}, {"more", true}}, [&context, most](const Result<Json>& said) {
     if (!said) return void(emit context.failed(said.error()));
     if (most <= 0) return;
-    runTicks(context, most);
+    (void)context.within({"run", {{"max_ticks", most}}, "Reply", "strip"},
+                         [&] { return runTicks(context, most), ok(); });
   });
   return ok();
 }
@@ -75,12 +76,13 @@ void addEditCommands(std::vector<Command>& list) {
       [](CommandHost& host, const Json&) { return host.copySelection(); }, {},
       {.keys = {"Ctrl+C"}, .startsGroup = true});
   add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsSession,
-      {.args = {{"text", "string", "what to append", true}}});
+      {.args = {{"text", "string", "what to append", true}}, .view = shownIn("strip")});
   add(list,
       {"chat", "Chat", "", "Append a message in the words of the model's chat template, and let the model reply."},
       chat, needsIdle,
       {.args = {{"text", "string", "the message", true},
-                {"max", "number", "most tokens of the reply, 256 unless given; 0: no reply"}}});
+                {"max", "number", "most tokens of the reply, 256 unless given; 0: no reply"}},
+       .view = shownIn("strip")});
   add(list, {"inject", "Queue Actions", "", "Queue a list of actions for the next tick, or apply it at once."}, inject,
       needsSession,
       {.args = {{"actions", "array", "actions, as s.inject takes them", true},

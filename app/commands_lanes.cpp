@@ -46,7 +46,8 @@ void addLanesCommands(std::vector<Command>& list) {
       {.args = {{"changes", "array",
                  "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
                 {"together", "boolean", "one forward pass for all lanes; true unless given"},
-                {"needles", "array", "places of tokens whose survival is reported"}}});
+                {"needles", "array", "places of tokens whose survival is reported"}},
+       .view = shownIn("lanes")});
   add(list,
       {"lanes_close", "Close Lanes", "Run",
        "Close the lanes and keep one of them as the session: the given lane, else the reference."},

@@ -43,7 +43,7 @@ void addPolicyCommands(std::vector<Command>& list) {
   add(list,
       {"lifespans_measure", "Measure Lifespans", "Run",
        "Measure how long rows are used without eviction, and compare with what gates predicted."},
-      plainVerb("measureLifespans"), needsGates);
+      plainVerb("measureLifespans"), needsGates, {.view = shownIn("smartkv")});
 }
 
 }  // namespace kvlab

@@ -45,8 +45,8 @@ Status run(CommandHost& host, const Json& args) {
   return ok();
 }
 
-Status stop(CommandHost& host, const Json&) {
-  host.stopScript();
+Status stop(CommandHost& host, const Json& args) {
+  if (args.contains("job")) return host.runCommand("cancel_job", args);
   host.context().cancel();
   return ok();
 }
@@ -124,7 +124,10 @@ Status setBreaks(CommandHost& host, const Json& args) {
 
 void addRunCommands(std::vector<Command>& list) {
   add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, needsReadyIdle,
-      {.keys = {"F10"}, .icon = "step", .args = {{"n", "number", "ticks to run, 1 unless given"}}});
+      {.keys = {"F10"},
+       .icon = "step",
+       .args = {{"n", "number", "ticks to run, 1 unless given"}},
+       .view = [](const Json& args) { return QString(args.value("n", 1.0) > 1 ? "events" : ""); }});
   add(list,
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
@@ -145,17 +148,22 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"F5"},
        .icon = "run",
        .args = {{"max_ticks", "number", "stop after so many ticks"}},
-       .startsGroup = true});
-  add(list, {"stop", "Stop", "Run", "Cancel what runs at its next safe point."}, stop, needsWork,
-      {.keys = {"Shift+F5", "Esc"}, .icon = "stop"});
+       .startsGroup = true,
+       .view = shownIn("events")});
+  add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
+      needsWork,
+      {.keys = {"Shift+F5", "Esc"},
+       .icon = "stop",
+       .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
   add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
-      plainVerb("rebuild"), needsIdle, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true});
+      plainVerb("rebuild"), needsIdle,
+      {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
-      plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift"});
+      plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row."},
-      measureQuantisation, needsRows);
+      measureQuantisation, needsRows, {.view = shownIn("quant")});
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},

@@ -22,7 +22,7 @@ Status withPath(CommandHost& host, const Json& args, const PathQuestion& questio
 
 Status open(CommandHost& host, const Json& request, const QString& line) {
   host.openSession(request, [&host](const Result<SessionPtr>& opened) {
-    if (!opened) emit host.context().failed(opened.error());
+    if (!opened && opened.error().code != "cancelled") emit host.context().failed(opened.error());
   });
   emit host.context().scripted(line);
   return ok();

@@ -21,12 +21,19 @@ PageTotals pageTotals(const Snapshot& s) {
 
 CompactJob::CompactJob(LiveContext& context, std::int64_t rowsPerStep)
     : QObject(&context), m_context(context), m_rows(rowsPerStep) {
-  connect(&context, &LiveContext::cancelled, this, [this] { m_cancelled = true; });
   connect(&context, &LiveContext::sessionChanged, this, &QObject::deleteLater);
 }
 
 void CompactJob::start() {
   m_before = pageTotals(*m_context.snapshot()).holes();
+  m_job = m_context.jobs().begin({.name = tr("Compact Pages"),
+                                  .on = QString::fromStdString(m_context.snapshot()->info->model),
+                                  .queue = m_context.session().get(),
+                                  .place = {.view = QStringLiteral("storage")},
+                                  .cancel = [this] {
+                                    m_cancelled = true;
+                                    m_context.session()->cancel();
+                                  }});
   step();
 }
 
@@ -37,22 +44,21 @@ void CompactJob::step() {
 void CompactJob::took(const Result<nlohmann::json>& reply) {
   if (!reply) {
     if (reply.error().code != "cancelled") emit m_context.failed(reply.error());
-    return end(tr("stopped"));
+    return m_cancelled ? end(JobState::Stopped, tr("stopped by hand; Compact goes on from here"))
+                       : end(JobState::Failed, QString::fromStdString(reply.error().why));
   }
   m_moved += reply->value("rows", std::int64_t{0});
   m_bytes += reply->value("bytes", std::int64_t{0});
-  if (reply->value("done", true)) return end(tr("done"));
-  if (m_cancelled) return end(tr("cancelled; Compact goes on from here"));
+  if (reply->value("done", true)) return end(JobState::Done, tr("no page has a hole"));
+  if (m_cancelled) return end(JobState::Stopped, tr("stopped by hand; Compact goes on from here"));
   const std::int64_t left = m_context.snapshot() ? pageTotals(*m_context.snapshot()).holes() : 0;
-  emit m_context.progressed(tr("Compacting pages"), m_before - left, m_before);
+  m_context.jobs().report(m_job, tr("compacting pages"), m_before - left, m_before);
   step();
 }
 
-void CompactJob::end(const QString& how) {
-  emit m_context.progressed({}, 0, -1);
-  emit m_context.logged(2,
-                        tr("compacting pages: %1 moved (%2), %3")
-                            .arg(counted(m_moved, tr("row"), tr("rows")), formatBytes(m_bytes), how));
+void CompactJob::end(JobState state, const QString& how) {
+  const QString moved = counted(m_moved, tr("row"), tr("rows"));
+  m_context.jobs().end(m_job, state, tr("Moved %1 (%2); %3").arg(moved, formatBytes(m_bytes), how));
   deleteLater();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compaction in steps: each command moves some rows. Between two commands the window paints, shows progress and can
-// cancel. Finished steps stay, and a later job continues. Owned by the context; deletes itself at the end. GUI thread.
+// Compaction in steps: each command moves some rows. Between two commands the window paints, and the job can be
+// cancelled. Finished steps stay, and a later job continues. Owned by the context; deletes itself at the end. GUI
+// thread.
 #pragma once
 #include <QObject>
 
@@ -25,12 +26,13 @@ class CompactJob : public QObject {
  private:
   void step();
   void took(const Result<nlohmann::json>& reply);
-  void end(const QString& how);
+  void end(JobState state, const QString& how);
 
   LiveContext& m_context;
   std::int64_t m_rows, m_moved = 0, m_bytes = 0;
   std::int64_t m_before = 0;  // pages to free
   bool m_cancelled = false;
+  int m_job = 0;
 };
 
 }  // namespace kvlab

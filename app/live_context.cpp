@@ -6,6 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "app/outcome.h"
+
 namespace kvlab {
 
 namespace {
@@ -18,7 +20,7 @@ constexpr std::chrono::milliseconds kFrame{16};
 
 }  // namespace
 
-LiveContext::LiveContext(QObject* parent) : InspectorContext(parent) {
+LiveContext::LiveContext(QObject* parent) : InspectorContext(parent), m_jobs(JobList::of(*this)) {
   m_pace.setSingleShot(true);
   m_pace.setTimerType(Qt::PreciseTimer);
   connect(&m_pace, &QTimer::timeout, this, &LiveContext::catchUp);
@@ -34,6 +36,7 @@ void LiveContext::show(LiveSessionPtr session) {
     connect(m_session.get(), &LiveSession::published, this, &LiveContext::follow);
     connect(m_session.get(), &LiveSession::busyChanged, this, &LiveContext::busyChanged);
     connect(m_session.get(), &LiveSession::progressed, this, &LiveContext::progressed);
+    followJobs();
   }
   setFocus({});
   meetSession();
@@ -41,10 +44,50 @@ void LiveContext::show(LiveSessionPtr session) {
   follow();
 }
 
+/// A session that is not shown any more goes on with its jobs as long as a script keeps it.
+void LiveContext::followJobs() {
+  const void* queue = m_session.get();
+  disconnect(m_session.get(), nullptr, &m_jobs, nullptr);
+  connect(m_session.get(), &LiveSession::progressed, &m_jobs,
+          [jobs = &m_jobs, queue](const QString& step, qint64 done, qint64 total) {
+            if (total >= 0) jobs->report(queue, step, done, total);
+          });
+  connect(m_session.get(), &QObject::destroyed, &m_jobs,
+          [jobs = &m_jobs, queue] { jobs->endQueue(queue, tr("The session was closed first")); });
+}
+
+int LiveContext::beginJob(const std::string& verb) {
+  const Call& call = m_running.call;
+  const QString model = m_shown && m_shown->info ? QString::fromStdString(m_shown->info->model) : QString();
+  return m_jobs.begin({.name = call.title.isEmpty() ? QString::fromStdString(verb) : QString(call.title).remove("…"),
+                       .on = model,
+                       .queue = m_session.get(),
+                       .brief = call.view.isEmpty(),
+                       .place = {.view = call.view},
+                       .cancel = [session = std::weak_ptr(m_session)] {
+                         if (const LiveSessionPtr alive = session.lock()) alive->cancel();
+                       }});
+}
+
+void LiveContext::endJob(int number, const CommandReply& command) {
+  const Job* job = m_jobs.find(number);
+  if (!job) return;
+  JobPlace place = job->place;
+  if (m_shown && job->queue == m_session.get()) {
+    place.session = sessionNumber();
+    place.focus = {{"tick", m_shown->tick.value()}};
+  }
+  m_jobs.setPlace(number, place);
+  const auto [state, how] = endOf(command);
+  m_jobs.end(number, state, how);
+}
+
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
-  const auto answer = [this, unasked, command = m_running,
+  const auto answer = [this, unasked, command = m_running, job = m_session ? beginJob(verb) : 0,
                        session = sessionNumber()](const Result<nlohmann::json>& result) {
-    if (!command.id.isEmpty() && session == sessionNumber()) emit commandReplied({command.id, command.args, result});
+    endJob(job, {command.call.id, command.call.args, result});
+    if (!command.call.id.isEmpty() && session == sessionNumber())
+      emit commandReplied({command.call.id, command.call.args, result});
     if (command.asker.reply) {
       if (command.asker.receiver) command.asker.reply(result);
     } else if (unasked) {
@@ -56,14 +99,16 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
   submit(verb, args, this, answer);
 }
 
-Status LiveContext::within(const QString& id, const nlohmann::json& args, const std::function<Status()>& run) {
-  const QScopedValueRollback running(m_running, Running{id, args, std::exchange(m_asker, {})});
+Status LiveContext::within(const Call& call, const std::function<Status()>& run) {
+  const QScopedValueRollback running(m_running, Running{call, std::exchange(m_asker, {})});
   return run();
 }
 
+/// The session may work without a job: scripts outside the window drive it.
 void LiveContext::cancel() {
-  if (m_session) m_session->cancel();
-  emit cancelled();
+  const Job* front = m_jobs.front();
+  if (busy() && (!front || front->rank == JobRank::Beside)) m_session->cancel();
+  else if (front) m_jobs.cancel(front->number);
 }
 
 const std::vector<SnapshotPtr>& LiveContext::history() const {

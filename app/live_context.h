@@ -7,7 +7,7 @@
 #include <QTimer>
 
 #include "app/live_session.h"
-#include "widgets/base/inspector_context.h"
+#include "widgets/base/job_list.h"
 
 namespace kvlab {
 
@@ -28,11 +28,22 @@ class LiveContext : public InspectorContext {
   /// Runs the verb of a command. The receiver of the command gets the reply. Without a receiver `unasked` gets the
   /// reply, or the error is shown.
   void submit(const std::string& verb, const nlohmann::json& args, Reply unasked = {});
-  /// Runs a command: verbs that `run` submits before it returns belong to the command.
-  Status within(const QString& id, const nlohmann::json& args, const std::function<Status()>& run);
+  /// What is known of a command before it runs.
+  struct Call {
+    QString id;
+    nlohmann::json args = nlohmann::json::object();
+    QString title = {};
+    QString view = {};  // shows what a long command did; empty = the command is brief
+  };
+  /// Runs a command: each verb that `run` submits before it returns is a job and belongs to the command.
+  Status within(const Call& call, const std::function<Status()>& run);
   /// True if the running command has a receiver.
   bool asked() const { return m_running.asker.reply != nullptr; }
+  /// Cancels the job in front: work of the shown session before what goes on beside it.
   void cancel();
+  JobList& jobs() const { return m_jobs; }
+  /// True if there is something that cancel() would stop.
+  bool working() const { return busy() || m_jobs.front(); }
 
   SnapshotPtr snapshot() const override { return m_shown; }
   const std::vector<SnapshotPtr>& history() const override;
@@ -55,8 +66,6 @@ class LiveContext : public InspectorContext {
   bool busy() const override { return m_session && m_session->busy(); }
 
  signals:
-  /// The running work is being cancelled; jobs of several commands end after the present one.
-  void cancelled();
   /// Something about the last command that its reply does not say.
   void noted(const QString& text);
 
@@ -67,14 +76,17 @@ class LiveContext : public InspectorContext {
     Reply reply;
   };
   struct Running {
-    QString id;
-    nlohmann::json args;
+    Call call;
     Asker asker;
   };
 
   void follow();
+  void followJobs();
+  int beginJob(const std::string& verb);
+  void endJob(int number, const CommandReply& command);
   void showSnapshot(SnapshotPtr snapshot);
 
+  JobList& m_jobs;
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;
   QTimer m_pace;          // until the next snapshot may be shown

@@ -79,6 +79,7 @@ MainWindow::MainWindow(WindowSettings settings)
 
 MainWindow::~MainWindow() {
   m_context.disconnect(this);
+  m_context.jobs().disconnect(this);
   m_opening.clear();
   m_context.show(nullptr);
 }
@@ -194,6 +195,10 @@ void MainWindow::connectContext() {
       [this](const QString& line, LiveContext::Evaluated reply) { evaluate(line, std::move(reply)); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
+  connect(&m_context.jobs(), &JobList::changed, this, &MainWindow::refreshActions);
+  connect(&m_context.jobs(), &JobList::changed, this, [this] {
+    if (m_context.jobs().running().empty()) m_banner->endQuestion();
+  });
   connect(&m_context, &InspectorContext::failed, this, [this](const Error& error) {
     m_banner->showError(error);
     emit m_context.logged(4, QString::fromStdString(error.text()));
@@ -274,7 +279,21 @@ bool MainWindow::event(QEvent* event) {
   return true;
 }
 
+bool MainWindow::mayClose() {
+  QStringList names;
+  for (const Job* job : m_context.jobs().running()) {
+    const QString far = progressText(*job);
+    if (!job->brief) names << (far.isEmpty() ? job->name : tr("%1 (%2)").arg(job->name, far));
+  }
+  if (m_settings.headless || names.isEmpty() || m_banner->asks()) return true;
+  m_banner->ask(names.size() == 1 ? tr("A job is still working. Close and stop it?")
+                                  : tr("%1 jobs are still working. Close and stop them?").arg(names.size()),
+                names.join(", "), tr("Close and Stop"), tr("Go On"), [this] { close(); });
+  return false;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!mayClose()) return event->ignore();
   stopScript();
   if (m_manual) m_manual->close();
   if (!m_settings.headless) {

@@ -81,8 +81,6 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showAbout() override;
   Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
-  void stopScript() override;
-  bool scriptRunning() const override;
   Status copySelection() override;
   Status typePrompt() override;
   Status chatMode(std::optional<bool> on) override;
@@ -110,6 +108,14 @@ class MainWindow : public QMainWindow, public CommandHost {
   void refreshRecent(QMenu* menu);
   void remember(const nlohmann::json& request);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
+  void stopScript();
+  bool scriptRunning() const;
+  /// Runs `script` as a job; `brief` ones leave the list.
+  ScriptResult runJob(ScriptHost& host, const QString& name, const QString& on, bool brief,
+                      const std::function<ScriptResult()>& script);
+  int beginOpening(const nlohmann::json& request, const std::weak_ptr<LiveSession>& session);
+  /// Asks once whether to close while jobs work; true if the window may close.
+  bool mayClose();
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
   Error unknownView(const QString& id) const;
@@ -132,6 +138,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   bool m_chat = false;  // the prompt field sends messages
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
+  int m_scriptJob = 0;                                 // of the running script
   std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused
 };
 

@@ -12,6 +12,7 @@
 #include "app/main_window.h"
 #include "app/panels.h"
 #include "app/resources.h"
+#include "app/session_name.h"
 #include "core/api/nearest.h"
 #include "widgets/base/theme.h"
 
@@ -19,22 +20,43 @@ namespace kvlab {
 
 using nlohmann::json;
 
+/// What a script opens is part of its job.
+int MainWindow::beginOpening(const json& request, const std::weak_ptr<LiveSession>& session) {
+  if (m_scriptJob) return m_scriptJob;
+  return m_context.jobs().begin({.name = tr("Open Session"),
+                                 .on = sessionName(request),
+                                 .place = {.view = QStringLiteral("map")},
+                                 .cancel = [session] {
+                                   if (const auto alive = session.lock()) alive->cancel();
+                                 }});
+}
+
 void MainWindow::openSession(const json& request, Opened opened) {
   const auto self = std::make_shared<LiveSession*>();
+  const auto job = std::make_shared<int>();
   m_opening.push_back(std::make_shared<LiveSession>(
-      m_settings.engines(request), [this, self, request, opened](const Result<json>& result) {
+      m_settings.engines(request), [this, self, job, request, opened](const Result<json>& result) {
         const auto mine = [&](const auto& session) { return session.get() == *self; };
         const auto found = std::find_if(m_opening.begin(), m_opening.end(), mine);
         const LiveContext::LiveSessionPtr session = std::move(*found);
         m_opening.erase(found);
         disconnect(session.get(), nullptr, &m_context, nullptr);
-        if (!result) return opened(result.error());
+        const bool own = *job != m_scriptJob;
+        if (const JobOutcome how = result ? JobOutcome{} : endOf(result.error()); !result) {
+          if (own) m_context.jobs().end(*job, how.state, how.how);
+          return opened(result.error());
+        }
         m_context.show(session);
+        if (own) m_context.jobs().end(*job, JobState::Done, tr("Opened %1").arg(sessionName(request)));
         remember(request);
         opened(SessionPtr(session));
       }));
   *self = m_opening.back().get();
-  connect(*self, &LiveSession::progressed, &m_context, &InspectorContext::progressed);
+  *job = beginOpening(request, m_opening.back());
+  connect(*self, &LiveSession::progressed, &m_context,
+          [this, number = *job](const QString& step, qint64 done, qint64 total) {
+            if (total >= 0) m_context.jobs().report(number, step, done, total);
+          });
 }
 
 void MainWindow::showSession(const SessionPtr& session) {
@@ -200,7 +222,6 @@ std::vector<std::string> MainWindow::viewIds() const {
 
 void MainWindow::sweep(const json& request, SweepReply reply) {
   if (const Status started = m_sweep.start(request, reply); !started) return reply(started.error());
-  refreshActions();
 }
 
 void MainWindow::cancelSweep() { m_sweep.stop(); }
@@ -238,7 +259,7 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
 }
 
 void MainWindow::showNewSession() {
-  auto* panel = new NewSessionPanel(m_settings.manifest, this);
+  auto* panel = new NewSessionPanel(m_settings.manifest, m_context.jobs(), this);
   connect(panel, &NewSessionPanel::chosen, this, [this](const QString& manifest) {
     m_context.runCommand("new_session", {{"manifest", json::parse(manifest.toStdString())}});
   });
@@ -293,6 +314,23 @@ bool MainWindow::scriptRunning() const {
   return (m_script && m_script->running()) || (m_console && m_console->running());
 }
 
+ScriptResult MainWindow::runJob(ScriptHost& host, const QString& name, const QString& on, bool brief,
+                                const std::function<ScriptResult()>& script) {
+  if (host.running()) return script();  // refused
+  const int job = m_scriptJob = m_context.jobs().begin({.name = name,
+                                                        .on = on,
+                                                        .rank = JobRank::Script,
+                                                        .brief = brief,
+                                                        .place = {.view = QStringLiteral("log")},
+                                                        .cancel = [&host] { host.stop(); }});
+  const ScriptResult result = script();
+  m_scriptJob = 0;
+  if (!result.failed) m_context.jobs().end(job, JobState::Done, brief ? QString() : tr("The script ended"));
+  else if (result.error.code == "cancelled") m_context.jobs().end(job, JobState::Stopped, tr("Stopped by hand"));
+  else m_context.jobs().end(job, JobState::Failed, brief ? QString() : result.message());
+  return result;
+}
+
 Status MainWindow::runScriptFile(const QString& name) {
   QString path = name;
   if (!QFileInfo::exists(path) && !name.contains('/')) path = resourceRoot() + "/scripts/" + name;
@@ -303,7 +341,8 @@ Status MainWindow::runScriptFile(const QString& name) {
   QMetaObject::invokeMethod(
       this,
       [this, path] {  // from the event loop, outside the menu's handler
-        const ScriptResult result = m_script->runFile(path);
+        const ScriptResult result =
+            runJob(*m_script, tr("Script"), path, false, [this, path] { return m_script->runFile(path); });
         m_banner->hide();
         if (!result.failed || result.error.code == "cancelled") return;
         Error error = result.error;
@@ -318,7 +357,8 @@ Status MainWindow::runScriptFile(const QString& name) {
 void MainWindow::evaluate(const QString& line, LiveContext::Evaluated reply) {
   if (!m_console) m_console = makeScript();
   m_scriptLog.clear();
-  const ScriptResult result = m_console->evaluateLine(line);
+  const ScriptResult result =
+      runJob(*m_console, tr("Console line"), line, true, [this, line] { return m_console->evaluateLine(line); });
   QStringList text = m_scriptLog;
   if (!result.text.isEmpty()) text << (result.file == "console" ? result.text : result.message());
   reply(text.join('\n'), result.failed);

@@ -7,7 +7,7 @@
 #include <QPushButton>
 #include <algorithm>
 
-#include "app/model_fetch.h"
+#include "app/fetch_job.h"
 #include "app/resources.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/theme.h"
@@ -20,8 +20,9 @@ QString mebibytes(qint64 bytes) { return QString::number(bytes >> 20); }
 
 }  // namespace
 
-ModelOffer::ModelOffer(QWidget* parent)
+ModelOffer::ModelOffer(JobList& jobs, QWidget* parent)
     : QWidget(parent),
+      m_jobs(jobs),
       m_label(new QLabel(this)),
       m_bar(new QProgressBar(this)),
       m_button(pushButton(tr("Fetch"), tr("Load the model with pip, and keep it on this machine"), this)) {
@@ -38,10 +39,10 @@ ModelOffer::ModelOffer(QWidget* parent)
   column->addWidget(m_label);
   column->addLayout(row);
   connect(m_button, &QPushButton::clicked, this, &ModelOffer::fetch);
+  connect(&jobs, &JobList::changed, this, &ModelOffer::refresh);
+  connect(&jobs, &JobList::progressed, this, &ModelOffer::showProgress);
   refresh();
 }
-
-ModelOffer::~ModelOffer() = default;
 
 QStringList ModelOffer::names() const {
   QStringList out;
@@ -57,55 +58,52 @@ const NamedModel* ModelOffer::chosen() const {
 }
 
 void ModelOffer::show(const QString& name) {
-  if (m_fetch) return;  // what is being fetched stays in sight
+  if (fetching()) return;  // what is being fetched stays in sight
   m_name = name;
-  m_problem.clear();
   refresh();
 }
+
+const Job* ModelOffer::job() const { return fetchJob(m_jobs, m_name); }
+bool ModelOffer::fetching() const { return job() && job()->runs(); }
 
 void ModelOffer::refresh() {
   auto models = namedModels(resourceRoot().toStdString());
   if (models) m_models = models.take();
   else m_problem = QString::fromStdString(models.error().text());
   const NamedModel* model = chosen();
+  const bool working = fetching();
   setVisible(model || !m_problem.isEmpty());
-  m_bar->setVisible(m_fetch != nullptr);
-  m_button->setVisible(model && (m_fetch || !model->fetched));
-  m_button->setText(m_fetch ? tr("Stop") : tr("Fetch"));
+  m_bar->setVisible(working);
+  m_button->setVisible(model && (working || !model->fetched));
+  m_button->setText(working ? tr("Stop") : tr("Fetch"));
   QString line;
   if (model)
     line =
         tr("%1 · licence: %2 · %3 MiB · %4")
             .arg(QString::fromStdString(model->title), QString::fromStdString(model->licence), mebibytes(model->bytes),
                  model->fetched ? tr("on this machine")
-                     : m_fetch  ? tr("being fetched")
+                     : working  ? tr("being fetched")
                                 : tr("not on this machine yet"));
-  m_label->setText(m_problem.isEmpty() ? line : line + (line.isEmpty() ? "" : "\n") + m_problem);
-  m_label->setStyleSheet(m_problem.isEmpty() ? QString() : "color:" + Theme::current()->error.name());
+  const bool failed = job() && job()->state == JobState::Failed && !model->fetched;
+  const QString problem = failed ? job()->how : m_problem;
+  m_label->setText(problem.isEmpty() ? line : line + (line.isEmpty() ? "" : "\n") + problem);
+  m_label->setStyleSheet(problem.isEmpty() ? QString() : "color:" + Theme::current()->error.name());
+  showProgress();
+}
+
+void ModelOffer::showProgress() {
+  if (!fetching()) return;
+  const Job& now = *job();
+  m_bar->setRange(0, now.total > 0 ? 1000 : 0);
+  if (now.total <= 0) return;
+  m_bar->setValue(static_cast<int>(1000 * now.done / now.total));
+  m_bar->setFormat(tr("%1 of %2 MiB").arg(mebibytes(now.done), mebibytes(now.total)));
+  m_bar->setToolTip(now.step);
 }
 
 void ModelOffer::fetch() {
-  if (m_fetch) return m_fetch->cancel();
-  const NamedModel* model = chosen();
-  if (!model) return;
-  m_problem.clear();
-  m_fetch = std::make_unique<ModelFetch>(*model, "python3");
-  m_bar->setRange(0, 0);
-  connect(m_fetch.get(), &ModelFetch::progress, this, [this](qint64 done, qint64 total, const QString& what) {
-    m_bar->setRange(0, 1000);
-    m_bar->setValue(static_cast<int>(1000 * done / std::max<qint64>(1, total)));
-    m_bar->setFormat(tr("%1 of %2 MiB").arg(mebibytes(done), mebibytes(total)));
-    m_bar->setToolTip(what);
-  });
-  connect(m_fetch.get(), &ModelFetch::finished, this, &ModelOffer::fetched);
-  refresh();
-  m_fetch->start();
-}
-
-void ModelOffer::fetched(const Result<std::string>& path) {
-  m_fetch.release()->deleteLater();
-  if (!path && path.error().code != "cancelled") m_problem = QString::fromStdString(path.error().text());
-  refresh();
+  if (fetching()) m_jobs.cancel(job()->number);
+  else if (const NamedModel* model = chosen()) beginFetch(m_jobs, *model, QStringLiteral("python3"));
 }
 
 }  // namespace kvlab

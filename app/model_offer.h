@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What is known of a model that has a name, under the line where a model is chosen: title, licence, size, and whether
-// it is on this machine. Fetches it with progress where it is not. Hidden while no such name is chosen. GUI thread.
+// it is on this machine. Fetches it where it is not: a job, which goes on when the window is closed. Hidden while no
+// such name is chosen. GUI thread.
 #pragma once
 #include <QWidget>
-#include <memory>
 
 #include "core/model/named_models.h"
 
@@ -13,13 +13,13 @@ class QPushButton;
 
 namespace kvlab {
 
-class ModelFetch;
+class JobList;
+struct Job;
 
 class ModelOffer : public QWidget {
   Q_OBJECT
  public:
-  explicit ModelOffer(QWidget* parent);
-  ~ModelOffer() override;
+  ModelOffer(JobList& jobs, QWidget* parent);
   /// Names of the lists; empty, and the label says why, where a list cannot be read.
   QStringList names() const;
   void show(const QString& name);
@@ -27,13 +27,16 @@ class ModelOffer : public QWidget {
  private:
   void refresh();
   void fetch();
-  void fetched(const Result<std::string>& path);
+  void showProgress();
   const NamedModel* chosen() const;
+  /// The newest job that fetches the chosen model; null if there is none.
+  const Job* job() const;
+  bool fetching() const;
 
+  JobList& m_jobs;
   std::vector<NamedModel> m_models;
   QString m_name;
-  QString m_problem;  // of the lists, or of the last fetch
-  std::unique_ptr<ModelFetch> m_fetch;
+  QString m_problem;  // of the lists
   QLabel* m_label;
   QProgressBar* m_bar;
   QPushButton* m_button;

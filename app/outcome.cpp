@@ -17,18 +17,41 @@ QString stopped(const std::string& why, std::size_t ticks) {
   const QString after = counted(static_cast<qint64>(ticks), tr("tick"), tr("ticks"));
   if (why == "max_ticks") return tr("Ran %1, as many as asked for").arg(after);
   if (why == "cancelled") return tr("Stopped by hand after %1").arg(after);
+  if (why == "error") return tr("Stopped after %1").arg(after);
   if (why == "end_of_text") return tr("The text ended after %1").arg(after);
-  return why == "error" ? QString()
-                        : tr("Stopped at the breakpoint %1 after %2").arg(QString::fromStdString(why), after);
+  return tr("Stopped at the breakpoint %1 after %2").arg(QString::fromStdString(why), after);
 }
+
+/// Why a list of ticks ended; `otherwise` unless one of them failed.
+std::string endedBy(const json& reports, const char* otherwise) {
+  const auto error = failedTick(reports);
+  return !error ? otherwise : error->code == "cancelled" ? "cancelled" : "error";
+}
+
+/// Without the one that failed.
+std::size_t ticksOf(const json& reports) { return reports.size() - (failedTick(reports) ? 1 : 0); }
 
 QString ofRun(const json& reply, const json&) {
-  return stopped(reply.value("stoppedBy", ""), reply.value("count", std::size_t{0}));
+  std::string why = reply.value("stoppedBy", "");
+  const std::size_t count = reply.value("count", std::size_t{0});
+  return stopped(why, count - (why == "error" && count > 0 ? 1 : 0));
 }
 
-QString ofStep(const json& reply, const json&) {
-  if (reply.empty() || !reply.back().contains("stoppedBy")) return {};
-  return stopped(reply.back()["stoppedBy"], reply.size());
+QString ofStep(const json& reply, const json& args) {
+  if (!reply.empty() && reply.back().contains("stoppedBy")) return stopped(reply.back()["stoppedBy"], reply.size());
+  if (const auto asked = static_cast<std::size_t>(args.value("n", 1.0)); asked > 1)
+    return stopped(endedBy(reply, reply.size() < asked ? "cancelled" : "max_ticks"), ticksOf(reply));
+  return {};
+}
+
+QString ofPrompt(const json& reply, const json&) {
+  return tr("The context took the text at tick %1").arg(reply.value("tick", std::int64_t{0}));
+}
+
+QString ofQuantisation(const json&, const json&) { return tr("Measured what the stored rows lost"); }
+
+QString ofLanes(const json& reply, const json&) {
+  return tr("Opened %1").arg(counted(static_cast<qint64>(reply.size()), tr("lane"), tr("lanes")));
 }
 
 QString ofDrift(const json& reply, const json&) {
@@ -70,16 +93,33 @@ QString ofInvariants(const json& reply, const json&) {
 
 }  // namespace
 
+/// Of lanes the reference decides.
 std::optional<Error> failedTick(const json& reports) {
-  for (const json& report : reports)
-    if (!report.value("ok", true) && report.contains("error")) return Error::fromJson(report["error"]);
+  for (const json& report : reports) {
+    if (!report.is_object()) continue;
+    const json& one = report.contains("lanes") && !report["lanes"].empty() ? report["lanes"][0] : report;
+    if (one.contains("error") && one["error"].is_object()) return Error::fromJson(one["error"]);
+  }
   return {};
 }
+
+JobOutcome endOf(const Error& error) {
+  const bool byHand = error.code == "cancelled";
+  const QString what = QString::fromStdString(error.what), why = QString::fromStdString(error.why);
+  const QString how = why.isEmpty() ? what : what + ": " + why;
+  return {byHand ? JobState::Stopped : JobState::Failed, (byHand ? tr("Stopped by hand: %1") : tr("%1")).arg(how)};
+}
+
+namespace {
 
 QString outcomeOf(const CommandReply& command) {
   using Say = QString (*)(const json& reply, const json& args);
   static const QHash<QString, Say> kSays{{"run", ofRun},
                                          {"step", ofStep},
+                                         {"prompt", ofPrompt},
+                                         {"chat", ofPrompt},
+                                         {"quantisation_measure", ofQuantisation},
+                                         {"lanes_open", ofLanes},
                                          {"drift", ofDrift},
                                          {"rebuild", ofRebuild},
                                          {"save_capture", ofSave},
@@ -90,10 +130,37 @@ QString outcomeOf(const CommandReply& command) {
                                          {"inject", ofInject},
                                          {"check_invariants", ofInvariants}};
   const Say say = kSays.value(command.id, nullptr);
-  if (!say || !command.reply || refusalOf(command.reply)) return {};
-  const bool list = say == ofStep || say == ofInvariants;
+  if (!say) return {};
+  const bool list = say == ofStep || say == ofInvariants || say == ofLanes;
   return (list ? command.reply->is_array() : command.reply->is_object()) ? say(*command.reply, command.args)
                                                                          : QString();
+}
+
+/// The ticks of a run or of a list of steps.
+json reportsOf(const json& reply) {
+  if (reply.is_array()) return reply;
+  return reply.is_object() ? reply.value("ticks", json::array()) : json::array();
+}
+
+bool byHand(const CommandReply& command) {
+  const json& reply = *command.reply;
+  if (command.id == "step")
+    return reply.is_array() && static_cast<double>(reply.size()) < command.args.value("n", 1.0) && !failedTick(reply);
+  return reply.is_object() && (reply.value("stoppedBy", "") == "cancelled" || reply.value("cancelled", false));
+}
+
+}  // namespace
+
+JobOutcome endOf(const CommandReply& command) {
+  const bool ran = command.id == "run" || command.id == "step";
+  const auto refused = refusalOf(command.reply);
+  if (refused && !(ran && command.reply)) return endOf(*refused);
+  const QString how = outcomeOf(command);
+  const auto error = failedTick(reportsOf(*command.reply));
+  const bool cancelled = error && error->code == "cancelled";
+  if (!error || cancelled) return {cancelled || byHand(command) ? JobState::Stopped : JobState::Done, how};
+  const QString why = endOf(*error).how;
+  return {JobState::Failed, how.isEmpty() ? why : tr("%1; %2").arg(how, why)};
 }
 
 }  // namespace kvlab

@@ -2,12 +2,17 @@
 // What a finished command says in the status bar: what it did, where it saved, why it stopped. Pure function; any
 // thread.
 #pragma once
-#include "widgets/base/inspector_context.h"
+#include "widgets/base/job_list.h"
 
 namespace kvlab {
 
-/// One line; empty for commands whose effect is in sight, and for errors, which the banner shows.
-QString outcomeOf(const CommandReply& command);
+struct JobOutcome {
+  JobState state;
+  QString how;  // one line; empty for commands whose effect is in sight
+};
+JobOutcome endOf(const CommandReply& command);
+/// What an error says of the work that it ended. Errors with the code `cancelled` stopped it by hand.
+JobOutcome endOf(const Error& error);
 /// The error of the tick that ended a run or a list of steps; none if no tick failed.
 std::optional<Error> failedTick(const nlohmann::json& reports);
 

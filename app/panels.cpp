@@ -37,7 +37,7 @@ constexpr Preset kPresets[] = {
 
 }  // namespace
 
-NewSessionPanel::NewSessionPanel(const json& manifest, QWidget* parent)
+NewSessionPanel::NewSessionPanel(const json& manifest, JobList& jobs, QWidget* parent)
     : QDialog(parent), m_json(new QPlainTextEdit(this)), m_problem(new QLabel(this)) {
   setAttribute(Qt::WA_DeleteOnClose);
   setWindowTitle(tr("New Session"));
@@ -48,7 +48,7 @@ NewSessionPanel::NewSessionPanel(const json& manifest, QWidget* parent)
   m_problem->setWordWrap(true);
   m_problem->setTextFormat(Qt::PlainText);
   m_problem->setStyleSheet("color:" + Theme::current()->error.name());
-  auto* offer = new ModelOffer(this);
+  auto* offer = new ModelOffer(jobs, this);
   const QStringList models =
       QStringList{"demo"} + offer->names() + QStringList{"synthetic:tinyllama-1.1b", "synthetic:smollm-135m"};
   m_form = new SessionForm(models, this);

@@ -17,7 +17,7 @@ class SessionForm;
 class NewSessionPanel : public QDialog {
   Q_OBJECT
  public:
-  NewSessionPanel(const nlohmann::json& manifest, QWidget* parent);
+  NewSessionPanel(const nlohmann::json& manifest, JobList& jobs, QWidget* parent);
 
  signals:
   void chosen(const QString& manifest);

@@ -8,7 +8,6 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "app/outcome.h"
 #include "app/script/script_host.h"
 #include "core/api/lanes_view.h"
 #include "widgets/base/alignment_lamp.h"
@@ -67,17 +66,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
           [this] { m_context.runCommand("newest_tick", nlohmann::json::object()); });
   m_length = field("length");
   m_bytes = field("bytes");
-  m_work = field("work");
-  m_progress = new QProgressBar(this);
-  m_progress->setFixedWidth(160);
-  m_progress->setTextVisible(false);
-  m_progress->setAccessibleName(tr("Progress"));
-  m_cancel = new QToolButton(this);
-  m_cancel->setText(tr("Cancel"));
-  m_cancel->setAccessibleName(tr("Cancel"));
-  m_cancel->setFocusPolicy(Qt::TabFocus);
-  m_cancel->setToolTip(tr("Stop the running work at its next safe point (Esc)"));
-  m_cancel->setProperty(kDuringScript, true);
+  makeWork();
   m_numerics = field("numerics");
   m_backend = field("backend");
   for (QWidget* widget : std::initializer_list<QWidget*>{m_state, m_tick, m_health, m_length, m_bytes, m_newest})
@@ -92,7 +81,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   connect(m_cancel, &QToolButton::clicked, this, &StatusStrip::cancelRequested);
   connect(&context, &InspectorContext::snapshotChanged, this, &StatusStrip::refresh);
   connect(&context, &InspectorContext::busyChanged, this, &StatusStrip::refresh);
-  connect(&context, &InspectorContext::commandReplied, this, &StatusStrip::say);
+  connect(&context.jobs(), &JobList::ended, this, &StatusStrip::say);
   connect(&context, &LiveContext::noted, this, [this](const QString& text) {
     m_last += (m_last.isEmpty() ? QString() : QStringLiteral("; ")) + text;
     showSaid();
@@ -102,9 +91,29 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
     m_last.clear();
     showSaid();
   });
-  connect(&context, &InspectorContext::progressed, this, &StatusStrip::showProgress);
-  showProgress({}, 0, -1);
+  connect(&context.jobs(), &JobList::changed, this, &StatusStrip::showFront);
+  connect(&context.jobs(), &JobList::progressed, this, &StatusStrip::showFront);
   refresh();
+}
+
+/// The job in front, and how many others there are.
+void StatusStrip::makeWork() {
+  m_work = new QToolButton(this);
+  m_work->setObjectName("status_work");
+  m_work->setAccessibleName(tr("Jobs"));
+  m_work->setAutoRaise(true);
+  m_work->setFocusPolicy(Qt::TabFocus);
+  connect(m_work, &QToolButton::clicked, this, [this] { m_context.runCommand("show_jobs", nlohmann::json::object()); });
+  m_progress = new QProgressBar(this);
+  m_progress->setFixedWidth(160);
+  m_progress->setTextVisible(false);
+  m_progress->setAccessibleName(tr("Progress"));
+  m_cancel = new QToolButton(this);
+  m_cancel->setText(tr("Cancel"));
+  m_cancel->setAccessibleName(tr("Cancel"));
+  m_cancel->setFocusPolicy(Qt::TabFocus);
+  m_cancel->setToolTip(tr("Stop this job at its next safe point (Esc)"));
+  m_cancel->setProperty(kDuringScript, true);
 }
 
 QLabel* StatusStrip::field(const QString& name) {
@@ -158,7 +167,7 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
 
 QList<QWidget*> StatusStrip::tabStops() const {
   QList<QWidget*> stops;
-  for (QToolButton* one : {m_health, m_newest, m_cancel})
+  for (QToolButton* one : {m_health, m_newest, m_work, m_cancel})
     if (one->isVisible() && one->isEnabled()) stops << one;
   return stops;
 }
@@ -176,8 +185,7 @@ void StatusStrip::refresh() {
   else if (broken) say(tr("✖ Broken: %1").arg(QString::fromStdString(shown->brokenReason)), look->error);
   else if (busy) say(tr("▶ Working"), look->accent);
   else say(tr("● Ready"), look->ok);
-  m_cancel->setVisible(busy);
-  if (!busy) showProgress({}, 0, -1);
+  showFront();
   for (QWidget* one : std::initializer_list<QWidget*>{m_tick, m_health, m_length, m_bytes, m_numerics, m_backend})
     one->setVisible(shown != nullptr);
   if (!shown || !shown->info) return m_newest->hide();
@@ -196,11 +204,12 @@ void StatusStrip::refresh() {
   m_backend->setToolTip(m_backendNote);
 }
 
-/// The last command's line stays until another command ends.
-void StatusStrip::say(const CommandReply& command) {
-  m_last = outcomeOf(command);
+/// The last line stays until another job ends. The log has errors of commands already.
+void StatusStrip::say(const Job& ended) {
+  m_last = ended.how;
   showSaid();
-  if (!m_last.isEmpty()) emit m_context.logged(2, m_last);
+  if (m_last.isEmpty() || (ended.brief && ended.state == JobState::Failed)) return;
+  emit m_context.logged(2, ended.brief ? m_last : tr("%1: %2").arg(ended.name, m_last));
 }
 
 void StatusStrip::showTip(const QString& tip) {
@@ -210,15 +219,20 @@ void StatusStrip::showTip(const QString& tip) {
 
 void StatusStrip::showSaid() { m_said->setText(m_tip.isEmpty() ? m_last : m_tip); }
 
-void StatusStrip::showProgress(const QString& what, qint64 done, qint64 total) {
-  const bool active = total >= 0 && !what.isEmpty();
-  m_work->setVisible(active);
-  m_progress->setVisible(active);
-  if (!active) return;
-  const QString rate = m_context.clockFrozen() ? QString() : m_rate.text(what, done, total);
-  m_work->setText(rate.isEmpty() ? what : what + " · " + rate);
-  m_progress->setRange(0, total > 0 ? 1000 : 0);
-  if (total > 0) m_progress->setValue(static_cast<int>(1000 * done / total));
+void StatusStrip::showFront() {
+  const Job* front = m_context.jobs().front();
+  const bool told = front && (!front->brief || front->total > 0);
+  m_cancel->setVisible(m_context.working());
+  m_work->setVisible(told);
+  m_progress->setVisible(told);
+  if (!told) return;
+  QStringList text{front->name, progressText(*front), m_context.clockFrozen() ? QString() : front->rate};
+  text.removeAll(QString());
+  const auto others = static_cast<qint64>(m_context.jobs().running().size()) - 1;
+  m_work->setText(text.join(" · ") + (others > 0 ? tr(" and %1 more").arg(others) : QString()));
+  m_work->setToolTip(tr("%1; click for the list of jobs").arg(front->step.isEmpty() ? front->on : front->step));
+  m_progress->setRange(0, front->total > 0 ? 1000 : 0);
+  if (front->total > 0) m_progress->setValue(static_cast<int>(1000 * front->done / front->total));
 }
 
 void StatusStrip::changeEvent(QEvent* event) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The status bar's contents: state of the session, tick, invariants, length and capacity, numerics, backend, and
-// the progress of long work with its Cancel button. Owned by the main window. GUI thread.
+// The status bar's contents: state of the session, tick, invariants, length and capacity, numerics, backend, and the
+// job in front with its progress and its Cancel button. Says how each job ended, also to the log. Owned by the main
+// window. GUI thread.
 #pragma once
 #include <QStatusBar>
 
 #include "app/live_context.h"
-#include "widgets/base/progress_rate.h"
 
 class QLabel;
 class QProgressBar;
@@ -34,19 +34,19 @@ class StatusStrip : public QStatusBar {
   void refresh();
   void refreshTick(const Snapshot& shown);
   void refreshHealth(const Snapshot& shown);
-  void say(const CommandReply& command);
+  void say(const Job& ended);
   void showSaid();
-  void showProgress(const QString& what, qint64 done, qint64 total);
+  void showFront();
+  void makeWork();
   QLabel* field(const QString& name);
 
   LiveContext& m_context;
   QString m_backendNote;
   QLabel* m_said = nullptr;  // what the last command did, or what the control under the pointer does
   QString m_last, m_tip;
-  QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend, *m_work;
+  QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend;
   QProgressBar* m_progress;
-  ProgressRate m_rate;
-  QToolButton *m_health, *m_cancel, *m_newest;
+  QToolButton *m_health, *m_work, *m_cancel, *m_newest;
 };
 
 }  // namespace kvlab

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "app/core_sweep.h"
+#include "app/outcome.h"
 #include "app/resources.h"
 #include "app/script/bounded_file.h"
+#include "widgets/base/format.h"
 #include "widgets/base/sweep_source.h"
 
 namespace kvlab {
@@ -53,9 +55,7 @@ json answer(const std::string& name, const std::string& out, const SweepOutcome&
 
 }  // namespace
 
-SweepJob::SweepJob(LiveContext& context) : m_context(context) {
-  connect(&context, &LiveContext::cancelled, this, [this] { m_stop = true; });
-}
+SweepJob::SweepJob(LiveContext& context) : m_context(context) {}
 
 SweepJob::~SweepJob() {
   m_stop = true;
@@ -89,6 +89,12 @@ Status SweepJob::start(const json& request, Done done) {
   m_rows.clear();
   m_stop = false;
   m_running = true;
+  const QString name = QString::fromStdString(m_name);
+  m_job = m_context.jobs().begin({.name = tr("Sweep %1").arg(name),
+                                  .on = spec.is_string() ? QString::fromStdString(spec.get<std::string>()) : name,
+                                  .rank = JobRank::Beside,
+                                  .place = {.view = QStringLiteral("sweep")},
+                                  .cancel = [this] { stop(); }});
   show({}, 0, true, -1);
   m_thread = std::thread([this, spec, options]() mutable {
     const Result<SweepOutcome> outcome =
@@ -107,7 +113,7 @@ bool SweepJob::took(const SweepProgress& progress) {
       this,
       [this, row, done = progress.done, total = progress.total, left = progress.left] {
         if (row) m_rows.push_back(*row);
-        emit m_context.progressed(tr("Sweep %1").arg(QString::fromStdString(m_name)), done, total);
+        m_context.jobs().report(m_job, tr("cells"), done, total);
         std::vector<SweepRow> rows = m_rows;
         std::sort(rows.begin(), rows.end(), [](const SweepRow& a, const SweepRow& b) { return a.index < b.index; });
         show(std::move(rows), total, true, left);
@@ -119,20 +125,30 @@ bool SweepJob::took(const SweepProgress& progress) {
 void SweepJob::finish(const Result<SweepOutcome>& outcome, const std::string& out) {
   m_running = false;
   m_place = out;
-  emit m_context.progressed({}, 0, -1);
   if (outcome) {
     show(outcome->rows, static_cast<std::int64_t>(outcome->rows.size()), false, -1);
-    emit m_context.logged(2,
-                          tr("sweep %1: %2 cells, %3 failed, results in %4")
-                              .arg(QString::fromStdString(m_name))
-                              .arg(outcome->rows.size())
-                              .arg(outcome->failed)
-                              .arg(QString::fromStdString(m_place)));
   } else if (const SweepShownPtr shown = SweepSource::of(m_context).sweep()) {
     show(shown->rows, shown->total, false, -1);
   }
+  endJob(outcome);
   if (const Done done = std::exchange(m_done, nullptr))
     done(outcome ? Result<json>(answer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
+}
+
+/// Says where the results are, by the whole path.
+void SweepJob::endJob(const Result<SweepOutcome>& outcome) {
+  const QString place = QFileInfo(QString::fromStdString(m_place)).absoluteFilePath();
+  if (!outcome) {
+    const JobOutcome how = endOf(outcome.error());
+    const bool byHand = how.state == JobState::Stopped;
+    const QString found = counted(static_cast<qint64>(m_rows.size()), tr("cell"), tr("cells"));
+    return m_context.jobs().end(
+        m_job, how.state,
+        byHand ? tr("Stopped by hand after %1; Run Sweep goes on from %2").arg(found, place) : how.how);
+  }
+  const QString cells = counted(static_cast<qint64>(outcome->rows.size()), tr("cell"), tr("cells"));
+  m_context.jobs().end(m_job, JobState::Done,
+                       tr("%1, %2 failed; results in %3").arg(cells).arg(outcome->failed).arg(place));
 }
 
 void SweepJob::show(std::vector<SweepRow> rows, std::int64_t total, bool running, double left) {

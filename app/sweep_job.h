@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep that runs next to the window: on its own thread, shown in the context, stopped by Cancel. One at a time;
-// owned by the window, which joins its thread. GUI thread.
+// A sweep that runs next to the window: a job on a thread of its own, shown in the context. One at a time; owned by the
+// window, which joins the thread. GUI thread.
 #pragma once
 #include <QObject>
 #include <atomic>
@@ -19,7 +19,6 @@ class SweepJob : public QObject {
   explicit SweepJob(LiveContext& context);
   ~SweepJob() override;
 
-  bool running() const { return m_running; }
   void stop() { m_stop = true; }
   /// Starts {"spec": object or path, "out", "jobs", "resume"}. `done` is called later, from the event loop, with {name,
   /// out, cells, found, failed, points, rows}. Errors: busy, bad_argument.
@@ -31,12 +30,14 @@ class SweepJob : public QObject {
   void show(std::vector<SweepRow> rows, std::int64_t total, bool running, double left);
   bool took(const SweepProgress& progress);
   void finish(const Result<SweepOutcome>& outcome, const std::string& out);
+  void endJob(const Result<SweepOutcome>& outcome);
 
   LiveContext& m_context;
   Done m_done;
   std::string m_name, m_place;
   std::vector<SweepRow> m_rows;
   bool m_running = false;
+  int m_job = 0;
   std::atomic<bool> m_stop{false};
   std::thread m_thread;
 };

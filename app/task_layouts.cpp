@@ -33,7 +33,7 @@ const std::vector<TaskLayout>& taskLayouts() {
        .centre = {"map", "strip"},
        .rightTop = {"compose", "model"},
        .rightBottom = {"mirror", "ledger", "history", "invariants"},
-       .bottom = {"events", "console", "log"},
+       .bottom = {"events", "console", "log", "jobs"},
        .right = 36,
        .upper = 60},
       {.id = "layout_policies",
@@ -70,7 +70,7 @@ const std::vector<TaskLayout>& taskLayouts() {
        .centre = {"map"},
        .rightTop = {},
        .rightBottom = {},
-       .bottom = {"sweep", "lanes", "audit", "log"},
+       .bottom = {"sweep", "lanes", "audit", "log", "jobs"},
        .low = 68},
       {.id = "layout_time",
        .title = "Time",
@@ -78,7 +78,7 @@ const std::vector<TaskLayout>& taskLayouts() {
        .centre = {"map", "strip"},
        .rightTop = {"numbers"},
        .rightBottom = {"history", "invariants", "model"},
-       .bottom = {"events", "console", "log"},
+       .bottom = {"events", "console", "log", "jobs"},
        .right = 38,
        .low = 40}};
   return all;

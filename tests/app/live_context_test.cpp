@@ -115,11 +115,11 @@ class LiveContextTest : public QObject {
       m_context.submit("step", json::object(), [&](const Result<json>&) { ++came; });
       return ok();
     };
-    QVERIFY(m_context.within("step", json::object(), step));
+    QVERIFY(m_context.within({"step"}, step));
     open();
     QTRY_COMPARE(came, 1);
     QCOMPARE(told, 0);
-    QVERIFY(m_context.within("step", json::object(), step));
+    QVERIFY(m_context.within({"step"}, step));
     QTRY_COMPARE(came, 2);
     QCOMPARE(told, 1);
   }

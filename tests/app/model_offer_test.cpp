@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QTemporaryDir>
 
+#include "app/live_context.h"
 #include "app/model_offer.h"
 #include "app/panels.h"
 #include "app/session_form.h"
@@ -49,7 +50,9 @@ class ModelOfferTest : public QObject {
   }
 
   void init() {
-    m_panel = std::make_unique<NewSessionPanel>(nlohmann::json{{"model", "demo"}}, nullptr);
+    m_panel.reset();
+    m_context = std::make_unique<LiveContext>();
+    m_panel = std::make_unique<NewSessionPanel>(nlohmann::json{{"model", "demo"}}, JobList::of(*m_context), nullptr);
     m_panel->show();
     m_offer = m_panel->findChild<ModelOffer*>();
     m_model = qobject_cast<QComboBox*>(m_panel->findChild<SessionForm*>()->control("model"));
@@ -89,12 +92,26 @@ class ModelOfferTest : public QObject {
     QVERIFY(!QFile::exists(m_home.filePath("kvlab/models/good")));
   }
 
-  void closingTheWindowStopsTheFetch() {
+  /// The end of the program stops a fetch and waits until nothing of it is left.
+  void theEndStopsTheFetch() {
     m_model->setCurrentText("good");
     m_button->click();
     m_panel.reset();
+    QCOMPARE(JobList::of(*m_context).running().size(), std::size_t{1});
+    m_context.reset();
     QVERIFY(
         QDir(m_home.filePath("kvlab/models")).entryList(QDir::AllDirs | QDir::Hidden | QDir::NoDotAndDotDot).isEmpty());
+  }
+
+  void theFetchGoesOnWithoutItsWindow() {
+    m_model->setCurrentText("good");
+    m_button->click();
+    m_panel.reset();
+    JobList& jobs = JobList::of(*m_context);
+    QTRY_VERIFY_WITH_TIMEOUT(jobs.running().empty(), 60000);
+    const QString file = m_home.filePath("kvlab/models/good/model.bin");
+    QCOMPARE(jobs.jobs().back().how, "Saved in " + file);
+    QVERIFY(QFile::remove(file));
   }
 
   void aFetchedModelIsThere() {
@@ -108,6 +125,7 @@ class ModelOfferTest : public QObject {
 
  private:
   QTemporaryDir m_home;
+  std::unique_ptr<LiveContext> m_context;
   std::unique_ptr<NewSessionPanel> m_panel;
   ModelOffer* m_offer = nullptr;
   QComboBox* m_model = nullptr;

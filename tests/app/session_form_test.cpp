@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QtTest>
 
+#include "app/live_context.h"
 #include "app/manifest_path.h"
 #include "app/panels.h"
 #include "app/session_form.h"
@@ -22,6 +23,7 @@ using nlohmann::json;
 class SessionFormTest : public QObject {
   Q_OBJECT
  private:
+  LiveContext m_context;
   std::unique_ptr<NewSessionPanel> m_panel;
   SessionForm* m_form = nullptr;
   QPlainTextEdit* m_json = nullptr;
@@ -49,7 +51,7 @@ class SessionFormTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    m_panel = std::make_unique<NewSessionPanel>(json::object(), nullptr);
+    m_panel = std::make_unique<NewSessionPanel>(json::object(), JobList::of(m_context), nullptr);
     m_panel->setAttribute(Qt::WA_DeleteOnClose, false);
     m_panel->show();
     m_form = m_panel->findChild<SessionForm*>();

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "fixture_session.h"
+#include "jobs_fixture.h"
 #include "sweep_fixture.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/sweep_source.h"
@@ -29,6 +30,7 @@ class FakeContext : public InspectorContext {
       : m_history(options.wlod ? fixture::wlodHistory() : fixture::Session(options).history()) {
     m_shown = m_history.size();
     SweepSource::of(*this).setSweep(fixture::sweep());
+    fixture::addJobs(JobList::of(*this));
     cannedReplies();
   }
   /// Before a session is open.

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Jobs of the window over the real engine: what Cancel ends, how jobs end and say so, and that the window asks before
+// it closes while they work.
+#include <QLabel>
+#include <QPushButton>
+#include <QSettings>
+#include <QToolButton>
+#include <QtTest>
+
+#include "app/core_engine.h"
+#include "app/main_window.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class JobsTest : public QObject {
+  Q_OBJECT
+ private:
+  QTemporaryDir m_folder;
+  std::unique_ptr<MainWindow> m_window;
+
+  LiveContext& context() { return m_window->context(); }
+  JobList& jobs() { return context().jobs(); }
+  void make(bool headless, const json& manifest = {{"model", "demo"}, {"threads", 1}}) {
+    m_window.reset();
+    WindowSettings settings;
+    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    settings.verbs = coreVerbs();
+    settings.headless = headless;
+    m_window = std::make_unique<MainWindow>(settings);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    bool opened = false;
+    m_window->openSession({{"manifest", manifest}}, [&](const Result<SessionPtr>& r) { opened = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
+  }
+  void command(const char* id, const json& args = json::object()) {
+    const Status done = m_window->runCommand(id, args);
+    QVERIFY2(bool(done), done ? "" : done.error().text().c_str());
+  }
+  void prompt(const char* text = "anna puts the silver key in the cellar . where is the silver key ?") {
+    command("prompt", {{"text", text}});
+    QTRY_VERIFY_WITH_TIMEOUT(!context().busy(), 20000);
+  }
+  /// Enough cells that a test never sees the end.
+  void beginSweep() {
+    const std::string prompts = std::string(KVLAB_RESOURCES_DIR) + "/prompts/recall-512.json";
+    json spec{{"name", "endless"}, {"base", {{"model", "demo"}}}, {"seeds", {1, 2, 3}}};
+    json ratios = json::array();
+    for (int percent = 1; percent < 100; ++percent) ratios.push_back(percent / 100.0);
+    spec["axes"] = {{{"name", "policy"}, {"key", "policy"}, {"values", {"random"}}},
+                    {{"name", "budget"}, {"budget", "ratio"}, {"values", ratios}}};
+    spec["prompts"] = json::array({{{"name", "recall-512"}, {"file", prompts}, {"ask", "after"}}});
+    QDir(m_folder.filePath("endless.sweep")).removeRecursively();
+    const std::string out = m_folder.filePath("endless.sweep").toStdString();
+    m_window->sweep({{"spec", spec}, {"out", out}, {"jobs", 1}},
+                    [this](const Result<json>& r) { m_sweepError = r ? "" : r.error().text(); });
+    QTRY_VERIFY2(running("Sweep endless") && jobs().front()->total > 0, m_sweepError.c_str());
+  }
+  bool running(const QString& name) {
+    for (const Job* job : jobs().running())
+      if (job->name == name) return true;
+    return false;
+  }
+  QString howOf(const QString& name) {
+    QString how;
+    for (const Job& job : jobs().jobs())
+      if (job.name == name) how = job.how;
+    return how;
+  }
+  QString said() { return m_window->status().findChild<QLabel*>("status_said")->text(); }
+  std::string m_sweepError;
+
+ private Q_SLOTS:
+  void initTestCase() {
+    QVERIFY(m_folder.isValid());
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
+    QCoreApplication::setOrganizationName("kvlab-test");
+    QCoreApplication::setApplicationName("kvlab-test");
+  }
+  void cleanup() { m_window.reset(); }
+
+  void escCancelsWhatIsInFront() {
+    make(true);
+    prompt();
+    beginSweep();
+    command("break_clear");
+    QTRY_VERIFY(!context().busy());
+    command("step", {{"n", 1000000}});
+    QTRY_VERIFY(running("Step"));
+    QTRY_VERIFY(context().snapshot()->tick.value() > 2);
+    QTest::keyClick(m_window.get(), Qt::Key_Escape);
+    QTRY_VERIFY_WITH_TIMEOUT(!running("Step"), 20000);
+    QVERIFY2(running("Sweep endless"), qPrintable("Esc stopped the sweep beside the run: " + howOf("Sweep endless")));
+    QTest::keyClick(m_window.get(), Qt::Key_Escape);
+    QTRY_VERIFY_WITH_TIMEOUT(!running("Sweep endless"), 60000);
+    QVERIFY2(howOf("Sweep endless").startsWith("Stopped by hand after"), qPrintable(howOf("Sweep endless")));
+    QVERIFY2(howOf("Sweep endless").contains(m_folder.filePath("endless.sweep")), "the sweep does not say where");
+    QCOMPARE(m_window->runCommand("stop", json::object()).error().why, std::string("nothing is running"));
+  }
+
+  /// Also without a session: Stop is enabled, and stops the sweep.
+  void stopEndsASweepThatRunsAlone() {
+    make(true);
+    m_window->closeSession(m_window->session());
+    beginSweep();
+    auto* cancel = [&]() -> QToolButton* {
+      for (QToolButton* one : m_window->status().findChildren<QToolButton*>())
+        if (one->text() == "Cancel") return one;
+      return nullptr;
+    }();
+    QVERIFY(cancel && cancel->isVisible());
+    QTest::mouseClick(cancel, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(!running("Sweep endless"), 60000);
+    QVERIFY2(howOf("Sweep endless").startsWith("Stopped by hand after"), qPrintable(howOf("Sweep endless")));
+    QVERIFY(!cancel->isVisible());
+  }
+
+  void aJobOfTheListIsCancelledAlone() {
+    make(true);
+    prompt();
+    beginSweep();
+    const int sweep = jobs().front()->number;
+    command("step", {{"n", 1000000}});
+    QTRY_VERIFY(running("Step"));
+    const int step = jobs().front()->number;
+    QVERIFY(step != sweep);
+    command("cancel_job", {{"job", sweep}});
+    command("stop", {{"job", step}});
+    QTRY_VERIFY_WITH_TIMEOUT(jobs().running().empty(), 60000);
+    QCOMPARE(jobs().find(sweep)->state, JobState::Stopped);
+    QCOMPARE(jobs().find(step)->state, JobState::Stopped);
+    QCOMPARE(m_window->runCommand("cancel_job", {{"job", sweep}}).error().code, std::string("blocked"));
+    QCOMPARE(m_window->runCommand("cancel_job", {{"job", 99}}).error().code, std::string("bad_argument"));
+    command("go_to_job", {{"job", sweep}});
+    QTRY_VERIFY(m_window->docks().visible("sweep"));
+  }
+
+  void endsSaySo_data() {
+    QTest::addColumn<QString>("manifest");
+    QTest::addColumn<QString>("breakpoint");
+    QTest::addColumn<int>("most");
+    QTest::addColumn<QString>("how");
+    QTest::newRow("full cache") << R"({"model":"demo","threads":1,"capacity":24})"
+                                << "" << 100 << "the cache is full";
+    QTest::newRow("breakpoint") << R"({"model":"demo","threads":1})"
+                                << "tick == 3" << 100 << "Stopped at the breakpoint tick == 3 after";
+    QTest::newRow("as asked") << R"({"model":"demo","threads":1})"
+                              << "" << 2 << "Ran 2 ticks, as many as asked for";
+  }
+  void endsSaySo() {
+    QFETCH(QString, manifest);
+    QFETCH(QString, breakpoint);
+    QFETCH(int, most);
+    QFETCH(QString, how);
+    make(true, json::parse(manifest.toStdString()));
+    prompt();
+    QStringList log;
+    connect(&context(), &InspectorContext::logged, this, [&](int, const QString& line) { log << line; });
+    if (!breakpoint.isEmpty()) command("break_add", {{"condition", breakpoint.toStdString()}});
+    command("run", {{"max_ticks", most}});
+    QTRY_VERIFY_WITH_TIMEOUT(!howOf("Run").isEmpty(), 20000);
+    QVERIFY2(howOf("Run").contains(how), qPrintable(howOf("Run")));
+    QCOMPARE(said(), howOf("Run"));
+    QVERIFY2(log.contains("Run: " + howOf("Run")), qPrintable(log.join('\n')));
+  }
+
+  void aRunThatIsCancelledSaysSo() {
+    make(true);
+    prompt();
+    command("step", {{"n", 1000000}});
+    QTRY_VERIFY(context().snapshot()->tick.value() > 1);
+    QTest::keyClick(m_window.get(), Qt::Key_Escape);
+    QTRY_VERIFY2(howOf("Step").startsWith("Stopped by hand after"), qPrintable(howOf("Step")));
+  }
+
+  void closingAsksOnce() {
+    make(false);
+    prompt();
+    beginSweep();
+    QVERIFY(!m_window->close());
+    QVERIFY(m_window->isVisible() && m_window->banner().isVisible());
+    QVERIFY2(m_window->banner().text().contains("Sweep endless"), qPrintable(m_window->banner().text()));
+    QVERIFY(!QApplication::activeModalWidget());
+    QTest::mouseClick(m_window->banner().findChildren<QPushButton*>().last(), Qt::LeftButton);
+    QVERIFY(!m_window->banner().isVisible() && running("Sweep endless"));
+    QVERIFY(!m_window->close());
+    QVERIFY2(m_window->close(), "the second close asks again");
+  }
+};
+
+QTEST_MAIN(JobsTest)
+#include "jobs_test.moc"

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/base/job_list.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <set>
+
+namespace kvlab {
+
+JobList& JobList::of(InspectorContext& context) {
+  auto* found = context.findChild<JobList*>({}, Qt::FindDirectChildrenOnly);
+  return found ? *found : *new JobList(context);
+}
+
+std::vector<Job>::iterator JobList::place(int number) {
+  return std::find_if(m_jobs.begin(), m_jobs.end(), [&](const Job& job) { return job.number == number; });
+}
+
+const Job* JobList::find(int number) const {
+  const auto found = std::find_if(m_jobs.begin(), m_jobs.end(), [&](const Job& job) { return job.number == number; });
+  return found == m_jobs.end() ? nullptr : &*found;
+}
+
+std::vector<const Job*> JobList::running() const {
+  std::vector<const Job*> out;
+  for (const Job& job : m_jobs)
+    if (job.runs()) out.push_back(&job);
+  return out;
+}
+
+const Job* JobList::front() const {
+  const std::vector<const Job*> all = running();
+  const auto behind = [](const Job* a, const Job* b) {
+    return std::pair(a->rank, a->number) < std::pair(b->rank, b->number);
+  };
+  const auto found = std::max_element(all.begin(), all.end(), behind);
+  return found == all.end() ? nullptr : *found;
+}
+
+/// The first job of a queue runs, the others wait. Old ended jobs leave.
+void JobList::settle() {
+  std::set<const void*> taken;
+  for (Job& job : m_jobs)
+    if (job.runs()) job.state = !job.queue || taken.insert(job.queue).second ? JobState::Running : JobState::Waiting;
+  auto over = std::count_if(m_jobs.begin(), m_jobs.end(), [](const Job& job) { return !job.runs(); }) -
+      static_cast<std::ptrdiff_t>(kEnded);
+  std::erase_if(m_jobs, [&](const Job& job) { return !job.runs() && over-- > 0; });
+  emit changed();
+}
+
+int JobList::begin(Job job) {
+  const int number = job.number = ++m_last;
+  m_rates.push_back({number, {}});
+  m_jobs.push_back(std::move(job));
+  settle();
+  return number;
+}
+
+void JobList::report(int number, const QString& step, qint64 done, qint64 total) {
+  const auto job = place(number);
+  if (job == m_jobs.end() || !job->runs()) return;
+  const auto rate = std::find_if(m_rates.begin(), m_rates.end(), [&](const Rate& one) { return one.number == number; });
+  job->step = step;
+  job->done = done;
+  job->total = total;
+  job->rate = rate->rate.text(step, done, total);
+  emit progressed(number);
+}
+
+void JobList::report(const void* queue, const QString& step, qint64 done, qint64 total) {
+  for (const Job& job : m_jobs)
+    if (job.queue == queue && job.state == JobState::Running) return report(job.number, step, done, total);
+}
+
+void JobList::end(int number, JobState state, const QString& how, const QDateTime& at) {
+  const auto job = place(number);
+  if (job == m_jobs.end() || !job->runs()) return;
+  job->state = state;
+  job->how = how;
+  job->ended = at.isValid() ? at : m_context.now();
+  job->cancel = nullptr;
+  std::erase_if(m_rates, [&](const Rate& one) { return one.number == number; });
+  const Job over = *job;
+  if (over.brief) m_jobs.erase(job);
+  settle();
+  emit ended(over);
+}
+
+void JobList::endQueue(const void* queue, const QString& how) {
+  for (const Job* job : running())
+    if (job->queue == queue) return end(job->number, JobState::Stopped, how), endQueue(queue, how);
+}
+
+void JobList::setPlace(int number, JobPlace where) {
+  if (const auto job = place(number); job != m_jobs.end()) job->place = std::move(where);
+}
+
+bool JobList::cancel(int number) {
+  const Job* job = find(number);
+  if (!job || !job->runs()) return false;
+  if (const auto stop = job->cancel) stop();  // the job may end in this call
+  return true;
+}
+
+QString stateName(JobState state) {
+  switch (state) {
+    case JobState::Waiting: return JobList::tr("waiting");
+    case JobState::Running: return JobList::tr("running");
+    case JobState::Done: return JobList::tr("done");
+    case JobState::Stopped: return JobList::tr("stopped");
+    case JobState::Failed: return JobList::tr("failed");
+  }
+  return {};
+}
+
+QString progressText(const Job& job) {
+  if (job.total > 0) return JobList::tr("%1 of %2").arg(job.done).arg(job.total);
+  return job.done > 0 ? QString::number(job.done) : QString();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The long work of the program, in one list: runs and prompts of sessions, and sweeps, downloads and scripts beside
+// them. Whoever works begins a job, reports progress and ends it; whoever shows the list reads it. Cancel goes to the
+// job in front. A child of the context, made on first request. GUI thread.
+#pragma once
+#include <QDateTime>
+#include <QObject>
+#include <vector>
+
+#include "widgets/base/inspector_context.h"
+#include "widgets/base/progress_rate.h"
+
+namespace kvlab {
+
+/// Waiting: work of the same session comes first.
+enum class JobState { Waiting, Running, Done, Stopped, Failed };
+/// What stands in front of what: a person who runs a script waits for it, and a sweep goes on beside a session.
+enum class JobRank { Beside, Session, Script };
+
+/// Where the outcome of a job is.
+struct JobPlace {
+  QString view = {};                                // shows the outcome; empty = none
+  nlohmann::json focus = nlohmann::json::object();  // as view.focus takes it
+  quint64 session = 0;                              // `focus` is about this session of the context
+  QString folder = {};                              // the files; empty = none
+  bool empty() const { return view.isEmpty() && folder.isEmpty(); }
+};
+
+struct Job {
+  QString name;  // "Run"
+  QString on;    // what it works on: a session, a file, a model
+  JobRank rank = JobRank::Session;
+  const void* queue = nullptr;  // jobs with the same queue run one after the other; null = its own
+  bool brief = false;           // leaves the list at its end
+  JobPlace place = {};
+  std::function<void()> cancel = {};
+
+  // Set by the list.
+  int number = 0;
+  JobState state = JobState::Running;
+  qint64 done = 0, total = 0;  // total 0 = unknown
+  QString step = {};           // what the work is doing, in its own words
+  QString rate = {};           // "120/s, 5 s left"
+  QString how = {};            // how it ended
+  QDateTime ended = {};
+  bool runs() const { return state == JobState::Waiting || state == JobState::Running; }
+};
+
+class JobList : public QObject {
+  Q_OBJECT
+ public:
+  static constexpr std::size_t kEnded = 500;  // jobs kept after their end
+
+  static JobList& of(InspectorContext& context);
+
+  /// In the order in which they began.
+  const std::vector<Job>& jobs() const { return m_jobs; }
+  /// Null if there is no such job.
+  const Job* find(int number) const;
+  /// The job that Cancel ends; null if none runs.
+  const Job* front() const;
+  std::vector<const Job*> running() const;
+
+  /// Returns the job's number.
+  int begin(Job job);
+  void report(int number, const QString& step, qint64 done, qint64 total);
+  /// Reports for the job of a queue that runs now.
+  void report(const void* queue, const QString& step, qint64 done, qint64 total);
+  /// `how`: a sentence about what was done, where it is saved, or why it stopped. `at`: the clock's time unless given.
+  void end(int number, JobState state, const QString& how, const QDateTime& at = {});
+  /// Ends the jobs of a queue that is gone.
+  void endQueue(const void* queue, const QString& how);
+  /// Where the outcome is may be known only when it is there.
+  void setPlace(int number, JobPlace place);
+  /// Asks a running job to stop; it ends when it has. False if there is no such job.
+  bool cancel(int number);
+
+ signals:
+  /// Jobs began or ended.
+  void changed();
+  /// The figures of a running job.
+  void progressed(int number);
+  void ended(const kvlab::Job& job);
+
+ private:
+  explicit JobList(InspectorContext& context) : QObject(&context), m_context(context) {}
+  struct Rate {
+    int number;
+    ProgressRate rate;
+  };
+  std::vector<Job>::iterator place(int number);
+  void settle();
+
+  InspectorContext& m_context;
+  std::vector<Job> m_jobs;
+  std::vector<Rate> m_rates;  // of running jobs
+  int m_last = 0;
+};
+
+/// "running", "waiting", "done", "stopped", "failed".
+QString stateName(JobState state);
+/// "30 of 84", "30"; empty if nothing is known.
+QString progressText(const Job& job);
+
+}  // namespace kvlab

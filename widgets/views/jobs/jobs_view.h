@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Jobs: what runs, with its progress and a button that cancels it, and how the others ended. GUI thread.
+#pragma once
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/job_list.h"
+#include "widgets/table/data_table.h"
+
+namespace kvlab {
+
+class JobsModel;
+
+class JobsView : public InspectorView {
+  Q_OBJECT
+ public:
+  JobsView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  DataTable& table() { return *m_table; }
+
+ protected:
+  void onSnapshot() override;
+  void onFocus() override {}
+
+ private:
+  void makeTable();
+  void take();
+  void addButtons();
+  /// The line with the keyboard; null without one.
+  const Job* current() const;
+  void cancelCurrent();
+  void goToCurrent();
+  void runFor(const char* command, const Job& job);
+  void showState();
+
+  JobList& m_jobs;
+  JobsModel* m_model;
+  DataTable* m_table = nullptr;
+  QLabel* m_state = nullptr;
+  QAction *m_cancel = nullptr, *m_go = nullptr;
+  bool m_old = true;  // the list has changed since it was shown
+};
+
+}  // namespace kvlab
