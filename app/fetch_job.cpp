@@ -26,7 +26,7 @@ void endFetch(JobList& jobs, int number, const Result<std::string>& path) {
 }  // namespace
 
 int beginFetch(JobList& jobs, const NamedModel& model, const QString& python) {
-  auto* fetch = new ModelFetch(model, python, nullptr);
+  auto* fetch = new ModelFetch(model, python, &jobs);
   const int number = jobs.begin(
       {.name = fetchName(), .on = QString::fromStdString(model.name), .rank = JobRank::Beside, .cancel = [fetch] {
          fetch->cancel();

@@ -108,8 +108,7 @@ Status LiveContext::within(const Call& call, const std::function<Status()>& run)
 void LiveContext::cancel() {
   const Job* front = m_jobs.front();
   if (busy() && (!front || front->rank == JobRank::Beside)) m_session->cancel();
-  else if (front)
-    for (const Job* one : m_jobs.running()) m_jobs.cancel(one->number);
+  else if (front) m_jobs.cancel(front->number);
 }
 
 const std::vector<SnapshotPtr>& LiveContext::history() const {

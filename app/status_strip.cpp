@@ -209,7 +209,7 @@ void StatusStrip::say(const Job& ended) {
   m_last = ended.how;
   showSaid();
   if (m_last.isEmpty() || (ended.brief && ended.state == JobState::Failed)) return;
-  if (ended.brief) emit m_context.logged(2, ended.brief ? m_last : tr("%1: %2").arg(ended.name, m_last));
+  emit m_context.logged(2, ended.brief ? m_last : tr("%1: %2").arg(ended.name, m_last));
 }
 
 void StatusStrip::showTip(const QString& tip) {
