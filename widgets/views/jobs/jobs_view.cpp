@@ -98,7 +98,7 @@ void JobsView::showState() {
   const auto ended = static_cast<qint64>(lines.size()) - running;
   m_state->setText(tr("%1 at work, %2 ended").arg(counted(running, tr("job"), tr("jobs"))).arg(ended));
   const Job* job = current();
-  m_cancel->setEnabled(job);
+  m_cancel->setEnabled(job && job->runs());
   m_go->setEnabled(job && !job->runs() && !job->place.empty());
   setEmpty(
       lines.empty() ? tr("No job has been started yet") : QString(),
