@@ -153,7 +153,7 @@ Status measure(const BenchOptions& options, const Scene& scene, Views views, nlo
   return ok();
 }
 
-/// The scenes of the bench; `model` has a ring, so that it need not end where its context does.
+/// The scenes of the bench. Culling keeps 256 rows, so a run need not end where the model's context ends.
 std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
   const nlohmann::json manifest{{"model", "demo"}, {"threads", std::max(1, options.threads)}};
   nlohmann::json endless = manifest, wlod = manifest, tokens = nlohmann::json::array();
@@ -170,9 +170,7 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
              "prompt",
              {{"text", "Once upon a time there was a cache."}},
              2,
-             options.quick ? 4
-                 : ticks   ? ticks
-                           : 2'000}};
+             options.quick ? 4 : ticks ? ticks : 2'000}};
   }
   return {{"demo, 256 rows by culling",
            endless,
