@@ -170,7 +170,9 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
              "prompt",
              {{"text", "Once upon a time there was a cache."}},
              2,
-             options.quick ? 4 : ticks ? ticks : 2'000}};
+             options.quick ? 4
+                 : ticks   ? ticks
+                           : 2'000}};
   }
   return {{"demo, 256 rows by culling",
            endless,
