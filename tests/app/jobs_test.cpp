@@ -9,6 +9,7 @@
 
 #include "app/core_engine.h"
 #include "app/main_window.h"
+#include "app/outcome.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -96,7 +97,9 @@ class JobsTest : public QObject {
     QTRY_VERIFY(context().snapshot()->tick.value() > 2);
     QTest::keyClick(m_window.get(), Qt::Key_Escape);
     QTRY_VERIFY_WITH_TIMEOUT(!running("Step"), 20000);
-    QVERIFY2(running("Sweep endless"), qPrintable("the sweep beside the run: " + howOf("Sweep endless")));
+    const int sweep = jobs().front()->number;
+    const qint64 cells = jobs().front()->done;
+    QTRY_VERIFY2_WITH_TIMEOUT(jobs().find(sweep)->done > cells + 1, "Esc stopped the sweep beside the run", 60000);
     QTest::keyClick(m_window.get(), Qt::Key_Escape);
     QTRY_VERIFY_WITH_TIMEOUT(!running("Sweep endless"), 60000);
     QVERIFY2(howOf("Sweep endless").startsWith("Stopped by hand after"), qPrintable(howOf("Sweep endless")));
@@ -164,6 +167,48 @@ class JobsTest : public QObject {
     QVERIFY2(howOf("Run").contains(how), qPrintable(howOf("Run")));
     QCOMPARE(said(), howOf("Run"));
     QVERIFY2(log.contains("Run: " + howOf("Run")), qPrintable(log.join('\n')));
+  }
+
+  /// The sentences for what the engine answers.
+  void sentences_data() {
+    QTest::addColumn<QString>("id");
+    QTest::addColumn<QString>("reply");
+    QTest::addColumn<JobState>("state");
+    QTest::addColumn<QString>("how");
+    const char *const full = R"({"code":"capacity","what":"the context is full","why":"the limit is 2048"})",
+                      *const refused =
+                          R"({"code":"bad_action","what":"collapse was refused","why":"the cooldown is 2"})";
+    const auto run = [](const char* by, int count, const char* error) {
+      const QString tick = *error ? QString(R"({"ok":false,"error":%1})").arg(error) : QString(R"({"ok":true})");
+      return QString(R"({"stoppedBy":"%1","count":%2,"ticks":[%3]})").arg(by).arg(count).arg(tick);
+    };
+    QTest::newRow("end of text") << "run" << run("end_of_text", 7, "") << JobState::Done
+                                 << "The text ended after 7 ticks";
+    QTest::newRow("full context") << "run" << run("error", 5, full) << JobState::Failed
+                                  << "Stopped after 4 ticks; the context is full: the limit is 2048";
+    QTest::newRow("refusal") << "run" << run("error", 2, refused) << JobState::Failed
+                             << "Stopped after 1 tick; collapse was refused: the cooldown is 2";
+    QTest::newRow("by hand") << "run" << run("cancelled", 3, "") << JobState::Stopped
+                             << "Stopped by hand after 3 ticks";
+    QTest::newRow("rebuild by hand") << "rebuild"
+                                     << R"({"cancelled":true})" << JobState::Stopped
+                                     << "The rebuild was cancelled; nothing has changed";
+    QTest::newRow("saved") << "save_cache"
+                           << R"({"path":"/a/b.safetensors","bytes":2048})" << JobState::Done
+                           << "Saved /a/b.safetensors, 2.00 KiB";
+    QTest::newRow("lanes stop") << "run"
+                                << R"({"stoppedBy":"error","count":3,"ticks":[{"lanes":[{"error":{"code":"capacity",)"
+                                   R"("what":"the cache is full","why":"the limit is 64"}}]}]})"
+                                << JobState::Failed << "Stopped after 2 ticks; the cache is full: the limit is 64";
+  }
+  void sentences() {
+    QFETCH(QString, id);
+    QFETCH(QString, reply);
+    QFETCH(JobState, state);
+    QFETCH(QString, how);
+    const JobOutcome outcome = endOf(CommandReply{id, json::object(), json::parse(reply.toStdString())});
+    QCOMPARE(outcome.how, how);
+    QCOMPARE(outcome.state, state);
   }
 
   void aRunThatIsCancelledSaysSo() {

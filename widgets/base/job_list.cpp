@@ -114,6 +114,7 @@ QString stateName(JobState state) {
 }
 
 QString progressText(const Job& job) {
+  if (!job.runs()) return {};
   if (job.total > 0) return JobList::tr("%1 of %2").arg(job.done).arg(job.total);
   return job.done > 0 ? QString::number(job.done) : QString();
 }

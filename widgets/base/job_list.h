@@ -99,7 +99,7 @@ class JobList : public QObject {
 
 /// "running", "waiting", "done", "stopped", "failed".
 QString stateName(JobState state);
-/// "30 of 84", "30"; empty if nothing is known.
+/// "30 of 84", "30"; empty if nothing is known, and after the end.
 QString progressText(const Job& job);
 
 }  // namespace kvlab
