@@ -37,6 +37,7 @@ void takeMemory(CacheState& state, const CacheImport& rows) {
   const CacheMemory* memory = rows.memory.get();
   state.logits = memory ? memory->logits : nullptr;
   state.attention = memory ? memory->attention : nullptr;
+  state.received = nullptr;
   state.logitsStale = state.length() > 0 && !state.logits;
   state.gateScores.clear();
   if (memory)

@@ -58,7 +58,7 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
   const ResidencyView& map = state.map(layer);
   std::vector<float> perIndex;  // for quantities that are indexed by row of the map
   const bool newest = quantity == Quantity::Attention;
-  const auto& attention = newest && measured.attention ? measured.attention : state.attention;
+  const auto& attention = !newest ? state.received : measured.attention ? measured.attention : state.attention;
   if ((newest || quantity == Quantity::Received) && attention && at(layer) < attention->mass.size()) {
     const std::shared_ptr<const ResidencyView>& seen = attention->maps[at(layer)];
     perIndex = newest ? attention->mass[at(layer)] : attention->received[at(layer)];

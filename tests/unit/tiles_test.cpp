@@ -234,6 +234,28 @@ class TilesTest : public QObject {
     QVERIFY(policy->state().attention->whole());
   }
 
+  /// What a prompt paid to the rows stays while the model generates; generated rows have received nothing yet.
+  void receivedAttentionStays() {
+    SessionFixture s(on(m_backend));
+    s.must("promptIds", {{"ids", SessionFixture::ids(40)}});
+    const std::size_t layers = s->state().layers().size();
+    const std::vector<float> prompt = valuesOf(*ask(s, Quantity::Received));
+    QCOMPARE(prompt.size(), layers * 40);
+    QVERIFY(std::none_of(prompt.begin(), prompt.end(), [](float one) { return std::isnan(one); }));
+    s.must("step", {{"n", 6}});
+    const std::vector<float> later = valuesOf(*ask(s, Quantity::Received));
+    QCOMPARE(later.size(), layers * 46);
+    for (std::size_t i = 0; i < later.size(); ++i) {
+      const std::size_t layer = i / 46, row = i % 46;
+      if (row < 40) QCOMPARE(later[i], prompt[layer * 40 + row]);
+      else QVERIFY(std::isnan(later[i]));
+    }
+    s.must("promptIds", {{"ids", SessionFixture::ids(5)}});
+    QVERIFY(!same(valuesOf(*ask(s, Quantity::Received, 0, 40)), prompt));
+    s.must("undo");
+    QVERIFY(same(valuesOf(*ask(s, Quantity::Received)), later));
+  }
+
   /// A damaged map is looked at as far as it holds, and looking takes no step of a drill.
   void damageIsLookedAt() {
     for (const json& fault : {json{{"kind", "map_drop"}}, json{{"kind", "map_drop"}, {"column", "entries"}},
