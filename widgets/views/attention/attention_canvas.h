@@ -54,7 +54,6 @@ class AttentionCanvas : public AxisCanvas {
   QRectF cell(const Parts& parts, int line, int row) const;
   void paintCells(QPainter& painter, const Parts& parts, const Theme& theme);
   void paintNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintSelection(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
   AttentionPicturePtr m_picture;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/canvas/cell_grid.h"
 #include "widgets/views/attention/attention_canvas.h"
 
 namespace kvlab {
@@ -19,7 +20,7 @@ void AttentionCanvas::paintContent(QPainter& painter, const Theme& theme) {
   painter.setClipRect(QRect(p.cells.left(), 0, p.cells.width(), height()));
   paintTokenTexts(
       painter, p.tokens, axis(), focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); }, theme);
-  paintSelection(painter, p, theme);
+  paintSelectedRows(painter, context(), m_picture->of->context, axis(), p.cells, p.ruler.bottom(), theme);
   paintCrossHair(painter, p, theme);
   painter.restore();
   paintReadout(painter, p.readout, readout(), tr("click a cell to focus its row and head"), theme);
@@ -27,25 +28,12 @@ void AttentionCanvas::paintContent(QPainter& painter, const Theme& theme) {
 
 void AttentionCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
   const double dpr = painter.deviceTransform().m11();
-  const QSize size(static_cast<int>(std::lround(p.cells.width() * dpr)),
-                   static_cast<int>(std::lround(p.cells.height() * dpr)));
-  if (size.isEmpty()) return;
-  if (m_cells.size() != size || m_cellsDark != theme.dark) {
-    m_cells = QImage(size, QImage::Format_RGB32);
-    m_cellsDark = theme.dark;
+  if (m_cells.size() != cellImageSize(p.cells, dpr) || m_cellsDark != theme.dark) {
     std::vector<int> tops;
-    for (int line = 0; line <= lines(); ++line)
-      tops.push_back(static_cast<int>(std::lround((lineTop(p, line) - p.cells.top()) * dpr)));
-    m_picture->cells.blit(
-        m_cells, axis().first, axis().scale * dpr, tops,
-        {colourTable(Quantity::Attention, theme), theme.surface.rgb(), static_cast<int>(std::lround(6 * dpr))});
-    m_cells.setDevicePixelRatio(dpr);
-    QPainter rules(&m_cells);
-    for (int line = 1; p.tall >= 6 && line < lines(); ++line)
-      rules.fillRect(QRectF(0, lineTop(p, line) - p.cells.top(), p.cells.width(), 1), theme.surface);
-    const auto [begin, end] = axis().inSight();
-    for (int row = begin; axis().scale >= 7 && row < end; ++row)
-      rules.fillRect(QRectF(std::ceil(axis().pixel(row) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+    for (int line = 0; line <= lines(); ++line) tops.push_back(lineTop(p, line));
+    m_cells = cellImage({m_picture->cells, axis(), p.cells, std::move(tops), p.tall >= 6}, dpr,
+                        colourTable(Quantity::Attention, theme), theme);
+    m_cellsDark = theme.dark;
   }
   painter.drawImage(p.cells.topLeft(), m_cells);
 }
@@ -69,23 +57,6 @@ void AttentionCanvas::paintNames(QPainter& painter, const Parts& p, const Theme&
   painter.setPen(theme.faint);
   painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter,
                    m_picture->byQuery() ? tr("query") : tr("head"));
-}
-
-/// Selected rows that lie side by side share a frame, and a bar above it, as in the map.
-void AttentionCanvas::paintSelection(QPainter& painter, const Parts& p, const Theme& theme) const {
-  if (context().selection().empty()) return;
-  const Column<LedgerId>& rows = m_picture->of->context;
-  const auto [begin, end] = axis().inSight();
-  const auto marked = [&, last = end](int i) { return i < last && context().selected(rows[at(i)]); };
-  for (int i = begin; i < end; ++i) {
-    if (!marked(i)) continue;
-    const int first = i;
-    while (marked(i + 1)) ++i;
-    const double left = cell(p, 0, first).left(), right = cell(p, 0, i).right();
-    const QRectF box(left, p.cells.top(), std::max(3.0, right - left), p.cells.height());
-    paintOutline(painter, box, theme.accent, 1, theme);
-    painter.fillRect(QRectF(box.left(), p.ruler.bottom() - 2, box.width(), 3), theme.accent);
-  }
 }
 
 void AttentionCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {

@@ -62,7 +62,6 @@ class MapCanvas : public AxisCanvas {
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  void paintSelection(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const Parts& parts, const Theme& theme);
   double tokenBand() const;
 

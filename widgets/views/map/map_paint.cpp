@@ -8,6 +8,7 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/storage_groups.h"
+#include "widgets/canvas/cell_grid.h"
 #include "widgets/views/map/map_canvas.h"
 
 namespace kvlab {
@@ -28,7 +29,7 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
       theme);
   paintCellTexts(painter, p, theme);
   paintStale(painter, p, theme);
-  paintSelection(painter, p, theme);
+  paintSelectedRows(painter, context(), m_picture->snapshot->context, axis(), p.cells, p.ruler.bottom(), theme);
   paintMarks(painter, p, theme);
   paintWrong(painter, p, theme);
   paintCrossHair(painter, p, theme);
@@ -41,26 +42,12 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
   const double dpr = painter.deviceTransform().m11();
-  const QSize size(static_cast<int>(std::lround(p.cells.width() * dpr)),
-                   static_cast<int>(std::lround(p.cells.height() * dpr)));
-  if (size.isEmpty()) return;
-  if (m_cells.size() != size || m_cellsDark != theme.dark) {
-    m_cells = QImage(size, QImage::Format_RGB32);
-    m_cellsDark = theme.dark;
-    const int gap = p.layerHeight >= 6 ? 1 : 0;
+  if (m_cells.size() != cellImageSize(p.cells, dpr) || m_cellsDark != theme.dark) {
     std::vector<int> tops;
-    for (int l = 0; l <= layers(); ++l)
-      tops.push_back(static_cast<int>(std::lround((layerTop(p, l) - p.cells.top()) * dpr)));
-    const MaxPyramid::Look look{colourTable(m_picture->scale.quantity, theme), theme.surface.rgb(),
-                                static_cast<int>(std::lround(6 * dpr))};
-    m_picture->cells.blit(m_cells, axis().first, axis().scale * dpr, tops, look);
-    m_cells.setDevicePixelRatio(dpr);
-    QPainter lines(&m_cells);
-    for (int l = 1; gap && l < layers(); ++l)
-      lines.fillRect(QRectF(0, layerTop(p, l) - p.cells.top(), p.cells.width(), 1), theme.surface);
-    const auto [begin, end] = axis().inSight();
-    for (int i = begin; axis().scale >= 7 && i < end; ++i)
-      lines.fillRect(QRectF(std::ceil(axis().pixel(i) * dpr - 1e-6) / dpr, 0, 1, p.cells.height()), theme.surface);
+    for (int l = 0; l <= layers(); ++l) tops.push_back(layerTop(p, l));
+    m_cells = cellImage({m_picture->cells, axis(), p.cells, std::move(tops), p.layerHeight >= 6}, dpr,
+                        colourTable(m_picture->scale.quantity, theme), theme);
+    m_cellsDark = theme.dark;
   }
   painter.drawImage(p.cells.topLeft(), m_cells);
 }
@@ -151,23 +138,6 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
   each(m_picture->edited, true);
   each(m_picture->pending, false);
   painter.setRenderHint(QPainter::Antialiasing, false);
-}
-
-/// Selected rows that lie side by side share a frame, and a bar above it.
-void MapCanvas::paintSelection(QPainter& painter, const Parts& p, const Theme& theme) const {
-  if (context().selection().empty()) return;
-  const Column<LedgerId>& rows = m_picture->snapshot->context;
-  const auto [begin, end] = axis().inSight();
-  const auto marked = [&](int i) { return i < end && at(i) < rows.size() && context().selected(rows[at(i)]); };
-  for (int i = std::max(0, begin); i < end; ++i) {
-    if (!marked(i)) continue;
-    const int first = i;
-    while (marked(i + 1)) ++i;
-    const double left = cell(p, 0, first).left(), right = cell(p, 0, i).right();
-    const QRectF box(left, p.cells.top(), std::max(3.0, right - left), p.cells.height());
-    paintOutline(painter, box, theme.accent, 1, theme);
-    painter.fillRect(QRectF(box.left(), p.ruler.bottom() - 2, box.width(), 3), theme.accent);
-  }
 }
 
 /// Damage is seen from afar: a box that is never smaller than a finger's width of pixels, whatever the zoom.
