@@ -19,6 +19,7 @@ EditList::EditList(const QString& what, const QStringList& titles, QWidget* pare
   setAttribute(Qt::WA_DeleteOnClose);
   setFrameShape(QFrame::StyledPanel);
   auto* column = tightColumn(this);
+  column->setSizeConstraint(QLayout::SetFixedSize);
   column->addWidget(m_list);
   column->addWidget(m_count);
   m_count->setMargin(4);
@@ -30,7 +31,7 @@ EditList::EditList(const QString& what, const QStringList& titles, QWidget* pare
   m_list->addItems(titles);
   for (int row = 0; row < m_list->count(); ++row) m_list->item(row)->setToolTip(titles[row]);
   m_list->setFixedHeight(m_list->sizeHintForRow(0) * std::min<int>(kRowsShown, m_list->count()) + 2);
-  setFixedWidth(kWidth);
+  m_list->setFixedWidth(kWidth);
   setFocusProxy(m_list);
   connect(m_list, &QListWidget::itemEntered, this, [this](QListWidgetItem* one) { m_list->setCurrentItem(one); });
   connect(m_list, &QListWidget::currentRowChanged, this, &EditList::mark);

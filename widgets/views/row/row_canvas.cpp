@@ -186,8 +186,8 @@ std::vector<LegendEntry> RowCanvas::legend(const Theme& theme) const {
   std::vector<LegendEntry> out;
   if (!m_picture) return out;
   const auto bar = [&](const QString& words, float most) {
-    out.push_back({tr("%1 −%2 to %2").arg(words, figureText(double(most))), kBarWide + Theme::kMedium,
-                   [&theme](QPainter& painter, const QRect& box) {
+    out.push_back({most > 0 ? tr("%1 −%2 to %2").arg(words, figureText(double(most))) : tr("%1 0").arg(words),
+                   kBarWide + Theme::kMedium, [&theme](QPainter& painter, const QRect& box) {
                      paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBarWide, 10),
                                   colourTable(MapKind::Diverging, theme));
                    }});
