@@ -3,10 +3,10 @@
 
 #include <QCoreApplication>
 #include <QElapsedTimer>
-#include <QTimer>
 #include <charconv>
 
 #include "app/core_engine.h"
+#include "app/event_waits.h"
 #include "app/main_window.h"
 #include "widgets/views/map/map_canvas.h"
 #include "widgets/views/map/map_picture.h"
@@ -60,36 +60,19 @@ class FrameCount : public QObject {
   Tick m_last{-1};
 };
 
-/// Milliseconds between passes of the event loop while `steps` ticks run.
-Result<std::vector<double>> gapsWhile(MainWindow& window, int steps, double& seconds) {
+/// Waits of events while `steps` ticks run.
+Result<std::vector<double>> waitsWhile(MainWindow& window, int steps, double& seconds) {
   std::optional<Result<nlohmann::json>> answer;
-  std::vector<double> gaps;
-  QElapsedTimer clock, all;
-  QTimer pulse;
-  QObject::connect(&pulse, &QTimer::timeout, [&] {
-    gaps.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
-    clock.start();
-  });
+  const EventWaits events;
+  QElapsedTimer all;
   all.start();
   window.session()->submit("run", {{"maxTicks", steps}, {"reports", 1}}, [&](const Result<nlohmann::json>& r) {
     answer = r;
     seconds = static_cast<double>(all.nsecsElapsed()) / 1e9;
   });
-  clock.start();
-  pulse.start(0);
   if (!waitFor([&] { return answer.has_value(); }, 12 * 60 * kMinute)) return noAnswer("a run of ticks");
   if (!*answer) return answer->error();
-  return gaps;
-}
-
-/// Waiting times of events that arrive every half millisecond: each waits for the end of the present pass.
-std::vector<double> waits(const std::vector<double>& gaps) {
-  constexpr double kEvery = 0.5;
-  std::vector<double> out;
-  double end = 0, next = 0;
-  for (double gap : gaps)
-    for (end += gap; next < end; next += kEvery) out.push_back(end - next);
-  return out;
+  return events.waits();
 }
 
 /// Which views are there while the engine runs.
@@ -124,13 +107,19 @@ void addFrames(const FrameCount& frames, const std::string& shape, double second
   rows.push_back(benchRow("window", shape, "ticks that they are behind", "", frames.behind));
 }
 
-void addWaits(const std::vector<double>& gaps, const std::string& shape, nlohmann::json& rows) {
-  std::vector<double> sorted = waits(gaps);
-  rows.push_back(benchRow("window", shape, "wait of an event", "ms", sorted));
-  std::sort(sorted.begin(), sorted.end());
-  for (const std::size_t percent : {90, 99})
-    rows.push_back(benchRow("window", shape, "wait of an event, p" + std::to_string(percent), "ms",
-                            {sorted[sorted.size() * percent / 100]}));
+/// What grows with the ticks shows between the first tenth and the last.
+void addWaits(std::vector<double> waits, const std::string& shape, nlohmann::json& rows) {
+  const auto add = [&](const char* what, std::vector<double> samples) {
+    if (!samples.empty()) rows.push_back(benchRow("window", shape, what, "ms", std::move(samples)));
+  };
+  const auto tenth = static_cast<std::ptrdiff_t>(waits.size() / 10);
+  add("wait of an event, first tenth", {waits.begin(), waits.begin() + tenth});
+  add("wait of an event, last tenth", {waits.end() - tenth, waits.end()});
+  std::sort(waits.begin(), waits.end());
+  add("wait of an event", waits);
+  if (waits.empty()) return;
+  add("wait of an event, p90", {waits[waits.size() * 90 / 100]});
+  add("wait of an event, p99", {waits[waits.size() * 99 / 100]});
 }
 
 Status measure(const BenchOptions& options, const Scene& scene, Views views, nlohmann::json& rows) {
@@ -153,25 +142,18 @@ Status measure(const BenchOptions& options, const Scene& scene, Views views, nlo
   if (!waitFor([&] { return told.has_value(); })) return noAnswer("the prompt");
   if (!*told) return told->error();
   double seconds = 0;
-  if (const auto warm = gapsWhile(window, scene.warm, seconds); !warm) return warm.error();
+  if (const auto warm = waitsWhile(window, scene.warm, seconds); !warm) return warm.error();
   const FrameCount frames(window, *map);
-  const auto gaps = gapsWhile(window, scene.steps, seconds);
-  if (!gaps) return gaps.error();
+  const auto waited = waitsWhile(window, scene.steps, seconds);
+  if (!waited) return waited.error();
   const std::string shape = scene.name + ", 1600x1000, " + words(views) + ", " + std::to_string(scene.steps) + " ticks";
-  addWaits(*gaps, shape, rows);
+  addWaits(*waited, shape, rows);
   addFrames(frames, shape, seconds, rows);
   rows.push_back(benchRow("window", shape, "ticks with the window", "1/s", {scene.steps / seconds}));
-  const std::size_t tenth = gaps->size() / 10;  // what grows with the ticks shows between the first tenth and the last
-  const std::pair<const char*, std::vector<double>> ends[] = {
-      {"first tenth", {gaps->begin(), gaps->begin() + static_cast<std::ptrdiff_t>(tenth)}},
-      {"last tenth", {gaps->end() - static_cast<std::ptrdiff_t>(tenth), gaps->end()}}};
-  for (const auto& [part, some] : ends)
-    if (!some.empty())
-      rows.push_back(benchRow("window", shape, std::string("wait of an event, ") + part, "ms", waits(some)));
   return ok();
 }
 
-/// The scenes of the bench; `model` has a ring, so that it need not end where its context does.
+/// The scenes of the bench. Culling keeps 256 rows, so a run need not end where the model's context ends.
 std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
   const nlohmann::json manifest{{"model", "demo"}, {"threads", std::max(1, options.threads)}};
   nlohmann::json endless = manifest, wlod = manifest, tokens = nlohmann::json::array();
@@ -182,15 +164,9 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
   for (int i = 0; i < (options.quick ? 5000 : 100'000); ++i) tokens.push_back(3 + i * 37 % 500);
   const int steps = options.quick ? 8 : ticks ? ticks : 100'000;
   if (!options.model.empty() && options.model != "demo") {
-    nlohmann::json ring = manifest;
-    ring.update({{"model", options.model},
-                 {"layout", "ring_fused"},
-                 {"ring", {{"window", 512}}},
-                 {"position", "cache"},
-                 {"history_bytes", 64 << 20},
-                 {"prefill_chunk", 16}});
-    return {{options.model + ", ring of 512 rows",
-             ring,
+    endless["model"] = options.model;
+    return {{options.model + ", 256 rows by culling",
+             endless,
              "prompt",
              {{"text", "Once upon a time there was a cache."}},
              2,

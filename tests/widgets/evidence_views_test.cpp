@@ -12,6 +12,7 @@
 #include "widgets/views/invariants/invariants_view.h"
 #include "widgets/views/model/model_view.h"
 #include "widgets/views/numbers/numbers_view.h"
+#include "widgets/views/numbers/pixel_columns.h"
 
 #include <QSpinBox>
 
@@ -338,6 +339,50 @@ class EvidenceViewsTest : public QObject {
     series.update(shorter);
     expected.pop_back();
     QCOMPARE(series.edits(), expected);
+  }
+
+  /// A long run forgets its oldest ticks; what was sampled at the others stays, and they are not read again.
+  void forgottenTicksLeaveTheOthers() {
+    FakeContext context;
+    TickSeries series;
+    auto history = context.history();
+    series.update(history);
+    series.sample("brightness.mean", history[8]->tick, 7);
+    history.erase(history.begin(), history.begin() + 5);
+    history.push_back(std::make_shared<Snapshot>(*history.back()));
+    std::const_pointer_cast<Snapshot>(history.back())->tick = Tick(history.back()->tick.value() + 1);
+    QVERIFY(series.update(history));
+    QCOMPARE(series.ticks().size(), history.size());
+    QCOMPARE(series.ticks().front(), static_cast<double>(history.front()->tick.value()));
+    for (const Series& one : series.series()) QCOMPARE(one.values.size(), history.size());
+    QCOMPARE(series.find("brightness.mean")->values[3], 7.0);
+    QCOMPARE(series.find("rows.length")->values[3], static_cast<double>(history[3]->length()));
+    QVERIFY(!series.update(history));
+  }
+
+  /// A column keeps its least and its greatest value, whatever else falls into it.
+  void pixelsShowExtremes() {
+    std::vector<double> ticks;
+    QVector<double> values;
+    for (int i = 0; i < 10'000; ++i) ticks.push_back(i), values.push_back(i % 100);
+    values[4321] = 1e6, values[8765] = -1;
+    for (int i = 6000; i < 6100; ++i) values[i] = NAN;
+    const auto columns = pixelColumns(ticks, -0.5, 9999.5, 200);
+    QCOMPARE(columns.size(), std::size_t(200));
+    QCOMPARE(columns.front().first, 0);
+    QCOMPARE(columns.back().end, 10'000);
+    for (std::size_t i = 1; i < columns.size(); ++i) QCOMPARE(columns[i].first, columns[i - 1].end);
+    const auto places = extremes(values, columns);
+    QVERIFY(places.size() <= 400 && std::is_sorted(places.begin(), places.end()));
+    QVERIFY(std::count(places.begin(), places.end(), 4321) == 1 && std::count(places.begin(), places.end(), 8765) == 1);
+    QVERIFY(std::any_of(places.begin(), places.end(), [&](int at) { return std::isnan(values[at]); }));
+    QCOMPARE(highest(values, columns).size(), std::size_t(200));
+    QCOMPARE(highest(values, columns)[86], 4321);
+    const auto few = pixelColumns(ticks, 100, 150, 200);  // and one tick beyond each end
+    QCOMPARE(few.size(), std::size_t(53));
+    QCOMPARE(few.front(), (PixelColumn{99, 100}));
+    QCOMPARE(few.back(), (PixelColumn{151, 152}));
+    QVERIFY(pixelColumns({}, 0, 1, 10).empty());
   }
 
   void plotZoom() {

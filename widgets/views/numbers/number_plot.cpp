@@ -5,7 +5,8 @@
 
 #include "widgets/base/theme.h"
 #include "widgets/canvas/series_palette.h"
-#include "widgets/canvas/sharp_plot.h"
+#include "widgets/views/numbers/pile_fill.h"
+#include "widgets/views/numbers/pixel_columns.h"
 
 namespace kvlab {
 namespace {
@@ -60,8 +61,11 @@ struct NumberPlot::Parts {
     Panel panel = Panel::Latency;
     QCPAxisRect* rect = nullptr;
     QCPItemText* title = nullptr;
+    PileFill* fill = nullptr;
     std::vector<Curve> curves;
+    QVector<double> pile;  // sums of the stacked curves
     bool stacked = false, logarithmic = false;
+    bool piles(const Curve& curve) const { return stacked && curve.series.id != QLatin1String("us.total"); }
   };
   std::vector<PanelPart> panels;
   std::vector<double> edits;         // ticks with an edit
@@ -81,6 +85,8 @@ struct NumberPlot::Parts {
   void fill();
   void wholeRange();
   void rescale();
+  void draw(PanelPart& part, const QCPRange& keys) const;
+  void style(PanelPart& part, bool few) const;
   void rescaleDecades(PanelPart& part, const QCPRange& keys) const;
   double belowPeaks(PanelPart& part, const QCPRange& keys, double high) const;
   void paint(QPainter& painter) const;
@@ -96,10 +102,24 @@ void NumberPlot::Parts::pile(PanelPart& part) const {
   QVector<double> floor(static_cast<qsizetype>(ticks.size()), NAN);
   for (Curve& curve : part.curves) {
     curve.drawn = QVector<double>(curve.series.values.begin(), curve.series.values.end());
-    if (!part.stacked || curve.series.id == QLatin1String("us.total")) continue;
+    if (!part.piles(curve)) continue;
     for (qsizetype i = 0; i < floor.size(); ++i)
       if (!std::isnan(curve.drawn[i])) floor[i] = (std::isnan(floor[i]) ? 0.0 : floor[i]) + curve.drawn[i];
     curve.drawn = floor;
+  }
+  part.pile = floor;
+}
+
+/// Gives the curves what pixels can show of the ticks in sight. A pile shows the highest tick of each column, with all
+/// its steps.
+void NumberPlot::Parts::draw(PanelPart& part, const QCPRange& keys) const {
+  const auto columns = pixelColumns(ticks, keys.lower, keys.upper, std::max(1, plot->width()));
+  const std::vector<int> piled = highest(part.pile, columns);
+  for (Curve& curve : part.curves) {
+    QVector<double> x, y;
+    for (const int place : part.piles(curve) ? piled : extremes(curve.drawn, columns))
+      x << ticks[at(place)], y << curve.drawn[place];
+    curve.graph->setData(x, y, true);
   }
 }
 
@@ -142,8 +162,8 @@ void NumberPlot::Parts::build(const TickSeries& all, const std::vector<QString>&
   delete margins.data();
   margins = new QCPMarginGroup(plot);
   for (std::size_t i = 0; i < panels.size(); ++i) addPanel(panels[i], static_cast<int>(i), i + 1 == panels.size());
-  follow();
   fill();
+  follow();
 }
 
 void NumberPlot::Parts::addPanel(PanelPart& part, int row, bool last) {
@@ -184,26 +204,33 @@ void NumberPlot::Parts::addPanel(PanelPart& part, int row, bool last) {
 }
 
 void NumberPlot::Parts::addCurves(PanelPart& part) {
-  QCPGraph* below = nullptr;
-  for (Curve& curve : part.curves) {
+  part.fill = new PileFill(part.rect);
+  for (Curve& curve : part.curves)
     curve.graph = plot->addGraph(part.rect->axis(QCPAxis::atBottom), part.rect->axis(QCPAxis::atLeft));
-    curve.graph->setAdaptiveSampling(true);
-    if (!part.stacked || curve.series.id == QLatin1String("us.total")) continue;
-    curve.graph->setBrush(QBrush(Qt::SolidPattern));
-    if (below) curve.graph->setChannelFillGraph(below);
-    below = curve.graph;
-  }
 }
 
 void NumberPlot::Parts::fill() {
-  const QVector<double> keys(ticks.begin(), ticks.end());
-  for (PanelPart& part : panels) {
-    pile(part);
-    for (Curve& curve : part.curves) curve.graph->setData(keys, curve.drawn, true);
-  }
+  for (PanelPart& part : panels) pile(part);
   cursor = std::min(cursor, static_cast<int>(ticks.size()) - 1);
   if (!zoomed) wholeRange();
   else rescale();
+}
+
+/// Few ticks have dots. Lines over many are one pixel of the screen thin, which Qt draws hundreds of times faster.
+void NumberPlot::Parts::style(PanelPart& part, bool few) const {
+  const bool dark = Theme::current()->dark;
+  std::vector<PileFill::Band> bands;
+  for (Curve& curve : part.curves) {
+    const bool piled = part.piles(curve);
+    QPen pen = seriesPen(curve.pen, dark, piled || !few ? 1 : 1.6);
+    pen.setCosmetic(!few);
+    if (piled) pen.setStyle(Qt::SolidLine);
+    if (piled) bands.push_back({curve.graph, Theme::faded(seriesColour(curve.pen, dark), 150)});
+    curve.graph->setPen(pen);
+    curve.graph->setScatterStyle(few && !part.stacked ? QCPScatterStyle(QCPScatterStyle::ssDisc, 4)
+                                                      : QCPScatterStyle());
+  }
+  part.fill->setBands(std::move(bands));
 }
 
 void NumberPlot::Parts::wholeRange() {
@@ -257,6 +284,8 @@ void NumberPlot::Parts::rescale() {
   int inSight = 0;
   for (double tick : ticks) inSight += keys.contains(tick);
   for (PanelPart& part : panels) {
+    draw(part, keys);
+    style(part, inSight <= kDotsUpTo);
     if (part.logarithmic) {
       rescaleDecades(part, keys);
       continue;
@@ -266,8 +295,6 @@ void NumberPlot::Parts::rescale() {
       for (qsizetype i = 0; i < curve.drawn.size(); ++i)
         if (!std::isnan(curve.drawn[i]) && keys.contains(ticks[at(i)]))
           low = std::min(low, curve.drawn[i]), high = std::max(high, curve.drawn[i]);
-      const bool dots = inSight <= kDotsUpTo && !part.stacked;
-      curve.graph->setScatterStyle(dots ? QCPScatterStyle(QCPScatterStyle::ssDisc, 4) : QCPScatterStyle());
     }
     if (!std::isfinite(low)) low = 0, high = 1;
     high = belowPeaks(part, keys, high);
@@ -275,7 +302,6 @@ void NumberPlot::Parts::rescale() {
     const double span = high > low ? high - low : std::max(least, std::abs(high) * 0.1);
     part.rect->axis(QCPAxis::atLeft)->setRange(fromZero(part.panel) ? low : low - span * 0.08, high + span * 0.28);
   }
-  plot->replot(QCustomPlot::rpQueuedReplot);
 }
 
 void NumberPlot::Parts::follow() {
@@ -285,14 +311,8 @@ void NumberPlot::Parts::follow() {
     part.title->setFont(theme->smallStrong);
     part.title->setColor(theme->muted);
     part.title->setBrush(Theme::faded(theme->surface, 200));
-    for (Curve& curve : part.curves) {
-      const bool piled = part.stacked && curve.series.id != QLatin1String("us.total");
-      QPen pen = seriesPen(curve.pen, theme->dark, piled ? 1 : 1.6);
-      if (piled) pen.setStyle(Qt::SolidLine);
-      curve.graph->setPen(pen);
-      if (piled) curve.graph->setBrush(Theme::faded(seriesColour(curve.pen, theme->dark), 150));
-    }
   }
+  rescale();
   plot->replot();
 }
 
@@ -374,6 +394,7 @@ NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_uni
   m_parts->plot->setFocusPolicy(Qt::NoFocus);
   m_parts->plot->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
   m_parts->plot->setNoAntialiasingOnDrag(false);
+  m_parts->plot->setPlottingHint(QCP::phFastPolylines);
   m_parts->plot->setMouseTracking(true);
   m_parts->plot->installEventFilter(this);
   m_parts->plot->plotLayout()->setRowSpacing(kPanelGap);
@@ -387,13 +408,14 @@ NumberPlot::~NumberPlot() { m_parts->plot->removeEventFilter(this); }
 
 void NumberPlot::show(const TickSeries& series, const std::vector<QString>& ids, bool stacked) {
   m_parts->build(series, ids, stacked);
-  m_parts->plot->replot(QCustomPlot::rpImmediateRefresh);
+  m_parts->plot->replot(QCustomPlot::rpQueuedRefresh);
   m_parts->layer->update();
 }
 
 void NumberPlot::setClipped(bool clipped) {
   m_parts->clipped = clipped;
   m_parts->rescale();
+  m_parts->plot->replot(QCustomPlot::rpQueuedReplot);
   m_parts->layer->update();
 }
 
@@ -438,11 +460,13 @@ void NumberPlot::zoom(double factor) {
   const double centre = place >= 0 ? m_parts->ticks[at(place)] : m_parts->bottom()->range().center();
   m_parts->zoomed = true;
   m_parts->bottom()->scaleRange(factor, centre);
+  m_parts->plot->replot(QCustomPlot::rpQueuedReplot);
   emit zoomChanged();
 }
 
 void NumberPlot::resetZoom() {
   m_parts->wholeRange();
+  m_parts->plot->replot(QCustomPlot::rpQueuedReplot);
   m_parts->layer->update();
   emit zoomChanged();
 }
@@ -463,7 +487,8 @@ void NumberPlot::follow() {
 void NumberPlot::resizeEvent(QResizeEvent*) {
   m_parts->plot->setGeometry(rect());
   m_parts->layer->setGeometry(rect());
-  m_parts->plot->replot(QCustomPlot::rpImmediateRefresh);
+  m_parts->rescale();
+  m_parts->plot->replot(QCustomPlot::rpQueuedRefresh);
 }
 
 void NumberPlot::keyPressEvent(QKeyEvent* event) {

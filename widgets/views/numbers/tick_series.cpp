@@ -59,7 +59,6 @@ TickSeries::TickSeries() { clear(); }
 void TickSeries::clear() {
   m_ticks.clear();
   m_edits.clear();
-  m_read = 0;
   m_newest.reset();
   m_series.clear();
   m_places.clear();
@@ -70,12 +69,27 @@ void TickSeries::clear() {
 }
 
 bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
-  const bool grew = m_read <= history.size() && (m_read == 0 || history[m_read - 1] == m_newest);
-  if (grew && m_read == history.size()) return false;
-  if (!grew) clear();
-  for (; m_read < history.size(); ++m_read) append(*history[m_read]);
+  auto unread = history.begin();
+  if (m_newest) {
+    const auto earlier = [](const SnapshotPtr& one, Tick tick) { return one->tick < tick; };
+    unread = std::lower_bound(history.begin(), history.end(), m_newest->tick, earlier);
+    while (unread != history.end() && *unread != m_newest && (*unread)->tick == m_newest->tick) ++unread;
+    if (unread == history.end() || *unread != m_newest) clear(), unread = history.begin();
+    else ++unread;
+  }
+  if (unread == history.end() && (m_newest || history.empty())) return false;
+  if (!history.empty()) dropBefore(static_cast<double>(history.front()->tick.value()));
+  for (; unread != history.end(); ++unread) append(**unread);
   m_newest = history.empty() ? nullptr : history.back();
   return true;
+}
+
+void TickSeries::dropBefore(double tick) {
+  const auto gone = std::lower_bound(m_ticks.begin(), m_ticks.end(), tick) - m_ticks.begin();
+  if (gone == 0) return;
+  m_ticks.erase(m_ticks.begin(), m_ticks.begin() + gone);
+  m_edits.erase(m_edits.begin(), std::lower_bound(m_edits.begin(), m_edits.end(), tick));
+  for (Series& series : m_series) series.values.erase(series.values.begin(), series.values.begin() + gone);
 }
 
 void TickSeries::dropFrom(double tick) {

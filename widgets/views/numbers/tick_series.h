@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures over ticks, collected from the history of snapshots. Each snapshot is read once; after undo or goto, later
-// ticks are dropped. GUI thread.
+// Figures over the ticks of the history. Each snapshot is read once while the history grows at its end and forgets its
+// oldest ticks; after undo or goto all are read again. GUI thread.
 #pragma once
 #include <QString>
 #include <map>
@@ -47,6 +47,7 @@ class TickSeries {
  private:
   void append(const Snapshot& snapshot);
   void dropFrom(double tick);
+  void dropBefore(double tick);
   void set(const QString& id, const QString& title, Panel panel, double value);
   void takeReport(const TickReport& report);
   void takeRows(const Snapshot& snapshot);
@@ -54,8 +55,7 @@ class TickSeries {
   std::vector<double> m_ticks, m_edits;
   std::vector<Series> m_series;
   std::map<QString, std::size_t> m_places;
-  std::size_t m_read = 0;  // number of snapshots read
-  SnapshotPtr m_newest;    // the newest snapshot read
+  SnapshotPtr m_newest;  // the newest snapshot read
 };
 
 }  // namespace kvlab
