@@ -6,6 +6,7 @@
 #include <QToolButton>
 #include <QtTest>
 #include <fstream>
+#include <set>
 
 #include "open_view.h"
 #include "widgets/views/events/events_view.h"
@@ -50,6 +51,32 @@ class EvidenceViewsTest : public QObject {
     QTest::keyClick(strip, Qt::Key_Home);
     QCOMPARE(context.snapshot()->tick, Tick(0));
     QVERIFY(view->dump().startsWith("events: no tick"));
+  }
+
+  /// Ticks that the history forgot leave the strip, and a tick that was published again stands there once.
+  void ticksFollowTheHistory() {
+    FakeContext context;
+    TickStrip strip(nullptr);
+    strip.resize(2000, 64);
+    const auto first = [&] { return strip.tickAt({Theme::kMedium + 1, 40}).value_or(Tick(-1)); };
+    const auto known = [&] {
+      std::set<std::int64_t> ticks;
+      for (int x = 0; x < strip.width(); ++x)
+        if (const auto tick = strip.tickAt({static_cast<double>(x), 40})) ticks.insert(tick->value());
+      return ticks.size();
+    };
+    auto history = context.history();
+    strip.show(history, history.back()->tick);
+    QCOMPARE(known(), history.size());
+    history.push_back(std::make_shared<Snapshot>(*history.back()));  // published again
+    strip.show(history, history.back()->tick);
+    QCOMPARE(known(), history.size() - 1);
+    history.erase(history.begin(), history.begin() + 5);
+    strip.show(history, history.back()->tick);
+    QCOMPARE(known(), history.size() - 1);
+    QCOMPARE(first(), history.front()->tick);
+    strip.show({}, Tick(-1));
+    QCOMPARE(known(), std::size_t(0));
   }
 
   void eventsZoom() {

@@ -13,6 +13,7 @@ EmptyNotice::EmptyNotice(QWidget* parent) : QWidget(parent) {
 }
 
 void EmptyNotice::say(const QString& title, const QString& how) {
+  if (title == m_title && how == m_how) return;
   m_title = title;
   m_how = how;
   setAccessibleName(title);

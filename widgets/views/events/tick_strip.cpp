@@ -43,13 +43,16 @@ TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
 }
 
 void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
-  m_bars.clear();
-  m_most = 1e-3;
-  for (const SnapshotPtr& snapshot : history) {
-    if (!m_bars.empty() && m_bars.back().tick >= snapshot->tick) m_bars.pop_back();  // the tick was published again
-    m_bars.push_back(barOf(*snapshot));
-    m_most = std::max(m_most, m_bars.back().us);
+  auto [unread, again] = m_reader.read(history);
+  if (again) m_bars.clear();
+  for (; unread != history.end(); ++unread) {
+    while (!m_bars.empty() && m_bars.back().tick >= (*unread)->tick) m_bars.pop_back();  // was published again
+    m_bars.push_back(barOf(**unread));
   }
+  const auto forgotten = [&](const Bar& bar) { return bar.tick < history.front()->tick; };
+  m_bars.erase(m_bars.begin(), std::find_if_not(m_bars.begin(), m_bars.end(), forgotten));
+  m_most = 1e-3;
+  for (const Bar& bar : m_bars) m_most = std::max(m_most, bar.us);
   setShown(shown);
   reveal();
 }

@@ -3,6 +3,7 @@
 // ticks with an edit, a triangle above ticks that violated an invariant or failed. GUI thread.
 #pragma once
 #include "core/api/snapshot.h"
+#include "widgets/base/history_reader.h"
 #include "widgets/canvas/tick_picker.h"
 
 namespace kvlab {
@@ -32,6 +33,7 @@ class TickStrip : public ScrolledTicks {
   static Bar barOf(const Snapshot& snapshot);
   QRectF place(int i) const;
 
+  HistoryReader m_reader;
   std::vector<Bar> m_bars;
   double m_most = 1;
 };

@@ -54,12 +54,16 @@ QString formatIn(Panel panel, double value) {
   return formatNumber(value);
 }
 
-TickSeries::TickSeries() { clear(); }
+TickSeries::TickSeries() { forget(); }
 
 void TickSeries::clear() {
+  m_reader = {};
+  forget();
+}
+
+void TickSeries::forget() {
   m_ticks.clear();
   m_edits.clear();
-  m_newest.reset();
   m_series.clear();
   m_places.clear();
   for (const Known& known : kKnown) {
@@ -69,18 +73,11 @@ void TickSeries::clear() {
 }
 
 bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
-  auto unread = history.begin();
-  if (m_newest) {
-    const auto earlier = [](const SnapshotPtr& one, Tick tick) { return one->tick < tick; };
-    unread = std::lower_bound(history.begin(), history.end(), m_newest->tick, earlier);
-    while (unread != history.end() && *unread != m_newest && (*unread)->tick == m_newest->tick) ++unread;
-    if (unread == history.end() || *unread != m_newest) clear(), unread = history.begin();
-    else ++unread;
-  }
-  if (unread == history.end() && (m_newest || history.empty())) return false;
+  auto [unread, again] = m_reader.read(history);
+  if (unread == history.end() && (!again || m_ticks.empty())) return false;
+  if (again) forget();
   if (!history.empty()) dropBefore(static_cast<double>(history.front()->tick.value()));
   for (; unread != history.end(); ++unread) append(**unread);
-  m_newest = history.empty() ? nullptr : history.back();
   return true;
 }
 

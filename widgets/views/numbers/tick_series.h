@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/api/snapshot.h"
+#include "widgets/base/history_reader.h"
 
 namespace kvlab {
 
@@ -45,6 +46,7 @@ class TickSeries {
   QString csv(const std::vector<QString>& ids) const;
 
  private:
+  void forget();
   void append(const Snapshot& snapshot);
   void dropFrom(double tick);
   void dropBefore(double tick);
@@ -55,7 +57,7 @@ class TickSeries {
   std::vector<double> m_ticks, m_edits;
   std::vector<Series> m_series;
   std::map<QString, std::size_t> m_places;
-  SnapshotPtr m_newest;  // the newest snapshot read
+  HistoryReader m_reader;
 };
 
 }  // namespace kvlab

@@ -144,7 +144,7 @@ void SweepView::fillPrompts() {
 }
 
 void SweepView::onSnapshot() {
-  if (!m_shown || m_shown != m_source.sweep()) take();
+  if (!std::exchange(m_taken, true) || m_shown != m_source.sweep()) take();
 }
 
 void SweepView::take() {

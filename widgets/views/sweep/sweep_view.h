@@ -45,6 +45,7 @@ class SweepView : public InspectorView {
   QLineEdit* m_filter = nullptr;
   QToolButton* m_export = nullptr;
   SweepShownPtr m_shown;
+  bool m_taken = false;              // m_shown was asked for
   std::vector<SweepPoint> m_points;  // points of all prompt sets
 };
 
