@@ -32,13 +32,13 @@ void CompactJob::start() {
                                   .place = {.view = QStringLiteral("storage")},
                                   .cancel = [this] {
                                     m_cancelled = true;
-                                    m_context.session()->cancel();
+                                    m_context.session()->cancel(m_ticket);
                                   }});
   step();
 }
 
 void CompactJob::step() {
-  m_context.submit("compact", {{"rows", m_rows}}, this, [this](const Result<nlohmann::json>& reply) { took(reply); });
+  m_ticket = m_context.send("compact", {{"rows", m_rows}}, this, [this](const auto& reply) { took(reply); });
 }
 
 void CompactJob::took(const Result<nlohmann::json>& reply) {

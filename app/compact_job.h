@@ -33,6 +33,7 @@ class CompactJob : public QObject {
   std::int64_t m_before = 0;  // pages to free
   bool m_cancelled = false;
   int m_job = 0;
+  EngineThread::Ticket m_ticket = 0;
 };
 
 }  // namespace kvlab

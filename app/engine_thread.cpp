@@ -54,14 +54,14 @@ EngineThread::~EngineThread() {
   m_thread.join();
 }
 
-void EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
+EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
   Job job;
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
     auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
   };
   job.cancelled = [reply] { reply(cancelledError()); };
-  push(std::move(job));
+  return push(std::move(job));
 }
 
 void EngineThread::fork(ForkReply reply) {
@@ -80,13 +80,13 @@ void EngineThread::fork(ForkReply reply) {
   push(std::move(job));
 }
 
-void EngineThread::push(Job job) {
+EngineThread::Ticket EngineThread::push(Job job) {
   m_commands.fetch_add(1);
-  {
-    const std::lock_guard lock(m_mutex);
-    m_jobs.push_back(std::move(job));
-  }
+  const std::lock_guard lock(m_mutex);
+  job.ticket = ++m_last;
+  m_jobs.push_back(std::move(job));
   m_work.notify_one();
+  return m_last;
 }
 
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
@@ -158,6 +158,17 @@ void EngineThread::cancel() {
   if (any) wakeOnce(lock);
 }
 
+void EngineThread::cancel(Ticket ticket) {
+  std::unique_lock lock(m_mutex);
+  if (m_running == ticket) m_cancel = true;
+  const auto waiting = std::ranges::find(m_jobs, ticket, &Job::ticket);
+  if (waiting == m_jobs.end()) return;
+  m_mail.replies.push_back(std::move(waiting->cancelled));
+  m_jobs.erase(waiting);
+  m_commands.fetch_sub(1);
+  wakeOnce(lock);
+}
+
 EngineMail EngineThread::collect() {
   const std::lock_guard lock(m_mutex);
   m_wakePending = false;
@@ -181,6 +192,7 @@ void EngineThread::runLoop() {
       auto& queue = m_jobs.empty() ? m_reads : m_jobs;
       job = std::move(queue.front());
       queue.pop_front();
+      m_running = job.ticket;
       m_cancel = false;
     }
     perform(job);

@@ -36,6 +36,8 @@ struct EngineMail {
 class EngineThread {
  public:
   static constexpr std::size_t kMailSnapshots = 1024;
+  /// Names a command that was submitted.
+  using Ticket = std::uint64_t;
   using Reply = std::function<void(const Result<nlohmann::json>&)>;
   using ForkReply = std::function<void(const Result<EngineOpener>&)>;
   using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
@@ -48,7 +50,7 @@ class EngineThread {
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
-  void submit(std::string verb, nlohmann::json args, Reply reply);
+  Ticket submit(std::string verb, nlohmann::json args, Reply reply);
   /// Like submit(): makes a second engine in the state after all earlier commands.
   void fork(ForkReply reply);
   /// Error not_a_query for a verb that does not only read or measure.
@@ -56,6 +58,8 @@ class EngineThread {
   void fetch(std::string tag, TileRequest request, TileReply reply);
   /// Stops the command in progress at its next safe point; waiting commands answer `cancelled`.
   void cancel();
+  /// The same for one command; others go on. Nothing happens if the command has ended.
+  void cancel(Ticket ticket);
   /// True while a command (not a query) runs or waits.
   bool busy() const { return m_commands.load(std::memory_order_relaxed) > 0; }
   EngineMail collect();
@@ -69,6 +73,7 @@ class EngineThread {
     std::function<void()> cancelled = {};
     bool tile = false;
     std::string verb = {};  // for queries
+    Ticket ticket = 0;      // for commands
   };
   /// A tile that was requested and has not arrived.
   struct TileUnderWay {
@@ -85,7 +90,7 @@ class EngineThread {
   void putBack(Job job);
   void finishTile();
   static std::function<void()> answer(TileReply reply, PendingTile& tile);
-  void push(Job job);
+  Ticket push(Job job);
   void replaceOrPush(Job job);
   void publish(SnapshotPtr snapshot);
   bool progress(const std::string& what, std::int64_t done, std::int64_t total);
@@ -100,11 +105,12 @@ class EngineThread {
   std::optional<TileUnderWay> m_underWay;  // engine thread
   Result<nlohmann::json> m_openError = nlohmann::json();
 
-  mutable std::mutex m_mutex;  // guards the next four members
+  mutable std::mutex m_mutex;  // guards the next members up to m_running
   std::condition_variable m_work;
   std::deque<Job> m_jobs, m_reads;
   EngineMail m_mail;
   bool m_wakePending = false;
+  Ticket m_last = 0, m_running = 0;
 
   std::atomic<int> m_commands{0};
   std::atomic<bool> m_stop{false}, m_cancel{false};

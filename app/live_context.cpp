@@ -56,7 +56,7 @@ void LiveContext::followJobs() {
           [jobs = &m_jobs, queue] { jobs->endQueue(queue, tr("The session was closed first")); });
 }
 
-int LiveContext::beginJob(const std::string& verb) {
+int LiveContext::beginJob(const std::string& verb, std::shared_ptr<EngineThread::Ticket> ticket) {
   const Call& call = m_running.call;
   const QString model = m_shown && m_shown->info ? QString::fromStdString(m_shown->info->model) : QString();
   return m_jobs.begin({.name = call.title.isEmpty() ? QString::fromStdString(verb) : QString(call.title).remove("…"),
@@ -64,8 +64,8 @@ int LiveContext::beginJob(const std::string& verb) {
                        .queue = m_session.get(),
                        .brief = call.view.isEmpty(),
                        .place = {.view = call.view},
-                       .cancel = [session = std::weak_ptr(m_session)] {
-                         if (const LiveSessionPtr alive = session.lock()) alive->cancel();
+                       .cancel = [session = std::weak_ptr(m_session), ticket = std::move(ticket)] {
+                         if (const LiveSessionPtr alive = session.lock()) alive->cancel(*ticket);
                        }});
 }
 
@@ -83,7 +83,9 @@ void LiveContext::endJob(int number, const CommandReply& command) {
 }
 
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
-  const auto answer = [this, verb, args, unasked, command = m_running, job = m_session ? beginJob(verb) : 0,
+  const auto ticket = std::make_shared<EngineThread::Ticket>();
+  const int job = m_session ? beginJob(verb, ticket) : 0;
+  const auto answer = [this, verb, args, unasked, command = m_running, job,
                        session = sessionNumber()](const Result<nlohmann::json>& result) {
     if (result) sayTicks(verb, args, *result);
     endJob(job, {command.call.id, command.call.args, result});
@@ -97,7 +99,7 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
       emit failed(result.error());
     }
   };
-  submit(verb, args, this, answer);
+  *ticket = send(verb, args, this, answer);
 }
 
 void LiveContext::sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply) {
@@ -126,14 +128,18 @@ const std::vector<SnapshotPtr>& LiveContext::history() const {
   return m_session ? m_session->history() : none;
 }
 
-void LiveContext::submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) {
-  if (!m_session) return reply(noSession());
-  m_session->submit(verb, args,
-                    [self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
-                     reply](const Result<nlohmann::json>& r) {
-                      if (self) self->catchUp();  // a reply must find the state after its command
-                      if (guard) reply(r);
-                    });
+EngineThread::Ticket LiveContext::send(const std::string& verb, const nlohmann::json& args, QObject* receiver,
+                                       Reply reply) {
+  if (!m_session) {
+    reply(noSession());
+    return 0;
+  }
+  return m_session->send(verb, args,
+                         [self = QPointer<LiveContext>(this), guard = QPointer<QObject>(receiver),
+                          reply](const Result<nlohmann::json>& r) {
+                           if (self) self->catchUp();  // a reply must find the state after its command
+                           if (guard) reply(r);
+                         });
 }
 
 void LiveContext::query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,

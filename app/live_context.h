@@ -47,7 +47,11 @@ class LiveContext : public InspectorContext {
 
   SnapshotPtr snapshot() const override { return m_shown; }
   const std::vector<SnapshotPtr>& history() const override;
-  void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) override;
+  void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) override {
+    send(verb, args, receiver, std::move(reply));
+  }
+  /// The same; the ticket cancels this verb alone (LiveSession::cancel). 0 without a session.
+  EngineThread::Ticket send(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply);
   void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,
              Reply reply) override;
   void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
@@ -82,7 +86,7 @@ class LiveContext : public InspectorContext {
 
   void follow();
   void followJobs();
-  int beginJob(const std::string& verb);
+  int beginJob(const std::string& verb, std::shared_ptr<EngineThread::Ticket> ticket);
   void endJob(int number, const CommandReply& command);
   void showSnapshot(SnapshotPtr snapshot);
   /// Says the line of a command that made ticks, with as many as it made: a run that was stopped stops there again.

@@ -14,12 +14,14 @@ LiveSession::LiveSession(EngineOpener opener, Reply opened)
             this, [this] { drain(); }, Qt::QueuedConnection);
       }) {}
 
-void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
-  m_thread.submit(verb, args, [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
+EngineThread::Ticket LiveSession::send(const std::string& verb, const nlohmann::json& args, Reply reply) {
+  const auto answered = [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
     m_script.answered(verb, args, result, snapshot());
     reply(result);
-  });
+  };
+  const EngineThread::Ticket ticket = m_thread.submit(verb, args, answered);
   setBusy(true);
+  return ticket;
 }
 
 void LiveSession::fork(Opened forked) {

@@ -22,7 +22,10 @@ class LiveSession : public QObject, public SessionPort {
   /// `opened` is called once, from the event loop, with null or the error.
   LiveSession(EngineOpener opener, Reply opened);
 
-  void submit(const std::string& verb, const nlohmann::json& args, Reply reply) override;
+  void submit(const std::string& verb, const nlohmann::json& args, Reply reply) override { send(verb, args, reply); }
+  /// The same; the ticket cancels this command alone.
+  EngineThread::Ticket send(const std::string& verb, const nlohmann::json& args, Reply reply);
+  void cancel(EngineThread::Ticket ticket) { m_thread.cancel(ticket); }
   void fork(Opened forked) override;
   void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);

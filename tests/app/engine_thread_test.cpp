@@ -53,6 +53,7 @@ class EngineThreadTest : public QObject {
   void endsWithATileUnderWay();
   void wakesOnceBetweenCollects();
   void cancelAnswersWhatWaits();
+  void oneCommandIsCancelledAlone();
   void cancelComesTooLate();
   void forksAreCancelledAlone();
   void exceptionsBecomeErrors();
@@ -290,6 +291,30 @@ void EngineThreadTest::cancelAnswersWhatWaits() {
   thread.submit("count", json::object(), keep(after));
   QVERIFY(reader.until(thread, [&] { return after.has_value(); }));
   QCOMPARE(after->take().get<int>(), 1);
+}
+
+void EngineThreadTest::oneCommandIsCancelledAlone() {
+  FakeState state;
+  Reader reader;
+  std::optional<Result<json>> blocked, second, third, unharmed;
+  EngineThread thread(test::fakeOpener(state), keep(reader.opened), [] {});
+  const auto first = thread.submit("block", json::object(), keep(blocked));
+  const auto ticket = thread.submit("count", json::object(), keep(second));
+  thread.submit("count", json::object(), keep(third));
+  QVERIFY(reader.until(thread, [&] { return state.waiting.load() == 1; }));
+  thread.cancel(ticket);
+  QVERIFY(reader.until(thread, [&] { return second.has_value(); }));
+  QCOMPARE(second->error().code, std::string("cancelled"));
+  QVERIFY(!blocked && !third && thread.busy());
+  thread.cancel(first);
+  QVERIFY(reader.until(thread, [&] { return blocked && third; }));
+  QCOMPARE(third->take().get<int>(), 1);
+  QVERIFY(!thread.busy());
+  thread.cancel(first);  // has ended: the next command is not meant
+  thread.submit("step", {{"n", 3}}, keep(unharmed));
+  thread.cancel(ticket);
+  QVERIFY(reader.until(thread, [&] { return unharmed.has_value(); }));
+  QCOMPARE((*unharmed)->size(), std::size_t{3});
 }
 
 /// After the last safe point of a command: it ends as if nothing had been said, and so does the next.

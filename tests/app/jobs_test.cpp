@@ -220,6 +220,29 @@ class JobsTest : public QObject {
     QTRY_VERIFY2(howOf("Step").startsWith("Stopped by hand after"), qPrintable(howOf("Step")));
   }
 
+  /// Two commands of one session: Esc and Cancel Job stop the one that they mean.
+  void aJobThatWaitsIsCancelledAlone() {
+    make(true);
+    prompt();
+    command("step", {{"n", 1000000}});
+    QTRY_VERIFY(running("Step"));
+    const auto wait = [&](const char* title) {
+      static_cast<void>(context().within({.id = "step", .title = title, .view = "events"}, [&] {
+        context().submit("step", {{"n", 2}});
+        return ok();
+      }));
+      return jobs().jobs().back().number;
+    };
+    const int second = wait("Second"), third = wait("Third");
+    command("cancel_job", {{"job", second}});
+    QTRY_VERIFY(!running("Second"));
+    QVERIFY(running("Step") && running("Third"));
+    QTest::keyClick(m_window.get(), Qt::Key_Escape);
+    QTRY_VERIFY_WITH_TIMEOUT(!running("Step") && !running("Third"), 20000);
+    QCOMPARE(jobs().find(third)->state, JobState::Done);
+    QCOMPARE(jobs().find(second)->state, JobState::Stopped);
+  }
+
   void closingAsksOnce() {
     make(false);
     prompt();
