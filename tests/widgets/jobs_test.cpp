@@ -24,7 +24,7 @@ class JobsViewTest : public QObject {
  private Q_SLOTS:
   void initTestCase() { Theme::apply(*qApp, "dark"); }
 
-  void theNewestOfASessionIsInFront() {
+  void whatRunsInTheSessionIsInFront() {
     FakeContext context{FakeContext::Nothing{}};
     JobList& jobs = JobList::of(context);
     QVERIFY(!jobs.front());
@@ -33,10 +33,11 @@ class JobsViewTest : public QObject {
     const int second = jobs.begin({.name = "Prompt", .on = "demo", .queue = &queue, .cancel = [&] { asked = 2; }});
     const int beside =
         jobs.begin({.name = "Sweep", .on = "demo", .rank = JobRank::Beside, .cancel = [&] { asked = 3; }});
-    QCOMPARE(jobs.front()->number, second);
+    QCOMPARE(jobs.front()->number, first);
     QCOMPARE(jobs.find(second)->state, JobState::Waiting);
     jobs.end(first, JobState::Done, "ran");
     QCOMPARE(jobs.find(second)->state, JobState::Running);
+    QCOMPARE(jobs.front()->number, second);
     jobs.endQueue(&queue, "closed");
     QCOMPARE(jobs.find(second)->state, JobState::Stopped);
     QCOMPARE(jobs.front()->number, beside);

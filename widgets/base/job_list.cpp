@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace kvlab {
 
@@ -31,7 +32,10 @@ std::vector<const Job*> JobList::running() const {
 const Job* JobList::front() const {
   const std::vector<const Job*> all = running();
   const auto behind = [](const Job* a, const Job* b) {
-    return std::pair(a->rank, a->number) < std::pair(b->rank, b->number);
+    const auto place = [](const Job* job) {
+      return std::tuple(job->rank, job->state == JobState::Running, job->number);
+    };
+    return place(a) < place(b);
   };
   const auto found = std::max_element(all.begin(), all.end(), behind);
   return found == all.end() ? nullptr : *found;

@@ -57,7 +57,8 @@ class JobList : public QObject {
   const std::vector<Job>& jobs() const { return m_jobs; }
   /// Null if there is no such job.
   const Job* find(int number) const;
-  /// The job that Cancel ends; null if none runs.
+  /// The job that Cancel ends: work of the session before what goes on beside it, the job that runs before those that
+  /// wait for it, else the newest. Null if none runs.
   const Job* front() const;
   std::vector<const Job*> running() const;
 
