@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands that set eviction policies and measure lifespans.
 
+#include <QCoreApplication>
 #include <algorithm>
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "app/train_job.h"
 #include "core/api/policy_spec.h"
 
 namespace kvlab {
@@ -31,6 +33,39 @@ QString needsGates(const CommandHost& host) {
       : QString("no layer's policy is smartkv, so that no gate predicts");
 }
 
+Status train(CommandHost& host, const QString& what, const Json& args, const QString& file) {
+  const auto given = [&](const char* key) { return QString::fromStdString(args.value(key, "")); };
+  const Json& manifest = host.context().snapshot()->info->manifest;
+  beginTraining(host.context().jobs(), QCoreApplication::applicationFilePath(),
+                {.what = what,
+                 .model = QString::fromStdString(manifest.value("model", "")),
+                 .text = file,
+                 .out = given("out"),
+                 .work = given("work"),
+                 .python = given("python"),
+                 .recordOnly = args.value("record_only", false)});
+  return host.showView("jobs");
+}
+
+/// A command for one kind of network.
+void addTraining(std::vector<Command>& list, const QString& what, const QString& title, const QString& tip) {
+  PathQuestion question{"Text to Train from", "Texts (*.txt *.md *.json)"};
+  question.argument = "text";
+  const auto run = [=](CommandHost& host, const Json& args) {
+    if (args.contains("text")) return train(host, what, args, QString::fromStdString(args["text"]));
+    return host.askPath(question, [=, &host](const QString& path) {
+      if (const Status begun = train(host, what, args, path); !begun) emit host.context().failed(begun.error());
+    });
+  };
+  add(list, {"train_" + what, title, "Run", tip}, run, needsSession,
+      {.args = {{"text", "string", "the file to train from; asked for when missing"},
+                {"out", "string", "the trained file; beside the model unless given"},
+                {"work", "string", "the folder of recordings; one in the data folder unless given"},
+                {"python", "string", "the interpreter; python3 unless given"},
+                {"record_only", "boolean", "record now, and train later"}},
+       .startsGroup = what == "gates"});
+}
+
 }  // namespace
 
 void addPolicyCommands(std::vector<Command>& list) {
@@ -44,6 +79,9 @@ void addPolicyCommands(std::vector<Command>& list) {
       {"lifespans_measure", "Measure Lifespans", "Run",
        "Measure how long rows are used without eviction, and compare with what gates predicted."},
       plainVerb("measureLifespans"), needsGates, {.view = shownIn("smartkv")});
+  addTraining(list, "gates", "Train Gates…", "Train gates for the model, which the policy smartkv asks.");
+  addTraining(list, "gists", "Train Gists…", "Train a gist network for the model, which wLOD asks.");
+  addTraining(list, "lens", "Train Lens…", "Train a lens network for the model, which says where detail is wanted.");
 }
 
 }  // namespace kvlab
