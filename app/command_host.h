@@ -34,6 +34,8 @@ class CommandHost : public WindowPort {
   virtual void showPalette() = 0;
   /// The form of a new session; it begins with this manifest, or with that of the command line where it is empty.
   virtual void showNewSession(const nlohmann::json& manifest) = 0;
+  /// The form of the living session's settings.
+  virtual void showSettings() = 0;
   virtual void showCommandHelp() = 0;
   virtual void showAbout() = 0;
   /// Opens a page of the manual; empty = the page of the view with the keyboard, else the first page. Errors:

@@ -83,10 +83,18 @@ void LiveContext::endJob(int number, const CommandReply& command) {
 }
 
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
-  const auto answer = [this, verb, args, unasked, command = m_running, job = m_session ? beginJob(verb) : 0,
-                       session = sessionNumber()](const Result<nlohmann::json>& result) {
+  const auto answered = [this, verb, args, answer = answer(std::move(unasked)), call = m_running.call,
+                         job = m_session ? beginJob(verb) : 0](const Result<nlohmann::json>& result) {
     if (result) sayTicks(verb, args, *result);
-    endJob(job, {command.call.id, command.call.args, result});
+    endJob(job, {call.id, call.args, result});
+    answer(result);
+  };
+  submit(verb, args, this, answered);
+}
+
+LiveContext::Reply LiveContext::answer(Reply unasked) {
+  return [this, unasked = std::move(unasked), command = m_running,
+          session = sessionNumber()](const Result<nlohmann::json>& result) {
     if (!command.call.id.isEmpty() && session == sessionNumber())
       emit commandReplied({command.call.id, command.call.args, result});
     if (command.asker.reply) {
@@ -97,7 +105,6 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
       emit failed(result.error());
     }
   };
-  submit(verb, args, this, answer);
 }
 
 void LiveContext::sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply) {

@@ -87,6 +87,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
   void showPalette() override { m_palette->open(); }
   void showNewSession(const nlohmann::json& manifest) override;
+  void showSettings() override;
   void showCommandHelp() override;
   void showAbout() override;
   Status showManual(const QString& page) override;

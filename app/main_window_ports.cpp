@@ -17,6 +17,8 @@
 #include "app/panels.h"
 #include "app/resources.h"
 #include "app/session_name.h"
+#include "app/settings_change.h"
+#include "app/settings_panel.h"
 #include "app/starting_text.h"
 #include "core/api/nearest.h"
 #include "widgets/base/format.h"
@@ -319,6 +321,37 @@ void MainWindow::showNewSession(const json& manifest) {
   connect(panel, &NewSessionPanel::chosen, this,
           [this](const QString& request) { m_context.runCommand("new_session", json::parse(request.toStdString())); });
   panel->show();
+}
+
+void MainWindow::showSettings() {
+  askSettings(m_context, this, [this](const Result<json>& manifest) {
+    if (!manifest) return emit m_context.failed(manifest.error());
+    if (auto* open = findChild<SettingsPanel*>()) return open->follow(*manifest), open->raise(), open->activateWindow();
+    LivingSession living{*manifest, m_context.snapshot()->info->cacheLayers.layers};
+    living.line = [this](const SettingsCall& call) {
+      const auto session = m_context.session();
+      return session ? session->script().line(call.verb, call.args) : QString();
+    };
+    living.memory = m_settings.memory;
+    auto* panel = new SettingsPanel(std::move(living), m_context.jobs(), this);
+    connect(panel, &SettingsPanel::wanted, this, [this, panel](const QString& text) {
+      m_context.runCommand("session_settings", {{"manifest", json::parse(text.toStdString())}}, panel,
+                           [panel](const Result<json>& reply) { panel->answered(reply); });
+    });
+    connect(panel, &SettingsPanel::another, this,
+            [this](const QString& text) { showNewSession(json::parse(text.toStdString())); });
+    panel->addActions({m_actions["undo"], m_actions["redo"]});
+    connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
+    const auto follow = [this, panel] {
+      if (m_context.busy()) return;
+      askSettings(m_context, panel, [panel](const Result<json>& now) {
+        if (now) panel->follow(*now);
+      });
+    };
+    connect(&m_context, &InspectorContext::snapshotChanged, panel, follow);
+    connect(&m_context, &InspectorContext::busyChanged, panel, follow);
+    panel->show();
+  });
 }
 
 void MainWindow::showCommandHelp() { (new CommandHelpPanel(m_commands, this))->show(); }

@@ -30,6 +30,8 @@ class SessionScript {
   /// The session is a fork of the one that the script was copied from.
   void forked() { add("s = s.fork();"); }
   QString text() const;
+  /// A call of the session's verb.
+  QString line(const std::string& verb, const nlohmann::json& args) const { return callLine(m_verbs, verb, args); }
 
  private:
   struct Line {
