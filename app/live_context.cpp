@@ -110,10 +110,7 @@ LiveContext::Reply LiveContext::answer(Reply unasked) {
 void LiveContext::sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply) {
   if (verb != "run" && verb != "step") return;
   const nlohmann::json done = argsDone(verb, args, reply, m_shown.get());
-  if (done.is_null()) return;
-  const auto count = [&](const char* key) { return QString::fromStdString(done.value(key, nlohmann::json(1)).dump()); };
-  if (verb == "run") emit scripted(QString("s.run({maxTicks: %1})").arg(count("maxTicks")));
-  else emit scripted(count("n") == "1" ? QString("s.step()") : QString("s.step(%1)").arg(count("n")));
+  if (!done.is_null() && m_session) emit scripted(m_session->script().line(verb, done));
 }
 
 Status LiveContext::within(const Call& call, const std::function<Status()>& run) {

@@ -17,6 +17,7 @@ LiveSession::LiveSession(EngineOpener opener, Reply opened)
 void LiveSession::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
   m_thread.submit(verb, args, [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
     m_script.answered(verb, args, result, snapshot());
+    if (verb == "saveCapture" && result) markKept();
     reply(result);
   });
   setBusy(true);

@@ -75,7 +75,10 @@ void MainWindow::openSession(const json& request, Opened opened) {
 void MainWindow::begin(const json& request, const QString& text) {
   if (text.isEmpty()) return;
   emit m_context.scripted(startingLine(request));
-  m_context.submit("prompt", {{"text", text.toStdString()}});
+  m_context.submit("prompt", {{"text", text.toStdString()}}, [this, session = m_context.session()](const auto& read) {
+    if (read) session->markKept();
+    else emit m_context.failed(read.error());
+  });
 }
 
 void MainWindow::showSession(const SessionPtr& session) {
@@ -308,6 +311,31 @@ QString MainWindow::sessionThatEnds() const {
       .arg(name.isEmpty() ? QString::fromStdString(now->info->model) : name)
       .arg(now->tick.value())
       .arg(counted(now->length(), tr("token"), tr("tokens")));
+}
+
+void MainWindow::beforeOpening(const QString& what, std::function<void()> open) {
+  const QString ends = sessionThatEnds();
+  if (m_settings.headless || m_scriptJob || ends.isEmpty() || m_context.session()->isKept()) return open();
+  m_banner->ask({QStringLiteral("opening"), tr("Opening %1 ends the shown session. Discard it?").arg(what),
+                 tr("%1; no capture has all of it.").arg(ends), tr("Discard and Open"), tr("Keep Working"),
+                 [this, open] {
+                   m_banner->hide();
+                   open();
+                 },
+                 tr("Save Capture and Open…"), [this, open] { saveCaptureThen(open); }});
+}
+
+void MainWindow::saveCaptureThen(std::function<void()> then) {
+  const auto save = [this, then = std::move(then)](const QString& path) {
+    const json args{{"path", path.toStdString()}};
+    emit m_context.scripted(m_context.session()->script().line("saveCapture", args));
+    m_context.submit("saveCapture", args, [this, then](const Result<json>& saved) {
+      if (!saved) return emit m_context.failed(saved.error());
+      then();
+    });
+  };
+  m_banner->hide();
+  if (const Status asked = askPath(kSaveCapture, save); !asked) emit m_context.failed(asked.error());
 }
 
 void MainWindow::showNewSession(const json& manifest) {
