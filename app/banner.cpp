@@ -51,8 +51,10 @@ Banner::Banner(QWidget* window, QWidget* slot)
   connect(m_next, &QPushButton::clicked, this, [this] {
     if (const auto next = std::exchange(m_onNext, nullptr)) next();
   });
-  m_back->setToolTip(tr("The line before: the tour runs to it again"));
-  connect(m_back, &QPushButton::clicked, this, &Banner::backAsked);
+  connect(m_back, &QPushButton::clicked, this, [this] {
+    if (const auto other = std::exchange(m_onOther, nullptr)) other();
+    else if (m_isCaption) emit backAsked();
+  });
   connect(m_close, &QPushButton::clicked, this, [this] {
     hide();
     if (m_isCaption) emit tourEnded();
@@ -64,7 +66,8 @@ Banner::Banner(QWidget* window, QWidget* slot)
 
 void Banner::showError(const Error& error) {
   m_isError = true;
-  m_isCaption = m_isQuestion = false;
+  m_isCaption = false;
+  m_question.clear();
   m_title->setText(QString::fromStdString(error.what));
   std::string body = error.why;
   if (!error.remedy.empty()) body += (body.empty() ? "" : ".  ") + std::string("→ ") + error.remedy;
@@ -75,28 +78,31 @@ void Banner::showError(const Error& error) {
 void Banner::showCaption(const QString& text, std::function<void()> next, bool hasBefore) {
   m_hasBefore = hasBefore;
   m_isCaption = true;
-  m_isError = m_isQuestion = false;
+  m_isError = false;
+  m_question.clear();
   m_onNext = std::move(next);
+  m_onOther = nullptr;
   m_title->setText(text);
   m_body->clear();
   arrange();
   if (isVisible()) m_next->setFocus();
 }
 
-void Banner::ask(const QString& question, const QString& about, const QString& agree, const QString& refuse,
-                 std::function<void()> yes) {
-  m_isQuestion = true;
+void Banner::ask(const Question& question) {
+  m_question = question.id;
   m_isError = m_isCaption = false;
-  m_onNext = std::move(yes);
-  m_title->setText(question);
-  m_body->setText(about);
-  m_next->setText(agree);
-  m_close->setText(refuse);
+  m_onNext = question.yes;
+  m_onOther = question.otherwise;
+  m_title->setText(question.text);
+  m_body->setText(question.about);
+  m_next->setText(question.agree);
+  m_back->setText(question.other);
+  m_close->setText(question.refuse);
   arrange();
 }
 
-void Banner::endQuestion() {
-  if (m_isQuestion) hide();
+void Banner::endQuestion(const QString& id) {
+  if (m_question == id) hide();
 }
 
 void Banner::endError() {
@@ -112,10 +118,12 @@ void Banner::arrange() {
   m_body->setFont(look->ui);
   m_body->setVisible(!m_body->text().isEmpty());
   m_next->setVisible(!m_isError && m_onNext);
-  m_back->setVisible(m_isCaption && m_onNext && m_hasBefore);
+  m_back->setVisible(!m_isError && (m_onOther || (m_isCaption && m_onNext && m_hasBefore)));
+  m_back->setToolTip(m_isCaption ? tr("The line before: the tour runs to it again") : QString());
   m_close->setVisible(m_isError || m_onNext);
   if (m_isCaption) m_next->setText(tr("Next"));
-  if (!m_isQuestion) m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));
+  if (m_isCaption) m_back->setText(tr("Back"));
+  if (m_question.isEmpty()) m_close->setText(m_isCaption ? tr("End Tour") : tr("Dismiss"));
   const QColor mark = m_isError ? look->error : look->accent;
   m_stripe->setStyleSheet(QString("background:%1;border:0").arg(mark.name()));
   setStyleSheet(QString("#banner{background:%1;border:0;border-bottom:1px solid %2}")

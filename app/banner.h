@@ -22,13 +22,19 @@ class Banner : public QFrame {
   /// Shows a line of the tour with Next and End, and Back where a line was before; `next` runs once, on Next. Without
   /// `next` there are no buttons.
   void showCaption(const QString& text, std::function<void()> next, bool hasBefore = false);
-  /// Asks; `yes` runs once, if the person agrees. The other button takes the question away.
-  void ask(const QString& question, const QString& about, const QString& agree, const QString& refuse,
-           std::function<void()> yes);
-  /// True while a question stands.
-  bool asks() const { return m_isQuestion && !isHidden(); }
+  struct Question {
+    QString id, text, about;
+    QString agree, refuse;
+    std::function<void()> yes;
+    QString other = {};  // a third answer
+    std::function<void()> otherwise = {};
+  };
+  /// Asks; the answer that the person chooses runs once, and refusing takes the question away.
+  void ask(const Question& question);
+  /// True while the question stands.
+  bool asks(const QString& id) const { return m_question == id && !isHidden(); }
   /// Takes a question away that has no object any more.
-  void endQuestion();
+  void endQuestion(const QString& id);
   /// Takes an error away that is about nothing any more; a line of the tour stays.
   void endError();
   QString text() const;
@@ -51,8 +57,9 @@ class Banner : public QFrame {
   QLabel *m_title, *m_body;
   QPushButton *m_next, *m_back, *m_close;
   bool m_arranging = false;
-  std::function<void()> m_onNext;
-  bool m_isError = false, m_isCaption = false, m_isQuestion = false, m_hasBefore = false;
+  std::function<void()> m_onNext, m_onOther;
+  QString m_question;  // its id; empty = none
+  bool m_isError = false, m_isCaption = false, m_hasBefore = false;
 };
 
 }  // namespace kvlab

@@ -18,6 +18,8 @@ struct PathQuestion {
   QString folder = {};  // where the search begins; empty = the current folder
 };
 
+inline const PathQuestion kSaveCapture{"Save Capture", "kvlab captures (*.kvcap)", true, ".kvcap"};
+
 class CommandHost : public WindowPort {
  public:
   virtual LiveContext& context() = 0;
@@ -32,8 +34,13 @@ class CommandHost : public WindowPort {
   virtual Status floatView(const QString& id) = 0;
   virtual void showNeighbour(bool forward) = 0;
   virtual void showPalette() = 0;
+  /// Runs `open`, which ends the shown session: at once where nothing is lost or nobody is there, else the person is
+  /// asked first. what: the session that opens.
+  virtual void beforeOpening(const QString& what, std::function<void()> open) = 0;
   /// The form of a new session; it begins with this manifest, or with that of the command line where it is empty.
   virtual void showNewSession(const nlohmann::json& manifest) = 0;
+  /// The form of the living session's settings.
+  virtual void showSettings() = 0;
   virtual void showCommandHelp() = 0;
   virtual void showAbout() = 0;
   /// Opens a page of the manual; empty = the page of the view with the keyboard, else the first page. Errors:

@@ -2,6 +2,7 @@
 // Commands that change the context: prompt, inject, apply, undo, and edits of the wLOD tree.
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "app/settings_change.h"
 
 namespace kvlab {
 
@@ -18,6 +19,13 @@ Status prompt(CommandHost& host, const Json& args) {
 Status takeToken(CommandHost& host, const Json& args) {
   const Json ids = Json::array({static_cast<std::int64_t>(args["id"].get<double>())});
   return submitSaid(host, QString("s.promptIds(%1)").arg(scriptText(ids)), "promptIds", {{"ids", ids}});
+}
+
+/// Without a manifest shows the form.
+Status sessionSettings(CommandHost& host, const Json& args) {
+  if (args.contains("manifest")) changeSettings(host.context(), args["manifest"], host.context().answer());
+  else host.showSettings();
+  return ok();
 }
 
 /// The next message of a person, and when the context has it, the model's reply.
@@ -125,6 +133,14 @@ void addEditCommands(std::vector<Command>& list) {
       plainVerb("apply"), needsPending, {.keys = {"Ctrl+Return"}, .startsGroup = true});
   add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),
       needsPending);
+  add(list,
+      {"session_settings", "Session Settings…", "Edit",
+       "Change what a living session lets change: policy, layout, formats, rules and more; Undo takes each change "
+       "back."},
+      sessionSettings, needsIdleAlone,
+      {.keys = {"Ctrl+,"},
+       .args = {{"manifest", "object", "the settings to have; asked for when missing"}},
+       .startsGroup = true});
   const CommandArgument ledger{"ledger", "number", "ledger id of a token in the context", true};
   add(list, {"pin", "Pin Row", "", "Pin a token, so that no policy evicts or culls the token, or end that."}, pinRow,
       needsIdle, {.args = {ledger, {"on", "boolean", "true unless given"}}});

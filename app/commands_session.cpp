@@ -8,6 +8,8 @@
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "app/resources.h"
+#include "app/session_name.h"
+#include "app/session_script.h"
 
 namespace kvlab {
 
@@ -24,27 +26,24 @@ Status withPath(CommandHost& host, const Json& args, const PathQuestion& questio
   });
 }
 
-Status open(CommandHost& host, const Json& request, const QString& line) {
+void openNow(CommandHost& host, const Json& request) {
   host.openSession(request, [&host](const Result<SessionPtr>& opened) {
     if (!opened && opened.error().code != "cancelled") emit host.context().failed(opened.error());
   });
-  emit host.context().scripted(line);
-  return ok();
+  emit host.context().scripted(openingLine(request));
 }
 
-/// extras: what the request has beside the manifest.
-Status openManifest(CommandHost& host, const Json& manifest, const Json& extras = Json::object()) {
-  Json request{{"manifest", manifest}};
-  for (const char* key : {"name", "start"})
-    if (extras.contains(key)) request[key] = extras[key];
-  return open(host, request, "s = lab.open(" + scriptText(manifest) + ")");
+Status openAsking(CommandHost& host, const Json& request) {
+  host.beforeOpening(sessionName(request), [&host, request] { openNow(host, request); });
+  return ok();
 }
 
 QString quoted(const QString& text) { return scriptText(text.toStdString()); }
 
+/// The form says itself what opening ends.
 Status newSession(CommandHost& host, const Json& args) {
-  if (args.contains("manifest")) return openManifest(host, args["manifest"], args);
-  host.showNewSession(Json::object());
+  if (args.contains("manifest")) openNow(host, args);
+  else host.showNewSession(Json::object());
   return ok();
 }
 
@@ -56,15 +55,15 @@ Status newWlodSession(CommandHost& host, const Json&) {
 
 Status openManifestFile(CommandHost& host, const QString& path) {
   const auto manifest = readManifest(path.toStdString());
-  return manifest ? openManifest(host, *manifest) : Status(manifest.error());
+  return manifest ? openAsking(host, {{"manifest", *manifest}}) : Status(manifest.error());
 }
 
 Status openModel(CommandHost& host, const QString& path) {
-  return open(host, {{"manifest", {{"model", path.toStdString()}}}}, "s = lab.open({model:" + quoted(path) + "})");
+  return openAsking(host, {{"manifest", {{"model", path.toStdString()}}}});
 }
 
 Status openCapture(CommandHost& host, const QString& path) {
-  return open(host, {{"capture", path.toStdString()}}, "s = lab.openCapture(" + quoted(path) + ")");
+  return openAsking(host, {{"capture", path.toStdString()}});
 }
 
 PathAction fileVerb(const char* verb) {
@@ -84,7 +83,6 @@ void addFile(std::vector<Command>& list, Command head, const PathQuestion& quest
   add(list, std::move(head), run, blocked, std::move(more));
 }
 
-constexpr auto kCaptures = "kvlab captures (*.kvcap)";
 constexpr auto kCaches = "Cache files (*.safetensors)";
 
 Status runSweep(CommandHost& host, const QString& path) {
@@ -121,11 +119,10 @@ void addFiles(std::vector<Command>& list) {
           {"Open Model Folder", ""}, openModel, nullptr, {.keys = {"Ctrl+Shift+O"}});
   addFile(list, {"open_model_file", "Open Model File…", "File", "Open a model in GGUF format."},
           {"Open Model File", "Models (*.gguf)"}, openModel);
-  addFile(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."}, {"Open Capture", kCaptures},
-          openCapture);
+  addFile(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."},
+          {"Open Capture", kSaveCapture.filter}, openCapture);
   addFile(list, {"save_capture", "Save Capture…", "File", "Write the whole session so that it can be replayed."},
-          {"Save Capture", kCaptures, true, ".kvcap"}, fileVerb("saveCapture"), needsIdle,
-          {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
+          kSaveCapture, fileVerb("saveCapture"), needsIdle, {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
   addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
           {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
   addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache by a file's."}, {"Load Cache", kCaches},

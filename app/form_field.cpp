@@ -182,9 +182,17 @@ void FormField::dress(bool wrong) {
   QFont font = look->ui;
   font.setWeight(given() ? QFont::DemiBold : QFont::Normal);
   m_label->setFont(font);
-  m_label->setForegroundRole(idle() ? QPalette::PlaceholderText : QPalette::WindowText);
+  m_label->setForegroundRole(idle() || locked() ? QPalette::PlaceholderText : QPalette::WindowText);
   m_label->setStyleSheet(wrong ? "color:" + look->error.name() : QString());
-  m_reset->setVisible(given());
+  m_reset->setVisible(given() && !locked());
+}
+
+void FormField::lock(const QString& why) {
+  m_locked = why;
+  control()->setEnabled(!locked());
+  if (m_browse) m_browse->setEnabled(!locked());
+  refreshTip();
+  dress(false);
 }
 
 void FormField::setIdle(const QString& why) {
@@ -196,6 +204,7 @@ void FormField::setIdle(const QString& why) {
 void FormField::refreshTip() {
   QString tip = tr("%1\n%2 (%3)").arg(m_meaning, m_key, QString::fromStdString(m_type));
   if (idle()) tip += '\n' + tr("No effect at present: %1.").arg(m_idle);
+  if (locked()) tip += '\n' + tr("%1 %2.").arg(m_key, m_locked);
   control()->setToolTip(tip);
   m_label->setToolTip(tip);
 }

@@ -35,6 +35,10 @@ class FormField : public QWidget {
   void dress(bool wrong);
   /// Says why the key has no effect; empty = it has one.
   void setIdle(const QString& why);
+  /// Nobody can change the key here, and why; empty = it can be changed.
+  void lock(const QString& why);
+  bool locked() const { return !m_locked.isEmpty(); }
+  const QString& whyLocked() const { return m_locked; }
   bool idle() const { return !m_idle.isEmpty(); }
   const QString& whyIdle() const { return m_idle; }
   /// True if key and meaning have all these words.
@@ -59,7 +63,7 @@ class FormField : public QWidget {
   void refreshTip();
   void refreshIcon();
 
-  QString m_key, m_meaning, m_otherwise, m_idle;
+  QString m_key, m_meaning, m_otherwise, m_idle, m_locked;
   std::string m_type;
   QComboBox* m_choice = nullptr;  // or a line
   QLineEdit* m_line = nullptr;

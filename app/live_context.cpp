@@ -85,10 +85,18 @@ void LiveContext::endJob(int number, const CommandReply& command) {
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
   const auto ticket = std::make_shared<EngineThread::Ticket>();
   const int job = m_session ? beginJob(verb, ticket) : 0;
-  const auto answer = [this, verb, args, unasked, command = m_running, job,
-                       session = sessionNumber()](const Result<nlohmann::json>& result) {
+  const auto answered = [this, verb, args, answer = answer(std::move(unasked)), call = m_running.call,
+                         job](const Result<nlohmann::json>& result) {
     if (result) sayTicks(verb, args, *result);
-    endJob(job, {command.call.id, command.call.args, result});
+    endJob(job, {call.id, call.args, result});
+    answer(result);
+  };
+  *ticket = send(verb, args, this, answered);
+}
+
+LiveContext::Reply LiveContext::answer(Reply unasked) {
+  return [this, unasked = std::move(unasked), command = m_running,
+          session = sessionNumber()](const Result<nlohmann::json>& result) {
     if (!command.call.id.isEmpty() && session == sessionNumber())
       emit commandReplied({command.call.id, command.call.args, result});
     if (command.asker.reply) {
@@ -99,16 +107,12 @@ void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Re
       emit failed(result.error());
     }
   };
-  *ticket = send(verb, args, this, answer);
 }
 
 void LiveContext::sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply) {
   if (verb != "run" && verb != "step") return;
   const nlohmann::json done = argsDone(verb, args, reply, m_shown.get());
-  if (done.is_null()) return;
-  const auto count = [&](const char* key) { return QString::fromStdString(done.value(key, nlohmann::json(1)).dump()); };
-  if (verb == "run") emit scripted(QString("s.run({maxTicks: %1})").arg(count("maxTicks")));
-  else emit scripted(count("n") == "1" ? QString("s.step()") : QString("s.step(%1)").arg(count("n")));
+  if (!done.is_null() && m_session) emit scripted(m_session->script().line(verb, done));
 }
 
 Status LiveContext::within(const Call& call, const std::function<Status()>& run) {

@@ -39,6 +39,9 @@ class LiveContext : public InspectorContext {
   Status within(const Call& call, const std::function<Status()>& run);
   /// True if the running command has a receiver.
   bool asked() const { return m_running.asker.reply != nullptr; }
+  /// Gives the reply of the running command, which may come later: to the receiver of the command; without a receiver
+  /// to `unasked`, or the error is shown.
+  Reply answer(Reply unasked = {});
   /// Cancels the job in front: work of the shown session before what goes on beside it.
   void cancel();
   JobList& jobs() const { return m_jobs; }

@@ -17,6 +17,7 @@ LiveSession::LiveSession(EngineOpener opener, Reply opened)
 EngineThread::Ticket LiveSession::send(const std::string& verb, const nlohmann::json& args, Reply reply) {
   const auto answered = [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
     m_script.answered(verb, args, result, snapshot());
+    if (verb == "saveCapture" && result) markKept();
     reply(result);
   };
   const EngineThread::Ticket ticket = m_thread.submit(verb, args, answered);

@@ -35,8 +35,14 @@ class LiveSession : public QObject, public SessionPort {
   const std::vector<SnapshotPtr>& history() const { return m_history; }
   bool busy() const { return m_busy; }
   /// Records from now on.
-  void setScript(SessionScript script) { m_script = std::move(script); }
+  void setScript(SessionScript script) {
+    m_script = std::move(script);
+    markKept();
+  }
   const SessionScript& script() const { return m_script; }
+  /// What was done so far can be had again: the session is as it was opened, or a capture has it.
+  void markKept() { m_kept = m_script.calls(); }
+  bool isKept() const { return m_kept == m_script.calls(); }
   /// As the person calls the session; empty = it has no name.
   void setName(const QString& name) { m_name = name; }
   const QString& name() const { return m_name; }
@@ -56,6 +62,7 @@ class LiveSession : public QObject, public SessionPort {
   QString m_name;
   std::vector<SnapshotPtr> m_history;
   SessionScript m_script;
+  std::int64_t m_kept = 0;  // calls of the script up to which all can be had again
   bool m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last member: its thread may call wake() until it has ended
 };

@@ -27,6 +27,7 @@ namespace kvlab {
 namespace {
 
 constexpr int kRecent = 8;
+const QString kClosing = QStringLiteral("closing");  // the question
 constexpr QSize kFirstSize{1600, 1000},
     kBorders{8, 40};  // of the first window, and what a window manager puts around it
 
@@ -195,7 +196,7 @@ void MainWindow::connectContext() {
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
   connect(&m_context.jobs(), &JobList::changed, this, &MainWindow::refreshActions);
   connect(&m_context.jobs(), &JobList::changed, this, [this] {
-    if (m_context.jobs().running().empty()) m_banner->endQuestion();
+    if (m_context.jobs().running().empty()) m_banner->endQuestion(kClosing);
   });
   connect(&m_context, &InspectorContext::failed, this, [this](const Error& error) {
     m_banner->showError(error);
@@ -252,10 +253,10 @@ void MainWindow::refreshRecent(QMenu* menu) {
   for (const QString& text : recent) {
     const auto request = nlohmann::json::parse(text.toStdString(), nullptr, false);
     if (!request.is_object()) continue;
-    QAction* action = menu->addAction(sessionName(request), this, [this, request] {
-      openSession(request, [this](const Result<SessionPtr>& opened) {
-        if (!opened) emit m_context.failed(opened.error());
-      });
+    const bool capture = request.contains("capture");
+    QAction* action = menu->addAction(sessionName(request), this, [this, request, capture] {
+      if (capture) return m_context.runCommand("open_capture", {{"path", request["capture"]}});
+      beforeOpening(sessionName(request), [this, request] { m_context.runCommand("new_session", request); });
     });
     action->setToolTip(text);
   }
@@ -292,10 +293,11 @@ bool MainWindow::mayClose() {
     const QString far = progressText(*job);
     if (!job->brief) names << (far.isEmpty() ? job->name : tr("%1 (%2)").arg(job->name, far));
   }
-  if (m_settings.headless || names.isEmpty() || m_banner->asks()) return true;
-  m_banner->ask(names.size() == 1 ? tr("A job is still working. Close and stop it?")
-                                  : tr("%1 jobs are still working. Close and stop them?").arg(names.size()),
-                names.join(", "), tr("Close and Stop"), tr("Go On"), [this] { close(); });
+  if (m_settings.headless || names.isEmpty() || m_banner->asks(kClosing)) return true;
+  m_banner->ask({kClosing,
+                 names.size() == 1 ? tr("A job is still working. Close and stop it?")
+                                   : tr("%1 jobs are still working. Close and stop them?").arg(names.size()),
+                 names.join(", "), tr("Close and Stop"), tr("Go On"), [this] { close(); }});
   return false;
 }
 

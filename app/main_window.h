@@ -86,7 +86,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
   void showPalette() override { m_palette->open(); }
+  void beforeOpening(const QString& what, std::function<void()> open) override;
   void showNewSession(const nlohmann::json& manifest) override;
+  void showSettings() override;
   void showCommandHelp() override;
   void showAbout() override;
   Status showManual(const QString& page) override;
@@ -123,8 +125,10 @@ class MainWindow : public QMainWindow, public CommandHost {
   void remember(const nlohmann::json& request);
   /// The session that was opened reads its starting text.
   void begin(const nlohmann::json& request, const QString& text);
-  /// The shown session in words, if opening another one would lose something.
+  /// The shown session in words, if something was done in it.
   QString sessionThatEnds() const;
+  /// Asks for a file, and runs `then` when the capture is there.
+  void saveCaptureThen(std::function<void()> then);
   void offerTour();
   Status beginTour(int caption);
   /// What follows the end of a script file: an error is shown, and the tour may begin anew.

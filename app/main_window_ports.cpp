@@ -17,6 +17,8 @@
 #include "app/panels.h"
 #include "app/resources.h"
 #include "app/session_name.h"
+#include "app/settings_change.h"
+#include "app/settings_panel.h"
 #include "app/starting_text.h"
 #include "core/api/nearest.h"
 #include "widgets/base/format.h"
@@ -73,7 +75,10 @@ void MainWindow::openSession(const json& request, Opened opened) {
 void MainWindow::begin(const json& request, const QString& text) {
   if (text.isEmpty()) return;
   emit m_context.scripted(startingLine(request));
-  m_context.submit("prompt", {{"text", text.toStdString()}});
+  m_context.submit("prompt", {{"text", text.toStdString()}}, [this, session = m_context.session()](const auto& read) {
+    if (read) session->markKept();
+    else emit m_context.failed(read.error());
+  });
 }
 
 void MainWindow::showSession(const SessionPtr& session) {
@@ -308,6 +313,31 @@ QString MainWindow::sessionThatEnds() const {
       .arg(counted(now->length(), tr("token"), tr("tokens")));
 }
 
+void MainWindow::beforeOpening(const QString& what, std::function<void()> open) {
+  const QString ends = sessionThatEnds();
+  if (m_settings.headless || m_scriptJob || ends.isEmpty() || m_context.session()->isKept()) return open();
+  m_banner->ask({QStringLiteral("opening"), tr("Opening %1 ends the shown session. Discard it?").arg(what),
+                 tr("%1; no capture has all of it.").arg(ends), tr("Discard and Open"), tr("Keep Working"),
+                 [this, open] {
+                   m_banner->hide();
+                   open();
+                 },
+                 tr("Save Capture and Open…"), [this, open] { saveCaptureThen(open); }});
+}
+
+void MainWindow::saveCaptureThen(std::function<void()> then) {
+  const auto save = [this, then = std::move(then)](const QString& path) {
+    const json args{{"path", path.toStdString()}};
+    emit m_context.scripted(m_context.session()->script().line("saveCapture", args));
+    m_context.submit("saveCapture", args, [this, then](const Result<json>& saved) {
+      if (!saved) return emit m_context.failed(saved.error());
+      then();
+    });
+  };
+  m_banner->hide();
+  if (const Status asked = askPath(kSaveCapture, save); !asked) emit m_context.failed(asked.error());
+}
+
 void MainWindow::showNewSession(const json& manifest) {
   NewSessionSettings settings;
   settings.manifest = manifest.empty() ? m_settings.manifest : manifest;
@@ -319,6 +349,37 @@ void MainWindow::showNewSession(const json& manifest) {
   connect(panel, &NewSessionPanel::chosen, this,
           [this](const QString& request) { m_context.runCommand("new_session", json::parse(request.toStdString())); });
   panel->show();
+}
+
+void MainWindow::showSettings() {
+  askSettings(m_context, this, [this](const Result<json>& manifest) {
+    if (!manifest) return emit m_context.failed(manifest.error());
+    if (auto* open = findChild<SettingsPanel*>()) return open->follow(*manifest), open->raise(), open->activateWindow();
+    LivingSession living{*manifest, m_context.snapshot()->info->cacheLayers.layers};
+    living.line = [this](const SettingsCall& call) {
+      const auto session = m_context.session();
+      return session ? session->script().line(call.verb, call.args) : QString();
+    };
+    living.memory = m_settings.memory;
+    auto* panel = new SettingsPanel(std::move(living), m_context.jobs(), this);
+    connect(panel, &SettingsPanel::wanted, this, [this, panel](const QString& text) {
+      m_context.runCommand("session_settings", {{"manifest", json::parse(text.toStdString())}}, panel,
+                           [panel](const Result<json>& reply) { panel->answered(reply); });
+    });
+    connect(panel, &SettingsPanel::another, this,
+            [this](const QString& text) { showNewSession(json::parse(text.toStdString())); });
+    panel->addActions({m_actions["undo"], m_actions["redo"]});
+    connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
+    const auto follow = [this, panel] {
+      if (m_context.busy()) return;
+      askSettings(m_context, panel, [panel](const Result<json>& now) {
+        if (now) panel->follow(*now);
+      });
+    };
+    connect(&m_context, &InspectorContext::snapshotChanged, panel, follow);
+    connect(&m_context, &InspectorContext::busyChanged, panel, follow);
+    panel->show();
+  });
 }
 
 void MainWindow::showCommandHelp() { (new CommandHelpPanel(m_commands, this))->show(); }

@@ -68,12 +68,20 @@ void ManifestEditor::resetAll() {
 
 bool ManifestEditor::valid() {
   const json now = manifest();
-  if (!now.is_null() && Manifest::fromJson(now)) return true;
+  if (!now.is_null() && !errorOf(now)) return true;
   follow();
   return false;
 }
 
-void ManifestEditor::say(const Error& error) { m_problem->setText(QString::fromStdString(error.text())); }
+std::optional<Error> ManifestEditor::errorOf(const json& manifest) const {
+  if (const auto read = Manifest::fromJson(manifest); !read) return read.error();
+  return m_check ? m_check(manifest) : std::nullopt;
+}
+
+void ManifestEditor::say(const Error& error) {
+  m_problem->setText(QString::fromStdString(error.text()));
+  m_form->mark(QString::fromStdString(error.field));
+}
 
 /// Keys that the form has no control for stay as they are.
 void ManifestEditor::set(const QString& key, const json& value) {
@@ -95,10 +103,8 @@ void ManifestEditor::follow() {
   if (!place.empty()) return m_problem->setText(tr("This is not JSON: see %1.").arg(QString::fromStdString(place)));
   if (!now.is_object()) return m_problem->setText(tr("This is not a JSON object."));
   m_form->setManifest(now);
-  const auto checked = Manifest::fromJson(now);
   m_problem->clear();
-  if (!checked) say(checked.error());
-  if (!checked) m_form->mark(QString::fromStdString(checked.error().field));
+  if (const auto error = errorOf(now)) say(*error);
   emit changed(now);
 }
 

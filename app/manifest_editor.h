@@ -3,7 +3,9 @@
 // is wrong. GUI thread.
 #pragma once
 #include <QWidget>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/api/error.h"
 
@@ -33,6 +35,9 @@ class ManifestEditor : public QWidget {
   bool valid();
   /// Shows an error in the line below.
   void say(const Error& error);
+  /// A further check of a manifest that the engine would take.
+  using Check = std::function<std::optional<Error>(const nlohmann::json& manifest)>;
+  void setCheck(Check check) { m_check = std::move(check); }
 
  signals:
   /// The text is another JSON object, right or wrong.
@@ -42,7 +47,9 @@ class ManifestEditor : public QWidget {
   void set(const QString& key, const nlohmann::json& value);
   /// The form shows what the JSON says, and the line below what is wrong with it.
   void follow();
+  std::optional<Error> errorOf(const nlohmann::json& manifest) const;
 
+  Check m_check;
   QPlainTextEdit* m_json;
   QLabel* m_problem;
   ModelOffer* m_offer;

@@ -150,6 +150,11 @@ void SessionForm::setManifest(const json& manifest) {
   arrange();
 }
 
+void SessionForm::lock(const std::function<QString(const QString& key)>& why) {
+  for (FormField* field : m_fields) field->lock(why(field->key()));
+  arrange();
+}
+
 void SessionForm::mark(const QString& key) {
   for (FormField* field : m_fields) {
     const bool wrong = !key.isEmpty() && (key == field->key() || key.startsWith(field->key() + '['));
@@ -189,24 +194,31 @@ void SessionForm::arrange() {
 
 void SessionForm::arrange(Group& group) {
   const bool searching = !m_words.isEmpty();
-  QStringList reasons;
-  int folded = 0;
+  QStringList idle, locked;  // reasons
+  int without = 0, fixed = 0;
   bool any = false;
+  const auto count = [](int& number, QStringList& reasons, const QString& why) {
+    ++number;
+    if (!reasons.contains(why)) reasons << why;
+  };
   for (FormField* field : group.fields) {
-    const bool idle = field->idle() && !field->given();
-    const bool shown = searching ? field->matches(m_words) : !idle || group.fold->isChecked();
+    const bool folded = (field->idle() || field->locked()) && !field->given();
+    const bool shown = searching ? field->matches(m_words) : !folded || group.fold->isChecked();
     group.form->setRowVisible(field, shown);
     if (auto* help = group.box->findChild<QLabel*>("help_" + field->key()))
       group.form->setRowVisible(help, shown && !help->text().isEmpty());
     any = any || shown;
-    folded += idle;
-    if (idle && !reasons.contains(field->whyIdle())) reasons << field->whyIdle();
+    if (folded && field->locked()) count(fixed, locked, field->whyLocked());
+    else if (folded) count(without, idle, field->whyIdle());
   }
-  group.fold->setVisible(folded > 0 && !searching);
+  QStringList words;
+  if (fixed) words << tr("%1 locked: each %2").arg(fixed).arg(locked.join("; "));
+  if (without) words << tr("%1 without effect: %2").arg(without).arg(idle.join("; "));
+  group.fold->setVisible(!words.isEmpty() && !searching);
   group.fold->setArrowType(group.fold->isChecked() ? Qt::DownArrow : Qt::RightArrow);
-  group.fold->setText(tr("%1 without effect: %2").arg(folded).arg(reasons.join("; ")));
+  group.fold->setText(words.join(" · "));
   group.fold->setAccessibleName(group.fold->text());
-  group.fold->setToolTip(tr("Show or hide settings that have no effect at present: %1.").arg(reasons.join("; ")));
+  group.fold->setToolTip(tr("Show or hide these settings: %1.").arg(words.join("; ")));
   group.box->setVisible(any || !searching);
 }
 

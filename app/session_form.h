@@ -5,6 +5,7 @@
 #pragma once
 #include <QStringList>
 #include <QWidget>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -24,6 +25,8 @@ class SessionForm : public QWidget {
   SessionForm(const QStringList& models, QWidget* parent);
   ~SessionForm() override;
   void setManifest(const nlohmann::json& manifest);
+  /// Keys that `why` has a reason for stand under a line that says it, and nobody can change them.
+  void lock(const std::function<QString(const QString& key)>& why);
   /// Marks the control of a key, as "wlod.budget", and scrolls to it; an empty key ends the mark.
   void mark(const QString& key);
   /// Keys that have a control.

@@ -29,13 +29,6 @@ json absolute(const json& path) {
   return QFileInfo::exists(text) ? json(QFileInfo(text).absoluteFilePath().toStdString()) : path;
 }
 
-QString openingLine(const json& request) {
-  if (request.contains("capture")) return "s = lab.openCapture(" + valueText(absolute(request["capture"])) + ");";
-  json manifest = request.value("manifest", json::object());
-  if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
-  return "s = lab.open(" + valueText(manifest) + ");";
-}
-
 /// Ticks of a list of reports that were not cancelled.
 std::int64_t ticksMade(const json& reports) {
   const bool cancelled = !reports.empty() && !reports.back().value("ok", true) && reports.back().contains("error") &&
@@ -55,6 +48,13 @@ json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
 }
 
 }  // namespace
+
+QString openingLine(const json& request) {
+  if (request.contains("capture")) return "s = lab.openCapture(" + valueText(absolute(request["capture"])) + ")";
+  json manifest = request.value("manifest", json::object());
+  if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
+  return "s = lab.open(" + valueText(manifest) + ")";
+}
 
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const json& args) {
   const VerbInfo* info = infoOf(verbs, verb);
@@ -96,7 +96,7 @@ json argsDone(const std::string& verb, const json& args, const json& reply, cons
 }
 
 SessionScript::SessionScript(std::vector<VerbInfo> verbs, const json& request) : m_verbs(std::move(verbs)) {
-  add("let " + openingLine(request));
+  add("let " + openingLine(request) + ";");
 }
 
 void SessionScript::add(const QString& line) {
@@ -129,6 +129,12 @@ void SessionScript::answered(const std::string& verb, const json& args, const Re
               : callLine(m_verbs, verb, done) + ";");
   }
   m_before = newest;
+}
+
+std::int64_t SessionScript::calls() const {
+  std::int64_t sum = 0;
+  for (const Line& line : m_lines) sum += line.times;
+  return sum;
 }
 
 QString SessionScript::text() const {

@@ -13,6 +13,8 @@
 
 namespace kvlab {
 
+/// What opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
+QString openingLine(const nlohmann::json& request);
 /// A call of a session's verb: s.run({maxTicks: 64}).
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const nlohmann::json& args);
 /// The arguments with which a call that was stopped does again what it did; null if it did nothing.
@@ -30,6 +32,10 @@ class SessionScript {
   /// The session is a fork of the one that the script was copied from.
   void forked() { add("s = s.fork();"); }
   QString text() const;
+  /// Calls that the script has, the opening included.
+  std::int64_t calls() const;
+  /// A call of the session's verb.
+  QString line(const std::string& verb, const nlohmann::json& args) const { return callLine(m_verbs, verb, args); }
 
  private:
   struct Line {

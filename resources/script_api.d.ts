@@ -551,13 +551,23 @@ interface Session {
   setPolicy(policy: string, layer?: number): null;
   setPolicy(policy: Policy, layer: number): null;
   setPolicy(options: { policy: string | Policy; layer?: number }): null;
-  /** Other values of these manifest keys, from the next tick on; what is left out stays. Of ring only block_tokens. */
+  /** Other values of these manifest keys, from the next tick on; what is left out stays. Of ring only block_tokens, of
+   * brightness all but max. */
   setRules(rules: {
     after_edit?: "keep" | "recompute" | "selective" | { selective: { ratio: number } };
     executor?: "batch" | "descending";
     sampling?: { temperature?: number; top_k?: number; top_p?: number; repetition_penalty?: number; seed?: number };
     ring?: { block_tokens: number };
     position?: "context" | "absolute" | "cache";
+    check?: { level?: "off" | "cheap" | "full"; scrub_period?: number };
+    brightness?: {
+      decay?: number;
+      gain?: number;
+      start?: { [source: string]: number };
+      target?: number;
+      compressor?: "off" | "nearest" | "outside";
+      min_cosine?: number;
+    };
   }): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };

@@ -22,6 +22,11 @@ void copyRules(const Manifest& from, Manifest& to) {
   to.sampling = from.sampling;
   to.ring.blockTokens = from.ring.blockTokens;
   to.position = from.position;
+  to.check = from.check;
+  to.scrubPeriod = from.scrubPeriod;
+  const double max = to.brightness.max;  // tokens may be brighter than another one
+  to.brightness = from.brightness;
+  to.brightness.max = max;
 }
 
 Error forRules(Error error) {
@@ -29,11 +34,22 @@ Error forRules(Error error) {
   return error;
 }
 
+/// {key, value} of the first difference, with the key's path; {} where there is none.
+json keptOf(const json& reached, const json& asked, const std::string& path = {}) {
+  for (const auto& [key, value] : asked.items()) {
+    if (value == reached[key]) continue;
+    const std::string here = path.empty() ? key : path + "." + key;
+    const bool inner = value.is_object() && reached[key].is_object();
+    return inner ? keptOf(reached[key], value, here) : json{{"key", here}, {"value", value}};
+  }
+  return json::object();
+}
+
 /// The manifest's own readers check names, types and bounds.
 Result<Manifest> changedBy(const Manifest& now, const json& rules) {
   json all = now.toJson();
   for (const auto& [key, value] : rules.items()) {
-    const bool inner = (key == "sampling" || key == "ring") && value.is_object();
+    const bool inner = value.is_object() && all.contains(key) && all[key].is_object() && key != "after_edit";
     if (inner) all[key].update(value);
     else all[key] = value;
   }
@@ -41,12 +57,11 @@ Result<Manifest> changedBy(const Manifest& now, const json& rules) {
   if (!read) return forRules(read.error());
   Manifest out = now;
   copyRules(*read, out);
-  const json reached = out.toJson(), asked = read->toJson();
-  for (const auto& [key, value] : asked.items())
-    if (value != reached[key])
-      return forRules(badKey(key.c_str(), value, "a living session keeps its " + key + " but for ring.block_tokens",
-                             "open a session with another " + key));
-  return out;
+  const json kept = keptOf(out.toJson(), read->toJson());
+  if (kept.empty()) return out;
+  const std::string key = kept["key"];
+  return forRules(
+      badKey(key.c_str(), kept["value"], "a living session keeps its " + key, "open a session with another " + key));
 }
 
 std::unique_ptr<Sampler> samplerFor(const Manifest& manifest) { return std::make_unique<Sampler>(manifest.sampling); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a manifest that a living session takes: after_edit, executor, sampling, ring.block_tokens and position. A
-// state names the rules that it was made under, so undo brings them back. Engine thread.
+// The keys of a manifest that a living session takes: after_edit, executor, sampling, ring.block_tokens, position,
+// check and brightness without its max. A state names the rules that it was made under, so undo brings them back.
+// Engine thread.
 #pragma once
 #include "core/session/session.h"
 

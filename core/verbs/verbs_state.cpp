@@ -55,7 +55,7 @@ Result<json> faultVerb(Session& session, VerbArgs& in) {
 
 std::vector<ArgInfo> ruleArgs() {
   std::vector<ArgInfo> out;
-  for (const char* key : {"after_edit", "executor", "sampling", "ring", "position"})
+  for (const char* key : {"after_edit", "executor", "sampling", "ring", "position", "check", "brightness"})
     out.push_back(arg::of(key, ArgType::Key).orNone());
   return out;
 }
@@ -185,7 +185,7 @@ std::span<const Verb> stateVerbs() {
        setCapacityVerb},
       {{"setRules", ruleArgs(),
         "Gives the living session other values of these manifest keys, from the next tick on; of ring only "
-        "block_tokens.",
+        "block_tokens, of brightness all but max.",
         Effect::Commits},
        setRulesVerb},
       {{"compact",

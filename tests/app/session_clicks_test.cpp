@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sessions from nothing in the whole window over the real engine, without JSON: real clicks on buttons, opened lists
 // and fields, counted.
-#include <QAbstractItemView>
-#include <QComboBox>
 #include <QDialogButtonBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QToolBar>
 #include <QToolButton>
 #include <QtTest>
 
 #include "app/core_engine.h"
 #include "app/core_lists.h"
+#include "app/form_clicks.h"
 #include "app/main_window.h"
 #include "app/new_session_panel.h"
-#include "app/session_form.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -26,7 +23,7 @@ class SessionClicksTest : public QObject {
   Q_OBJECT
  private:
   std::unique_ptr<MainWindow> m_window;
-  int m_clicks = 0;
+  FormClicks m_hand;
 
   SnapshotPtr now() { return m_window->context().snapshot(); }
   NewSessionPanel* panel() { return m_window->findChild<NewSessionPanel*>(); }
@@ -34,40 +31,9 @@ class SessionClicksTest : public QObject {
   bool settled() {
     return QTest::qWaitFor([&] { return !m_window->context().busy() && now(); }, 20000);
   }
-  void click(QWidget* widget, QPoint at = {}) {
-    ++m_clicks;
-    QTest::mouseClick(widget, Qt::LeftButton, {}, at.isNull() ? widget->rect().center() : at);
-    QTest::qWait(1);
-  }
-  /// The wheel brings a control into sight, which is no click.
-  QWidget* seen(const char* key) {
-    QWidget* control = form()->control(key);
-    form()->findChild<QScrollArea*>()->ensureWidgetVisible(control);
-    QTest::qWait(1);
-    return control;
-  }
-  void choose(const char* key, const QString& text) {
-    auto* box = qobject_cast<QComboBox*>(seen(key));
-    QVERIFY(box && !box->visibleRegion().isEmpty());
-    click(box, {box->width() - 6, box->height() / 2});
-    QVERIFY(QTest::qWaitFor([&] { return box->view()->isVisible(); }, 2000));
-    const QModelIndex line = box->model()->index(box->findText(text), 0);
-    QVERIFY2(line.isValid(), qPrintable(text));
-    box->view()->scrollTo(line);
-    QTest::qWait(QApplication::doubleClickInterval() + 50);  // a list takes no second click that comes sooner
-    click(box->view()->viewport(), box->view()->visualRect(line).center());
-    QTRY_COMPARE(box->currentText(), text);
-  }
-  void type(const char* key, const QString& text) {
-    QWidget* line = seen(key);
-    QVERIFY(!line->visibleRegion().isEmpty());
-    click(line);
-    QVERIFY(line->hasFocus());
-    QTest::keyClicks(line, text);
-  }
   void begin() {
     for (QToolButton* one : m_window->findChild<QToolBar*>("toolbar")->findChildren<QToolButton*>())
-      if (one->accessibleName().startsWith("New Session")) click(one);
+      if (one->accessibleName().startsWith("New Session")) m_hand.click(one);
     QVERIFY(panel() && QTest::qWaitForWindowActive(panel()));
   }
   /// The session whose manifest has this text.
@@ -87,31 +53,31 @@ class SessionClicksTest : public QObject {
     m_window = std::make_unique<MainWindow>(settings);
     m_window->show();
     QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    m_clicks = 0;
+    m_hand = {};
   }
   void cleanup() { m_window.reset(); }
 
   void aRingWithItsWindowAndInt8Values() {
     begin();
-    choose("layout", "ring_fused");
-    type("ring.window", "64");
-    choose("kv.v", "int8");
-    click(panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
+    m_hand.choose(*form(), "layout", "ring_fused");
+    m_hand.type(*form(), "ring.window", "64");
+    m_hand.choose(*form(), "kv.v", "int8");
+    m_hand.click(panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
     QVERIFY(opened("ring_fused"));
     QCOMPARE(now()->storage[0]->v, std::string("int8"));
     QCOMPARE(now()->storage[0]->ring->window, 64);
     QVERIFY(now()->length() > 64);  // it has read the story
-    QVERIFY2(m_clicks <= 10, qPrintable(QString::number(m_clicks)));
+    QVERIFY2(m_hand.clicks <= 10, qPrintable(QString::number(m_hand.clicks)));
   }
 
   void aPolicyWithFiguresOfItsOwn() {
     begin();
-    choose("policy", "h2o");
-    type("policy.ratio", "0.25");
+    m_hand.choose(*form(), "policy", "h2o");
+    m_hand.type(*form(), "policy.ratio", "0.25");
     QTest::keyClick(form()->control("policy.ratio"), Qt::Key_Return);
     QVERIFY(opened("h2o"));
     QCOMPARE(now()->info->manifest["policy"]["ratio"], json(0.25));
-    QVERIFY2(m_clicks <= 4, qPrintable(QString::number(m_clicks)));
+    QVERIFY2(m_hand.clicks <= 4, qPrintable(QString::number(m_hand.clicks)));
   }
 
   void aWlodSession() {
@@ -121,16 +87,16 @@ class SessionClicksTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(plain, 20000);
     QVERIFY(settled());
     QVERIFY(m_window->showView("tree"));  // Alt and a key, or its tab
-    ++m_clicks;
+    ++m_hand.clicks;
     InspectorView* tree = m_window->docks().view("tree");
     QTRY_VERIFY(tree->ready());
     for (QAbstractButton* one : tree->findChildren<QAbstractButton*>())
-      if (commandOf(*one) == "new_wlod_session") click(one);
+      if (commandOf(*one) == "new_wlod_session") m_hand.click(one);
     QVERIFY(panel() && QTest::qWaitForWindowActive(panel()));
     QVERIFY(panel()->findChild<QLabel*>("ends")->text().contains("demo, tick"));
-    click(panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
+    m_hand.click(panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
     QTRY_VERIFY_WITH_TIMEOUT(settled() && now()->wlod, 20000);
-    QVERIFY2(m_clicks <= 3, qPrintable(QString::number(m_clicks)));
+    QVERIFY2(m_hand.clicks <= 3, qPrintable(QString::number(m_hand.clicks)));
   }
 
   /// The estimate is what the session then takes.
@@ -138,7 +104,7 @@ class SessionClicksTest : public QObject {
     begin();
     auto* memory = panel()->findChild<QLabel*>("memory");
     QTRY_VERIFY2(memory->text().contains("2.58 MiB at capacity"), qPrintable(memory->text()));
-    choose("kv.v", "int8");
+    m_hand.choose(*form(), "kv.v", "int8");
     QTRY_VERIFY2(memory->text().contains("2.06 MiB at capacity"), qPrintable(memory->text()));
     QVERIFY(memory->toolTip().contains("V int8"));
   }
@@ -148,7 +114,7 @@ class SessionClicksTest : public QObject {
     const QString folder = qEnvironmentVariable("KVLAB_FORM_PICTURES");
     if (folder.isEmpty()) QSKIP("KVLAB_FORM_PICTURES names no folder");
     begin();
-    choose("policy", "snapkv");
+    m_hand.choose(*form(), "policy", "snapkv");
     QTest::qWait(600);
     for (const char* theme : {"dark", "light"}) {
       QVERIFY(m_window->setTheme(theme));

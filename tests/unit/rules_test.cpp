@@ -47,6 +47,7 @@ class RulesTest : public QObject {
   void refusesAndChangesNothing();
   void startsTheRandomNumbersAnew();
   void changesTheSizeOfBlocks();
+  void checksAsMuchAsTheRulesSay();
 };
 
 void RulesTest::worksAsAtOpening_data() {
@@ -57,8 +58,11 @@ void RulesTest::worksAsAtOpening_data() {
   QTest::newRow("sampling") << R"({"sampling":{"temperature":0.8,"top_k":20,"seed":9}})";
   QTest::newRow("blocks") << R"({"ring":{"block_tokens":3}})";
   QTest::newRow("absolute") << R"({"position":"absolute"})";
+  QTest::newRow("brightness") << R"({"brightness":{"decay":30,"start":{"file":200}}})";
+  QTest::newRow("culling") << R"({"brightness":{"decay":20,"compressor":"nearest","target":25}})";
+  QTest::newRow("checks") << R"({"check":{"level":"full","scrub_period":4}})";
   QTest::newRow("all") << R"({"after_edit":"recompute","executor":"descending","sampling":{"temperature":0.5},
-      "ring":{"block_tokens":2},"position":"absolute"})";
+      "ring":{"block_tokens":2},"position":"absolute","check":{"level":"off"},"brightness":{"gain":3}})";
 }
 
 /// Before anything has left the context, rules of an open session are those of a session opened with them.
@@ -84,6 +88,7 @@ void RulesTest::followsHistory_data() {
   for (const char* layout : {"indirection", "batch_splice", "paged:block=4", "ring_lut"})
     for (const auto& [name, rules] : std::initializer_list<std::pair<const char*, const char*>>{
              {"light", R"({"after_edit":"recompute","executor":"descending","sampling":{"temperature":0.8}})"},
+             {"culling", R"({"brightness":{"decay":9,"compressor":"nearest","target":30},"check":{"level":"full"}})"},
              {"blocks", R"({"ring":{"block_tokens":3}})"},
              {"absolute", R"({"position":"absolute"})"},
              {"cache", R"({"position":"cache"})"}})
@@ -201,7 +206,16 @@ void RulesTest::refusesAndChangesNothing_data() {
                         << "ring.block_tokens";
   QTest::newRow("window") << "{}"
                           << R"({"ring":{"window":8}})"
-                          << "ring";
+                          << "ring.window";
+  QTest::newRow("most brightness") << "{}"
+                                   << R"({"brightness":{"decay":3,"max":90}})"
+                                   << "brightness.max";
+  QTest::newRow("level") << "{}"
+                         << R"({"check":{"level":"most"}})"
+                         << "check.level";
+  QTest::newRow("culling in wLOD") << R"({"wlod":{"budget":64},"capacity":0})"
+                                   << R"({"brightness":{"compressor":"nearest"}})"
+                                   << "brightness.compressor";
   QTest::newRow("not a rule") << "{}"
                               << R"({"layout":"paged"})"
                               << "layout";
@@ -256,6 +270,16 @@ void RulesTest::changesTheSizeOfBlocks() {
   s.must("setRules", {{"ring", {{"block_tokens", 1}}}});
   QCOMPARE(s.must("step")[0]["block"].size(), 1u);
   QVERIFY(s.sound());
+}
+
+/// Level off finds no damage, level full finds it in the tick behind it.
+void RulesTest::checksAsMuchAsTheRulesSay() {
+  const SessionFixture s(json{{"faults", true}, {"check", {{"level", "off"}}}});
+  s.prompt(24);
+  s.must("fault", {{"kind", "value_bit"}, {"layer", 0}, {"index", 1}});
+  QVERIFY(s.must("step")[0]["violations"].empty());
+  s.must("setRules", {{"check", {{"level", "full"}}}});
+  QVERIFY(!s.must("step")[0]["violations"].empty());
 }
 
 QTEST_GUILESS_MAIN(RulesTest)

@@ -136,8 +136,9 @@ json matrix(Drawing& in) {
 json rules(Drawing& in) {
   const json drawn = drawManifest(in.draw);
   json out = json::object();
-  for (const char* key : {"after_edit", "executor", "sampling", "position"})
+  for (const char* key : {"after_edit", "executor", "sampling", "position", "check", "brightness"})
     if (drawn.contains(key) && in.draw.percent(40)) out[key] = drawn[key];
+  if (out.contains("brightness") && in.draw.percent(90)) out["brightness"].erase("max");  // no living session takes it
   if (out.empty() || in.draw.percent(20)) out["ring"] = {{"block_tokens", in.draw.one({1, 1, 2, 3})}};
   return out;
 }

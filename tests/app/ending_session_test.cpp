@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What opens a session asks once where the shown one would be lost: real clicks on the question, over the real engine.
+#include <QFileDialog>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPushButton>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "app/core_engine.h"
+#include "app/main_window.h"
+#include "app/new_session_panel.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class EndingSessionTest : public QObject {
+  Q_OBJECT
+ private:
+  QTemporaryDir m_folder;
+  std::unique_ptr<MainWindow> m_window;
+
+  LiveContext& context() { return m_window->context(); }
+  void make(bool headless) {
+    m_window.reset();
+    WindowSettings settings;
+    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    settings.verbs = coreVerbs();
+    settings.headless = headless;
+    m_window = std::make_unique<MainWindow>(settings);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    bool opened = false;
+    m_window->openSession(
+        {{"manifest", {{"model", "demo"}, {"threads", 1}}}, {"start", {{"text", "the cat sat on the mat"}}}},
+        [&](const Result<SessionPtr>& r) { opened = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(opened && settled() && length() > 3, 20000);
+  }
+  bool settled() {
+    return QTest::qWaitFor([&] { return !context().busy() && context().snapshot(); }, 20000);
+  }
+  int length() { return context().snapshot()->length(); }
+  void work() {
+    QVERIFY(m_window->runCommand("prompt", {{"text", "and the dog ran"}}));
+    QVERIFY(settled());
+  }
+  Banner& banner() { return m_window->banner(); }
+  bool asks() { return banner().asks("opening"); }
+  void answer(const QString& words) {
+    for (QPushButton* one : banner().findChildren<QPushButton*>())
+      if (one->isVisible() && one->text().startsWith(words)) return QTest::mouseClick(one, Qt::LeftButton);
+    QFAIL(qPrintable(words));
+  }
+  std::string file(const char* name, const json& manifest) {
+    QFile out(m_folder.filePath(name));
+    if (!out.open(QIODevice::WriteOnly)) qFatal("no file");
+    out.write(QByteArray::fromStdString(manifest.dump()));
+    return out.fileName().toStdString();
+  }
+  std::string ring() { return file("ring.json", {{"model", "demo"}, {"layout", "ring_fused"}}); }
+  bool isRing() { return context().snapshot()->storage[0]->layout == "ring_fused"; }
+  bool became(bool ring) {
+    return QTest::qWaitFor([&] { return settled() && isRing() == ring; }, 20000);
+  }
+
+ private Q_SLOTS:
+  void initTestCase() {
+    QCoreApplication::setOrganizationName("kvlab-test");
+    QStandardPaths::setTestModeEnabled(true);
+    QSettings().clear();
+  }
+  void cleanup() { m_window.reset(); }
+
+  void nothingIsAskedWhereNothingIsLost() {
+    make(false);
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(!asks() && became(true));
+  }
+
+  void theSessionStaysUntilThePersonAgrees() {
+    make(false);
+    work();
+    const int before = length();
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(asks() && !QApplication::activeModalWidget());
+    QVERIFY2(banner().text().contains("ring_fused") && banner().text().contains("tick 2"), qPrintable(banner().text()));
+    QTest::qWait(100);
+    QVERIFY(!isRing());
+    answer("Keep Working");
+    QVERIFY(!asks() && length() == before);
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    answer("Discard and Open");
+    QVERIFY(!asks() && became(true));
+  }
+
+  void aCaptureIsSavedFirst() {
+    make(false);
+    work();
+    const int before = length();
+    QVERIFY(m_window->runCommand("open_model", {{"path", "demo"}}));
+    answer("Save Capture and Open");
+    auto* dialog = m_window->findChild<QFileDialog*>();
+    QVERIFY(dialog);
+    const QString path = m_folder.filePath("kept.kvcap");
+    dialog->selectFile(path);
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && length() == 0, 20000);  // the new session is empty
+    QVERIFY(QFileInfo(path).size() > 0);
+    QVERIFY(m_window->runCommand("open_capture", {{"path", path.toStdString()}}));
+    QVERIFY(!asks());
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && length() == before, 20000);
+    QVERIFY(m_window->runCommand("open_model", {{"path", "demo"}}));
+    QVERIFY(!asks());  // the capture is still there
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && length() == 0, 20000);
+  }
+
+  void cancellingTheFileKeepsTheSession() {
+    make(false);
+    work();
+    const int before = length();
+    QVERIFY(m_window->runCommand("open_model", {{"path", "demo"}}));
+    answer("Save Capture and Open");
+    m_window->findChild<QFileDialog*>()->reject();
+    QTest::qWait(100);
+    QCOMPARE(length(), before);
+  }
+
+  /// The question about jobs is another one: the end of a job does not take it away, and closing still asks its own.
+  void theQuestionOutlivesJobs() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(asks());
+    work();  // a job begins and ends
+    QVERIFY(asks());
+  }
+
+  void recentSessionsAreAskedAboutToo() {
+    make(false);
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(became(true));
+    work();
+    QMenu* file = m_window->menuBar()->actions().first()->menu();
+    QMenu* recent = nullptr;
+    for (QAction* one : file->actions())
+      if (one->text() == "Open Recent") recent = one->menu();
+    QVERIFY(recent);
+    emit recent->aboutToShow();
+    QVERIFY(recent->actions().size() >= 2);
+    recent->actions()[1]->trigger();
+    QVERIFY(asks());
+    answer("Discard and Open");
+    QVERIFY(became(false));
+    emit recent->aboutToShow();
+    recent->actions()[1]->trigger();  // the ring; nothing was done since
+    QVERIFY(!asks() && became(true));
+  }
+
+  /// The form says itself what opening ends.
+  void theFormOfANewSessionAsksNoSecondTime() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("new_session", json::object()));
+    auto* panel = m_window->findChild<NewSessionPanel*>();
+    QVERIFY(panel && panel->findChild<QWidget*>("ends"));
+    QMetaObject::invokeMethod(panel, "accept");
+    QVERIFY(!asks());
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && context().snapshot()->tick.value() <= 1, 20000);
+  }
+
+  void nobodyIsAskedWithoutADisplay() {
+    make(true);
+    work();
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(!asks() && became(true));
+  }
+};
+
+QTEST_MAIN(EndingSessionTest)
+#include "ending_session_test.moc"
