@@ -13,6 +13,11 @@ inline QString needsIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return host.context().busy() ? QString("the engine is working; stop it or wait") : QString();
 }
+inline QString needsFinding(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->alignment.findings.empty() ? QString("no invariant is known to be broken")
+                                                               : QString();
+}
 /// Lanes can only go forward, all together.
 inline QString needsAlone(const CommandHost& host) {
   const SnapshotPtr snapshot = host.context().snapshot();

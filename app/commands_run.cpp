@@ -4,6 +4,7 @@
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/layer_text.h"
 
 namespace kvlab {
@@ -64,6 +65,29 @@ Status checkInvariants(CommandHost& host, const Json&) {
                                     "select it in Invariants to see where, then Rebuild"});
   });
   return ok();
+}
+
+/// The finding behind the one whose row has the focus, or the first, in the view that shows it.
+Status goToFinding(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  const SnapshotPtr shown = context.snapshot();
+  const std::vector<Finding>& all = shown->alignment.findings;
+  const Focus focus = context.focus();
+  const auto focused = std::ranges::find_if(all, [&](const Finding& one) {
+    return one.violation.layer == focus.layer && violatedRow(*shown, one.violation) == focus.ledger;
+  });
+  const Finding& found = focused == all.end() || focused + 1 == all.end() ? all.front() : *(focused + 1);
+  const Violation& next = found.violation;
+  const std::optional<LedgerId> row = violatedRow(*shown, next);
+  if (!row) return host.showView("invariants");
+  QString where;
+  if (next.layer) {
+    context.focusLayer(*next.layer);
+    where = QString("layer: %1, ").arg(next.layer->value());
+  }
+  context.focusLedger(*row);
+  emit context.scripted(QString("view.focus({%1ledger: %2})").arg(where).arg(row->value()));
+  return host.showView(findingPosition(*shown, found) < 0 ? "mirror" : "map");
 }
 
 Status opEvents(CommandHost& host, const Json& args) {
@@ -246,6 +270,8 @@ void addRunCommands(std::vector<Command>& list) {
       opEvents, needsIdle, {.keys = {"Ctrl+Shift+E"}, .args = {{"on", "boolean", "the other way round unless given"}}});
   add(list, {"check_invariants", "Check Invariants", "Run", "Run every check, in full."}, checkInvariants, needsIdle,
       {.keys = {"Ctrl+I"}, .icon = "check"});
+  add(list, {"go_to_finding", "Go to Finding", "Run", "Focus the row and layer of the next known finding."},
+      goToFinding, needsFinding, {.keys = {"Ctrl+Shift+J"}});
   add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, addBreak,
       needsSession,
       {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, wrap(layer==3)", true}}});

@@ -46,8 +46,11 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
   m_health->setAccessibleName(tr("Invariants"));
   m_health->setAutoRaise(true);
   m_health->setFocusPolicy(Qt::TabFocus);
-  connect(m_health, &QToolButton::clicked, this,
-          [this] { m_context.runCommand("show_invariants", nlohmann::json::object()); });
+  connect(m_health, &QToolButton::clicked, this, [this] {
+    const SnapshotPtr shown = m_context.snapshot();
+    const bool wrong = shown && !shown->alignment.findings.empty();
+    m_context.runCommand(wrong ? "go_to_finding" : "show_invariants", nlohmann::json::object());
+  });
   m_tick = field("tick");
   m_newest = new QToolButton(this);
   m_newest->setText(tr("Newest"));
@@ -153,7 +156,9 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
   m_health->setText(broken      ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all)
                         : known ? tr("✔ %1 invariants hold").arg(all)
                                 : lamp.text);
-  m_health->setToolTip(lamp.tip + '\n' + tr("Click for the list of invariants."));
+  m_health->setToolTip(lamp.tip + '\n' +
+                       (shown.alignment.findings.empty() ? tr("Click for the list of invariants.")
+                                                         : tr("Click for the row of the next finding.")));
   m_health->setStyleSheet(QString("color:%1;border:0").arg((broken ? look->error : look->muted).name()));
 }
 

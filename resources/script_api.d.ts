@@ -109,7 +109,20 @@ interface WlodTree {
 }
 
 /** layer counts cache layers: where residency is by KV head, each head of a layer counts. */
-interface Violation { invariant: string; detail: string; layer?: number; index?: number; ledger?: number; }
+interface Violation {
+  invariant: string; detail: string; layer?: number; index?: number; ledger?: number; since?: DamageSince;
+}
+
+/** Ticks between which damage came: after the last check that passed the place, before the one that found it. */
+interface DamageSince {
+  /** Absent where no check has passed the place since it is there. */
+  verified?: number;
+  /** Instead of verified: the tick in which the row was computed. */
+  computed?: number;
+  found: number;
+  /** The session came back from this later tick in between. */
+  reached?: number;
+}
 
 /** What else a template asks for may stand beside the two, such as tool_calls. */
 interface ChatMessage { role: string; content: unknown; }
@@ -626,7 +639,15 @@ interface Session {
    * 4 per row, as the window takes them. k, v: the figures as they would be in these types, which are tried on rows of the pass;
    * the session does not change, and counts are those of the pass. */
   quantisation(options?: { rows?: boolean; packed?: boolean; k?: RowType; v?: RowType }): LayerQuantisation[];
-  invariants(): { id: string; title: string; ok: boolean; detail: string }[];
+  invariants(): {
+    id: string; title: string; ok: boolean; detail: string;
+    /** The last tick after which a check looked at it and found nothing; null = never. */
+    lastPass: number | null;
+    /** All that it speaks of has passed since this tick; null = not yet. */
+    allPassed: number | null;
+    /** Of a broken one. */
+    since?: DamageSince;
+  }[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows: live are the resident rows. allocated is what the pools have slots for, without history; they shrink after
    * a policy has pruned a prompt and grow for the next one. reserved: the addresses of all slots, with room for rows of older

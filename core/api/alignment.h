@@ -10,9 +10,10 @@ namespace kvlab {
 
 /// What a check has named and no later check has cleared.
 struct Finding {
-  Violation violation;
-  Tick since;         // after which a check named it first
-  std::string blame;  // the event that wrote the row last: "fault (tick 1) wrote the row last"
+  Violation violation;  // as the newest check has named it, with the ticks between which it came
+  std::string blame;    // what happened between these ticks: "fault (tick 1) wrote the row in between"
+
+  const DamageSince& since() const { return *violation.since; }
 };
 
 struct Alignment {

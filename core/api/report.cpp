@@ -14,11 +14,31 @@ nlohmann::json toJson(const Event& event) {
   return json;
 }
 
+std::string intervalText(const DamageSince& since) {
+  const auto tick = [](Tick at) { return "tick " + std::to_string(at.value()); };
+  const std::string found = tick(since.found) + " (found)";
+  std::string out = "by " + found;
+  if (since.verified) out = "between " + tick(*since.verified) + " (verified) and " + found;
+  if (since.verified == since.found) out = "at " + tick(since.found) + ", after a check had passed";
+  if (since.computed) out = "between " + tick(*since.computed) + " (computed) and " + found;
+  if (since.computed == since.found) out = "at " + tick(since.found) + " (computed and found)";
+  return since.reached ? out + "; the session came back from " + tick(*since.reached) + " in between" : out;
+}
+
+nlohmann::json toJson(const DamageSince& since) {
+  nlohmann::json json{{"found", since.found.value()}};
+  if (since.verified) json["verified"] = since.verified->value();
+  if (since.computed) json["computed"] = since.computed->value();
+  if (since.reached) json["reached"] = since.reached->value();
+  return json;
+}
+
 nlohmann::json toJson(const Violation& violation) {
   nlohmann::json json{{"invariant", violation.invariant}, {"detail", violation.detail}};
   if (violation.layer) json["layer"] = violation.layer->value();
   if (violation.index) json["index"] = violation.index->value();
   if (violation.ledger) json["ledger"] = violation.ledger->value();
+  if (violation.since) json["since"] = toJson(*violation.since);
   return json;
 }
 

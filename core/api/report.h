@@ -23,12 +23,24 @@ struct Event {
   std::string detail = {};
 };
 
+/// Between which ticks damage came: a check passed the place after one of them, and a check found it wrong after
+/// `found`.
+struct DamageSince {
+  std::optional<Tick> verified = {};  // the last check that passed the place; none: no check has since it is there
+  std::optional<Tick> computed = {};  // where no check has passed a row: the tick that the row came in
+  Tick found;
+  std::optional<Tick> reached = {};  // a later tick, from which the session came back in between
+};
+/// "between tick 12 (verified) and tick 41 (found)"
+std::string intervalText(const DamageSince& since);
+
 struct Violation {
   std::string invariant;  // id of the invariant
   std::string detail;
   std::optional<CacheLayer> layer = {};
   std::optional<Index> index = {};
   std::optional<LedgerId> ledger = {};
+  std::optional<DamageSince> since = {};  // as soon as a session knows
 };
 
 struct TickReport {
@@ -45,6 +57,7 @@ struct TickReport {
 };
 
 nlohmann::json toJson(const Event& event);
+nlohmann::json toJson(const DamageSince& since);
 nlohmann::json toJson(const Violation& violation);
 nlohmann::json toJson(const TickReport& report);
 

@@ -69,9 +69,11 @@ struct TokenChance {
 struct InvariantState {
   std::string id, title;
   bool ok = true;
-  std::string detail;
-  Tick lastPass;
-  std::optional<Tick> firstFailure;
+  std::string detail = {};
+  Tick lastPass{-1};   // the last check that looked and found nothing; -1 = never
+  Tick allPassed{-1};  // everything it looks at has passed since then, a part in each tick; -1 = not yet
+  std::optional<Tick> firstFailure = {};  // on the way to the present state
+  std::optional<DamageSince> since = {};  // of what is broken: between which ticks it broke
 };
 
 enum class SessionState : std::uint8_t { Empty, Ready, Broken };

@@ -5,7 +5,8 @@
 
 namespace kvlab {
 
-#define KVLAB_INVARIANT(id, function, cheap, title) void function(const CheckInput& input, std::vector<Violation>& out);
+#define KVLAB_INVARIANT(id, function, of, cheap, title) \
+  void function(const CheckInput& input, std::vector<Violation>& out);
 #include "core/check/invariants.inc"
 #undef KVLAB_INVARIANT
 

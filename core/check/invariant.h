@@ -23,12 +23,17 @@ struct CheckInput {
   std::int32_t vocab = 0;      // vocabulary size of the logits; 0 = do not compare
 };
 
-/// What a check that is not full looks at: nothing found in a part proves nothing.
-enum class Cheap : std::uint8_t { All, Part };
+/// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or
+/// nothing. Nothing found in less than everything proves nothing of the rest.
+enum class Cheap : std::uint8_t { All, Slice, Part, None };
+
+/// What an invariant speaks of: the state, or stored rows, each by itself.
+enum class Of : std::uint8_t { State, Rows };
 
 struct Invariant {
   std::string_view id, title;
   void (*check)(const CheckInput& input, std::vector<Violation>& out);
+  Of of;
   Cheap cheap;
 };
 

@@ -5,7 +5,7 @@ namespace kvlab {
 namespace {
 
 constexpr Invariant kInvariants[] = {
-#define KVLAB_INVARIANT(id, function, cheap, title) {#id, title, &function, Cheap::cheap},
+#define KVLAB_INVARIANT(id, function, of, cheap, title) {#id, title, &function, Of::of, Cheap::cheap},
 #include "core/check/invariants.inc"
 #undef KVLAB_INVARIANT
 };

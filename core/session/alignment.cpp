@@ -20,9 +20,8 @@ bool same(const Violation& a, const Violation& b) {
   return a.invariant == b.invariant && a.layer == b.layer && a.ledger == b.ledger && (a.ledger || a.index == b.index);
 }
 
-bool names(const std::vector<Violation>& violations, std::string_view invariant) {
-  return std::any_of(violations.begin(), violations.end(),
-                     [&](const Violation& v) { return v.invariant == invariant; });
+std::size_t numberOf(std::string_view invariant) {
+  return at(std::ranges::find(invariants(), invariant, &Invariant::id) - invariants().begin());
 }
 
 /// "step (tick 7: replace_pair, add)": what made an entry, of the command that it belongs to.
@@ -47,44 +46,91 @@ std::string commitText(const Timeline& timeline, std::int32_t number) {
 
 }  // namespace
 
-/// Who wrote the row last; or that nobody has since it was in order, and then it was no event.
-std::string AlignmentLog::blame(const Violation& v, const CacheState& state, const Timeline& timeline) const {
-  std::int32_t passed = -1;
-  for (std::size_t i = 0; i < m_passed.size(); ++i)
-    if (invariants()[i].id == v.invariant) passed = std::min(m_passed[i], timeline.depth());
-  const bool row = v.layer && v.ledger && at(*v.layer) < state.groupOf.size();
-  std::int32_t last = timeline.depth();
-  if (row) {
-    const Column<std::int32_t>& writers = state.group(*v.layer).writers;
-    if (at(v.ledger->value()) >= writers.size()) return "no event is known to have written the row";
-    last = writers[at(v.ledger->value())];
-  }
-  const std::string what = row ? " wrote the row last" : " came last";
-  if (last > passed) return commitText(timeline, last) + what;
-  return std::string(row ? "no event has written the row" : "no event has come") + " since the check after " +
-      commitText(timeline, passed) + ", which found nothing" + (row ? "; " + commitText(timeline, last) + what : "");
+AlignmentLog::AlignmentLog() {
+  for (const Invariant& one : invariants()) m_lines.push_back({std::string(one.id), std::string(one.title)});
 }
 
-void AlignmentLog::take(const std::vector<Violation>& violations, bool full, const CacheState& state,
-                        const Timeline& timeline) {
-  m_passed.resize(invariants().size(), -1);
+CheckMark AlignmentLog::passed(const Violation& v) const { return m_marks.passed(numberOf(v.invariant), v.ledger); }
+
+std::optional<Tick> AlignmentLog::verified(const LedgerRow& row, LedgerId id) const {
+  const Tick tick = m_marks.passed(numberOf("row_checksums"), id).tick;
+  if (tick.value() < 0 || tick < row.born) return std::nullopt;
+  return tick;
+}
+
+DamageSince AlignmentLog::since(const Violation& v, const CacheState& state) const {
+  const CheckMark mark = passed(v);
+  DamageSince out{.found = state.tick};
+  if (mark.tick.value() >= 0) out.verified = mark.tick;
+  if (v.ledger && state.ledger.contains(*v.ledger) && state.ledger[*v.ledger].born > mark.tick) {
+    out.verified.reset();
+    out.computed = state.ledger[*v.ledger].born;
+  }
+  for (auto visit = at(mark.visit); visit < m_left.size(); ++visit)
+    if (m_left[visit] > std::max(out.found, out.reached.value_or(out.found))) out.reached = m_left[visit];
+  return out;
+}
+
+/// What wrote the row, or what came, since the check that passed: more is not known.
+std::string AlignmentLog::blame(const Violation& v, const CacheState& state, const Timeline& timeline) const {
+  const std::int32_t last = timeline.depth(), passed = std::clamp(this->passed(v).depth, 0, last);
+  if (v.layer && v.ledger && at(*v.layer) < state.groupOf.size()) {
+    const Column<std::int32_t>& writers = state.group(*v.layer).writers;
+    const auto row = at(v.ledger->value());
+    const bool wrote = row < writers.size() && writers[row] > passed;
+    return wrote ? commitText(timeline, writers[row]) + " wrote the row in between"
+                 : "no command wrote the row in between";
+  }
+  if (last == passed) return "no command came in between";
+  if (last == passed + 1) return commitText(timeline, last) + " came in between";
+  return std::to_string(last - passed) + " commits came in between";
+}
+
+CheckMade AlignmentLog::take(std::vector<Violation>& violations, CheckMade made, const CacheState& state,
+                             const Timeline& timeline) {
   std::vector<Finding> found;
-  for (const Violation& v : violations) {
+  for (Violation& v : violations) {
     const auto known = std::find_if(m_known.findings.begin(), m_known.findings.end(),
                                     [&](const Finding& one) { return same(one.violation, v); });
-    if (known == m_known.findings.end()) found.push_back({v, state.tick, blame(v, state, timeline)});
-    else found.push_back({v, known->since, known->blame});
+    const bool anew = known == m_known.findings.end();
+    v.since = anew ? since(v, state) : known->since();
+    found.push_back({v, anew ? blame(v, state, timeline) : known->blame});
   }
   for (const Finding& known : m_known.findings)
-    if (!clears(known.violation.invariant, full) &&
+    if (!clears(known.violation.invariant, made.full) &&
         std::ranges::none_of(violations, [&](const Violation& v) { return same(known.violation, v); }))
       found.push_back(known);
   m_known.findings = std::move(found);
   m_known.checked = state.tick;
-  if (full) m_known.full = state.tick;
-  for (std::size_t i = 0; i < m_passed.size(); ++i)
-    if (clears(invariants()[i].id, full) && !names(violations, invariants()[i].id)) m_passed[i] = timeline.depth();
+  if (made.full) m_known.full = state.tick;
+  made.visit = static_cast<std::int32_t>(m_left.size());
+  m_marks.add(made, {state.tick, timeline.depth(), made.visit});
   m_entry = timeline.currentId();
+  tellLines(state.tick);
+  return made;
+}
+
+void AlignmentLog::tellLines(Tick tick) {
+  for (std::size_t i = 0; i < m_lines.size(); ++i) {
+    InvariantState& line = m_lines[i];
+    const auto found =
+        std::ranges::find(m_known.findings, line.id, [](const Finding& f) { return f.violation.invariant; });
+    line.ok = found == m_known.findings.end();
+    line.detail = line.ok ? "" : found->violation.detail;
+    line.since = line.ok ? std::nullopt : found->violation.since;
+    line.lastPass = m_marks.last(i).tick;
+    line.allPassed = m_marks.all(i);
+    if (!line.ok && !line.firstFailure) line.firstFailure = tick;
+  }
+}
+
+void AlignmentLog::travelled(Tick from, const Timeline& timeline) {
+  m_left.push_back(from);
+  m_marks = CheckMarks::along(timeline);
+  const Tick here = timeline.current().tick;
+  for (InvariantState& line : m_lines)
+    if (line.firstFailure && *line.firstFailure > here) line.firstFailure.reset();
+  tellLines(here);
 }
 
 Alignment AlignmentLog::tell(const Timeline& timeline) const {

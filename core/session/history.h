@@ -64,6 +64,7 @@ class History {
   void forgetOlder(SessionParts& parts, bool freeSlots) {
     m_timeline.dropAll(parts.store, freeSlots && !parts.layouts.inPlace());
   }
+  void noteCheck(const CheckMade& made) { m_timeline.noteCheck(made); }
   void setReport(std::shared_ptr<const TickReport> report) { m_timeline.setReport(std::move(report)); }
 
   // --- commands -----------------------------------------------------------------------------------

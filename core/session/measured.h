@@ -20,11 +20,10 @@ struct Measured {
   std::optional<ExactnessMap> exactness;
 };
 
-/// State of the session, and the last result of each invariant.
+/// State of the session, and what is known of each invariant.
 struct Health {
   SessionState status = SessionState::Empty;
   std::string reason;  // why it is broken
-  std::vector<InvariantState> invariants;
   AlignmentLog alignment;
   std::shared_ptr<const TickReport> report;  // of the last tick
   std::int64_t bytesMoved = 0;               // by the last commit

@@ -80,7 +80,7 @@ void Publisher::publish(Session& session) {
   snapshot->report = health.report;
   if (state.logits && probes) snapshot->topk = likeliest(state);
   snapshot->logitsStale = state.logitsStale;
-  snapshot->invariants = health.invariants;
+  snapshot->invariants = health.alignment.lines();
   snapshot->alignment = health.alignment.tell(session.timeline());
   snapshot->pending = session.pending();
   snapshot->stage = session.stage();

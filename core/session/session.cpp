@@ -20,8 +20,6 @@ constexpr std::int64_t kTakenBack = 16 << 20;
 
 Session::Session(SessionParts parts, const Session* like)
     : m_parts(std::move(parts)), m_revisers(m_parts.kind->revisers()) {
-  for (const Invariant& invariant : invariants())
-    m_health.invariants.push_back({std::string(invariant.id), std::string(invariant.title), true, "", Tick(0), {}});
   if (like) m_publisher.describeAs(like->m_publisher);
   else m_publisher.describe(m_parts);
   startOver();
@@ -141,15 +139,9 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
   // Rows that cannot be read do not satisfy an invariant.
   if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
     violations.push_back({"row_checksums", read.error().text()});
-  for (InvariantState& invariant : m_health.invariants) {
-    const auto found = std::find_if(violations.begin(), violations.end(),
-                                    [&](const Violation& v) { return v.invariant == invariant.id; });
-    invariant.ok = found == violations.end();
-    invariant.detail = invariant.ok ? "" : found->detail;
-    if (invariant.ok) invariant.lastPass = state().tick;
-    else if (!invariant.firstFailure) invariant.firstFailure = state().tick;
-  }
-  m_health.alignment.take(violations, full, state(), timeline());
+  const std::int64_t parts = manifest().scrubPeriod;
+  const CheckMade made = CheckMarks::made(violations, full, part % parts, parts);
+  m_history.noteCheck(m_health.alignment.take(violations, made, state(), timeline()));
   return violations;
 }
 
@@ -164,11 +156,12 @@ std::vector<Violation> Session::checkChange() {
 const std::vector<InvariantState>& Session::check(bool full) {
   runChecks(full, 0);
   publish();
-  return m_health.invariants;
+  return m_health.alignment.lines();
 }
 
 /// Starts with an empty cache and an empty history.
 void Session::startOver() {
+  m_health.alignment.forget();
   m_history.start(emptyState(m_parts));
   m_pending.clear();
   m_health.report = nullptr;

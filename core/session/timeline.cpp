@@ -43,6 +43,7 @@ Timeline Timeline::trunk(const CacheState& state) const {
              .tick = from.tick,
              .words = from.words,
              .report = from.report,
+             .checks = from.checks,
              .left = from.left};
     if (out.m_entries.empty()) {
       out.m_entries.push_back(std::move(to));

@@ -16,6 +16,15 @@ namespace kvlab {
 /// What the columns of a state by row and by entry cost a history that keeps the state.
 std::int64_t columnBytes(const CacheState& state);
 
+/// A check of a state, and which invariants it passed; bit i is invariant i.
+struct CheckMade {
+  bool full = false;
+  std::int32_t part = 0, parts = 1;  // the slice of the checksums, unless full
+  std::uint32_t held = 0;            // named nothing
+  std::uint32_t rest = 0;            // passed all it looked at, but for the rows that it named
+  std::int32_t visit = 0;            // how often the session had gone through its history before
+};
+
 class Timeline {
  public:
   /// A verb that changed the session, and the state it led to.
@@ -29,6 +38,7 @@ class Timeline {
     int edit = 0;            // first entry of the edit that the entry belongs to
     std::string words = {};  // of a first entry: what the edit does, in words; empty if it only generates
     std::shared_ptr<const TickReport> report = {};
+    std::vector<CheckMade> checks = {};    // of the state, in their order
     std::vector<Evict> left = {};          // rows that windows have left behind
     std::optional<CacheState> state = {};  // empty = dropped
     // Relative to the parent, while both states are kept:
@@ -51,6 +61,7 @@ class Timeline {
   void setReport(std::shared_ptr<const TickReport> report) {
     m_entries[static_cast<std::size_t>(m_current)].report = std::move(report);
   }
+  void noteCheck(const CheckMade& made) { m_entries[static_cast<std::size_t>(m_current)].checks.push_back(made); }
   const Entry& current() const { return m_entries[static_cast<std::size_t>(m_current)]; }
   const Entry& entry(int id) const { return m_entries[static_cast<std::size_t>(id)]; }
   int currentId() const { return m_current; }

@@ -99,11 +99,13 @@ Result<std::int64_t> stepTo(Session& session, int next) {
 Status Session::travel(int id) {
   KV_TRY(noOpenTick());
   const Health before = m_health;
+  const Tick from = state().tick;
   Status done = timeline().entry(id).state ? walk(id) : replay(id);
   if (done) {
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();
+    m_health.alignment.travelled(from, timeline());
     checkChange();
   } else if (m_health.status != SessionState::Broken) {
     m_health.status = before.status;

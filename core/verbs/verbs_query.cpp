@@ -207,6 +207,29 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
                    {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
 }
 
+/// Appends when the stored bytes of a row last passed a check, and what the checks have found of it.
+void checkEvents(const Session& session, LedgerId id, json& out) {
+  const CacheState& state = session.state();
+  const auto holds = [&](const LayerGroup& group) {
+    const std::span<const LedgerId> rows = group.stored().ledger.span();
+    return std::ranges::find(rows, id) != rows.end();
+  };
+  const std::optional<Tick> verified = session.health().alignment.verified(state.ledger[id], id);
+  if (verified && std::ranges::any_of(state.groups, holds))
+    out.push_back({{"tick", verified->value()},
+                   {"event", "verified"},
+                   {"layer", nullptr},
+                   {"detail", "row_checksums: the last check of the stored bytes that found nothing"}});
+  for (const Finding& one : session.health().alignment.findings())
+    if (one.violation.ledger == id)
+      out.push_back(
+          {{"tick", one.since().found.value()},
+           {"event", "damage_found"},
+           {"layer",
+            one.violation.layer ? json(state.cacheLayers().layerOf(*one.violation.layer).value()) : json(nullptr)},
+           {"detail", one.violation.invariant + ": broken " + intervalText(one.since())}});
+}
+
 Result<json> history(const Session& session, VerbArgs& in) {
   const LedgerId id = KV_TRY(knownRow(in, session, "ledger"));
   const LedgerRow& row = session.state().ledger[id];
@@ -230,6 +253,7 @@ Result<json> history(const Session& session, VerbArgs& in) {
     for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + textOf(session, child);
     out.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
   }
+  checkEvents(session, id, out);
   if (row.pinned)
     out.push_back({{"tick", session.state().tick.value()}, {"event", "pinned"}, {"layer", nullptr}, {"detail", ""}});
   std::stable_sort(out.begin(), out.end(), [](const json& a, const json& b) {
@@ -257,7 +281,13 @@ Result<json> topk(Session& session, VerbArgs& in) {
 
 Result<json> invariantsVerb(Session& session, VerbArgs&) {
   json out = json::array();
-  for (const InvariantState& i : session.check(true)) out.push_back(KV_MEMBERS(i, id, title, ok, detail));
+  for (const InvariantState& i : session.check(true)) {
+    json line = KV_MEMBERS(i, id, title, ok, detail);
+    line["lastPass"] = i.lastPass.value() < 0 ? json() : json(i.lastPass.value());
+    line["allPassed"] = i.allPassed.value() < 0 ? json() : json(i.allPassed.value());
+    if (i.since) line["since"] = toJson(*i.since);
+    out.push_back(std::move(line));
+  }
   return out;
 }
 

@@ -27,10 +27,22 @@ const found = (layer) => {
   says("mirror", layer === 1 ? "✕ one line is wrong" : "✕ 2 findings in layer 1");
   expect(lines("map", "wrong: layer 1, position 400").length > 0, "the map marks the row");
   expect(lines("strip", " WRONG").length === 1 && lines("strip", " WRONG")[0].startsWith("400 "), "the strip marks the token");
-  if (layer === 1) says("mirror", "since tick 3: fault (tick 3) wrote the row last");
+  if (layer === 1) says("mirror", "broken at tick 3, after a check had passed: fault (tick 3) wrote the row in between");
 };
 s.invariants();
 [1, 0].forEach(found);
+// Two findings name the row: the lamp's command goes to its layer and row, whatever has the focus.
+view.focus({ layer: 0, row: 3 });
+view.command("go_to_finding");
+says("mirror", "✕ one line is wrong");
+says("history", "ledger 400");
+const broken = s.invariants().filter((one) => !one.ok);
+// Every tick reads all tags, and the checksums of a slice that did not have the row yet.
+const since = { row_tags: { found: 3, verified: 3 }, row_checksums: { computed: 1, found: 3 } };
+for (const one of broken) expect(JSON.stringify(one.since) === JSON.stringify(since[one.id]), JSON.stringify(one));
+expect(broken.length === 2);
+const told = s.history(400).map((one) => one.event);
+expect(told.includes("damage_found"), `history: ${told}`);
 s.step();
 [0, 1].forEach(found);
 view.screenshot("window", "alignment.png", { width: 1600, height: 1000 });

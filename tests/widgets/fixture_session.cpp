@@ -8,6 +8,9 @@
 
 namespace kvlab::fixture {
 
+/// When the damage of a broken session came.
+const DamageSince kBroke{.verified = Tick(16), .found = Tick(17)};
+
 /// How a layer of that many rows is stored: rows behind one another (block 0), in pages of which every
 /// third misses a third of its rows, or in a ring that never saw an edit.
 struct Stored {
@@ -258,9 +261,10 @@ class Maker {
                               {"capacity", "Resident rows fit the capacity"}};
     std::vector<InvariantState> out;
     for (const auto& [id, title] : names) {
-      InvariantState state{id, title, true, "", Tick(tick), {}};
+      InvariantState state{id, title, true, "", Tick(tick), Tick(tick), {}, {}};
       if (bad && (state.id == "mirror" || state.id == "tags")) {
-        state.ok = false, state.lastPass = Tick(16), state.firstFailure = Tick(17);
+        state.ok = false, state.lastPass = state.allPassed = Tick(16), state.firstFailure = Tick(17);
+        state.since = kBroke;
         state.detail = state.id == "tags" ? "layer 2 index 40: the map says one row, the tag another"
                                           : "layer 2 index 41 is out of order";
       }
@@ -364,9 +368,8 @@ class Maker {
     s->alignment.checked = s->alignment.full = Tick(tick);
     if (broken(tick))
       s->alignment.findings = {
-          {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), {}},
-           Tick(17),
-           "step (tick 17: evict) wrote the row last"}};
+          {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), {}, kBroke},
+           "step (tick 17: evict) wrote the row in between"}};
     if (tick == m_options.ticks) s->pending = {Replace{{Position(36)}, {token("barn")}}};
     const auto rows = static_cast<std::int64_t>(m_context.size());
     s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};
@@ -476,9 +479,10 @@ class Maker {
     report->actions = actions;
     report->events = events(tick, actions);
     if (broken(tick))
-      report->violations = {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2),
-                             Index(40), m_layers[2][41]},
-                            {"mirror", "layer 2 index 41 is out of order", CacheLayer(2), Index(41), m_layers[2][40]}};
+      report->violations = {
+          {"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), m_layers[2][41],
+           kBroke},
+          {"mirror", "layer 2 index 41 is out of order", CacheLayer(2), Index(41), m_layers[2][40], kBroke}};
     return report;
   }
 

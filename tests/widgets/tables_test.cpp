@@ -138,7 +138,8 @@ class TablesTest : public QObject {
     MirrorView view(context, nullptr);
     view.resize(700, 500);
     QVERIFY(golden::settle(view));
-    QVERIFY2(view.dump().contains("step (tick 17: evict) wrote the row last"), qPrintable(view.dump().left(200)));
+    QVERIFY2(view.dump().contains("broken between tick 16 (verified) and tick 17 (found): step (tick 17: evict)"),
+             qPrintable(view.dump().left(200)));
     QSignalSpy said(&context, &InspectorContext::scripted);
     view.goToNextBad();
     QVERIFY(context.focus().position.value() >= 0);

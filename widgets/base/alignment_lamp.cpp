@@ -55,17 +55,20 @@ AlignmentLamp alignmentLamp(const Snapshot& s) {
 }
 
 QString findingText(const Finding& one) {
-  return lampSays("%1 since tick %2: %3; %4")
-      .arg(QString::fromStdString(one.violation.invariant), QString::number(one.since.value()),
+  return lampSays("%1 broken %2: %3; %4")
+      .arg(QString::fromStdString(one.violation.invariant), QString::fromStdString(intervalText(one.since())),
            QString::fromStdString(one.violation.detail), QString::fromStdString(one.blame));
 }
 
+std::optional<LedgerId> violatedRow(const Snapshot& s, const Violation& v) {
+  if (v.ledger || !v.layer || !v.index) return v.ledger;
+  const auto layer = at(std::max(0, v.layer->value())), index = at(v.index->value());
+  if (layer >= s.layers.size() || !s.layers[layer] || index >= s.layers[layer]->ledger.size()) return std::nullopt;
+  return s.layers[layer]->ledger[index];
+}
+
 std::int32_t findingPosition(const Snapshot& s, const Finding& one) {
-  std::optional<LedgerId> id = one.violation.ledger;
-  const auto layer = at(one.violation.layer ? std::max(0, one.violation.layer->value()) : 0);
-  if (!id && one.violation.layer && one.violation.index && layer < s.layers.size() && s.layers[layer] &&
-      at(one.violation.index->value()) < s.layers[layer]->ledger.size())
-    id = s.layers[layer]->ledger[at(one.violation.index->value())];
+  const std::optional<LedgerId> id = violatedRow(s, one.violation);
   if (!id) return -1;
   const auto place = std::find(s.context.begin(), s.context.end(), *id);
   return place == s.context.end() ? -1 : static_cast<std::int32_t>(place - s.context.begin());

@@ -20,8 +20,10 @@ struct AlignmentLamp {
 };
 
 AlignmentLamp alignmentLamp(const Snapshot& snapshot);
-/// "row_tags since tick 3: layer 1, index 400: …; fault (tick 2) wrote the row last"
+/// "row_tags broken between tick 2 (verified) and tick 3 (found): layer 1, index 400: …; no command wrote the row …"
 QString findingText(const Finding& finding);
+/// Ledger row that a violation names, by its id or by its place in a map.
+std::optional<LedgerId> violatedRow(const Snapshot& snapshot, const Violation& violation);
 /// Context position of the row that a finding names; -1 = none.
 std::int32_t findingPosition(const Snapshot& snapshot, const Finding& finding);
 

@@ -311,7 +311,8 @@ void InspectorView::clickLedger(LedgerId ledger) {
 
 void InspectorView::clickLedger(CacheLayer layer, LedgerId ledger) {
   m_context.focusLayer(layer);
-  clickLedger(ledger);
+  m_context.focusLedger(ledger);
+  emit m_context.scripted(QString("view.focus({layer: %1, ledger: %2})").arg(layer.value()).arg(ledger.value()));
 }
 
 void InspectorView::clickLayer(CacheLayer layer) {

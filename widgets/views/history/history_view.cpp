@@ -9,10 +9,11 @@
 namespace kvlab {
 namespace {
 Tone toneOf(const QString& event) {
-  if (event == "born" || event == "restored" || event == "expanded" || event == "lit") return Tone::Ok;
+  if (event == "born" || event == "restored" || event == "expanded" || event == "lit" || event == "verified")
+    return Tone::Ok;
   if (event == "evicted" || event == "left layer" || event == "collapsed" || event == "moved") return Tone::Accent;
   if (event == "replaced" || event == "deleted" || event == "parent" || event == "edited") return Tone::Warning;
-  if (event == "aborted" || event == "fault") return Tone::Error;
+  if (event == "aborted" || event == "fault" || event == "damage found") return Tone::Error;
   return Tone::Muted;
 }
 

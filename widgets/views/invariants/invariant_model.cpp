@@ -18,6 +18,12 @@ QString tickText(Tick tick) {
 }
 }  // namespace
 
+QString passedText(const InvariantState& state) {
+  if (state.since) return QStringLiteral("It broke %1.").arg(QString::fromStdString(intervalText(*state.since)));
+  if (state.allPassed.value() < 0) return QStringLiteral("No check has looked at all of it yet.");
+  return QStringLiteral("All of it has passed since tick %1.").arg(state.allPassed.value());
+}
+
 QString detailText(const InvariantLine& line) {
   return QString::fromStdString(line.state.detail.empty() && line.violation ? line.violation->detail
                                                                             : line.state.detail);
@@ -33,8 +39,8 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   add("invariant", tr("Invariant"), tr("What must always hold"), QString(20, 'x'), [](Line line) {
     return QString::fromStdString(line.state.title);
   }).words();
-  add("last_pass", tr("Last pass"), tr("Last tick after which the invariant held"), {"tick 100", 1},
-      [](Line line) { return tickText(line.state.lastPass); })
+  add("last_pass", tr("Last pass"), tr("Last tick after which a check looked at the invariant and found nothing"),
+      {"tick 100", 1}, [](Line line) { return tickText(line.state.lastPass); })
       .words()
       .in(Tone::Muted);
   add("first_failure", tr("First failure"), tr("First tick after which the invariant was violated"), "tick 100",
@@ -87,8 +93,9 @@ void InvariantModel::showFull(const nlohmann::json& answer, Tick tick) {
     }
     line->state.ok = entry.value("ok", true);
     line->state.detail = entry.value("detail", "");
+    if (line->state.ok) line->state.since.reset();
     line->full = true;
-    if (line->state.ok) line->state.lastPass = tick;
+    if (line->state.ok) line->state.lastPass = line->state.allPassed = tick;
     else if (!line->state.firstFailure) line->state.firstFailure = tick;
   }
   m_fullAt = tick;

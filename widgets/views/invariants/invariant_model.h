@@ -18,6 +18,9 @@ struct InvariantLine {
 /// Text about a failed check.
 QString detailText(const InvariantLine& line);
 
+/// Since when all that the invariant speaks of has passed, or between which ticks it broke.
+QString passedText(const InvariantState& state);
+
 class InvariantModel : public LineModel<InvariantLine> {
   Q_OBJECT
  public:

@@ -5,6 +5,7 @@
 #include <QPainter>
 #include <QPushButton>
 
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/scroll_bars.h"
 #include "widgets/base/tight_column.h"
@@ -96,20 +97,10 @@ void InvariantsView::take(const CommandReply& command) {
 }
 
 void InvariantsView::focusViolation(const Violation& violation) {
-  const SnapshotPtr snapshot = shown();
-  std::optional<LedgerId> ledger = violation.ledger;
-  const auto layer = at(violation.layer.value_or(CacheLayer(0)));
-  if (!ledger && violation.layer && violation.index && layer < snapshot->layers.size() && snapshot->layers[layer]) {
-    const auto& map = snapshot->layers[layer]->ledger;
-    const auto index = at(violation.index->value());
-    if (index < map.size()) ledger = map[index];
-  }
-  if (violation.layer) {
-    Focus focus = context().focus();
-    focus.layer = *violation.layer;
-    context().setFocus(focus);
-  }
-  if (ledger) clickLedger(*ledger);
+  const std::optional<LedgerId> row = violatedRow(*shown(), violation);
+  if (row && violation.layer) clickLedger(*violation.layer, *row);
+  else if (row) clickLedger(*row);
+  else if (violation.layer) clickLayer(*violation.layer);
 }
 
 void InvariantsView::jump(int row) {
@@ -139,8 +130,7 @@ void InvariantsView::showDetail() {
   const QString detail = detailText(line);
   QString text =
       QStringLiteral("%1 (%2)").arg(QString::fromStdString(line.state.title), QString::fromStdString(line.state.id));
-  text +=
-      QLatin1Char('\n') + (detail.isEmpty() ? (line.full ? tr("Checked in full.") : tr("Nothing to report.")) : detail);
+  text += QLatin1Char('\n') + (detail.isEmpty() ? QString() : detail + QStringLiteral(". ")) + passedText(line.state);
   m_detail->setText(text);
 }
 

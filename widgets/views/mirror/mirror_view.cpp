@@ -140,7 +140,9 @@ void MirrorView::sayState() {
   if (bad == 1) parts << tr("✕ one line is wrong");
   if (bad > 1) parts << tr("✕ %1 lines are wrong").arg(bad);
   if (const Finding* first = bad ? known(true) : nullptr)
-    parts.back() += tr(" since tick %1: %2").arg(first->since.value()).arg(QString::fromStdString(first->blame));
+    parts.back() +=
+        tr(", broken %1: %2")
+            .arg(QString::fromStdString(intervalText(first->since())), QString::fromStdString(first->blame));
   const bool more = lamp.state == AlignmentLamp::State::Wrong && (bad == 0 || known(false));
   if (bad == 0 || more) parts << (bad ? tr("of all: ") : QString()) + lamp.text.mid(bad ? 2 : 0);
   const int row = m_model->rowOf(context().focus().position.value());

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/check_marks.h"
+
+#include <algorithm>
+
+#include "core/check/findings.h"
+
+namespace kvlab {
+namespace {
+
+std::uint32_t bit(std::size_t invariant) { return std::uint32_t{1} << invariant; }
+
+std::int64_t named(const std::vector<Violation>& violations, std::string_view invariant) {
+  return std::ranges::count(violations, invariant, &Violation::invariant);
+}
+
+}  // namespace
+
+CheckMarks::CheckMarks() : m_last(invariants().size()), m_passed(m_last), m_slices(1) {}
+
+/// What is wrong with the state can hide what is wrong behind it in the list; a wrong row hides no other row, unless
+/// there are more than a check names.
+CheckMade CheckMarks::made(const std::vector<Violation>& violations, bool full, std::int64_t part, std::int64_t parts) {
+  CheckMade out{.full = full, .part = static_cast<std::int32_t>(part), .parts = static_cast<std::int32_t>(parts)};
+  bool hidden = false;
+  for (std::size_t i = 0; i < invariants().size(); ++i) {
+    const Invariant& one = invariants()[i];
+    const std::int64_t found = named(violations, one.id);
+    const bool unread = one.of == Of::Rows &&
+        std::ranges::any_of(violations, [&](const Violation& v) { return v.invariant == one.id && !v.ledger; });
+    hidden = hidden || (found > 0 && one.of == Of::State);
+    if (hidden) break;
+    if (found == 0) out.held |= bit(i);
+    if (found < Findings::kKept && !unread) out.rest |= bit(i);
+  }
+  return out;
+}
+
+void CheckMarks::add(const CheckMade& made, const CheckMark& mark) {
+  if (std::ssize(m_slices) != made.parts)
+    m_slices.assign(at(made.parts), *std::ranges::min_element(m_slices, {}, &CheckMark::depth));
+  for (std::size_t i = 0; i < m_last.size(); ++i) {
+    const Cheap cheap = invariants()[i].cheap;
+    const bool whole = made.full || cheap == Cheap::All, looked = whole || cheap != Cheap::None;
+    if (looked && made.held & bit(i)) m_last[i] = mark;
+    if (!(made.rest & bit(i))) continue;
+    if (whole) m_passed[i] = mark;
+    if (cheap == Cheap::Slice && whole) std::ranges::fill(m_slices, mark);
+    if (cheap == Cheap::Slice && !whole) m_slices[at(made.part)] = mark;
+  }
+}
+
+CheckMarks CheckMarks::along(const Timeline& timeline) {
+  CheckMarks out;
+  for (const int id : timeline.path(timeline.currentId())) {
+    const Timeline::Entry& entry = timeline.entry(id);
+    for (const CheckMade& made : entry.checks) out.add(made, {entry.tick, entry.depth, made.visit});
+  }
+  return out;
+}
+
+Tick CheckMarks::all(std::size_t invariant) const {
+  if (invariants()[invariant].cheap != Cheap::Slice) return m_passed[invariant].tick;
+  return std::ranges::min_element(m_slices, {}, &CheckMark::depth)->tick;
+}
+
+CheckMark CheckMarks::passed(std::size_t invariant, std::optional<LedgerId> row) const {
+  const bool slices = invariants()[invariant].cheap == Cheap::Slice && row && row->value() >= 0;
+  return slices ? m_slices[at(row->value() % std::ssize(m_slices))] : m_passed[invariant];
+}
+
+}  // namespace kvlab
