@@ -64,11 +64,15 @@ Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
 /// With `now` one verb does both: between two verbs another tick could take the actions.
 Status inject(CommandHost& host, const Json& args) {
   const Json& actions = args["actions"];
-  const bool now = args.value("now", false);
   Json request{{"actions", actions}};
-  if (now) request["now"] = true;
-  const QString line = QString(now ? "s.inject(%1, {now: true})" : "s.inject(%1)");
-  return submitSaid(host, line.arg(scriptText(actions)), "inject", request);
+  QStringList options;
+  for (const char* option : {"now", "instead"}) {
+    if (!args.value(option, false)) continue;
+    request[option] = true;
+    options << QString("%1: true").arg(option);
+  }
+  const QString more = options.isEmpty() ? QString() : QString(", {%1}").arg(options.join(", "));
+  return submitSaid(host, QString("s.inject(%1%2)").arg(scriptText(actions), more), "inject", request);
 }
 
 Status pinRow(CommandHost& host, const Json& args) {
@@ -128,7 +132,8 @@ void addEditCommands(std::vector<Command>& list) {
   add(list, {"inject", "Queue Actions", "", "Queue a list of actions for the next tick, or apply it at once."}, inject,
       needsSession,
       {.args = {{"actions", "array", "actions, as s.inject takes them", true},
-                {"now", "boolean", "apply them at once, with what is pending, without generating"}}});
+                {"now", "boolean", "apply them at once, with what is pending, without generating"},
+                {"instead", "boolean", "in place of what is pending"}}});
   add(list, {"apply", "Apply Pending Actions", "Edit", "Apply the queued actions now, without generating."},
       plainVerb("apply"), needsPending, {.keys = {"Ctrl+Return"}, .startsGroup = true});
   add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),

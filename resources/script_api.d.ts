@@ -527,13 +527,13 @@ interface Session {
   break(condition: string): string[];
   clearBreaks(): string[];
 
-  /** Checks the whole pending list with these behind it and queues them; with now, applies the whole list at once. Queues
-   * nothing on failure. */
-  inject(actions: Action[] | Action, options?: { now?: boolean }): { pending: number } | TickReport;
+  /** Checks the whole pending list with these behind it and queues them; with instead, they take the place of the pending
+   * list; with now, applies the whole list at once. On failure the pending list is as it was. */
+  inject(actions: Action[] | Action, options?: { now?: boolean; instead?: boolean }): { pending: number } | TickReport;
   /** Forgets the pending actions. A tick that was refused leaves them pending. */
   clearPending(): { pending: number };
-  /** What the actions would do; nothing is queued. */
-  plan(actions: Action[] | Action): EditPlan;
+  /** What the actions would do behind the pending ones, or instead of them; nothing is queued. */
+  plan(actions: Action[] | Action, options?: { instead?: boolean }): EditPlan;
   /** The pending actions now, without generating. */
   apply(): TickReport;
   evict(layer: number, ledger: number[], options?: { kvHead?: number; now?: boolean }): { pending: number } | TickReport;

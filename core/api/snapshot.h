@@ -13,6 +13,7 @@
 #include "core/api/column.h"
 #include "core/api/ids.h"
 #include "core/api/ledger_view.h"
+#include "core/api/plan_view.h"
 #include "core/api/policy_audit.h"
 #include "core/api/report.h"
 #include "core/api/stage_view.h"
@@ -105,6 +106,7 @@ struct Snapshot {
   std::vector<InvariantState> invariants;
   Alignment alignment;
   std::vector<Action> pending;
+  std::shared_ptr<const PlanView> plan;    // what `pending` would do; null where nothing is pending
   std::shared_ptr<const StageView> stage;  // where an open tick stands; null = no tick is open
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;  // null while every policy is full

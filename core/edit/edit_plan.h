@@ -8,6 +8,7 @@
 #include "core/api/action.h"
 #include "core/api/cache_layers.h"
 #include "core/api/ledger_view.h"
+#include "core/api/plan_view.h"
 
 namespace kvlab {
 
@@ -25,19 +26,6 @@ struct NewRow {
   Position position;       // after the edit
   std::int32_t phase = 0;  // modes context and absolute; in mode cache the phase depends on the layer
   int detail = 0;          // index into EditPlan::details
-};
-
-struct PlannedAction {
-  int place = 0;                  // index in the action list
-  std::vector<Position> removed;  // before the edit, ascending
-  Position anchor;                // before the edit: where new rows go; for an add, the length
-  Position finalPosition;         // of the first new row, or of the gap, after the edit
-  std::vector<LedgerId> newLedger;
-};
-
-struct PlannedEviction {
-  CacheLayer layer;
-  std::vector<LedgerId> ledger;
 };
 
 /// The eviction as an action.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/session/planned.h"
 #include "core/session/session.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
@@ -83,6 +84,7 @@ void Publisher::publish(Session& session) {
   snapshot->invariants = health.alignment.lines();
   snapshot->alignment = health.alignment.tell(session.timeline());
   snapshot->pending = session.pending();
+  if (m_receive) snapshot->plan = pendingPlan(session);
   snapshot->stage = session.stage();
   snapshot->storage = storageOf(session);
   snapshot->bytes = bytesOf(session);

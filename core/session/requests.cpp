@@ -33,10 +33,10 @@ Status standsAlone(const WlodState& state, const LedgerRow& row, LedgerId id) {
 
 }  // namespace
 
-Status inject(Session& session, const std::vector<Action>& actions) {
+Status inject(Session& session, const std::vector<Action>& actions, Queue queue) {
   if (Status ready = session.changeable(); !ready) return ready;
-  if (Result<EditPlan> planned = plan(session, actions); !planned) return planned.error();
-  std::vector<Action> all = session.pending();
+  if (Result<EditPlan> planned = plan(session, actions, queue); !planned) return planned.error();
+  std::vector<Action> all = queue == Queue::Behind ? session.pending() : std::vector<Action>();
   all.insert(all.end(), actions.begin(), actions.end());
   session.setPending(std::move(all));
   session.publish();
@@ -48,12 +48,12 @@ void clearPending(Session& session) {
   session.publish();
 }
 
-Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions) {
-  std::vector<Action> all = session.pending();
+Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions, Queue queue) {
+  std::vector<Action> all = queue == Queue::Behind ? session.pending() : std::vector<Action>();
   const int before = static_cast<int>(all.size());
   all.insert(all.end(), actions.begin(), actions.end());
   Result<EditPlan> planned = session.kind().plan(session.parts(), session.state(), std::move(all));
-  if (planned || !planned.error().action || *planned.error().action < before) return planned;
+  if (planned || before == 0 || !planned.error().action || *planned.error().action < before) return planned;
   Error error = planned.error();
   error.action = *error.action - before;
   error.what = "action " + std::to_string(*error.action) + " was refused";

@@ -5,11 +5,13 @@
 
 namespace kvlab {
 
-/// Appends actions to the pending list after checking the whole list. On error nothing is queued.
-Status inject(Session& session, const std::vector<Action>& actions);
+/// Where actions go: behind the pending ones, or in their place.
+enum class Queue : std::uint8_t { Behind, Instead };
+/// Changes the pending list after checking the whole list. On error the list stays.
+Status inject(Session& session, const std::vector<Action>& actions, Queue queue = Queue::Behind);
 void clearPending(Session& session);
-/// Plans the actions behind the pending ones. An error names its action by the index in `actions`.
-Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions);
+/// Plans the pending list as inject() would make it. An error names its action by the index in `actions`.
+Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions, Queue queue = Queue::Behind);
 
 /// Makes a commit. Errors: out_of_range.
 Status setBrightness(Session& session, LedgerId id, double value);

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 
-#include "core/session/requests.h"
 #include "core/session/ticks.h"
 
 namespace kvlab {
 namespace {
 
-/// Restores the pending list after a tick with newly queued actions has failed.
-void takeBack(Session& session, std::vector<Action> before) {
-  if (session.pending().size() <= before.size()) return;
+/// Restores the pending list after a tick that took none of the newly queued actions.
+void takeBack(Session& session, std::size_t queued, std::vector<Action> before) {
+  if (session.pending().size() < queued) return;
   session.setPending(std::move(before));
   session.publish();
 }
@@ -33,13 +32,16 @@ std::vector<TokenId> StepRequest::block(std::int64_t i) const {
   return {tokens.begin() + static_cast<std::ptrdiff_t>(from), tokens.begin() + static_cast<std::ptrdiff_t>(to)};
 }
 
+Queue queueOf(const VerbArgs& in) { return in.has("instead") && in.flag("instead") ? Queue::Instead : Queue::Behind; }
+
 Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in) {
   const std::size_t count = actions.size();
   std::vector<Action> before = session.pending();
-  if (!in.all().contains("pending")) KV_TRY(inject(session, actions));
+  if (!in.all().contains("pending")) KV_TRY(inject(session, actions, queueOf(in)));
   if (!in.flag("now")) return nlohmann::json{{"pending", session.pending().size()}};
+  const std::size_t all = session.pending().size();
   const TickReport report = apply(session);
-  if (!report.ok) takeBack(session, std::move(before));
+  if (!report.ok) takeBack(session, all, std::move(before));
   Result<nlohmann::json> reply = single(report);
   if (reply) (*reply)["queued"] = count;
   return reply;

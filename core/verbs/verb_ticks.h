@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers of verbs that make ticks or queue actions. Engine thread.
 #pragma once
-#include "core/session/session.h"
+#include "core/session/requests.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
@@ -12,8 +12,9 @@ inline Result<nlohmann::json> single(const TickReport& report) {
   return toJson(report);
 }
 
-/// Queues actions. With `now` also applies all pending actions, and the reply's `queued` counts the new ones; on error
-/// nothing stays queued. If history executes the verb again, its actions are already pending.
+/// Queues actions, with `instead` in place of the pending ones. With `now` also applies all pending actions, and the
+/// reply's `queued` counts the new ones; on error the pending list is as it was. If history executes the verb again,
+/// its actions are already pending.
 Result<nlohmann::json> queued(Session& session, std::vector<Action> actions, const VerbArgs& in);
 
 /// The request of the verb step: `ticks` ticks, with or without blocks of given tokens.
@@ -27,7 +28,10 @@ struct StepRequest {
   std::int64_t ticks;
 };
 
-/// The argument that queued() reads.
+/// The arguments that queued() reads.
 inline ArgInfo nowArg() { return arg::flag("now", false); }
+inline ArgInfo insteadArg() { return arg::flag("instead", false); }
+/// `instead`, where the verb has it.
+Queue queueOf(const VerbArgs& in);
 
 }  // namespace kvlab

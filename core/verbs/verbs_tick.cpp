@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "core/api/finite.h"
+#include "core/api/members.h"
+#include "core/session/planned.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/verbs/chat_verb.h"
@@ -160,33 +162,28 @@ Result<json> evict(Session& session, VerbArgs& in) {
   return queued(session, {std::move(action)}, in);
 }
 
+json plannedJson(const PlannedAction& edit, int place, const Action& action) {
+  json removed = json::array();
+  for (Position p : edit.removed) removed.push_back(p.value());
+  return {{"place", place},
+          {"action", toJson(action)["action"]},
+          {"removed", removed},
+          {"finalPosition", edit.finalPosition.value()},
+          {"newLedger", idsOf(edit.newLedger)}};
+}
+
 Result<json> planVerb(const Session& session, VerbArgs& in) {
-  std::vector<Action> actions = KV_TRY(actionsFromJson(in.raw("actions")));
-  const int pending = static_cast<int>(session.pending().size());  // pending actions come first in the plan
-  EditPlan plan = KV_TRY(kvlab::plan(session, actions));
-  json out{{"ok", true},
-           {"lengthAfter", plan.lengthAfter},
-           {"phaseShifted", plan.phaseShifted},
-           {"newRows", plan.rows.size()},
-           {"actions", json::array()}};
-  const AfterEdit after = session.manifest().afterEdit;
-  const bool again = after == AfterEdit::Recompute || session.state().wlod;
-  out["stale"] = again ? 0 : plan.stale;
-  out["recomputed"] = again ? plan.stale : 0;
-  std::int64_t row = 0;  // bytes of one row over all layers
-  for (const CacheLayer layer : session.store().layers()) row += session.store().pool(layer).stride();
-  out["bytes"] = (static_cast<std::int64_t>(plan.rows.size()) + (session.state().wlod ? plan.stale : 0)) * row;
-  for (const PlannedAction& detail : plan.details) {
-    if (detail.place < pending) continue;
-    json removed = json::array();
-    for (Position p : detail.removed) removed.push_back(p.value());
-    out["actions"].push_back({{"place", detail.place - pending},
-                              {"action", toJson(plan.actions[static_cast<std::size_t>(detail.place)])["action"]},
-                              {"removed", removed},
-                              {"finalPosition", detail.finalPosition.value()},
-                              {"newLedger", idsOf(detail.newLedger)}});
-  }
-  for (const PlannedEviction& eviction : plan.evictions)
+  const std::vector<Action> actions = KV_TRY(actionsFromJson(in.raw("actions")));
+  const Queue queue = queueOf(in);
+  const int pending =
+      queue == Queue::Behind ? static_cast<int>(session.pending().size()) : 0;  // these come first in the plan
+  const PlanView view = planView(session, KV_TRY(kvlab::plan(session, actions, queue)));
+  json out = KV_MEMBERS(view, lengthAfter, phaseShifted, newRows, recomputed, bytes);
+  out.update({{"ok", true}, {"stale", view.staleRows}, {"actions", json::array()}});
+  for (const PlannedAction& edit : view.edits)
+    if (const int place = edit.place - pending; place >= 0)
+      out["actions"].push_back(plannedJson(edit, place, actions[static_cast<std::size_t>(place)]));
+  for (const PlannedEviction& eviction : view.evictions)
     out["actions"].push_back(toJson(Action(evictOf(session.cacheLayers(), eviction))));
   return out;
 }
@@ -280,14 +277,15 @@ std::span<const Verb> tickVerbs() {
         InLanes::Steps},
        runVerb},
       {{"inject",
-        {arg::of("actions", ArgType::Actions, 1), nowArg()},
-        "Checks actions together with the pending ones and queues them; now applies them at once.",
+        {arg::of("actions", ArgType::Actions, 1), nowArg(), insteadArg()},
+        "Checks actions together with the pending ones and queues them; with instead they take the place of the "
+        "pending ones; now applies them at once.",
         Effect::Commits},
        injectVerb},
       {{"clearPending", {}, "Forgets the pending actions.", Effect::Queues}, clearPendingVerb},
       {{"plan",
-        {arg::of("actions", ArgType::Actions, 1)},
-        "Shows what actions would do; nothing is queued.",
+        {arg::of("actions", ArgType::Actions, 1), insteadArg()},
+        "Shows what actions would do behind the pending ones, or instead of them; nothing is queued.",
         Effect::Reads},
        planVerb},
       {{"apply", {}, "Applies the pending actions now, without generating.", Effect::Commits}, applyVerb},

@@ -39,12 +39,12 @@ json everyAction() {
           {{"action", "add"}, {"token_id", 11}}};
 }
 
-/// Good neighbours that are bad together, or with the deletion of position 1 that waits.
+json remove(int position) { return {{"action", "delete"}, {"position", position}}; }
+
+/// Good neighbours that are bad together.
 json clashes() {
-  const auto remove = [](int p) { return json{{"action", "delete"}, {"position", p}}; };
   const json insert{{"action", "insert"}, {"position", 5}, {"token_ids", {1}}};
   return {
-      json::array({remove(1)}),
       json::array({remove(4), remove(4)}),
       json::array({{{"action", "replace"}, {"positions", {4, 6}}, {"new_token_ids", {1}}}, remove(6)}),
       json::array({remove(4), insert, remove(5)}),
@@ -53,6 +53,13 @@ json clashes() {
       json::array({remove(4), {{"action", "evict"}, {"layer", 0}, {"ledger", {4}}}}),
       json::array({{{"action", "evict"}, {"layer", 0}, {"ledger", {4}}},
                    {{"action", "evict"}, {"layer", 0}, {"ledger", {4}}}})};
+}
+
+/// Also actions that are bad with the deletion of position 1 that waits.
+json clashesBehind() {
+  json out = clashes();
+  out.push_back(json::array({remove(1)}));
+  return out;
 }
 
 std::vector<Good> goodCalls(const std::string& folder) {
@@ -80,10 +87,12 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"cancelTick"},
       {"stage"},
       {"run", {{"maxTicks", 2}, {"reports", 1}}},
-      {"inject", {{"actions", everyAction()}}, {{"actions", clashes()}}},
-      {"inject", {{"actions", everyAction()}, {"now", true}}, {{"actions", clashes()}}},
+      {"inject", {{"actions", everyAction()}}, {{"actions", clashesBehind()}}},
+      {"inject", {{"actions", everyAction()}, {"now", true}}, {{"actions", clashesBehind()}}},
+      {"inject", {{"actions", everyAction()}, {"now", true}, {"instead", true}}, {{"actions", clashes()}}},
       {"clearPending"},
-      {"plan", {{"actions", everyAction()}}, {{"actions", clashes()}}},
+      {"plan", {{"actions", everyAction()}}, {{"actions", clashesBehind()}}},
+      {"plan", {{"actions", everyAction()}, {"instead", true}}, {{"actions", clashes()}}},
       {"apply"},
       {"evict",
        {{"layer", 0}, {"ledger", {14, 15}}, {"now", true}},

@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include "open_view.h"
+#include "widgets/base/word_edit.h"
 #include "widgets/views/compose/compose_view.h"
 #include "widgets/views/console/console_view.h"
 #include "widgets/views/log/log_view.h"
@@ -72,7 +73,8 @@ class EntryViewsTest : public QObject {
     QCOMPARE(context.commands[0].verb, std::string("inject"));
     QCOMPARE(context.commands[0].args["actions"].size(), std::size_t{3});
     QCOMPARE(context.commands[0].args["now"], json(true));
-    QVERIFY(view->draft().isEmpty());
+    QCOMPARE(context.commands[0].args["instead"], json(true));
+    QCOMPARE(view->options()["draft"], json(""));  // the text follows the queue again
   }
 
   void queueOnly() {
@@ -83,8 +85,8 @@ class EntryViewsTest : public QObject {
     QTest::mouseClick(named<QPushButton>(*view, "Queue"), Qt::LeftButton);
     QTRY_VERIFY(view->ready());
     QCOMPARE(context.commands.size(), std::size_t{1});
-    QCOMPARE(context.commands[0].args, (json{{"actions", {{{"action", "add"}, {"token_id", 13}}}}}));
-    QTest::mouseClick(named<QPushButton>(*view, "Forget pending"), Qt::LeftButton);
+    QCOMPARE(context.commands[0].args, (json{{"actions", {{{"action", "add"}, {"token_id", 13}}}}, {"instead", true}}));
+    QTest::mouseClick(named<QPushButton>(*view, "Clear queue"), Qt::LeftButton);
     QCOMPARE(context.commands.back().verb, std::string("clear_pending"));
   }
 
@@ -104,9 +106,12 @@ class EntryViewsTest : public QObject {
     context.focusPosition(Position(48));
     QTest::keyClicks(named<QLineEdit>(*view, "Replacement words"), "attic");
     QTest::mouseClick(named<QPushButton>(*view, "Replace pair"), Qt::LeftButton);  // before the tokens are known
-    QTRY_VERIFY(!view->draft().isEmpty());
-    QCOMPARE(json::parse(view->draft().toStdString()),
-             json::parse(R"([{"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[15]}])"));
+    QTRY_COMPARE(context.commands.size(), std::size_t{1});
+    QCOMPARE(context.commands[0].verb, std::string("inject"));
+    QCOMPARE(
+        context.commands[0].args,
+        json::parse(
+            R"({"actions":[{"action":"replace_pair","original_pos1":48,"original_pos2":49,"new_token_ids":[15]}]})"));
   }
 
   void selectedRowsAndIds() {
@@ -117,16 +122,19 @@ class EntryViewsTest : public QObject {
     QTest::mouseClick(named<QPushButton>(*view, "Replace"), Qt::LeftButton);
     context.focusPosition(Position(5));
     QTest::mouseClick(named<QPushButton>(*view, "Evict"), Qt::LeftButton);
-    const json list = json::parse(view->draft().toStdString());
-    QCOMPARE(list[0], json::parse(R"({"action":"replace","positions":[20,60],"new_token_ids":[12,7]})"));
-    QCOMPARE(list[1]["ledger"][0], context.focus().ledger.value());
+    QCOMPARE(context.commands.size(), std::size_t{2});
+    QCOMPARE(context.commands[0].args["actions"][0],
+             json::parse(R"({"action":"replace","positions":[20,60],"new_token_ids":[12,7]})"));
+    QCOMPARE(context.commands[1].args["actions"][0]["ledger"][0], context.focus().ledger.value());
   }
 
   void refusals() {
     FakeContext context;
     const auto view = open<ComposeView>(context, {560, 640});
     context.focusPosition(Position(48));
-    QTest::mouseClick(named<QPushButton>(*view, "Replace pair"), Qt::LeftButton);
+    QVERIFY(!named<QPushButton>(*view, "Replace pair")->isEnabled());  // no words
+    QVERIFY(named<QPushButton>(*view, "Delete")->isEnabled());
+    QTest::keyClick(named<QLineEdit>(*view, "Replacement words"), Qt::Key_Return);
     QVERIFY(view->dump().contains("Type the words to write first"));
     view->setDraft("[{\"action\":\"delete\",\"position\":3},{\"action\":\"add\"}]");
     QVERIFY(view->dump().contains("action 1 was refused: token_id is missing"));
@@ -152,17 +160,101 @@ class EntryViewsTest : public QObject {
     QVERIFY(!named<QPushButton>(*view, "Apply now")->isEnabled());
   }
 
+  /// A changed text stays the person's: lines leave the text, not the queue.
   void deleteKeyRemovesAction() {
     FakeContext context;
     const auto view = open<ComposeView>(context, {560, 640});
     view->setDraft(kDraft);
-    auto* table = named<DataTable>(*view, "Plan");
-    table->setCurrentIndex(table->model()->index(0, 0));
+    auto* table = named<DataTable>(*view, "Queue");
+    table->selectRow(0);
     table->setFocus();
     QTest::keyClick(table, Qt::Key_Delete);
+    QVERIFY(context.commands.empty());
     QCOMPARE(json::parse(view->draft().toStdString()).size(), std::size_t{2});
     view->findChild<JsonEditor*>()->undo();
     QCOMPARE(json::parse(view->draft().toStdString()).size(), std::size_t{3});
+    QTest::mouseClick(named<QPushButton>(*view, "Drop changes"), Qt::LeftButton);
+    QCOMPARE(json::parse(view->draft().toStdString()).size(), context.snapshot()->pending.size());
+    QVERIFY(!named<QPushButton>(*view, "Drop changes")->isEnabled());
+  }
+
+  /// The list is the queue: what is done with a line is done with the queue, by keys and buttons.
+  void linesOfTheQueue() {
+    FakeContext context;
+    tokenises(context);
+    const auto view = open<ComposeView>(context, {560, 640});
+    auto* table = named<DataTable>(*view, "Queue");
+    const json queue = json::parse(view->draft().toStdString());
+    QCOMPARE(queue.size(), std::size_t{4});
+    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("Replace “.” by “·barn”"));
+    QVERIFY(!named<QToolButton>(*view, "Remove action")->isEnabled());
+    table->selectRow(1);
+    table->setFocus();
+    const auto asked = [&] {
+      const bool once = QTest::qWaitFor([&] { return context.commands.size() == 1 && view->ready(); }, 2000);
+      const json args = once ? context.commands[0].args : json();
+      context.commands.clear();
+      return args;
+    };
+    QTest::keyClick(table, Qt::Key_Up, Qt::AltModifier);
+    QCOMPARE(asked(), (json{{"actions", {queue[1], queue[0], queue[2], queue[3]}}, {"instead", true}}));
+    QVERIFY2(table->hasFocus(), "the list has lost the keyboard");
+    table->selectRow(1);
+    QTest::mouseClick(named<QToolButton>(*view, "Move down"), Qt::LeftButton);
+    QCOMPARE(asked(), (json{{"actions", {queue[0], queue[2], queue[1], queue[3]}}, {"instead", true}}));
+    table->selectRow(0);
+    QVERIFY(!named<QToolButton>(*view, "Move up")->isEnabled());
+    table->selectionModel()->select(table->model()->index(2, 0),
+                                    QItemSelectionModel::Select | QItemSelectionModel::Rows);
+    QTest::keyClick(table, Qt::Key_Delete);
+    QCOMPARE(asked(), (json{{"actions", {queue[1], queue[3]}}, {"instead", true}}));
+    table->selectRow(2);
+    QTest::keyClick(table, Qt::Key_Return);
+    auto* words = view->findChild<WordEdit*>();
+    QVERIFY(words && words->hasFocus());
+    words->selectAll();
+    QTest::keyClicks(words, "barns ten");
+    QTest::keyClick(words, Qt::Key_Return);
+    json other = queue;
+    other[2]["token_ids"] = {15, 13};
+    QCOMPARE(asked(), (json{{"actions", other}, {"instead", true}}));
+    table->selectRow(1);  // a deletion has no words: its text is edited
+    QTest::mouseClick(named<QToolButton>(*view, "Edit action"), Qt::LeftButton);
+    auto* editor = view->findChild<JsonEditor*>();
+    QVERIFY(editor->hasFocus());
+    QCOMPARE(json::parse(editor->textCursor().selectedText().toStdString()), queue[1]);
+    table->selectAll();
+    table->setFocus();
+    QTest::keyClick(table, Qt::Key_Delete);
+    QTRY_COMPARE(context.commands.size(), std::size_t{1});
+    QCOMPARE(context.commands[0].verb, std::string("clear_pending"));
+  }
+
+  /// The text follows the queue; a queue that no longer fits says why; without one a notice says what to do.
+  void theListFollowsTheQueue() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    auto next = std::make_shared<Snapshot>(*context.snapshot());
+    next->pending = {Delete{Position(7)}};
+    auto plan = std::make_shared<PlanView>();
+    plan->refused =
+        Error("range", "action 0 was refused", "position 7 is not below 5", "clear the queue", 0, "position", 7);
+    next->plan = plan;
+    context.push(next);
+    QVERIFY(view->ready());
+    QCOMPARE(json::parse(view->draft().toStdString()), json::parse(R"([{"action":"delete","position":7}])"));
+    QVERIFY(view->dump().contains("position 7 is not below 5"));
+    QVERIFY(!named<QPushButton>(*view, "Apply now")->isEnabled());
+    view->setDraft("[{");
+    next = std::make_shared<Snapshot>(*next);
+    next->pending.clear();
+    next->plan = nullptr;
+    context.push(next);
+    QCOMPARE(view->draft(), QString("[{"));  // a person is typing
+    QTest::mouseClick(named<QPushButton>(*view, "Drop changes"), Qt::LeftButton);
+    QVERIFY(view->draft().isEmpty());
+    QVERIFY(!named<QPushButton>(*view, "Apply now")->isEnabled());
+    QVERIFY(named<EmptyNotice>(*view, "Nothing is queued")->isVisible());
   }
 
   void consoleRunsAndRemembers() {

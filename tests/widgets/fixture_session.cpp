@@ -370,13 +370,41 @@ class Maker {
       s->alignment.findings = {
           {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), {}, kBroke},
            "step (tick 17: evict) wrote the row in between"}};
-    if (tick == m_options.ticks) s->pending = {Replace{{Position(36)}, {token("barn")}}};
+    if (tick == m_options.ticks) queue(*s);
     const auto rows = static_cast<std::int64_t>(m_context.size());
     s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};
     if (tick >= 5) s->kl = 0.002 * tick + 0.01 * noise(3, static_cast<std::uint64_t>(tick));
     s->canUndo = tick > 0;
     if (m_options.lanes) s->lanes = lanes(*s, tick);
     m_history.push_back(std::move(s));
+  }
+
+  /// A replaced word, a deletion, an insertion and an eviction from one layer wait for the next tick.
+  void queue(Snapshot& s) {
+    std::vector<LedgerId> rows;
+    for (std::int32_t p = 70; p < 73; ++p)
+      if (const auto& layer = m_layers[2];
+          std::find(layer.begin(), layer.end(), m_context[static_cast<std::size_t>(p)]) != layer.end())
+        rows.push_back(m_context[static_cast<std::size_t>(p)]);
+    s.pending = {Replace{{Position(36)}, {token("barn")}}, Delete{Position(50)},
+                 Insert{Position(60), {token("the"), token("well")}}};
+    const LedgerId next(static_cast<std::int32_t>(m_ledger.size()));
+    auto plan = std::make_shared<PlanView>();
+    plan->edits = {{0, {Position(36)}, Position(36), Position(36), {next}},
+                   {1, {Position(50)}, Position(50), Position(50), {}},
+                   {2, {}, Position(60), Position(59), {LedgerId(next.value() + 1), LedgerId(next.value() + 2)}}};
+    if (!rows.empty()) {
+      s.pending.push_back(Evict{Layer(2), {}, rows});
+      plan->evictions = {{CacheLayer(2), rows}};
+    }
+    plan->stale = {{37, 50}, {51, s.length()}};
+    plan->lengthBefore = s.length();
+    plan->lengthAfter = s.length() + 1;
+    plan->newRows = 3;
+    plan->staleRows = s.length() - 38;
+    plan->phaseShifted = s.length() - 51;
+    plan->bytes = 3 * 1024;
+    s.plan = std::move(plan);
   }
 
   static Summary summary(double mean, std::uint64_t seed, int ticks) {

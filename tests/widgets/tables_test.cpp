@@ -374,7 +374,7 @@ class TablesTest : public QObject {
 
   void ghostsStandWhereTheyStood() {
     const SnapshotPtr s = last();
-    const auto chips = chipsOf(*s, true);
+    const auto chips = chipsOf(*s, {}, true);
     QCOMPARE(chips.size(), s->ledger.size());
     for (std::size_t i = 0; i < chips.size(); ++i) {
       if (chips[i].position >= 0) continue;
@@ -384,7 +384,7 @@ class TablesTest : public QObject {
       while (chips[next].position < 0) ++next;
       QCOMPARE(chips[next].ledger, row.children.front());
     }
-    QCOMPARE(chipsOf(*s, false).size(), s->context.size());
+    QCOMPARE(chipsOf(*s, {}, false).size(), s->context.size());
   }
   void stripSelectsAndCopies() {
     FakeContext context;

@@ -161,6 +161,7 @@ SnapshotPtr wlodSnapshot(std::shared_ptr<const WlodView> wlod, std::int64_t tick
   map->ledger = Column<LedgerId>(context);
   view->tokens = Column<LedgerId>(tokens);
   s->tick = Tick(tick), s->serial = serial, s->report = nullptr, s->pending = {};
+  s->plan = nullptr;
   s->ledger = ledger, s->context = Column<LedgerId>(context), s->wlod = view;
   s->layers.assign(Session::kLayers, map);
   s->exactness = nullptr;

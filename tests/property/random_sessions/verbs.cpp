@@ -176,12 +176,12 @@ const Maker kMakers[] = {
      }},
     {"inject", 18, false,
      [](Drawing& in) -> json {
-       return {{"actions", drawActions(in)}};
+       return {{"actions", drawActions(in)}, {"instead", in.draw.percent(20)}};
      }},
     {"clearPending", 2, false, nothing},
     {"plan", 3, true,
      [](Drawing& in) -> json {
-       return {{"actions", drawActions(in)}};
+       return {{"actions", drawActions(in)}, {"instead", in.draw.percent(20)}};
      }},
     {"apply", 14, false, nothing},
     {"evict", 9, false, evict},

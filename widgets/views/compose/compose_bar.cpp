@@ -19,12 +19,13 @@ struct EditText {
   bool words;  // needs replacement words
 };
 constexpr EditText kTexts[kEditVerbs] = {
-    {"Replace &pair", "Replace two rows (the two selected rows, or the focused row and the next) by the words", true},
-    {"Rep&lace", "Replace the rows by the words, at the position of the first row", true},
-    {"&Insert before", "Insert the words before the first of the rows", true},
-    {"Add at e&nd", "Append the words to the context, one add per token", true},
-    {"&Delete", "Delete the rows from the context", false},
-    {"Evic&t", "Evict the rows from the focused layer; their tokens stay in the context", false}};
+    {"Replace &pair", "Queue: replace two rows (the two selected rows, or the focused row and the next) by the words",
+     true},
+    {"Rep&lace", "Queue: replace the rows by the words, at the position of the first row", true},
+    {"&Insert before", "Queue: insert the words before the first of the rows", true},
+    {"Add at e&nd", "Queue: append the words to the context, one add per token", true},
+    {"&Delete", "Queue: delete the rows from the context", false},
+    {"Evic&t", "Queue: evict the rows from the focused layer; their tokens stay in the context", false}};
 
 bool needsWords(EditVerb verb) { return kTexts[static_cast<std::size_t>(verb)].words; }
 
@@ -72,17 +73,12 @@ ComposeBar::ComposeBar(InspectorContext& context, QWidget* parent)
   refresh();
 }
 
-QPushButton* ComposeBar::button(const QString& text, const QString& tip) {
-  QPushButton* made = pushButton(text, tip, this);
-  setOwn({made});  // only changes the draft
-  return made;
-}
-
 void ComposeBar::makeButtons() {
   auto* line = new StripLayout;
   line->setSpacing(Theme::kSmall);
   for (int i = 0; i < kEditVerbs; ++i) {
-    m_verbs[i] = button(tr(kTexts[i].text), tr(kTexts[i].tip));
+    m_verbs[i] = pushButton(tr(kTexts[i].text), tr(kTexts[i].tip), this);
+    setCommand(m_verbs[i], "inject");
     connect(m_verbs[i], &QPushButton::clicked, this, [this, i] { build(static_cast<EditVerb>(i)); });
     m_verbs[i]->setMaximumWidth(m_verbs[i]->fontMetrics().horizontalAdvance(m_verbs[i]->accessibleName()) +
                                 18);  // six per line of a dock
@@ -104,9 +100,17 @@ void ComposeBar::refresh() {
   m_rows->setFont(Theme::current()->mono);
   m_rows->setText(list.empty() ? tr("none: click a row in any view")
                                : QStringLiteral("%1 %2  “%3”").arg(what, ranges(numbers), texts));
-  for (int i = 0; i < kEditVerbs; ++i)
-    m_verbs[i]->setEnabled(snapshot && (!list.empty() || static_cast<EditVerb>(i) == EditVerb::Append));
+  enable();
   showTokens();
+}
+
+/// A button whose words are missing is off; the tip of the button says what it needs.
+void ComposeBar::enable() {
+  const bool rows = !m_context.chosenRows().empty(), words = !m_words->text().trimmed().isEmpty();
+  for (int i = 0; i < kEditVerbs; ++i) {
+    const auto verb = static_cast<EditVerb>(i);
+    m_verbs[i]->setEnabled(m_context.snapshot() && (rows || verb == EditVerb::Append) && (words || !needsWords(verb)));
+  }
 }
 
 void ComposeBar::showTokens() {
@@ -121,6 +125,7 @@ void ComposeBar::showTokens() {
 }
 
 void ComposeBar::wordsChanged() {
+  enable();
   const QString words = m_words->text();
   if (const auto ids = idsIn(words); ids || words.trimmed().isEmpty()) {
     m_ids = ids.value_or(std::vector<TokenId>());

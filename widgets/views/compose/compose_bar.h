@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Builds one action from rows and words. The rows are the selected rows, or the focused row; the engine tokenises the
+// Builds actions from rows and words. The rows are the selected rows, or the focused row; the engine tokenises the
 // words. GUI thread.
 #pragma once
 #include <QLabel>
@@ -33,8 +33,8 @@ class ComposeBar : public QWidget {
 
  private:
   void makeButtons();
-  QPushButton* button(const QString& text, const QString& tip);
   void wordsChanged();
+  void enable();
   void showTokens();
   void withTokens(std::function<void()> then);
   std::vector<Action> actionsFor(EditVerb verb, const std::vector<Position>& rows) const;

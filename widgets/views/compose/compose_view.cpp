@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/compose/compose_view.h"
 
-#include <QHeaderView>
 #include <QKeyEvent>
 
+#include "widgets/base/action_tokens.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/base/word_edit.h"
 
 namespace kvlab {
 namespace {
@@ -24,9 +25,9 @@ constexpr const char* kExample =
 
 ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
     : InspectorView(context, parent),
-      m_plan(new PlanModel(PlanModel::Of::Draft, this)),
-      m_pendingModel(new PlanModel(PlanModel::Of::Pending, this)),
+      m_plan(new PlanModel(this)),
       m_askPlan(context, this, "compose.plan"),
+      m_askWords(context, this, "compose.words"),
       m_edit(context, this) {
   m_content = new QWidget(this);
   m_content->setBackgroundRole(QPalette::Base);
@@ -34,13 +35,13 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   auto* column = tightColumn(m_content);
   m_bar = new ComposeBar(context, m_content);
   m_split = new TurningSplitter(
-      kWide, [](int width) { return width * 2 / 5; }, [](int height) { return height * 2 / 5; }, m_content);
+      kWide, [](int width) { return width * 3 / 5; }, [](int height) { return height * 3 / 5; }, m_content);
+  makeList();
+  m_split->addWidget(m_list);
   m_split->addWidget(makeEditor());
-  m_split->addWidget(makePlan());
-  m_split->setStretchFactor(1, 1);
+  m_split->setStretchFactor(0, 1);
   column->addWidget(m_bar);
   column->addWidget(m_split, 1);
-  column->addWidget(makePending());
   column->addWidget(makeFooter());
   setContent(m_content);
   setMainControl(m_bar);
@@ -50,63 +51,41 @@ ComposeView::ComposeView(InspectorContext& context, QWidget* parent)
   connect(m_bar, &ComposeBar::composed, this, &ComposeView::compose);
   connect(m_bar, &ComposeBar::refused, this, [this](const QString& why) { say(why, Tone::Warning); });
   connect(m_bar, &ComposeBar::settled, this, &InspectorView::readyChanged);
-  addOption(
-      {"draft", [this] { return draft().toStdString(); }, [this](const json& value) { return takeDraft(value); }});
-  draftChanged();
+  addOption({"draft", [this] { return m_clean ? std::string() : draft().toStdString(); },
+             [this](const json& value) { return takeDraft(value); }});
+  followQueue();
+  refresh();
 }
 
-QWidget* ComposeView::titled(const QString& title, QWidget* content, QWidget* parent) {
-  auto* box = new QWidget(parent);
+void ComposeView::makeList() {
+  m_list = new QueueList(*m_plan, m_split);
+  connect(m_list, &QueueList::currentChanged, this, &ComposeView::mark);
+  connect(m_list, &QueueList::moveAsked, this, &ComposeView::move);
+  connect(m_list, &QueueList::removeAsked, this, &ComposeView::remove);
+  connect(m_list, &QueueList::editAsked, this, &ComposeView::edit);
+}
+
+QWidget* ComposeView::makeEditor() {
+  auto* box = new QWidget(m_split);
   auto* column = tightColumn(box);
-  auto* label = new QLabel(title, box);
-  label->setObjectName(QStringLiteral("title"));
+  auto* label = new QLabel(tr("As JSON"), box);
   label->setFont(theme()->smallStrong);
   label->setBackgroundRole(QPalette::Button);
   label->setAutoFillBackground(true);
   label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   label->setContentsMargins(Theme::kMedium, Theme::kSmall, Theme::kMedium, Theme::kSmall);
-  column->addWidget(label);
-  column->addWidget(content, 1);
-  return box;
-}
-
-QWidget* ComposeView::makeEditor() {
-  m_editor = new JsonEditor(m_split);
+  m_editor = new JsonEditor(box);
   m_editor->setPlaceholderText(QString::fromLatin1(kExample));
   m_editor->setAccessibleName(tr("Actions as JSON"));
-  m_editor->setToolTip(tr("The action list; the bar above appends to this list"));
+  m_editor->setToolTip(tr("The list as JSON; a changed text is planned, and Queue puts it in place of the queue"));
   m_editor->setMinimumHeight(60);
-  connect(m_editor, &QPlainTextEdit::textChanged, this, &ComposeView::draftChanged);
-  return titled(tr("Actions"), m_editor, m_split);
-}
-
-QWidget* ComposeView::makePlan() {
-  m_table = new DataTable(m_split, m_plan, tr("Plan"), tr("Effect of each action; Del removes the selected action"));
-  m_table->stretch({"removes", "writes"});
-  m_table->setMinimumHeight(60);
-  auto* remove = new QAction(tr("Remove action"), m_table);
-  remove->setShortcut(QKeySequence::Delete);
-  remove->setShortcutContext(Qt::WidgetShortcut);
-  m_table->addAction(remove);
-  m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-  connect(remove, &QAction::triggered, this, &ComposeView::removeSelected);
-  connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &ComposeView::mark);
-  QWidget* box = titled(tr("Plan"), m_table, m_split);
-  m_planTitle = box->findChild<QLabel*>(QStringLiteral("title"));
+  connect(m_editor, &QPlainTextEdit::textChanged, this, [this] {
+    m_doneAt.reset();
+    refresh();
+  });
+  column->addWidget(label);
+  column->addWidget(m_editor, 1);
   return box;
-}
-
-QWidget* ComposeView::makePending() {
-  m_pendingTable = new DataTable(m_content);
-  m_pendingTable->setModel(m_pendingModel);
-  m_pendingTable->stretch({"removes", "writes"});
-  m_pendingTable->setAccessibleName(tr("Pending actions"));
-  m_pendingTable->setToolTip(tr("Actions that the next tick or Apply commits"));
-  m_pendingTable->horizontalHeader()->hide();
-  m_pendingTable->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  m_pending = titled(tr("Pending"), m_pendingTable, m_content);
-  m_pendingTitle = m_pending->findChild<QLabel*>(QStringLiteral("title"));
-  return m_pending;
 }
 
 QWidget* ComposeView::makeFooter() {
@@ -122,75 +101,159 @@ QWidget* ComposeView::makeFooter() {
   m_message->setAccessibleName(tr("State of the list"));
   auto* line = new StripLayout;
   line->setSpacing(Theme::kSmall);
-  m_apply =
-      pushButton(tr("&Apply now"), tr("Apply the list and all pending actions without generating (Ctrl+Return)"), this);
-  m_queue = pushButton(tr("&Queue"), tr("Queue the list for the next tick"), this);
-  m_clear = pushButton(tr("&Clear list"), tr("Clear the list; Ctrl+Z in the editor restores it"), this);
-  m_clearPending = pushButton(tr("Forget pendin&g"), tr("Remove the pending actions"), this);
-  for (QPushButton* one : {m_apply, m_queue, m_clear}) line->addWidget(one);
+  m_apply = pushButton(tr("&Apply now"), tr("Apply the list now, without generating (Ctrl+Return)"), this);
+  m_queue = pushButton(tr("&Queue"), tr("Put the changed text in place of the queue"), this);
+  m_drop = pushButton(tr("Drop chan&ges"), tr("Show the queue again, without the changes of the text"), this);
+  m_clear = pushButton(tr("&Clear queue"), tr("Remove all actions from the queue"), this);
+  for (QPushButton* one : {m_apply, m_queue, m_drop}) line->addWidget(one);
   line->addStretch(1);
-  line->addWidget(m_clearPending);
+  line->addWidget(m_clear);
   column->addWidget(m_message);
   column->addLayout(line);
-  setCommand(m_queue, "inject");
   connect(m_apply, &QPushButton::clicked, this, [this] {
-    m_check.ok() ? run("inject", {{"actions", m_check.list}, {"now", true}}) : run("apply", json::object());
+    m_clean ? run("apply", json::object(), tr("Applied; Ctrl+Z takes it back"))
+            : run("inject", {{"actions", m_check.list}, {"now", true}, {"instead", true}},
+                  tr("Applied; Ctrl+Z takes it back"));
   });
-  connect(m_queue, &QPushButton::clicked, this, [this] { run("inject", {{"actions", m_check.list}}); });
-  setOwn({m_clear});
-  connect(m_clear, &QPushButton::clicked, this, [this] { m_editor->replaceText({}); });
-  runsCommand(m_clearPending, context(), "clear_pending");
+  connect(m_queue, &QPushButton::clicked, this, [this] {
+    m_check.empty() ? run("clear_pending", json::object(), tr("The queue is empty"))
+                    : run("inject", {{"actions", m_check.list}, {"instead", true}}, tr("Queued for the next tick"));
+  });
+  setOwn({m_drop});
+  connect(m_drop, &QPushButton::clicked, this, &ComposeView::followQueue);
+  runsCommand(m_clear, context(), "clear_pending");
   return box;
 }
 
 bool ComposeView::ready() const {
   return InspectorView::ready() && !m_askPlan.waiting() && !m_planSoon.isActive() && !m_edit.waiting() &&
-      !m_bar->waiting();
+      !m_askWords.waiting() && !m_bar->waiting();
 }
 
 void ComposeView::setDraft(const QString& text) { m_editor->replaceText(text); }
 
 std::string ComposeView::takeDraft(const json& value) {
   if (!value.is_string() && !value.is_array()) return "give a list of actions or its text";
-  QString text;
-  if (value.is_string()) text = QString::fromStdString(value.get<std::string>());
-  else
-    for (const json& action : value)
-      text += (text.isEmpty() ? "[\n  " : ",\n  ") + QString::fromStdString(action.dump());
-  setDraft(value.is_array() && !text.isEmpty() ? text + "\n]" : text);
+  if (value.is_array()) return setDraft(draftText(value)), std::string();
+  const QString text = QString::fromStdString(value.get<std::string>());
+  text.isEmpty() ? followQueue() : setDraft(text);
   return {};
 }
 
+json ComposeView::queue() const { return shown() ? listOf(shown()->pending) : json::array(); }
+
+bool ComposeView::isQueue() const { return m_check.problem.isEmpty() && listOf(m_check.actions) == queue(); }
+
+/// What the person did to the text before is no longer there to be undone: undo is the session's.
+void ComposeView::followQueue() {
+  m_editor->replaceText(draftText(queue()));
+  m_editor->document()->clearUndoRedoStacks();
+}
+
+void ComposeView::change(const json& list) {
+  if (!m_clean) return m_editor->replaceText(draftText(list));
+  if (list.empty()) return run("clear_pending", json::object(), tr("The queue is empty"));
+  run("inject", {{"actions", list}, {"instead", true}}, tr("The queue has changed"));
+}
+
 void ComposeView::compose(const std::vector<Action>& actions) {
+  if (m_clean) return run("inject", {{"actions", listOf(actions)}}, tr("Queued for the next tick"));
   if (!m_check.list.is_null() && !m_check.list.is_array())
-    return say(tr("The text is not a list; clear it first"), Tone::Warning);
-  QString text = draft();
+    return say(tr("The text is not a list; drop the changes first"), Tone::Warning);
   if (m_check.offset) return say(tr("Correct the text first: %1").arg(m_check.problem), Tone::Warning);
+  QString text = draft();
   for (const Action& action : actions) text = appended(text, action);
   m_editor->replaceText(text);
 }
 
-void ComposeView::draftChanged() {
+void ComposeView::move(int line, int by) {
+  json list = m_check.list;
+  if (!list.is_array() || line < 0 || line + by < 0 || at(std::max(line, line + by)) >= list.size()) return;
+  std::swap(list[at(line)], list[at(line + by)]);
+  m_list->choose(line + by);  // the line stays chosen where it goes
+  change(list);
+}
+
+void ComposeView::remove(const std::vector<int>& lines) {
+  json list = m_check.list;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (list.is_array() && *line >= 0 && at(*line) < list.size()) list.erase(at(*line));
+  change(list);
+}
+
+/// Words are typed in the line; what has none is edited in the text.
+void ComposeView::edit(int line) {
+  if (line < 0 || !shown()) return;
+  QString text;
+  if (at(line) < m_check.actions.size())
+    for (TokenId id : tokensOf(m_check.actions[at(line)]))
+      if (id.value() >= 0 && at(id.value()) < shown()->info->tokenTexts.size())
+        text += QString::fromStdString(shown()->info->tokenTexts[at(id.value())]);
+  if (text.isEmpty()) {
+    if (at(line) >= m_check.spans.size()) return;
+    QTextCursor cursor(m_editor->document());
+    cursor.setPosition(m_check.spans[at(line)].begin);
+    cursor.setPosition(m_check.spans[at(line)].begin + m_check.spans[at(line)].length, QTextCursor::KeepAnchor);
+    m_editor->setTextCursor(cursor);
+    return m_editor->setFocus();
+  }
+  const QRect place(m_list->mapTo(this, m_list->placeOf(line).topLeft()), m_list->placeOf(line).size());
+  WordEdit::open(*this, place, text, tr("Words of action %1").arg(line),
+                 [this, line](const QString& words) { takeWords(line, words); });
+}
+
+void ComposeView::takeWords(int line, const QString& words) {
+  if (words.trimmed().isEmpty()) return say(tr("Type words, or remove the action with Del"), Tone::Warning);
+  m_askWords.query("tokenise", {{"text", words.toStdString()}}, [this, line, list = m_check.list](const auto& reply) {
+    if (!reply) return say(QString::fromStdString(reply.error().text()), Tone::Error);
+    if (m_check.list != list) return say(tr("The list has changed since the words were typed"), Tone::Warning);
+    std::vector<TokenId> ids;
+    for (const json& id : *reply) ids.push_back(TokenId(id.template get<std::int32_t>()));
+    std::vector<Action> actions = m_check.actions;
+    const std::vector<Action> other = withTokens(actions[at(line)], ids);
+    actions.erase(actions.begin() + line);
+    actions.insert(actions.begin() + line, other.begin(), other.end());
+    change(listOf(actions));
+  });
+}
+
+void ComposeView::refresh() {
+  const int line = m_list->current();
   m_check = checkDraft(draft());
   m_wrong = m_check.place;
   m_planSoon.stop();
   m_askPlan.forget();
-  m_plan->setList(m_check.list, shown());
-  if (!m_check.problem.isEmpty()) say(m_check.problem, Tone::Error);
-  else if (m_check.empty())
-    say(tr("Choose rows in any view and type words, or write the list as JSON; the plan comes before any change."),
-        Tone::Faint);
-  else if (shown()) {
-    say(tr("planning…"), Tone::Faint);
-    m_planSoon.start();
-  }
+  m_clean = isQueue();
+  m_clean ? showQueue() : showText();
+  m_list->choose(std::min(line, m_plan->rowCount() - 1));
   mark();
   buttons();
 }
 
+void ComposeView::showQueue() {
+  const SnapshotPtr s = shown();
+  m_plan->setActions(m_check.actions, s);
+  if (m_check.actions.empty())
+    return tell(tr("Choose rows in any view, type words and press a button; the plan comes before any change."),
+                Tone::Faint);
+  if (!s || !s->plan) return;
+  if (s->plan->refused) return showError(*s->plan->refused);
+  m_plan->setPlan(*s->plan);
+  tell(m_plan->figures()->text(), Tone::Normal);
+}
+
+void ComposeView::showText() {
+  m_plan->setList(m_check.list, shown());
+  if (!m_check.problem.isEmpty()) return say(m_check.problem, Tone::Error);
+  if (m_check.empty()) return say(tr("The text is empty; Queue would clear the queue"), Tone::Warning);
+  if (!shown()) return;
+  say(tr("planning…"), Tone::Faint);
+  m_planSoon.start();
+}
+
 void ComposeView::askPlan() {
   if (!shown() || !m_check.ok()) return;
-  m_askPlan.query("plan", {{"actions", m_check.list}}, [this](const Result<json>& reply) {
+  m_askPlan.query("plan", {{"actions", m_check.list}, {"instead", true}}, [this](const Result<json>& reply) {
     planned(reply);
     buttons();
     emit readyChanged();
@@ -203,8 +266,7 @@ void ComposeView::planned(const Result<json>& reply) {
   m_wrong.reset();
   m_plan->setPlan(*reply);
   mark();
-  const bool more = shown() && !shown()->pending.empty();
-  say(m_plan->figures()->text() + (more ? tr("  ·  with what is pending") : QString()), Tone::Normal);
+  say(tr("Not queued yet  ·  ") + m_plan->figures()->text(), Tone::Normal);
 }
 
 void ComposeView::showError(const Error& error) {
@@ -221,7 +283,7 @@ void ComposeView::mark() {
   };
   std::optional<TextSpan> wrong = m_wrong ? spanOf(*m_wrong) : std::nullopt;
   if (m_check.offset) wrong = TextSpan{std::max(0, *m_check.offset - (*m_check.offset >= draft().size() ? 1 : 0)), 1};
-  m_editor->mark(wrong, spanOf(m_table->currentIndex().row()));
+  m_editor->mark(wrong, spanOf(m_list->current()));
 }
 
 void ComposeView::say(const QString& text, Tone tone) {
@@ -243,16 +305,17 @@ void ComposeView::say(const QString& text, Tone tone) {
   m_message->setText(sign + text);
 }
 
-/// Clears the draft if the engine accepted the list, even if the tick failed: the actions are pending then.
-void ComposeView::run(const char* command, const json& args) {
-  m_edit.run(QLatin1String(command), args, [this, args](const Result<json>& reply) {
-    if (reply && args.contains("actions")) {
-      m_editor->replaceText({});
-      m_editor->document()->clearUndoRedoStacks();  // the list was used: undo is the session's now
-    }
-    if (const std::optional<Error> refused = refusalOf(reply)) showError(*refused);
-    else if (args.contains("actions") && !args.contains("now")) sayDone(tr("Queued for the next tick"));
-    else sayDone(tr("Applied; Ctrl+Z takes it back"));
+void ComposeView::tell(const QString& text, Tone tone) {
+  if (!m_doneAt) say(text, tone);
+}
+
+/// If the engine took the list, the text follows the queue again, even if the tick failed: the actions are queued then.
+void ComposeView::run(const char* command, const json& args, const QString& done) {
+  m_edit.run(QLatin1String(command), args, [this, done](const Result<json>& reply) {
+    const std::optional<Error> refused = refusalOf(reply);
+    if (reply) followQueue();
+    if (refused) showError(*refused);
+    else sayDone(done);
     buttons();
     emit readyChanged();
   });
@@ -265,44 +328,37 @@ void ComposeView::sayDone(const QString& text) {
   if (!context().history().empty()) m_doneAt = context().history().back()->serial;
 }
 
-void ComposeView::removeSelected() {
-  const int row = m_table->currentIndex().row();
-  if (row >= 0) m_editor->replaceText(without(draft(), row));
-}
-
 void ComposeView::buttons() {
-  const bool pending = shown() && !shown()->pending.empty();
-  const bool fine = m_check.ok() && !m_wrong && !m_edit.waiting() && shown();
-  setCommand(m_apply, m_check.ok() ? "inject" : "apply");
-  m_apply->setEnabled(fine || (m_check.empty() && pending && !m_edit.waiting()));
-  m_queue->setEnabled(fine);
-  m_clear->setEnabled(!draft().isEmpty());
-  m_clearPending->setEnabled(pending);
-  m_planTitle->setText(m_plan->rowCount() == 0
-                           ? tr("Plan")
-                           : tr("Plan: %1").arg(counted(m_plan->rowCount(), tr("action"), tr("actions"))));
+  const bool pending = shown() && !shown()->pending.empty(), idle = !m_edit.waiting() && shown();
+  const bool fine = m_check.ok() && !m_wrong && idle;
+  setCommand(m_apply, m_clean ? "apply" : "inject");
+  setCommand(m_queue, m_check.empty() ? "clear_pending" : "inject");
+  m_apply->setEnabled(fine);
+  m_queue->setEnabled(!m_clean && (fine || (m_check.empty() && idle)));
+  m_drop->setEnabled(!m_clean);
+  m_clear->setEnabled(pending);
+  m_list->setEditable(idle && m_check.list.is_array());
+  const QString count = counted(m_plan->rowCount(), tr("action"), tr("actions"));
+  m_list->setTitle(!m_clean                      ? tr("Text: %1, not queued yet").arg(count)
+                       : m_plan->rowCount() == 0 ? tr("Queue")
+                                                 : tr("Queue: %1 for the next tick").arg(count));
 }
 
 void ComposeView::onSnapshot() {
   const SnapshotPtr snapshot = shown();
-  setEmpty(snapshot ? QString() : tr("Write edits of the cache and see their plan"), noSessionHow());
+  setEmpty(snapshot ? QString() : tr("The queue of edits, and what they would do"), noSessionHow());
   m_bar->refresh();
-  const std::vector<Action> pending = snapshot ? snapshot->pending : std::vector<Action>();
-  m_pendingModel->setActions(pending, snapshot);
-  m_pending->setVisible(!pending.empty());
-  m_pendingTitle->setText(tr("Pending: %1 for the next tick")
-                              .arg(counted(static_cast<qint64>(pending.size()), tr("action"), tr("actions"))));
-  const int tall = Theme::kRow * std::clamp(static_cast<int>(pending.size()), 1, 4) + 2;
-  m_pendingTable->setFixedHeight(tall);
-  m_pending->setFixedHeight(tall + m_pendingTitle->sizeHint().height());
-  const bool over = m_doneAt && (context().history().empty() || context().history().back()->serial != *m_doneAt);
-  if (m_check.ok() || over) draftChanged();  // the plan belongs to another context, or the message to another state
-  buttons();
+  if (m_doneAt && (context().history().empty() || context().history().back()->serial != *m_doneAt)) m_doneAt.reset();
+  m_clean && !isQueue() ? followQueue() : refresh();
 }
 
 void ComposeView::onFocus() { m_bar->refresh(); }
 
-void ComposeView::onSession() { draftChanged(); }
+/// A text that was not queued stays; a queue is that of its session.
+void ComposeView::onSession() {
+  m_doneAt.reset();
+  m_clean ? followQueue() : refresh();
+}
 
 namespace {
 bool applies(const QKeyEvent& key) {
@@ -335,13 +391,10 @@ void ComposeView::onTheme() {
 
 QString ComposeView::dump() const {
   QString text = QStringLiteral("compose: %1\n%2\n").arg(m_message->text(), draft());
-  if (m_plan->rowCount()) text += m_table->tsv();
-  for (const PlanLine& line : m_pendingModel->lines())
-    text += QStringLiteral("pending: %1 %2 “%3” → “%4”\n").arg(line.action, line.where, line.before, line.after);
-  return text;
+  return m_plan->rowCount() ? text + m_list->table().tsv() : text;
 }
 
-QString ComposeView::tsv() const { return m_plan->rowCount() ? m_table->tsv() : QString(); }
+QString ComposeView::tsv() const { return m_plan->rowCount() ? m_list->table().tsv() : QString(); }
 
 }  // namespace kvlab
 

@@ -88,11 +88,10 @@ QString appended(const QString& text, const Action& action) {
   return draftText(check.list);
 }
 
-QString without(const QString& text, int place) {
-  DraftCheck check = checkDraft(text);
-  if (!check.list.is_array() || place < 0 || at(place) >= check.list.size()) return text;
-  check.list.erase(at(place));
-  return draftText(check.list);
+json listOf(const std::vector<Action>& actions) {
+  json list = json::array();
+  for (const Action& action : actions) list.push_back(toJson(action));
+  return list;
 }
 
 }  // namespace kvlab

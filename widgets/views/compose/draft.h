@@ -31,7 +31,7 @@ DraftCheck checkDraft(const QString& text);
 QString draftText(const nlohmann::json& list);
 /// Appends `action` to the text. A text that is no list is returned unchanged.
 QString appended(const QString& text, const Action& action);
-/// The text without the element at `place`.
-QString without(const QString& text, int place);
+/// The actions as a list of JSON.
+nlohmann::json listOf(const std::vector<Action>& actions);
 
 }  // namespace kvlab

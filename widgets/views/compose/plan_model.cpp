@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/compose/plan_model.h"
 
+#include "core/api/tree_node.h"
 #include "widgets/base/format.h"
 #include "widgets/base/token_text.h"
 
@@ -27,54 +28,64 @@ QString rangesOf(const json& value) {
 struct Describe {
   const Snapshot& snapshot;
 
+  QString quoted(const QString& text) const { return QStringLiteral("“%1”").arg(text); }
+  QString texts(const std::vector<TokenId>& ids) const { return quoted(textOf(snapshot, ids)); }
   QString texts(const std::vector<Position>& positions) const {
     QString text;
     for (std::size_t i = 0; i < positions.size(); ++i) {
       if (i > 0 && positions[i].value() != positions[i - 1].value() + 1) text += QStringLiteral(" … ");
       text += textAt(snapshot, positions[i]);
     }
-    return text;
+    return quoted(text);
+  }
+  QString texts(const std::vector<LedgerId>& rows) const {
+    QString text;
+    for (LedgerId id : rows)
+      if (snapshot.ledger.contains(id)) text += textOf(snapshot, snapshot.ledger[id].token);
+    return quoted(text);
+  }
+  QString placeOf(Position position) const {
+    return position.value() == snapshot.length() ? QStringLiteral("end")
+                                                 : QStringLiteral("before %1").arg(position.value());
   }
   PlanLine operator()(const ReplacePair& a) const {
-    return line("replace pair", {a.originalPos1, a.originalPos2}, a.newTokenIds);
+    const std::vector<Position> pair{a.originalPos1, a.originalPos2};
+    return line("Replace the pair " + texts(pair) + " by " + texts(a.newTokenIds), ranges(numbers(pair)));
   }
-  PlanLine operator()(const Replace& a) const { return line("replace", a.positions, a.newTokenIds); }
-  PlanLine operator()(const Delete& a) const { return line("delete", {a.position}, {}); }
+  PlanLine operator()(const Replace& a) const {
+    return line("Replace " + texts(a.positions) + " by " + texts(a.newTokenIds), ranges(numbers(a.positions)));
+  }
+  PlanLine operator()(const Delete& a) const {
+    return line("Delete " + texts(std::vector{a.position}), QString::number(a.position.value()));
+  }
   PlanLine operator()(const Add& a) const {
-    return {QStringLiteral("add"), QStringLiteral("end"), {}, textOf(snapshot, a.tokenId), {}, {}, {}};
+    return line("Add " + texts(std::vector{a.tokenId}) + " at the end", "end");
   }
   PlanLine operator()(const Insert& a) const {
-    const QString where = a.position.value() == snapshot.length() ? QStringLiteral("end")
-                                                                  : QStringLiteral("before %1").arg(a.position.value());
-    return {QStringLiteral("insert"), where, {}, textOf(snapshot, a.tokenIds), {}, {}, {}};
+    const bool end = a.position.value() == snapshot.length();
+    return line("Insert " + texts(a.tokenIds) + (end ? " at the end" : " before " + texts(std::vector{a.position})),
+                placeOf(a.position));
   }
   PlanLine operator()(const Evict& a) const {
-    QString where = QStringLiteral("layer %1").arg(a.layer.value());
-    if (a.kvHead) where += QStringLiteral(", KV head %1").arg(a.kvHead->value());
-    where += QStringLiteral(": ledger ") + ranges(numbers(a.ledger));
-    QString text;
-    for (LedgerId id : a.ledger)
-      if (snapshot.ledger.contains(id)) text += textOf(snapshot, snapshot.ledger[id].token);
-    return {QStringLiteral("evict"), where, text, {}, {}, {}, {}};
+    const QString head = a.kvHead ? QStringLiteral(", KV head %1").arg(a.kvHead->value()) : QString();
+    return line(QStringLiteral("Evict %1 from layer %2").arg(texts(a.ledger)).arg(a.layer.value()) + head,
+                "ledger " + ranges(numbers(a.ledger)));
   }
-  PlanLine operator()(const Expand& a) const {
-    return {QStringLiteral("expand"), QStringLiteral("node %1").arg(a.node.value()), {}, {}, {}, {}, {}};
-  }
-  PlanLine operator()(const Collapse& a) const {
-    return {QStringLiteral("collapse"), QStringLiteral("node %1").arg(a.node.value()), {}, {}, {}, {}, {}};
-  }
+  PlanLine operator()(const Expand& a) const { return line("Expand " + node(a.node), nodeNumber(a.node)); }
+  PlanLine operator()(const Collapse& a) const { return line("Collapse " + node(a.node), nodeNumber(a.node)); }
 
  private:
-  PlanLine line(const char* kind, const std::vector<Position>& positions, const std::vector<TokenId>& tokens) const {
-    return {QLatin1String(kind), ranges(numbers(positions)), texts(positions), textOf(snapshot, tokens), {}, {}, {}};
-  }
+  static PlanLine line(const QString& what, const QString& where) { return {what, where, {}, {}, {}}; }
+  static QString node(NodeId id) { return QString::fromStdString(TreeNode::of(id).text()); }
+  static QString nodeNumber(NodeId id) { return QStringLiteral("node %1").arg(id.value()); }
 };
+
 PlanLine lineOf(const json& element, int place, const Snapshot& snapshot) {
   const Result<Action> action = actionFromJson(element, place);
   if (action) return describe(*action, snapshot);
   PlanLine line;
   const bool named = element.is_object() && element.contains("action") && element["action"].is_string();
-  line.action = named ? QString::fromStdString(element["action"].get<std::string>()) : QStringLiteral("?");
+  line.what = named ? QString::fromStdString(element["action"].get<std::string>()) : QStringLiteral("?");
   line.where = QString::fromStdString(action.error().why);
   line.error = QString::fromStdString(action.error().text());
   return line;
@@ -93,23 +104,17 @@ QString PlanFigures::text() const {
   return parts.join(QStringLiteral("  ·  "));
 }
 
-PlanModel::PlanModel(Of of, QObject* parent) : LineModel(parent) {
+PlanModel::PlanModel(QObject* parent) : LineModel(parent) {
   using Line = const PlanLine&;
-  const bool planned = of == Of::Draft;
-  add("place", tr("#"), tr("Index in the list"), {"10", planned ? 2 : 0}, [](Line line) {
+  add("place", tr("#"), tr("Index in the list"), {"10", 2}, [](Line line) {
     return (line.error.isEmpty() ? QString() : QStringLiteral("✗ ")) + QString::number(line.place);
   }).in(Tone::Faint);
-  add("action", tr("Action"), tr("What it does"), "replace pair", [](Line line) { return line.action; }).words();
-  add("where", tr("Where"), tr("Positions before the edit"), "before 10", [](Line line) {
+  add("what", tr("Action"), tr("What it does"), "Replace xxxx", [](Line line) { return line.what; }).words();
+  add("where", tr("Where"), tr("Positions or ledger ids before the edit"), {"ledger 100–102", 4}, [](Line line) {
     return line.where;
   }).in(Tone::Muted);
-  add("removes", tr("Removes"), tr("Tokens that leave the context"), "xxxx", [](Line line) {
-    return line.before;
-  }).in(Tone::Ghost);
-  add("writes", tr("Writes"), tr("New tokens"), "xxxx", [](Line line) { return line.after; }).in(Tone::Accent);
   withLines(kBadRole, [](Line line) { return !line.error.isEmpty(); });
-  withLines(Qt::ToolTipRole, [](Line line) { return line.error.isEmpty() ? QVariant() : QVariant(line.error); });
-  if (!planned) return;
+  withLines(Qt::ToolTipRole, [](Line line) { return QVariant(line.error.isEmpty() ? line.what : line.error); });
   add("lands_at", tr("Lands at"), tr("Position after the edit"), {"1000", 3},
       [](Line line) { return line.finalPosition; });
   add("new_ledger", tr("New ledger"), tr("Ledger ids of the new tokens"), {"100", 1},
@@ -155,6 +160,17 @@ void PlanModel::setPlan(const json& answer) {
     m_lines[place].error.clear();
   }
   m_figures = figures;
+  changed();
+}
+
+void PlanModel::setPlan(const PlanView& plan) {
+  for (const PlannedAction& edit : plan.edits) {
+    const auto place = static_cast<std::size_t>(edit.place);
+    if (place >= m_lines.size()) continue;
+    m_lines[place].finalPosition = QString::number(edit.finalPosition.value());
+    m_lines[place].newLedger = ranges(numbers(edit.newLedger));
+  }
+  m_figures = {plan.lengthBefore, plan.lengthAfter, plan.staleRows, plan.phaseShifted, plan.newRows, plan.bytes};
   changed();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The effect of an action list, one line per action. Taken from the draft at first; final positions and ledger ids
-// follow with the reply to the verb `plan`. Also shows the pending list. GUI thread.
+// An action list in words, one line per action: the queue, or a text that is not queued yet. Final positions and ledger
+// ids come with the plan: that of a snapshot, or the reply to the verb `plan`. GUI thread.
 #pragma once
 #include "core/api/action.h"
 #include "core/api/error.h"
@@ -10,9 +10,8 @@
 namespace kvlab {
 
 struct PlanLine {
-  QString action;         // "replace pair"
-  QString where;          // positions, ranges, layer
-  QString before, after;  // token texts
+  QString what;   // "Replace “·cellar” by “·attic”"
+  QString where;  // positions, or ledger ids
   QString finalPosition, newLedger;
   QString error;
   int place = 0;  // index in the list
@@ -28,14 +27,14 @@ struct PlanFigures {
 class PlanModel : public LineModel<PlanLine> {
   Q_OBJECT
  public:
-  /// Pending: final positions are unknown, because no plan is requested.
-  enum class Of { Draft, Pending };
-  explicit PlanModel(Of of = Of::Draft, QObject* parent = nullptr);
+  explicit PlanModel(QObject* parent = nullptr);
   void setActions(const std::vector<Action>& actions, const SnapshotPtr& snapshot);
   /// Sets the list from JSON; elements that are no actions become lines with an error.
   void setList(const nlohmann::json& list, const SnapshotPtr& snapshot);
   /// Takes the reply to `plan` for the last list.
   void setPlan(const nlohmann::json& answer);
+  /// Takes the planner's result for the last list.
+  void setPlan(const PlanView& plan);
   /// Shows an error at its action, if it names one.
   void setError(const Error& error);
   const std::optional<PlanFigures>& figures() const { return m_figures; }

@@ -59,6 +59,9 @@ class MapCanvas : public AxisCanvas {
   void paintLayerNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCellTexts(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintStale(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintGhosts(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintLeaving(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintAdded(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;

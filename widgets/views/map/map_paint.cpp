@@ -29,6 +29,7 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
       theme);
   paintCellTexts(painter, p, theme);
   paintStale(painter, p, theme);
+  paintGhosts(painter, p, theme);
   paintSelectedRows(painter, context(), m_picture->snapshot->context, axis(), p.cells, p.ruler.bottom(), theme);
   paintMarks(painter, p, theme);
   paintWrong(painter, p, theme);
@@ -238,6 +239,7 @@ QString MapCanvas::readout() const {
   if (quantity != Quantity::Staleness && s.exactness && place < s.exactness->size() &&
       (*s.exactness)[place] != Exactness::Exact)
     parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[place]));
+  if (const QString queued = m_picture->ghosts.text(s, layer, position); !queued.isEmpty()) parts << queued;
   if (s.ledger.contains(id)) {
     const LedgerRow& row = s.ledger[id];
     parts << tr("born in tick %1 (%2)").arg(row.born.value()).arg(QString::fromUtf8(name(row.source).data()));

@@ -8,21 +8,6 @@
 
 namespace kvlab {
 namespace {
-struct Touched {
-  std::vector<std::int32_t>& out;
-  void operator()(const ReplacePair& a) const {
-    out.push_back(a.originalPos1.value());
-    out.push_back(a.originalPos2.value());
-  }
-  void operator()(const Replace& a) const {
-    for (Position p : a.positions) out.push_back(p.value());
-  }
-  void operator()(const Delete& a) const { out.push_back(a.position.value()); }
-  void operator()(const Insert& a) const { out.push_back(a.position.value()); }
-  template <class Other>
-  void operator()(const Other&) const {}
-};
-
 std::vector<std::int32_t> editedPositions(const Snapshot& s) {
   std::vector<std::int32_t> out;
   for (std::size_t p = 0; p < s.context.size(); ++p) {
@@ -30,6 +15,16 @@ std::vector<std::int32_t> editedPositions(const Snapshot& s) {
     const Source source = s.ledger[s.context[p]].source;
     if (source == Source::Replacement || source == Source::Insertion) out.push_back(static_cast<std::int32_t>(p));
   }
+  return out;
+}
+
+/// Positions that leave, or before which rows come.
+std::vector<std::int32_t> changedPositions(const PlanGhosts& ghosts, std::int32_t length) {
+  std::vector<std::int32_t> out = ghosts.leaving;
+  for (const PlanGhosts::Added& one : ghosts.added)
+    if (one.before < length) out.push_back(one.before);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
@@ -41,14 +36,6 @@ std::vector<bool> residentRows(const Snapshot& s, std::size_t layer) {
   return here;
 }
 }  // namespace
-
-std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions) {
-  std::vector<std::int32_t> out;
-  for (const Action& action : actions) std::visit(Touched{out}, action);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
 
 std::vector<StaleRun> staleRuns(const Snapshot& s) {
   std::vector<StaleRun> runs;
@@ -70,7 +57,8 @@ std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shar
   picture->scale.quantise(tile->values, indices);
   picture->cells.assign(tile->layers, tile->positions, std::move(indices));
   picture->edited = editedPositions(*snapshot);
-  picture->pending = touchedPositions(snapshot->pending);
+  picture->ghosts = planGhosts(*snapshot);
+  picture->pending = changedPositions(picture->ghosts, snapshot->length());
   picture->stale = staleRuns(*snapshot);
   for (const Finding& one : snapshot->alignment.findings)
     if (one.violation.layer) picture->wrong.push_back({one.violation.layer->value(), findingPosition(*snapshot, one)});

@@ -9,6 +9,7 @@
 #include "core/api/tile.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/max_pyramid.h"
+#include "widgets/canvas/plan_ghosts.h"
 
 namespace kvlab {
 
@@ -29,7 +30,8 @@ struct MapPicture {
   ColourScale scale;
   MaxPyramid cells;
   std::vector<std::int32_t> edited;   // positions of replaced or inserted tokens, ascending
-  std::vector<std::int32_t> pending;  // positions that pending actions will change, ascending
+  std::vector<std::int32_t> pending;  // positions that the queue changes, ascending
+  PlanGhosts ghosts;                  // what the queue would do
   std::vector<StaleRun> stale;        // ascending, without exact rows
   std::vector<WrongCell> wrong;       // known findings that name a layer
   SnapshotPtr snapshot;
@@ -42,7 +44,5 @@ std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shar
 std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& snapshot, Quantity quantity);
 /// Runs of rows that differ from a rebuild.
 std::vector<StaleRun> staleRuns(const Snapshot& snapshot);
-/// Positions that a list of actions removes or replaces, ascending.
-std::vector<std::int32_t> touchedPositions(const std::vector<Action>& actions);
 
 }  // namespace kvlab

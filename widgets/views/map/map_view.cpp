@@ -12,6 +12,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/token_text.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -43,6 +44,7 @@ void MapView::makeStrip() {
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
+  m_ghosts = new GhostLegend(*strip(), this);
   m_received = stripButton(tr("Show received"), tr("Show received attention"),
                            tr("Colour the rows by the attention that they received from the prompt's queries"));
   m_received->setObjectName("received");
@@ -137,6 +139,7 @@ void MapView::take() {
 
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
   m_legend->setScale(picture->scale, picture->tile->values);
+  m_ghosts->setGhosts(picture->ghosts);
   m_received->setVisible(picture->scale.quantity == Quantity::Brightness &&
                          m_legend->plain());  // before the first generated token all rows are equally bright
   m_canvas->setPicture(std::move(picture));
@@ -173,12 +176,19 @@ QString MapView::dump() const {
     for (std::int32_t p : positions) texts << QString::number(p);
     return texts.isEmpty() ? QStringLiteral("none") : texts.join(' ');
   };
+  for (const PlanGhosts::Evicted& one : picture->ghosts.evicted)
+    out +=
+        QString("queued: layer %1 loses position %2\n").arg(layerText(*picture->snapshot, one.layer)).arg(one.position);
+  for (const PlanGhosts::Added& one : picture->ghosts.added)
+    out += QString("queued: “%1” before position %2\n").arg(textOf(*picture->snapshot, one.tokens)).arg(one.before);
+  for (const PositionRun& one : picture->ghosts.stale)
+    out += QString("queued: positions %1 to %2 go stale\n").arg(one.begin).arg(one.end - 1);
   for (const WrongCell& one : picture->wrong)
     out += QString("wrong: layer %1, position %2\n")
                .arg(layerText(*picture->snapshot, CacheLayer(one.layer)))
                .arg(one.position);
-  out +=
-      "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";
+  out += "edited: " + list(picture->edited) + "\nqueued: " + list(picture->ghosts.leaving) + " leave\n" +
+      m_canvas->readout() + "\n";
   return out;
 }
 

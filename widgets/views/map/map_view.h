@@ -33,6 +33,7 @@ class MapView : public InspectorView {
   TileCache m_tiles;
   MapCanvas* m_canvas;
   LegendBar* m_legend = nullptr;
+  GhostLegend* m_ghosts = nullptr;
   QToolButton* m_received = nullptr;
   quint64 m_job = 0, m_done = 0;  // number of the newest requested and shown picture
 };

@@ -21,6 +21,8 @@ QString wrongAt(const Snapshot& s, const Chip* chip) {
   const AlignmentLamp lamp = alignmentLamp(s);
   return out.isEmpty() && lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : out;
 }
+
+QString spaced(const QString& text) { return text.isEmpty() ? text : "   " + text; }
 }  // namespace
 
 StripView::StripView(InspectorContext& context, QWidget* parent)
@@ -61,6 +63,7 @@ void StripView::makeStrip() {
   m_legend = new LegendBar(this);
   m_legend->setScale(scaleFor(context().quantity(), {}));
   strip()->addWidget(m_legend, 1);
+  m_planned = new GhostLegend(*strip(), this);
 }
 
 bool StripView::ready() const { return InspectorView::ready() && (!shown() || !m_tiles.waiting()); }
@@ -94,13 +97,18 @@ void StripView::take() {
   if (!shown()) return;
   m_layer = context().focus().layer;
   const auto [tile, snapshot] = m_tiles.best(context().quantity());
-  std::vector<Chip> chips = chipsOf(*snapshot, m_ghosts->isChecked());
+  PlanGhosts planned = planGhosts(*snapshot);
+  std::vector<Chip> chips = chipsOf(*snapshot, planned, m_ghosts->isChecked());
   if (tile) {
     const ColourScale scale = scaleFor(tile->request.quantity, tile->values);
     m_legend->setScale(scale, tile->values);
     colour(chips, *tile, scale);
   }
-  m_text->setChips(snapshot, std::move(chips), context().quantity());
+  const bool one = m_layers->currentIndex() == 1;
+  if (!one) planned.evicted.clear();  // the strip shows the rows of all layers as one
+  m_planned->setGhosts(planned);
+  m_text->setChips(snapshot, std::move(chips), std::move(planned), context().quantity(),
+                   one ? std::optional(m_layer) : std::nullopt);
   sayReadout();
   emit readyChanged();
 }
@@ -132,10 +140,10 @@ QString StripView::readout() const {
                  tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
                  QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
                  .join("   ") +
-          wrongAt(*s, &chip);
+          spaced(m_text->queuedText(chip)) + wrongAt(*s, &chip);
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return ghost;
   std::size_t ghosts = 0;
-  for (const Chip& chip : m_text->chips()) ghosts += chip.position < 0;
+  for (const Chip& chip : m_text->chips()) ghosts += chip.isGhost();
   return tr("%1, %2 shown")
              .arg(counted(s->length(), tr("token"), tr("tokens")),
                   counted(static_cast<qint64>(ghosts), tr("ghost"), tr("ghosts"))) +
@@ -163,14 +171,21 @@ void StripView::copySelection() {
 QString StripView::dump() const {
   if (isEmpty() || !shown()) return "strip: empty\n";
   QString out = QString("strip: %1, tick %2\n").arg(name(context().quantity()).data()).arg(shown()->tick.value());
-  for (const Chip& chip : m_text->chips())
-    out += QString("%1 %2 %3%4\n")
+  for (const Chip& chip : m_text->chips()) {
+    if (chip.isPlanned()) {
+      out += QString("+ %1 queued\n").arg(tokenText(*shown()->info, chip.planned));
+      continue;
+    }
+    const QString queued = chip.position >= 0 ? m_text->queuedText(chip) : QString();
+    out += QString("%1 %2 %3%4%5\n")
                .arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"),
                     tokenText(*shown(), chip.ledger),
                     chip.position < 0            ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data())
                         : std::isnan(chip.value) ? QStringLiteral("none")
                                                  : valueText(context().quantity(), chip.value),
-                    chip.wrong ? QStringLiteral(" WRONG") : QString());
+                    chip.wrong ? QStringLiteral(" WRONG") : QString(),
+                    queued.isEmpty() ? QString() : QStringLiteral(" (%1)").arg(queued));
+  }
   return out;
 }
 
@@ -178,9 +193,10 @@ QString StripView::tsv() const {
   if (!shown()) return {};
   QString out = tsvLine({"position", "ledger", "token", "value"});
   for (const Chip& chip : m_text->chips())
-    out += tsvLine({chip.position >= 0 ? QString::number(chip.position) : QString(),
-                    QString::number(chip.ledger.value()), tokenText(*shown(), chip.ledger),
-                    std::isnan(chip.value) ? QString() : QString::number(static_cast<double>(chip.value))});
+    if (!chip.isPlanned())
+      out += tsvLine({chip.position >= 0 ? QString::number(chip.position) : QString(),
+                      QString::number(chip.ledger.value()), tokenText(*shown(), chip.ledger),
+                      std::isnan(chip.value) ? QString() : QString::number(static_cast<double>(chip.value))});
   return out;
 }
 

@@ -38,6 +38,7 @@ class StripView : public InspectorView {
   TileCache m_tiles;
   TokenText* m_text;
   LegendBar* m_legend = nullptr;
+  GhostLegend* m_planned = nullptr;
   QComboBox* m_layers = nullptr;
   QCheckBox* m_ghosts = nullptr;
   QLabel* m_readout = nullptr;

@@ -50,14 +50,17 @@ std::vector<Ghost> ghostsOf(const Snapshot& s) {
 }
 }  // namespace
 
-std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
+std::vector<Chip> chipsOf(const Snapshot& s, const PlanGhosts& planned, bool ghosts) {
   std::vector<Chip> chips;
   std::vector<Ghost> left = ghosts ? ghostsOf(s) : std::vector<Ghost>();
   std::stable_sort(left.begin(), left.end(), [](const Ghost& a, const Ghost& b) { return a.before < b.before; });
   chips.reserve(s.context.size() + left.size());
   auto next = left.begin();
+  auto coming = planned.added.begin();
   for (std::size_t p = 0; p <= s.context.size(); ++p) {
     for (; next != left.end() && at(next->before) <= p; ++next) chips.push_back({next->ledger, -1, 0, NAN});
+    for (; coming != planned.added.end() && at(coming->before) <= p; ++coming)
+      for (TokenId token : coming->tokens) chips.push_back({LedgerId(-1), -1, 0, NAN, token});
     if (p < s.context.size()) chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
   }
   for (const Finding& one : s.alignment.findings) {
@@ -77,12 +80,15 @@ TokenText::TokenText(InspectorContext& context, QWidget* parent) : QAbstractScro
       tr("Click chooses a token, dragging, Shift or Ctrl more of them; Return replaces, Del deletes, Ctrl+C copies"));
 }
 
-void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity) {
+void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhosts planned, Quantity quantity,
+                         std::optional<CacheLayer> layer) {
   const bool atEnd = verticalScrollBar()->value() == verticalScrollBar()->maximum();
   const bool grown = chips.size() > m_chips.size();
   if (!snapshot || !m_snapshot || snapshot->info != m_snapshot->info) m_widths.clear();
   m_snapshot = std::move(snapshot);
   m_chips = std::move(chips);
+  m_planned = std::move(planned);
+  m_layer = layer;
   m_quantity = quantity;
   layOut();
   if (atEnd && grown) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
@@ -90,8 +96,14 @@ void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity
 }
 
 QString TokenText::textOf(const Chip& chip) const {
-  const QString text = tokenText(*m_snapshot, chip.ledger);
+  const QString text =
+      chip.isPlanned() ? tokenText(*m_snapshot->info, chip.planned) : tokenText(*m_snapshot, chip.ledger);
   return text.startsWith(QChar(0x00B7)) && text.size() > 1 ? text.mid(1) : text;
+}
+
+TokenId TokenText::tokenOf(const Chip& chip) const {
+  if (chip.isPlanned()) return chip.planned;
+  return m_snapshot->ledger.contains(chip.ledger) ? m_snapshot->ledger[chip.ledger].token : TokenId(0);
 }
 
 int TokenText::widthOf(TokenId token, const QFontMetrics& metrics) {
@@ -114,7 +126,7 @@ void TokenText::layOut() {
   for (std::size_t i = 0; m_snapshot && i < m_chips.size(); ++i) {
     const bool known = m_snapshot->ledger.contains(m_chips[i].ledger);
     const bool gist = known && m_snapshot->ledger[m_chips[i].ledger].kind == RowKind::Gist;
-    const int measured = widthOf(known ? m_snapshot->ledger[m_chips[i].ledger].token : TokenId(0), metrics);
+    const int measured = widthOf(tokenOf(m_chips[i]), metrics);
     const int width = gist ? metrics.horizontalAdvance(textOf(m_chips[i])) + 2 * kPad : measured % 4096,
               gap = gist || measured >= 4096 ? kSpace : kGap;
     const int start = x == kMargin ? x : x + gap;
@@ -168,27 +180,39 @@ void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box
   painter.fillRect(QRect(box.left() + 2, box.bottom() + 2, box.width() - 4, 2), colour);
 }
 
+/// Paints what the queue would do with a row that is there.
+void TokenText::paintPlanned(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
+  if (chip.position < 0) return;
+  if (m_planned.goesStale(chip.position))
+    paintHatch(painter, QRectF(box.left() + 2, box.bottom() + 1, box.width() - 4, 4), theme);
+  if (!m_planned.leaves(chip.position) && !(m_layer && m_planned.leavesLayer(*m_layer, chip.position))) return;
+  const double middle = box.center().y() + 0.5;
+  paintStrike(painter, {box.left() - 2.0, middle, box.right() + 3.0, middle}, theme);
+}
+
 void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const {
   const Chip& c = m_chips[at(chip)];
   const QRect box = chipRect(chip);
-  const bool ghost = c.position < 0;
+  const bool ghost = c.isGhost();
   painter.setPen(Qt::NoPen);
-  if (ghost) painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
+  if (c.isPlanned()) paintNew(painter, QRectF(box).adjusted(1, 1, -1, -1), theme), painter.setPen(Qt::NoPen);
+  else if (ghost) painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
   else if (c.index == 0) painter.setBrush(missingBrush(theme)), painter.setPen(theme.border);
   else painter.setBrush(QColor(colours[c.index]));
-  painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+  if (!c.isPlanned()) painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
   QFont font = theme.ui;
   font.setStrikeOut(ghost);
   painter.setFont(font);
   painter.setPen(ghost ? theme.ghost : c.index == 0 ? theme.text : readableOn(colours[c.index]));
   painter.drawText(box, Qt::AlignCenter, textOf(c));
   paintStale(painter, c, box, theme);
+  paintPlanned(painter, c, box, theme);
   if (c.wrong) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.error, 2));
     painter.drawRoundedRect(QRectF(box).adjusted(-2, -2, 2, 2), 4, 4);
   }
-  const bool focused = c.ledger == m_context.focus().ledger;
+  const bool focused = !c.isPlanned() && c.ledger == m_context.focus().ledger;
   const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
   const bool inSelection = isSelected(c);
   if (!focused && !hovered && !inSelection) return;
@@ -246,6 +270,10 @@ void TokenText::selectAll() {
   m_context.select({m_snapshot->context.begin(), m_snapshot->context.end()});
 }
 
+QString TokenText::queuedText(const Chip& chip) const {
+  return m_planned.text(*m_snapshot, m_layer.value_or(CacheLayer(-1)), chip.position);
+}
+
 void TokenText::reveal(Position position) {
   for (std::size_t i = 0; i < m_chips.size(); ++i)
     if (m_chips[i].position == position.value() && position.value() >= 0) {
@@ -262,7 +290,7 @@ void TokenText::reveal(Position position) {
 void TokenText::mousePressEvent(QMouseEvent* event) {
   const int chip = chipAt(event->position().toPoint());
   m_dragged = false;
-  if (chip < 0) return;
+  if (chip < 0 || m_chips[at(chip)].isPlanned()) return;
   if (event->button() == Qt::LeftButton) emit clicked(chip, choiceOf(event->modifiers()));
   if (event->button() == Qt::RightButton && m_chips[at(chip)].position >= 0)
     emit pointed(Position(m_chips[at(chip)].position));
@@ -290,15 +318,21 @@ void TokenText::mouseDoubleClickEvent(QMouseEvent* event) {
 
 int TokenText::focusedChip() const {
   for (std::size_t i = 0; i < m_chips.size(); ++i)
-    if (m_chips[i].ledger == m_context.focus().ledger) return static_cast<int>(i);
+    if (!m_chips[i].isPlanned() && m_chips[i].ledger == m_context.focus().ledger) return static_cast<int>(i);
   return -1;
 }
 
 void TokenText::step(int chips, bool select) {
-  if (m_chips.empty()) return;
-  int to = std::clamp(focusedChip() + chips, 0, static_cast<int>(m_chips.size()) - 1);
+  const auto count = static_cast<int>(m_chips.size());
+  const auto passed = [&](int i) {
+    return m_chips[at(i)].isPlanned() || (select && m_chips[at(i)].position < 0);  // ghosts are not selected
+  };
+  if (count == 0) return;
+  int to = std::clamp(focusedChip() + chips, 0, count - 1);
   const int on = chips < 0 ? -1 : 1;
-  while (select && to + on >= 0 && at(to + on) < m_chips.size() && m_chips[at(to)].position < 0) to += on;  // no ghosts
+  while (passed(to) && to + on >= 0 && to + on < count) to += on;
+  while (passed(to) && to - on >= 0 && to - on < count) to -= on;
+  if (passed(to)) return;
   emit clicked(to, select ? InspectorContext::Choice::Extend : InspectorContext::Choice::Only);
   reveal(Position(m_chips[at(to)].position));
 }
@@ -332,6 +366,11 @@ bool TokenText::viewportEvent(QEvent* event) {
     const int chip = chipAt(help->pos());
     if (chip < 0) return QToolTip::hideText(), true;
     const Chip& c = m_chips[at(chip)];
+    if (c.isPlanned()) {
+      QToolTip::showText(help->globalPos(), tr("%1: a new row that the queue would make").arg(textOf(c)), viewport(),
+                         chipRect(chip));
+      return true;
+    }
     const LedgerRow& row = m_snapshot->ledger[c.ledger];
     QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
     lines << (c.position >= 0 ? tr("position %1").arg(c.position)
@@ -342,6 +381,7 @@ bool TokenText::viewportEvent(QEvent* event) {
         (*m_snapshot->exactness)[place] != Exactness::Exact)
       lines << tr("%1: not what a rebuild would give")
                    .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[place])));
+    if (const QString queued = queuedText(c); c.position >= 0 && !queued.isEmpty()) lines << queued;
     for (const Finding& one : m_snapshot->alignment.findings)
       if (c.wrong && findingPosition(*m_snapshot, one) == c.position) lines << findingText(one);
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));

@@ -9,32 +9,41 @@
 
 #include "widgets/base/inspector_context.h"
 #include "widgets/canvas/colour_map.h"
+#include "widgets/canvas/plan_ghosts.h"
 
 namespace kvlab {
 
 /// A token or a ghost in reading order.
 struct Chip {
   LedgerId ledger;
-  std::int32_t position = -1;  // -1: a ghost
+  std::int32_t position = -1;  // -1: a ghost, or a row that the queue would make
   std::uint8_t index = 0;      // index into the colour table
   float value = 0;             // NaN = none
+  TokenId planned{-1};         // of a row that the queue would make; -1 = the row is there, or was
   bool wrong = false;          // a check has found a row of the token wrong, in whichever layer
+
+  bool isPlanned() const { return planned.value() >= 0; }
+  bool isGhost() const { return position < 0 && !isPlanned(); }
 };
 
 /// Older ghosts are not shown: there is no end of them in a long run.
 inline constexpr std::size_t kMostGhosts = 2048;
 
-/// All tokens of a snapshot, and its newest ghosts. A ghost is placed before the tokens that replaced it, else after
-/// the token that preceded it when it was added.
-std::vector<Chip> chipsOf(const Snapshot& snapshot, bool ghosts);
+/// All tokens of a snapshot, those that the queue would add, and its newest ghosts. A ghost is placed before the tokens
+/// that replaced it, else after the token that preceded it when it was added.
+std::vector<Chip> chipsOf(const Snapshot& snapshot, const PlanGhosts& planned, bool ghosts);
 
 class TokenText : public QAbstractScrollArea {
   Q_OBJECT
  public:
   TokenText(InspectorContext& context, QWidget* parent);
-  void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity);
+  /// layer: where evictions of one layer are marked; none while the strip shows all layers together.
+  void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhosts planned, Quantity quantity,
+                std::optional<CacheLayer> layer = {});
   const std::vector<Chip>& chips() const { return m_chips; }
   void reveal(Position position);
+  /// What the queue would do with a row that is there; empty = nothing.
+  QString queuedText(const Chip& chip) const;
   /// The text of the selected rows; empty if only the focus is chosen.
   QString selectedText() const;
   void selectAll();
@@ -70,6 +79,8 @@ class TokenText : public QAbstractScrollArea {
   int widthOf(TokenId token, const QFontMetrics& metrics);
   QString textOf(const Chip& chip) const;
   void paintStale(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
+  void paintPlanned(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
+  TokenId tokenOf(const Chip& chip) const;
   void paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const;
   void step(int chips, bool select);
   void stepLine(int lines, bool select);
@@ -78,6 +89,8 @@ class TokenText : public QAbstractScrollArea {
 
   InspectorContext& m_context;
   SnapshotPtr m_snapshot;
+  PlanGhosts m_planned;
+  std::optional<CacheLayer> m_layer;
   Quantity m_quantity = Quantity::Brightness;
   std::vector<Chip> m_chips;
   std::vector<Place> m_places;            // parallel to m_chips
