@@ -267,7 +267,8 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},
-      opEvents, needsIdle, {.keys = {"Ctrl+Shift+E"}, .args = {{"on", "boolean", "the other way round unless given"}}});
+      opEvents, needsIdle,
+      {.keys = {"Ctrl+Shift+E"}, .args = {{"on", "boolean", "true or false; without it the setting changes over"}}});
   add(list, {"check_invariants", "Check Invariants", "Run", "Run every check, in full."}, checkInvariants, needsIdle,
       {.keys = {"Ctrl+I"}, .icon = "check"});
   add(list, {"go_to_finding", "Go to Finding", "Run", "Focus the row and layer of the next known finding."},

@@ -125,8 +125,8 @@ void addFiles(std::vector<Command>& list) {
           kSaveCapture, fileVerb("saveCapture"), needsIdle, {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
   addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
           {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
-  addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache by a file's."}, {"Load Cache", kCaches},
-          fileVerb("loadCache"), needsIdleAlone);
+  addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache with the one that a file holds."},
+          {"Load Cache", kCaches}, fileVerb("loadCache"), needsIdleAlone);
   add(list,
       {"copy_session_script", "Copy as Script", "File",
        "Copy a script that opens this session, does the same, and shows the same."},
@@ -141,8 +141,8 @@ void addFiles(std::vector<Command>& list) {
           {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
   PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
   specification.folder = resourceRoot() + "/sweeps";
-  addFile(list, {"run_sweep", "Run Sweep…", "File", "Run a sweep's specification, or go on with it."}, specification,
-          runSweep);
+  addFile(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."},
+          specification, runSweep);
 }
 
 }  // namespace

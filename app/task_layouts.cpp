@@ -38,7 +38,7 @@ const std::vector<TaskLayout>& taskLayouts() {
        .upper = 60},
       {.id = "layout_policies",
        .title = "Policies",
-       .help = "Show the views for eviction policies: SmartKV, Audit, Lanes, Row history.",
+       .help = "Show the views for eviction policies: Policy, Audit, Lanes, Row history.",
        .centre = {"map", "strip"},
        .rightTop = {"smartkv"},
        .rightBottom = {"history", "ledger", "model"},

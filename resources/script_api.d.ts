@@ -631,7 +631,7 @@ interface Session {
   /** One fresh pass in which nothing is evicted, as recordLifespans makes it: how long rows are used beside what gates predicted.
    * At most `points` (400) rows of each head are kept for `lifespans`. */
   measureLifespans(options?: { points?: number }): LifespanFigures;
-  /** The last measurement with its points, as the SmartKV view draws it; only its serial where that is `since`; null before the first. */
+  /** The last measurement with its points, as the view Policy draws it; only its serial where that is `since`; null before the first. */
   lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
   /** What each layer's policy was asked to keep, and what it evicted. */
   policies(): PolicyAudit;

@@ -180,7 +180,7 @@ class AuditTest : public QObject {
     AuditView view(context, nullptr);
     show(view);
     QVERIFY(view.dump().contains("nothing is evicted before it ends"));
-    QVERIFY(view.dump().contains("waits for the end"));
+    QVERIFY(view.dump().contains("until the prompt ends"));
     QVERIFY(!view.dump().contains("no-op"));
   }
 

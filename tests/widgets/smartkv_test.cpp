@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The SmartKV view: bands over the context, the competition of a tick, lifespans; with real clicks and keys.
+// The view Policy: bands over the context, the competition of a tick, lifespans; with real clicks and keys.
 #include <QtTest>
 
 #include <QComboBox>

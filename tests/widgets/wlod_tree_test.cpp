@@ -288,7 +288,7 @@ class WlodTreeTest : public QObject {
     rounds.strip().setFocus();
     QTest::keyClick(&rounds.strip(), Qt::Key_Left);
     QCOMPARE(rounds.model().rowCount(), 2);
-    QVERIFY(rounds.said().contains("the picture shows today"));
+    QVERIFY(rounds.said().contains("the picture shows the newest state"));
     QCOMPARE(said.last().first().toString(), QString("view.set(\"tree\", {round: 1})"));
     QTest::mouseClick(&rounds.strip(), Qt::LeftButton, {}, rounds.strip().column(2).center().toPoint());
     QCOMPARE(rounds.model().round()->round, 2);

@@ -40,9 +40,9 @@ AuditState stateOf(const AuditLine& line) {
 QString AuditLine::said() const {
   switch (state) {
     case AuditState::KeepsAll: return tr("keeps all");
-    case AuditState::Waits: return prefilling ? tr("waits for the end") : tr("from next tick");
+    case AuditState::Waits: return prefilling ? tr("until the prompt ends") : tr("from the next tick");
     case AuditState::Room: return tr("room for %1").arg(std::max(0, audit.requested() - rows));
-    case AuditState::Holds: return tr("held");
+    case AuditState::Holds: return tr("as requested");
     case AuditState::Over: return tr("%1 over").arg(over());
     case AuditState::NoOp: return tr("no-op, %1 over").arg(std::max(rows, most) - allowed());
   }

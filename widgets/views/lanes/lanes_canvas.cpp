@@ -142,7 +142,7 @@ QString LanesCanvas::stateOf(int lane, int layer, int token) const {
     there += cell == LaneCell::Same || cell == LaneCell::Extra;
   }
   if (there > 0 && there < m_per) return tr("in %1 of %2 heads").arg(there).arg(m_per);
-  return there ? tr("there") : tr("gone");
+  return there ? tr("resident") : tr("not resident");
 }
 
 QString LanesCanvas::readout() const {

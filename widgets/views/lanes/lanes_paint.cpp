@@ -231,7 +231,7 @@ std::vector<LegendEntry> LanesCanvas::legend(const Theme& theme) const {
                    }});
   };
   if (m_losses.empty()) {
-    add(LaneCell::Same, tr("there"));
+    add(LaneCell::Same, tr("resident"));
     add(LaneCell::Lost, tr("lost: lane 0 has it"));
     add(LaneCell::Extra, tr("more: lane 0 has lost it"));
     add(LaneCell::Gone, tr("gone in both"));

@@ -107,7 +107,7 @@ std::vector<RingFigure> ringFigures(const RingPicture& picture) {
   std::vector<RingFigure> out{
       {pictureText("head to end"), number(r.rolled ? r.filled : r.len1()), RingMark::Row},
       {pictureText("from slot 0"), number(r.rolled ? 0 : r.len2()), RingMark::Wrapped},
-      {pictureText("room ahead"), number(room), RingMark::Room},
+      {pictureText("room for new rows"), number(room), RingMark::Room},
       {pictureText("last commit"),
        r.writeCount ? pictureText("%1 at %2").arg(r.writeCount).arg(r.writeBegin) : number(0), RingMark::Written}};
   if (picture.wrong) out.push_back({pictureText("wrong"), number(picture.wrong), RingMark::Wrong});

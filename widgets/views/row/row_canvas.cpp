@@ -92,7 +92,7 @@ QString RowCanvas::readout() const {
   const int i = headOf(cell.line) * m_picture->dim + cell.item;
   QString out = headText(keysOf(cell.line), headOf(cell.line)) +
       tr("   [%1] = %2").arg(cell.item).arg(double(t.value(i)), 0, 'g', 6);
-  if (!t.other.empty()) out += tr(", there %1").arg(double(t.other[at(i)]), 0, 'g', 6);
+  if (!t.other.empty()) out += tr(", compared with %1").arg(double(t.other[at(i)]), 0, 'g', 6);
   return out;
 }
 

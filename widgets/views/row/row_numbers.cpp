@@ -17,11 +17,11 @@ RowNumbers::RowNumbers(QObject* parent) : LineModel(parent) {
     return QString::number(line.dimension);
   }).in(Tone::Faint);
   addNumber("k", tr("K"), tr("Stored key"), "-1.234567e-05", [](Line line) { return numberText(line.k); });
-  addNumber("other_k", tr("K there"), tr("Key that is compared: of a rebuild, or of the tick before"),
+  addNumber("other_k", tr("other K"), tr("Key that is compared: of a rebuild, or of the tick before"),
             {"-1.234567e-05", 1}, [text](Line line) { return text(line.otherK); })
       .in(Tone::Muted);
   addNumber("v", tr("V"), tr("Stored value"), "-1.234567e-05", [](Line line) { return numberText(line.v); });
-  addNumber("other_v", tr("V there"), tr("Value that is compared: of a rebuild, or of the tick before"),
+  addNumber("other_v", tr("other V"), tr("Value that is compared: of a rebuild, or of the tick before"),
             {"-1.234567e-05", 1}, [text](Line line) { return text(line.otherV); })
       .in(Tone::Muted);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Layers from top to bottom, tokens of the context to the right: rows coloured by their policy's score, gaps for
 // evicted rows, and below each layer its bands. If tokens share a pixel, the highest score gives the colour and the
-// resident share gives the height. Owned by the SmartKV view. GUI thread. Device-independent pixels.
+// resident share gives the height. Owned by the view Policy. GUI thread. Device-independent pixels.
 #pragma once
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"

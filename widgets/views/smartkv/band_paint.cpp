@@ -164,10 +164,10 @@ std::vector<LegendEntry> bandLegend(const Theme& theme) {
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(box.left() + 2, middle - 5, 10, 10));
   });
-  add(tr("left now"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  add(tr("evicted in this tick"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     paintArrow(painter, QPointF(box.left() + 7, middle + 4), -7, theme.warning);
   });
-  add(tr("took a place"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  add(tr("won a place in this tick"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     paintArrow(painter, QPointF(box.left() + 7, middle - 4), 7, theme.ok);
   });
   add(tr("score"), [&theme](QPainter& painter, const QRectF& box, double middle) {

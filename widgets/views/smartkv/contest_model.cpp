@@ -25,7 +25,7 @@ ContestModel::ContestModel(QObject* parent) : LineModel(parent) {
       .tips([ledger](Line line) { return ledger(line.contest.challenger); });
   addNumber("score", tr("Score"), tr("Score of the row that left the window"), {"99.99", 2},
             [](Line line) { return figure(line.contest.challengerScore); });
-  add("outcome", tr("Outcome"), tr("Whether the challenger took a place in the budget"), QString(13, 'x'),
+  add("outcome", tr("Outcome"), tr("Whether the challenger won a place in the budget"), QString(13, 'x'),
       [](Line line) { return line.won() ? tr("stays, out goes") : tr("lost, leaves"); })
       .words()
       .toned([](Line line) { return line.won() ? Tone::Ok : Tone::Warning; });

@@ -195,7 +195,7 @@ QString SmartKvView::contestsSaid() const {
                 : tr("no row had to leave"));
   }
   return tick + QStringLiteral(":  ") +
-      tr("%1 left a window; %2 took a place, %3 lost")
+      tr("%1 left a window; %2 won a place, %3 lost")
           .arg(counted(all, tr("row"), tr("rows")))
           .arg(m_model->won())
           .arg(all - m_model->won());
@@ -298,7 +298,7 @@ void SmartKvView::showLifespans() {
     m_fit->setText(tr("Predicted against actual lifespans"));
     m_noPlot->say(tr("How long rows are used, against what their gate predicted"),
                   m_measured          ? tr("No gate predicted for layer %1.").arg(layerMeasured().value())
-                      : why.isEmpty() ? tr("“Measure lifespans” above finds out.")
+                      : why.isEmpty() ? tr("“Measure lifespans” above measures them.")
                                       : tr("Not now: %1.").arg(why));
     return;
   }

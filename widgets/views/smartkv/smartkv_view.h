@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SmartKV: the bands of each layer over the context with row scores, the competition of this tick, and actual lifespans
-// against those predicted by gates. Works for every policy with scores; only gates predict lifespans. GUI thread.
+// The view Policy: the bands of each layer over the context with row scores, the competition of this tick, and actual
+// lifespans against those predicted by gates. Works for every policy with scores; only gates predict lifespans. GUI
+// thread.
 #pragma once
 #include "core/api/lifespan_view.h"
 #include "widgets/base/engine_ask.h"

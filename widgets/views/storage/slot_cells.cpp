@@ -37,8 +37,8 @@ void placeRing(SlotCells& out, const RingState& ring) {
 }  // namespace
 
 QString title(CellUse use) {
-  static constexpr std::array<const char*, kCellUses> kTitles = {"free", "room ahead",      "no row",
-                                                                 "row",  "held by history", "hole in a page"};
+  static constexpr std::array<const char*, kCellUses> kTitles = {"free", "room for new rows", "no row",
+                                                                 "row",  "held by history",   "hole in a page"};
   return QCoreApplication::translate("kvlab::SlotCells", kTitles[static_cast<std::size_t>(use)]);
 }
 

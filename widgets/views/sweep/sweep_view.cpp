@@ -184,7 +184,9 @@ void SweepView::refresh() {
 
 void SweepView::readOut(int point) {
   if (point < 0)
-    return m_readout->setText(m_plot->points().empty() ? QString() : tr("Point at a mark, or choose a cell"));
+    return m_readout->setText(m_plot->points().empty()
+                                  ? QString()
+                                  : tr("Point at a mark of the plot, or choose a line of the table, to see its cells"));
   const SweepPoint& p = m_plot->points()[at(point)];
   QString text = tr("%1, budget %2").arg(QString::fromStdString(p.series), budgetText(p.budget));
   if (p.asked)

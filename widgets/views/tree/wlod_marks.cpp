@@ -211,7 +211,7 @@ std::vector<LegendEntry> WlodCanvas::legend(const Theme& theme) const {
           },
           62);
   }
-  add(tr("in the tree alone"), inTree);
+  add(tr("only in the tree"), inTree);
   if (m_tree->summaries() > 0)
     add(tr("summary beside the context"), [inTree, &theme](QPainter& painter, const QRectF& box) {
       inTree(painter, box);

@@ -71,7 +71,8 @@ void WlodRounds::showRound() {
                                 "expand and what to collapse.")
                            : roundText(*all[at(place)]);
   if (!text.isEmpty()) text[0] = text[0].toUpper();
-  if (place >= 0 && place + 1 < static_cast<int>(all.size())) text += tr(". ⚠ An older round: the picture shows today");
+  if (place >= 0 && place + 1 < static_cast<int>(all.size()))
+    text += tr(". ⚠ An older round: the picture shows the newest state");
   m_said->setText(text);
   follow();
 }
