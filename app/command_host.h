@@ -39,6 +39,10 @@ class CommandHost : public WindowPort {
   virtual void beforeOpening(const QString& what, std::function<void()> open) = 0;
   /// The form of a new session; it begins with this manifest, or with that of the command line where it is empty.
   virtual void showNewSession(const nlohmann::json& manifest) = 0;
+  /// What a view stands at. Errors: unknown_view.
+  virtual Result<nlohmann::json> options(const QString& view) const = 0;
+  /// The form of a lane; the lane is added by the command `add_lane`.
+  virtual void showLaneForm() = 0;
   /// The form of the living session's settings.
   virtual void showSettings() = 0;
   virtual void showCommandHelp() = 0;

@@ -88,6 +88,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showPalette() override { m_palette->open(); }
   void beforeOpening(const QString& what, std::function<void()> open) override;
   void showNewSession(const nlohmann::json& manifest) override;
+  Result<nlohmann::json> options(const QString& view) const override;
+  void showLaneForm() override;
   void showSettings() override;
   void showCommandHelp() override;
   void showAbout() override;

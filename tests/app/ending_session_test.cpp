@@ -115,6 +115,15 @@ class EndingSessionTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(settled() && length() == 0, 20000);
   }
 
+  void aSavedSessionIsLostByNoWord() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("save_capture", {{"path", m_folder.filePath("saved.kvcap").toStdString()}}));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(!asks() && became(true));
+  }
+
   void cancellingTheFileKeepsTheSession() {
     make(false);
     work();
