@@ -90,6 +90,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showNewSession(const nlohmann::json& manifest) override;
   Result<nlohmann::json> options(const QString& view) const override;
   void showLaneForm() override;
+  void showSweepForm(const nlohmann::json& spec) override;
+  Result<nlohmann::json> sweepCell(std::int64_t cell) const override;
   void showSettings() override;
   void showCommandHelp() override;
   void showAbout() override;
@@ -150,6 +152,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Error unknownView(const QString& id) const;
   /// The view that is named, else the one with the keyboard.
   Result<QString> viewFor(const QString& id, const char* refused) const;
+  void sayViewCommand(const char* command, const QString& view);
   void showViewMenu(const QString& id, const QPoint& at);
   QString manualPageHere() const;
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main window's forms: new sessions and what they end, settings of the living session, lanes.
+#include <QFileInfo>
+
+#include "app/core_sweep.h"
 #include "app/lane_panel.h"
 #include "app/main_window.h"
 #include "app/new_session_panel.h"
+#include "app/resources.h"
 #include "app/settings_change.h"
 #include "app/settings_panel.h"
+#include "app/sweep_panel.h"
 #include "widgets/base/format.h"
+#include "widgets/base/sweep_source.h"
 
 namespace kvlab {
 
@@ -100,6 +106,30 @@ void MainWindow::showSettings() {
     connect(&m_context, &InspectorContext::busyChanged, panel, follow);
     panel->show();
   });
+}
+
+void MainWindow::showSweepForm(const json& spec) {
+  const json first{
+      {"name", "policies"},
+      {"base", {{"model", "demo"}}},
+      {"axes",
+       json::array({{{"name", "policy"}, {"key", "policy"}, {"values", {"h2o", "snapkv"}}},
+                    {{"name", "budget"}, {"budget", "ratio"}, {"values", {0.25, 0.5}}}})},
+      {"seeds", {1}},
+      {"prompts",
+       json::array({{{"name", "recall-256"}, {"file", "resource:prompts/recall-256.json"}, {"ask", "after"}}})}};
+  auto* panel = new SweepPanel({spec.empty() ? first : spec, sweepSize, m_sweep.pace()}, this);
+  connect(panel, &SweepPanel::chosen, this,
+          [this](const QString& request) { m_context.runCommand("run_sweep", json::parse(request.toStdString())); });
+  panel->show();
+}
+
+Result<json> MainWindow::sweepCell(std::int64_t cell) const {
+  const SweepShownPtr shown = SweepSource::of(const_cast<LiveContext&>(m_context)).sweep();
+  if (!shown) return Error("no_sweep", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
+  const QFileInfo place(QString::fromStdString(shown->place));
+  const QString folder = place.isDir() ? place.filePath() : place.path();
+  return sweepCellRequest(folder.toStdString(), cell, resourceRoot().toStdString());
 }
 
 }  // namespace kvlab
