@@ -84,6 +84,7 @@ void MainWindow::buildCentre() {
     m_tour.back();
     stopScript();
   });
+  connect(m_docks, &DockSet::scripted, &m_context, &InspectorContext::scripted);
   connect(m_docks, &DockSet::menuAsked, this, &MainWindow::showViewMenu);
 }
 

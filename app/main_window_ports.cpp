@@ -105,13 +105,21 @@ Result<QString> MainWindow::viewFor(const QString& id, const char* refused) cons
   return Error("no_view", refused, "no view has the keyboard", "click a view first");
 }
 
+void MainWindow::sayViewCommand(const char* command, const QString& view) {
+  emit m_context.scripted(QString("view.command(\"%1\", {\"view\":\"%2\"})").arg(command, view));
+}
+
 Status MainWindow::closeView(const QString& id) {
-  m_docks->close(KV_TRY(viewFor(id, "no view was closed")));
+  const QString view = KV_TRY(viewFor(id, "no view was closed"));
+  sayViewCommand("close_view", view);
+  m_docks->close(view);
   return ok();
 }
 
 Status MainWindow::floatView(const QString& id) {
-  m_docks->toggleFloating(KV_TRY(viewFor(id, "no view was moved")));
+  const QString view = KV_TRY(viewFor(id, "no view was moved"));
+  sayViewCommand("float_view", view);
+  m_docks->toggleFloating(view);
   return ok();
 }
 
