@@ -13,6 +13,7 @@
 #include <QPointer>
 #include <QPushButton>
 #include <QScopedValueRollback>
+#include <QScrollArea>
 #include <QTabWidget>
 #include <QThreadPool>
 
@@ -125,7 +126,11 @@ QWidget* SweepPanel::sweepPage() {
   place->addWidget(m_out, 1);
   place->addWidget(browse);
   form->addRow(tr("Folder"), place);
-  return page;
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(page);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  return scroll;
 }
 
 QLineEdit* SweepPanel::makeText(const char* key, const QString& label, const QString& tip, const QString& empty) {

@@ -46,6 +46,7 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
 void SweepView::makeStrip() {
   m_state = stripLabel({}, 1);
   m_prompts = stripChoice({}, tr("Prompt set"), tr("The prompt set whose cells are shown"));
+  m_prompts->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // sets come with the results
   m_filter = stripFilter(tr("Filter"), tr("Filter series"), tr("Show series whose names contain one of these words"));
   m_filter->setFixedWidth(130);
   QToolButton* build = stripButton(tr("New…"), tr("New sweep"), tr("Build the specification of a sweep in a form"));
