@@ -145,6 +145,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   int beginOpening(const nlohmann::json& request, const std::weak_ptr<LiveSession>& session);
   /// Asks once whether to close while jobs work; true if the window may close.
   bool mayClose();
+  /// Questions of the banner.
+  inline static const QString kClosing = QStringLiteral("closing"), kOpening = QStringLiteral("opening");
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
   /// A view, or "window": this.

@@ -30,7 +30,7 @@ QString MainWindow::sessionThatEnds() const {
 void MainWindow::beforeOpening(const QString& what, std::function<void()> open) {
   const QString ends = sessionThatEnds();
   if (m_settings.headless || m_scriptJob || ends.isEmpty() || m_context.session()->isKept()) return open();
-  m_banner->ask({QStringLiteral("opening"), tr("Opening %1 ends the shown session. Discard it?").arg(what),
+  m_banner->ask({kOpening, tr("Opening %1 ends the shown session. Discard it?").arg(what),
                  tr("%1; no capture has all of it.").arg(ends), tr("Discard and Open"), tr("Keep Working"),
                  [this, open] {
                    m_banner->hide();

@@ -145,6 +145,17 @@ class EndingSessionTest : public QObject {
     QVERIFY(asks());
   }
 
+  /// A script, say, opens another session: the question was about the one before.
+  void theQuestionEndsWithItsSession() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(asks());
+    m_window->openSession({{"manifest", {{"layout", "paged"}}}}, [](const Result<SessionPtr>&) {});
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && context().snapshot()->storage[0]->layout.starts_with("paged"), 20000);
+    QVERIFY(!asks());
+  }
+
   void recentSessionsAreAskedAboutToo() {
     make(false);
     QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));

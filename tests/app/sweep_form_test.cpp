@@ -148,6 +148,8 @@ class SweepFormTest : public QObject {
     QTRY_VERIFY(!context().busy());
     const Status none = m_window->runCommand("open_sweep_cell", {{"cell", 99}});
     QVERIFY(!none && none.error().remedy.find("0 to 3") != std::string::npos);
+    begin();
+    QVERIFY2(label("cells").contains("at the pace of the last sweep"), qPrintable(label("cells")));
   }
 
   void formAndJsonFollowEachOther() {
