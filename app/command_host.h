@@ -39,6 +39,14 @@ class CommandHost : public WindowPort {
   virtual void beforeOpening(const QString& what, std::function<void()> open) = 0;
   /// The form of a new session; it begins with this manifest, or with that of the command line where it is empty.
   virtual void showNewSession(const nlohmann::json& manifest) = 0;
+  /// What a view stands at. Errors: unknown_view.
+  virtual Result<nlohmann::json> options(const QString& view) const = 0;
+  /// The form of a lane; the lane is added by the command `add_lane`.
+  virtual void showLaneForm() = 0;
+  /// The form of a sweep; it begins with this specification, or with one of policies where it is empty.
+  virtual void showSweepForm(const nlohmann::json& spec) = 0;
+  /// What opens a session as this cell of the shown sweep is one. Errors: those of sweepCellRequest(), no_sweep.
+  virtual Result<nlohmann::json> sweepCell(std::int64_t cell) const = 0;
   /// The form of the living session's settings.
   virtual void showSettings() = 0;
   virtual void showCommandHelp() = 0;

@@ -21,6 +21,16 @@ Status open(CommandHost& host, const Json& args) {
   return host.showView(QStringLiteral("lanes"));
 }
 
+/// Puts a lane at the end of the list in the view, which opens the list. Without `changes` shows the form of a lane.
+Status addLane(CommandHost& host, const Json& args) {
+  KV_TRY(host.showView(QStringLiteral("lanes")));
+  if (!args.contains("changes")) return host.showLaneForm(), ok();
+  Json list = KV_TRY(host.options(QStringLiteral("lanes"))).value("changes", Json::array());
+  list.push_back(args["changes"]);
+  emit host.context().scripted(QString("view.set(\"lanes\", {\"changes\":%1})").arg(scriptText(list)));
+  return host.setOptions(QStringLiteral("lanes"), {{"changes", list}});
+}
+
 Status close(CommandHost& host, const Json& args) {
   const auto lanes = static_cast<int>(host.context().snapshot()->lanes->lanes.size());
   const double lane = args.value("lane", 0.0);
@@ -48,6 +58,12 @@ void addLanesCommands(std::vector<Command>& list) {
                 {"together", "boolean", "one forward pass for all lanes; true unless given"},
                 {"needles", "array", "places of tokens whose survival is reported"}},
        .view = shownIn("lanes")});
+  add(list,
+      {"add_lane", "Add Lane…", "Run",
+       "Describe a lane in a form: its formats, layout, window or policy; Open Lanes then opens all lanes of the "
+       "list."},
+      addLane, needsIdleAlone,
+      {.args = {{"changes", "object", "manifest keys that the lane changes; asked for when missing"}}});
   add(list,
       {"lanes_close", "Close Lanes", "Run",
        "Close the lanes and keep one of them as the session: the given lane, else the reference."},

@@ -7,6 +7,7 @@
 #include "app/command_line.h"
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "app/living_settings.h"
 #include "app/resources.h"
 #include "app/session_name.h"
 #include "app/session_script.h"
@@ -85,14 +86,38 @@ void addFile(std::vector<Command>& list, Command head, const PathQuestion& quest
 
 constexpr auto kCaches = "Cache files (*.safetensors)";
 
-Status runSweep(CommandHost& host, const QString& path) {
+/// spec: a specification, or the path of one.
+Status beginSweep(CommandHost& host, const Json& spec, const Json& out) {
   if (const Status shown = host.showView("sweep"); !shown) return shown;
-  const Json request{{"spec", resourcePath(path).toStdString()}, {"resume", true}};
-  emit host.context().scripted("lab.sweep(" + quoted(path) + ", {resume: true})");
+  Json request{{"spec", spec}, {"resume", true}};
+  Json options{{"resume", true}};
+  if (!out.is_null()) request["out"] = options["out"] = out;
+  emit host.context().scripted("lab.sweep(" + scriptText(spec) + ", " + scriptText(options) + ")");
   host.sweep(request, [&host](const Result<Json>& reply) {
     if (!reply && reply.error().code != "cancelled") emit host.context().failed(reply.error());
   });
   return ok();
+}
+
+Status runSweep(CommandHost& host, const Json& args) {
+  const Json out = args.value("out", Json());
+  if (args.contains("spec")) return beginSweep(host, args["spec"], out);
+  PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
+  specification.folder = resourceRoot() + "/sweeps";
+  return withPath(host, args, specification, [out](CommandHost& window, const QString& path) {
+    return beginSweep(window, resourcePath(path).toStdString(), out);
+  });
+}
+
+Status newSweep(CommandHost& host, const Json& args) {
+  host.showSweepForm(args.value("spec", Json::object()));
+  return ok();
+}
+
+Status openSweepCell(CommandHost& host, const Json& args) {
+  Json request = KV_TRY(host.sweepCell(static_cast<std::int64_t>(args["cell"].get<double>())));
+  request["manifest"] = shortManifest(request["manifest"]);
+  return openAsking(host, request);
 }
 
 Status saveScript(CommandHost& host, const QString& path) {
@@ -139,10 +164,14 @@ void addFiles(std::vector<Command>& list) {
           {"Run Script", "Scripts (*.js)"}, &CommandHost::runScriptFile, nullptr, {.startsGroup = true});
   addFile(list, {"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."},
           {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
-  PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
-  specification.folder = resourceRoot() + "/sweeps";
-  addFile(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."},
-          specification, runSweep);
+  add(list, {"new_sweep", "New Sweep…", "File", "Build the specification of a sweep in a form, save it and run it."},
+      newSweep, {}, {.args = {{"spec", "object", "a specification to begin with"}}});
+  add(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."}, runSweep, {},
+      {.args = {{"path", "string", "the file; asked for when missing"},
+                {"spec", "object", "a specification that is in no file"},
+                {"out", "string", "the folder of the results; NAME.sweep when missing"}}});
+  add(list, {"open_sweep_cell", "Open Cell as Session", "", "Open a session as a cell of the shown sweep was one."},
+      openSweepCell, {}, {.args = {{"cell", "number", "the cell's index in the results", true}}});
 }
 
 }  // namespace

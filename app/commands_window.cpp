@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+void say(CommandHost& host, const QString& line) { emit host.context().scripted(line); }
+
 template <class... Given>
 auto always(void (CommandHost::*body)(Given...), Given... given) {
   return [=](CommandHost& host, const Json&) {
@@ -23,7 +25,9 @@ Status setTheme(CommandHost& host, const Json& args) {
   const QString wanted = args.contains("name") ? QString::fromStdString(args["name"])
       : host.theme() == "dark"                 ? QString("light")
                                                : QString("dark");
-  return host.setTheme(wanted);
+  KV_TRY(host.setTheme(wanted));
+  say(host, QString("view.theme(\"%1\")").arg(wanted));
+  return ok();
 }
 
 Status savePictureCommand(CommandHost& host, const Json& args) {
@@ -39,8 +43,11 @@ Status savePictureCommand(CommandHost& host, const Json& args) {
 void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
   for (const ViewName& view : views) {
     add(list, {"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."},
-        [id = view.id](CommandHost& host, const Json&) { return host.showView(id); }, {},
-        {.keys = view.key.isEmpty() ? QStringList() : QStringList(view.key)});
+        [id = view.id](CommandHost& host, const Json&) {
+          say(host, QString("view.show(\"%1\")").arg(id));
+          return host.showView(id);
+        },
+        {}, {.keys = view.key.isEmpty() ? QStringList() : QStringList(view.key)});
   }
 }
 
@@ -71,9 +78,16 @@ void addPlaces(std::vector<Command>& list) {
       {.keys = {"Ctrl+Shift+W"}, .args = view});
   for (const TaskLayout& layout : taskLayouts())
     add(list, {layout.id, layout.title + " Layout", "View/Layout", layout.help},
-        [&layout](CommandHost& host, const Json&) { return host.arrangeViews(layout), ok(); });
+        [&layout](CommandHost& host, const Json&) {
+          say(host, QString("view.command(\"%1\")").arg(layout.id));
+          return host.arrangeViews(layout), ok();
+        });
   add(list, {"reset_layout", "Reset Layout", "View/Layout", "Put every view back to its first place."},
-      always(&CommandHost::resetLayout), {}, {.startsGroup = true});
+      [](CommandHost& host, const Json&) {
+        say(host, QStringLiteral("view.command(\"reset_layout\")"));
+        return host.resetLayout(), ok();
+      },
+      {}, {.startsGroup = true});
 }
 
 }  // namespace

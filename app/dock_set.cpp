@@ -5,6 +5,7 @@
 #include <QContextMenuEvent>
 #include <QDataStream>
 #include <QDockWidget>
+#include <QScopedValueRollback>
 #include <QTabBar>
 #include <algorithm>
 #include <utility>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr int kLeast = 110;  // pixels of height that a view keeps; what it would like could be more than a screen has
 constexpr int kLow = 240;    // of the bottom row, where the window has room
-constexpr int kColumn = 48;  // docks whose left edges differ by less than this form one column
+constexpr const char* kFollowed = "kvlabFollowed";  // a tab bar whose clicks are said
+constexpr int kColumn = 48;                         // docks whose left edges differ by less than this form one column
 
 QMainWindow& areaOf(const QDockWidget* dock) { return *qobject_cast<QMainWindow*>(dock->parentWidget()); }
 
@@ -49,7 +51,12 @@ void DockSet::add(const ViewInfo& info) {
   for (const auto signal : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
     connect(dock, signal, this, &DockSet::dressLater);
   connect(dock, &QDockWidget::dockLocationChanged, this, &DockSet::dressLater);
+  connect(dock, &QDockWidget::topLevelChanged, this, [this, id = QString(info.id)] { say("float_view", id); });
   areaOf(dock).addDockWidget(central ? Qt::TopDockWidgetArea : Qt::BottomDockWidgetArea, dock);
+}
+
+void DockSet::say(const char* command, const QString& id) {
+  if (!m_moving) emit scripted(QString("view.command(\"%1\", {\"view\":\"%2\"})").arg(command, id));
 }
 
 QStringList DockSet::ids() const {
@@ -120,6 +127,7 @@ void DockSet::place(const QStringList& ids, Qt::DockWidgetArea area) {
 }
 
 void DockSet::arrange(const TaskLayout& layout) {
+  const QScopedValueRollback moving(m_moving, m_moving + 1);
   for (QDockWidget* dock : m_docks) {
     dock->setFloating(false);
     areaOf(dock).removeDockWidget(dock);
@@ -160,13 +168,14 @@ void DockSet::arrange(const TaskLayout& layout) {
 
 bool DockSet::close(const QString& id) {
   if (!m_docks.contains(id)) return false;
-  m_docks[id]->close();
+  m_docks[id]->hide();  // a script may call this, and events of closing wait while it runs
   return true;
 }
 
 bool DockSet::toggleFloating(const QString& id) {
   QDockWidget* dock = m_docks.value(id);
   if (!dock) return false;
+  const QScopedValueRollback moving(m_moving, m_moving + 1);
   const QSize size = m_views[id]->size();
   dock->setFloating(!dock->isFloating());
   if (dock->isFloating()) dock->resize(size.expandedTo({480, 320}));
@@ -206,8 +215,12 @@ bool DockSet::eventFilter(QObject* watched, QEvent* event) {
   }
   if (event->type() == QEvent::MouseButtonRelease && qobject_cast<QTabBar*>(watched)) {
     const auto* mouse = static_cast<QMouseEvent*>(event);
-    if (mouse->button() == Qt::MiddleButton) return close(viewAt(watched, mouse->pos()));
+    const QString id = mouse->button() == Qt::MiddleButton ? viewAt(watched, mouse->pos()) : QString();
+    if (!id.isEmpty()) say("close_view", id);
+    if (!id.isEmpty()) return close(id);
   }
+  if (event->type() == QEvent::Close && qobject_cast<QDockWidget*>(watched))
+    say("close_view", viewAt(watched, QPoint()));
   return QObject::eventFilter(watched, event);
 }
 
@@ -227,8 +240,19 @@ void DockSet::dressAll() {
     for (int i = 0; i < bar->count(); ++i) titles << bar->tabText(i);
     bar->setAccessibleName(tr("Views: %1").arg(titles.join(", ")));
     bar->installEventFilter(this);
+    followTabs(*bar);
   }
   sayFronts();
+}
+
+/// Qt makes and deletes tab bars as docks move.
+void DockSet::followTabs(QTabBar& bar) {
+  if (bar.property(kFollowed).toBool()) return;
+  bar.setProperty(kFollowed, true);
+  connect(&bar, &QTabBar::tabBarClicked, this, [this, &bar](int tab) {
+    const QString id = tab < 0 || tab == bar.currentIndex() ? QString() : viewAt(&bar, bar.tabRect(tab).center());
+    if (!id.isEmpty()) emit scripted(QString("view.show(\"%1\")").arg(id));
+  });
 }
 
 void DockSet::sayFronts() {
@@ -256,6 +280,7 @@ void DockSet::dressLater() {
 }
 
 bool DockSet::restore(const QByteArray& state) {
+  const QScopedValueRollback moving(m_moving, m_moving + 1);
   QDataStream in(state);
   QByteArray docks, centre;
   in >> docks >> centre;

@@ -45,12 +45,16 @@ class DockSet : public QObject {
  signals:
   /// A right click on the title or the tab of a view, at a place of the screen.
   void menuAsked(const QString& id, const QPoint& at);
+  /// The person closed, floated, docked or chose a view with the mouse: the line of a script that does the same.
+  void scripted(const QString& line);
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void add(const ViewInfo& info);
+  void say(const char* command, const QString& id);
+  void followTabs(QTabBar& bar);
   QList<QWidget*> inReadingOrder() const;
   QList<QTabBar*> tabBars() const;
   /// The view of a tab or of a dock's title; empty = none.
@@ -68,6 +72,7 @@ class DockSet : public QObject {
   QHash<QString, InspectorView*> m_views;
   QHash<QString, QDockWidget*> m_docks;
   bool m_dressing = false;
+  int m_moving = 0;  // docks move by a call, not by the mouse
 };
 
 }  // namespace kvlab

@@ -107,7 +107,7 @@ FormField::FormField(const ManifestKey& key, const QStringList& choices, bool op
 void FormField::makeChoice(const QStringList& choices, bool open) {
   m_choice = new QComboBox(this);
   m_choice->setEditable(open);
-  if (!open) m_choice->addItem(m_otherwise == tr("default") ? m_otherwise : tr("default: %1").arg(m_otherwise));
+  if (!open) m_choice->addItem(defaultWords());
   m_choice->addItems(choices);
   if (open) {
     m_choice->setCurrentIndex(-1);
@@ -185,6 +185,17 @@ void FormField::dress(bool wrong) {
   m_label->setForegroundRole(idle() || locked() ? QPalette::PlaceholderText : QPalette::WindowText);
   m_label->setStyleSheet(wrong ? "color:" + look->error.name() : QString());
   m_reset->setVisible(given() && !locked());
+}
+
+void FormField::setOtherwise(const QString& given) {
+  const QString text = given.isEmpty() ? m_otherwise : given;
+  if (m_line) m_line->setPlaceholderText(text);
+  else if (!closed()) m_choice->lineEdit()->setPlaceholderText(text);
+  else m_choice->setItemText(0, given.isEmpty() ? defaultWords() : given);
+}
+
+QString FormField::defaultWords() const {
+  return m_otherwise == tr("default") ? m_otherwise : tr("default: %1").arg(m_otherwise);
 }
 
 void FormField::lock(const QString& why) {

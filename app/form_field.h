@@ -35,6 +35,8 @@ class FormField : public QWidget {
   void dress(bool wrong);
   /// Says why the key has no effect; empty = it has one.
   void setIdle(const QString& why);
+  /// What the key is where it is not given; empty = its default.
+  void setOtherwise(const QString& text);
   /// Nobody can change the key here, and why; empty = it can be changed.
   void lock(const QString& why);
   bool locked() const { return !m_locked.isEmpty(); }
@@ -56,6 +58,7 @@ class FormField : public QWidget {
   void makeChoice(const QStringList& choices, bool open);
   void addBrowse();
   void browse(bool folder);
+  QString defaultWords() const;
   QString text() const;
   void setText(const QString& text);
   bool closed() const;

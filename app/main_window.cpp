@@ -27,7 +27,6 @@ namespace kvlab {
 namespace {
 
 constexpr int kRecent = 8;
-const QString kClosing = QStringLiteral("closing");  // the question
 constexpr QSize kFirstSize{1600, 1000},
     kBorders{8, 40};  // of the first window, and what a window manager puts around it
 
@@ -84,6 +83,7 @@ void MainWindow::buildCentre() {
     m_tour.back();
     stopScript();
   });
+  connect(m_docks, &DockSet::scripted, &m_context, &InspectorContext::scripted);
   connect(m_docks, &DockSet::menuAsked, this, &MainWindow::showViewMenu);
 }
 
@@ -203,6 +203,7 @@ void MainWindow::connectContext() {
     emit m_context.logged(4, QString::fromStdString(error.text()));
   });
   connect(&m_context, &InspectorContext::sessionChanged, m_banner, &Banner::endError);
+  connect(&m_context, &InspectorContext::sessionChanged, this, [this] { m_banner->endQuestion(kOpening); });
   connect(&m_context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
     if (!refusalOf(command.reply)) m_banner->endError();
   });

@@ -88,6 +88,10 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showPalette() override { m_palette->open(); }
   void beforeOpening(const QString& what, std::function<void()> open) override;
   void showNewSession(const nlohmann::json& manifest) override;
+  Result<nlohmann::json> options(const QString& view) const override;
+  void showLaneForm() override;
+  void showSweepForm(const nlohmann::json& spec) override;
+  Result<nlohmann::json> sweepCell(std::int64_t cell) const override;
   void showSettings() override;
   void showCommandHelp() override;
   void showAbout() override;
@@ -141,6 +145,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   int beginOpening(const nlohmann::json& request, const std::weak_ptr<LiveSession>& session);
   /// Asks once whether to close while jobs work; true if the window may close.
   bool mayClose();
+  /// Questions of the banner.
+  inline static const QString kClosing = QStringLiteral("closing"), kOpening = QStringLiteral("opening");
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
   /// A view, or "window": this.
@@ -148,6 +154,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Error unknownView(const QString& id) const;
   /// The view that is named, else the one with the keyboard.
   Result<QString> viewFor(const QString& id, const char* refused) const;
+  void sayViewCommand(const char* command, const QString& view);
   void showViewMenu(const QString& id, const QPoint& at);
   QString manualPageHere() const;
 

@@ -13,12 +13,9 @@
 #include "app/edit_list.h"
 #include "app/main_window.h"
 #include "app/manifest_path.h"
-#include "app/new_session_panel.h"
 #include "app/panels.h"
 #include "app/resources.h"
 #include "app/session_name.h"
-#include "app/settings_change.h"
-#include "app/settings_panel.h"
 #include "app/starting_text.h"
 #include "core/api/nearest.h"
 #include "widgets/base/format.h"
@@ -108,13 +105,21 @@ Result<QString> MainWindow::viewFor(const QString& id, const char* refused) cons
   return Error("no_view", refused, "no view has the keyboard", "click a view first");
 }
 
+void MainWindow::sayViewCommand(const char* command, const QString& view) {
+  emit m_context.scripted(QString("view.command(\"%1\", {\"view\":\"%2\"})").arg(command, view));
+}
+
 Status MainWindow::closeView(const QString& id) {
-  m_docks->close(KV_TRY(viewFor(id, "no view was closed")));
+  const QString view = KV_TRY(viewFor(id, "no view was closed"));
+  sayViewCommand("close_view", view);
+  m_docks->close(view);
   return ok();
 }
 
 Status MainWindow::floatView(const QString& id) {
-  m_docks->toggleFloating(KV_TRY(viewFor(id, "no view was moved")));
+  const QString view = KV_TRY(viewFor(id, "no view was moved"));
+  sayViewCommand("float_view", view);
+  m_docks->toggleFloating(view);
   return ok();
 }
 
@@ -162,6 +167,10 @@ Status MainWindow::setOptions(const QString& id, const json& options) {
   for (const auto& [name, value] : options.items())
     if (Status set = view->setOption(name, value); !set) return set;
   return ok();
+}
+
+Result<json> MainWindow::options(const QString& view) const {
+  return m_docks->view(view) ? Result<json>(m_docks->view(view)->options()) : Result<json>(unknownView(view));
 }
 
 Status MainWindow::setTheme(const QString& name) {
@@ -301,85 +310,6 @@ Status MainWindow::askPath(const PathQuestion& question, std::function<void(QStr
                        "give the argument " + question.argument.toStdString(), question.argument.toStdString(), {});
   askForPath(this, question, std::move(answer));
   return ok();
-}
-
-QString MainWindow::sessionThatEnds() const {
-  const SnapshotPtr now = m_context.snapshot();
-  if (!now || !now->info || now->tick.value() == 0) return {};
-  const QString name = m_context.session()->name();
-  return tr("%1, tick %2, %3")
-      .arg(name.isEmpty() ? QString::fromStdString(now->info->model) : name)
-      .arg(now->tick.value())
-      .arg(counted(now->length(), tr("token"), tr("tokens")));
-}
-
-void MainWindow::beforeOpening(const QString& what, std::function<void()> open) {
-  const QString ends = sessionThatEnds();
-  if (m_settings.headless || m_scriptJob || ends.isEmpty() || m_context.session()->isKept()) return open();
-  m_banner->ask({QStringLiteral("opening"), tr("Opening %1 ends the shown session. Discard it?").arg(what),
-                 tr("%1; no capture has all of it.").arg(ends), tr("Discard and Open"), tr("Keep Working"),
-                 [this, open] {
-                   m_banner->hide();
-                   open();
-                 },
-                 tr("Save Capture and Open…"), [this, open] { saveCaptureThen(open); }});
-}
-
-void MainWindow::saveCaptureThen(std::function<void()> then) {
-  const auto save = [this, then = std::move(then)](const QString& path) {
-    const json args{{"path", path.toStdString()}};
-    emit m_context.scripted(m_context.session()->script().line("saveCapture", args));
-    m_context.submit("saveCapture", args, [this, then](const Result<json>& saved) {
-      if (!saved) return emit m_context.failed(saved.error());
-      then();
-    });
-  };
-  m_banner->hide();
-  if (const Status asked = askPath(kSaveCapture, save); !asked) emit m_context.failed(asked.error());
-}
-
-void MainWindow::showNewSession(const json& manifest) {
-  NewSessionSettings settings;
-  settings.manifest = manifest.empty() ? m_settings.manifest : manifest;
-  settings.kept = !m_settings.headless;
-  settings.ends = sessionThatEnds();
-  settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };
-  settings.memory = m_settings.memory;
-  auto* panel = new NewSessionPanel(std::move(settings), m_context.jobs(), this);
-  connect(panel, &NewSessionPanel::chosen, this,
-          [this](const QString& request) { m_context.runCommand("new_session", json::parse(request.toStdString())); });
-  panel->show();
-}
-
-void MainWindow::showSettings() {
-  askSettings(m_context, this, [this](const Result<json>& manifest) {
-    if (!manifest) return emit m_context.failed(manifest.error());
-    if (auto* open = findChild<SettingsPanel*>()) return open->follow(*manifest), open->raise(), open->activateWindow();
-    LivingSession living{*manifest, m_context.snapshot()->info->cacheLayers.layers};
-    living.line = [this](const SettingsCall& call) {
-      const auto session = m_context.session();
-      return session ? session->script().line(call.verb, call.args) : QString();
-    };
-    living.memory = m_settings.memory;
-    auto* panel = new SettingsPanel(std::move(living), m_context.jobs(), this);
-    connect(panel, &SettingsPanel::wanted, this, [this, panel](const QString& text) {
-      m_context.runCommand("session_settings", {{"manifest", json::parse(text.toStdString())}}, panel,
-                           [panel](const Result<json>& reply) { panel->answered(reply); });
-    });
-    connect(panel, &SettingsPanel::another, this,
-            [this](const QString& text) { showNewSession(json::parse(text.toStdString())); });
-    panel->addActions({m_actions["undo"], m_actions["redo"]});
-    connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
-    const auto follow = [this, panel] {
-      if (m_context.busy()) return;
-      askSettings(m_context, panel, [panel](const Result<json>& now) {
-        if (now) panel->follow(*now);
-      });
-    };
-    connect(&m_context, &InspectorContext::snapshotChanged, panel, follow);
-    connect(&m_context, &InspectorContext::busyChanged, panel, follow);
-    panel->show();
-  });
 }
 
 void MainWindow::showCommandHelp() { (new CommandHelpPanel(m_commands, this))->show(); }

@@ -6,6 +6,7 @@
 #include <QPlainTextEdit>
 #include <QVBoxLayout>
 
+#include "app/living_settings.h"
 #include "app/manifest_path.h"
 #include "app/model_offer.h"
 #include "app/session_form.h"
@@ -20,6 +21,7 @@ ManifestEditor::ManifestEditor(JobList& jobs, QWidget* parent)
     : QWidget(parent),
       m_json(new QPlainTextEdit(this)),
       m_problem(new QLabel(this)),
+      m_caption(new QLabel(tr("Manifest (everything else has its default)"), this)),
       m_offer(new ModelOffer(jobs, this)),
       m_form(new SessionForm(
           QStringList{"demo"} + m_offer->names() + QStringList{"synthetic:tinyllama-1.1b", "synthetic:smollm-135m"},
@@ -41,7 +43,7 @@ ManifestEditor::ManifestEditor(JobList& jobs, QWidget* parent)
   left->addWidget(m_offer);
   left->addWidget(m_form, 1);
   auto* right = new QVBoxLayout;
-  right->addWidget(new QLabel(tr("Manifest (everything else has its default)"), this));
+  right->addWidget(m_caption);
   right->addWidget(m_json, 1);
   auto* sides = new QHBoxLayout;
   sides->addLayout(left, 3);
@@ -78,6 +80,13 @@ std::optional<Error> ManifestEditor::errorOf(const json& manifest) const {
   return m_check ? m_check(manifest) : std::nullopt;
 }
 
+void ManifestEditor::setBase(const json& base) {
+  m_policy = shortManifest(base).value("policy", json());
+  m_form->setBase(base);
+}
+
+void ManifestEditor::setCaption(const QString& caption) { m_caption->setText(caption); }
+
 void ManifestEditor::say(const Error& error) {
   m_problem->setText(QString::fromStdString(error.text()));
   m_form->mark(QString::fromStdString(error.field));
@@ -87,6 +96,7 @@ void ManifestEditor::say(const Error& error) {
 void ManifestEditor::set(const QString& key, const json& value) {
   json now = manifest();
   if (now.is_null()) return m_problem->setText(tr("Correct the JSON first; the form cannot change it."));
+  if (key.startsWith("policy.") && !now.contains("policy") && !m_policy.is_null()) now["policy"] = m_policy;
   setManifestValue(now, key, value);
   setManifest(now);
 }

@@ -33,6 +33,10 @@ class ManifestEditor : public QWidget {
   void resetAll();
   /// False where the engine would refuse the manifest; the line below says why.
   bool valid();
+  /// What is edited are changes of this manifest, complete.
+  void setBase(const nlohmann::json& base);
+  /// Above the JSON.
+  void setCaption(const QString& caption);
   /// Shows an error in the line below.
   void say(const Error& error);
   /// A further check of a manifest that the engine would take.
@@ -50,8 +54,9 @@ class ManifestEditor : public QWidget {
   std::optional<Error> errorOf(const nlohmann::json& manifest) const;
 
   Check m_check;
+  nlohmann::json m_policy;  // of the base, as short as it can be written
   QPlainTextEdit* m_json;
-  QLabel* m_problem;
+  QLabel *m_problem, *m_caption;
   ModelOffer* m_offer;
   SessionForm* m_form;
   QVBoxLayout* m_head;

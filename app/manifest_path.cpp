@@ -82,6 +82,13 @@ void setManifestValue(json& manifest, const QString& key, const json& value) {
   else manifest["policy"] = policy.size() == 1 && policy.contains("name") ? json(policy["name"]) : policy;
 }
 
+json withChanges(json manifest, const json& changes) {
+  for (const char* whole : {"policy", "layout"})
+    if (changes.contains(whole)) manifest.erase(whole);
+  manifest.merge_patch(changes);
+  return manifest;
+}
+
 QString manifestText(const json& value) {
   if (value.is_null()) return {};
   return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());

@@ -142,12 +142,29 @@ void SessionForm::addField(const ManifestKey& key, Group& group, const QStringLi
 }
 
 void SessionForm::setManifest(const json& manifest) {
+  const json whole = withChanges(m_base, manifest);
+  if (!m_base.empty()) sayBase(manifest.contains("policy"));
   for (FormField* field : m_fields) {
-    field->setIdle(whyIdle(manifest, field->key()));
+    field->setIdle(whyIdle(whole, field->key()));
     field->show(manifestValue(manifest, field->key()));
-    if (auto* help = findChild<QLabel*>("help_" + field->key())) help->setText(helpOfChoice(manifest, field->key()));
+    if (auto* help = findChild<QLabel*>("help_" + field->key())) help->setText(helpOfChoice(whole, field->key()));
   }
   arrange();
+}
+
+void SessionForm::setBase(const json& base) {
+  m_base = base;
+  sayBase(false);
+}
+
+/// A policy that is given takes nothing from that of the base.
+void SessionForm::sayBase(bool ownPolicy) {
+  for (FormField* field : m_fields) {
+    const json value = manifestValue(m_base, field->key());
+    const bool own = ownPolicy && field->key().startsWith("policy.");
+    const bool says = !own && !value.is_null() && !value.is_object() && value != "";
+    field->setOtherwise(says ? tr("as the session: %1").arg(manifestText(value)) : QString());
+  }
 }
 
 void SessionForm::lock(const std::function<QString(const QString& key)>& why) {

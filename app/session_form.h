@@ -25,6 +25,8 @@ class SessionForm : public QWidget {
   SessionForm(const QStringList& models, QWidget* parent);
   ~SessionForm() override;
   void setManifest(const nlohmann::json& manifest);
+  /// The manifests to come are changes of this one: its values stand where a key is not given.
+  void setBase(const nlohmann::json& base);
   /// Keys that `why` has a reason for stand under a line that says it, and nobody can change them.
   void lock(const std::function<QString(const QString& key)>& why);
   /// Marks the control of a key, as "wlod.budget", and scrolls to it; an empty key ends the mark.
@@ -44,11 +46,13 @@ class SessionForm : public QWidget {
   struct Group;
   Group& groupOf(const QString& name, QWidget* content, QVBoxLayout* column);
   void addField(const ManifestKey& key, Group& group, const QStringList& models);
+  void sayBase(bool ownPolicy);
   void search(const QString& text);
   /// Shows the rows that fit what is searched for, else those that have an effect or are unfolded.
   void arrange();
   void arrange(Group& group);
 
+  nlohmann::json m_base = nlohmann::json::object();
   std::vector<std::unique_ptr<Group>> m_groups;
   std::vector<FormField*> m_fields;
   QScrollArea* m_scroll = nullptr;

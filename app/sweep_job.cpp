@@ -111,7 +111,8 @@ bool SweepJob::took(const SweepProgress& progress) {
   if (progress.row) row = *progress.row;
   QMetaObject::invokeMethod(
       this,
-      [this, row, done = progress.done, total = progress.total, left = progress.left] {
+      [this, row, done = progress.done, total = progress.total, left = progress.left, seconds = progress.seconds] {
+        if (row) m_pace = seconds / static_cast<double>(m_rows.size() + 1);
         if (row) m_rows.push_back(*row);
         m_context.jobs().report(m_job, tr("cells"), done, total);
         std::vector<SweepRow> rows = m_rows;

@@ -20,6 +20,8 @@ class SweepJob : public QObject {
   ~SweepJob() override;
 
   void stop() { m_stop = true; }
+  /// Seconds that a cell took in the last sweep; -1 = there was none.
+  double pace() const { return m_pace; }
   /// Starts {"spec": object or path, "out", "jobs", "resume"}. `done` is called later, from the event loop, with {name,
   /// out, cells, found, failed, points, rows}. Errors: busy, bad_argument.
   Status start(const nlohmann::json& request, Done done);
@@ -38,6 +40,7 @@ class SweepJob : public QObject {
   std::vector<SweepRow> m_rows;
   bool m_running = false;
   int m_job = 0;
+  double m_pace = -1;
   std::atomic<bool> m_stop{false};
   std::thread m_thread;
 };

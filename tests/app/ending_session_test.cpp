@@ -115,6 +115,15 @@ class EndingSessionTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(settled() && length() == 0, 20000);
   }
 
+  void aSavedSessionIsLostByNoWord() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("save_capture", {{"path", m_folder.filePath("saved.kvcap").toStdString()}}));
+    QVERIFY(settled());
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(!asks() && became(true));
+  }
+
   void cancellingTheFileKeepsTheSession() {
     make(false);
     work();
@@ -134,6 +143,17 @@ class EndingSessionTest : public QObject {
     QVERIFY(asks());
     work();  // a job begins and ends
     QVERIFY(asks());
+  }
+
+  /// A script, say, opens another session: the question was about the one before.
+  void theQuestionEndsWithItsSession() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(asks());
+    m_window->openSession({{"manifest", {{"layout", "paged"}}}}, [](const Result<SessionPtr>&) {});
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && context().snapshot()->storage[0]->layout.starts_with("paged"), 20000);
+    QVERIFY(!asks());
   }
 
   void recentSessionsAreAskedAboutToo() {

@@ -146,6 +146,7 @@ void AxisCanvas::wheelEvent(QWheelEvent* event) {
     m_axis.pan((turn.x() ? turn.x() : turn.y()) * 0.6);
   else m_axis.zoom(event->position().x() - axisArea().left(), std::pow(1.0018, turn.y()));
   moved();
+  emit ranged();
   hover(cellAt(event->position().toPoint()));
   event->accept();
 }
@@ -172,7 +173,9 @@ void AxisCanvas::mouseMoveEvent(QMouseEvent* event) {
 /// A click above the lines refers to the focused line.
 void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
-  const bool click = std::exchange(m_held, Held::Nothing) == Held::Pressed && event->button() == Qt::LeftButton;
+  const Held held = std::exchange(m_held, Held::Nothing);
+  if (held == Held::Pulled || held == Held::Overview) emit ranged();
+  const bool click = held == Held::Pressed && event->button() == Qt::LeftButton;
   CanvasCell cell = click ? cellAt(event->position().toPoint()) : CanvasCell();
   if (!cell.there()) return;
   if (cell.line < 0) cell.line = std::max(0, focusCell().line);
@@ -182,7 +185,7 @@ void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void AxisCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || activate(cellAt(event->position().toPoint()))) return;
-  if (hasAxis()) fit();
+  if (hasAxis()) fit(), emit ranged();
   else mousePressEvent(event);  // the second of two quick clicks
 }
 
@@ -193,7 +196,10 @@ void AxisCanvas::keyPressEvent(QKeyEvent* event) {
     return;
   }
   const auto factor = hasAxis() ? zoomStep(*event) : std::nullopt;
-  if (factor) return *factor > 0 ? zoomBy(*factor) : fit();
+  if (factor) {
+    *factor > 0 ? zoomBy(*factor) : fit();
+    return emit ranged();
+  }
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (!enter || !activate(focusCell())) QWidget::keyPressEvent(event);
 }

@@ -43,6 +43,8 @@ class AxisCanvas : public QWidget {
 
  signals:
   void readoutChanged();
+  /// The person has zoomed or panned, by wheel, keys or pointer.
+  void ranged();
 
  protected:
   /// Paints onto a filled surface.

@@ -20,6 +20,11 @@ namespace kvlab {
 namespace {
 constexpr int kWide = 900;     // figures are beside the maps from this width on
 constexpr int kMostLines = 6;  // most lines of figures below the maps before they scroll
+
+bool isList(const nlohmann::json& changes) {
+  return changes.is_array() &&
+      std::all_of(changes.begin(), changes.end(), [](const auto& one) { return one.is_object(); });
+}
 }  // namespace
 
 LanesTableView::LanesTableView(InspectorContext& context, QWidget* parent)
@@ -51,6 +56,8 @@ void LanesTableView::makeStrip() {
   m_policy = stripMenu(tr("Add policy"), tr("Add a lane with a policy"),
                        tr("Add a lane with another eviction policy to the list"));
   fillPolicyMenu(m_policy->menu(), [this](const std::string& policy) { addPolicy(policy); });
+  m_add = stripButton(tr("Add lane…"), tr("Add a lane by a form"),
+                      tr("Add a lane to the list: its formats, layout, window or a policy with figures of its own"));
   m_open = stripButton(tr("Open lanes"), tr("Open lanes"),
                        tr("Run the session in lockstep with lanes that differ from it by these keys"));
   m_close =
@@ -58,6 +65,17 @@ void LanesTableView::makeStrip() {
   connect(m_changes, &QLineEdit::returnPressed, this, &LanesTableView::open);
   connect(m_open, &QToolButton::clicked, this, &LanesTableView::open);
   setOwn({m_policy});  // only adds to the list of changes
+  addOption({"changes",
+             [this] {
+               const auto list = nlohmann::json::parse(m_changes->text().toStdString(), nullptr, false);
+               return isList(list) ? list : nlohmann::json::array();
+             },
+             [this](const nlohmann::json& value) -> std::string {
+               if (!isList(value)) return "use a list of objects of manifest keys";
+               m_changes->setText(QString::fromStdString(value.dump()));
+               return {};
+             }});
+  runsCommand(m_add, context(), "add_lane");
   setCommand(m_open, "lanes_open");
   runsCommand(m_close, context(), "lanes_close");
 }
@@ -96,9 +114,7 @@ void LanesTableView::makeBody() {
 std::optional<nlohmann::json> LanesTableView::changes() {
   const std::string text = m_changes->text().trimmed().toStdString();
   nlohmann::json changes = text.empty() ? nlohmann::json::array() : nlohmann::json::parse(text, nullptr, false);
-  if (changes.is_array() &&
-      std::all_of(changes.begin(), changes.end(), [](const auto& one) { return one.is_object(); }))
-    return changes;
+  if (isList(changes)) return changes;
   emit context().failed(Error("bad_argument", "the lanes were not opened", "the changes are not a list of JSON objects",
                               R"(write them as in [{"kv": {"k": "int8"}}])", "changes", text));
   m_changes->setFocus();
@@ -109,7 +125,7 @@ void LanesTableView::open() {
   const auto list = changes();
   if (list && list->empty())
     return emit context().failed({"bad_argument", "the lanes were not opened", "the list of changes is empty",
-                                  "add a lane: “Add policy” does, or an object of manifest keys"});
+                                  "add a lane: “Add lane” does, or an object of manifest keys"});
   if (list) context().runCommand(QStringLiteral("lanes_open"), {{"changes", *list}});
 }
 
@@ -123,10 +139,11 @@ void LanesTableView::addPolicy(const std::string& policy) {
 void LanesTableView::onSnapshot() {
   const LanesViewPtr view = lanes();
   setEmpty(view ? QString() : tr("Runs beside this one, in lockstep on the same tokens, compared with it"),
-           !shown() ? noSessionHow()
-                    : tr("Write above what each lane changes in the manifest, or pick policies, and press “Open "
-                         "lanes”; lab.lanes(s, [{...}]) in the console does the same beside the session"));
-  for (QWidget* one : std::initializer_list<QWidget*>{m_changes, m_policy, m_open}) {
+           !shown()
+               ? noSessionHow()
+               : tr("Say above what each lane changes in the manifest: “Add lane” has a form for it. Then press “Open "
+                    "lanes”; lab.lanes(s, [{...}]) in the console does the same beside the session"));
+  for (QWidget* one : std::initializer_list<QWidget*>{m_changes, m_policy, m_add, m_open}) {
     one->setVisible(!view);
     one->setEnabled(shown() != nullptr);
   }

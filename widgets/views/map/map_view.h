@@ -2,6 +2,8 @@
 // Map: layers by positions, coloured by the shared quantity. Requests the quantity's tile and converts large tiles to
 // colour indices on a pool thread (late results are dropped). MapCanvas paints. GUI thread.
 #pragma once
+#include <QTimer>
+
 #include "widgets/base/inspector_view.h"
 #include "widgets/canvas/quantity_box.h"
 #include "widgets/canvas/tile_cache.h"
@@ -24,6 +26,7 @@ class MapView : public InspectorView {
   void onTheme() override;
 
  private:
+  void sayRange();
   void makeStrip();
   void makeActions();
   void makeRange();
@@ -35,6 +38,7 @@ class MapView : public InspectorView {
   LegendBar* m_legend = nullptr;
   GhostLegend* m_ghosts = nullptr;
   QToolButton* m_received = nullptr;
+  QTimer m_rangeSaid;
   quint64 m_job = 0, m_done = 0;  // number of the newest requested and shown picture
 };
 

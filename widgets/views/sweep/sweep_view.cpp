@@ -46,8 +46,10 @@ SweepView::SweepView(InspectorContext& context, QWidget* parent)
 void SweepView::makeStrip() {
   m_state = stripLabel({}, 1);
   m_prompts = stripChoice({}, tr("Prompt set"), tr("The prompt set whose cells are shown"));
+  m_prompts->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // sets come with the results
   m_filter = stripFilter(tr("Filter"), tr("Filter series"), tr("Show series whose names contain one of these words"));
   m_filter->setFixedWidth(130);
+  QToolButton* build = stripButton(tr("New…"), tr("New sweep"), tr("Build the specification of a sweep in a form"));
   QToolButton* open =
       stripButton(tr("Open…"), tr("Open results"),
                   tr("Open the results.jsonl of a sweep, or the journal of a sweep that another program runs"));
@@ -69,6 +71,7 @@ void SweepView::makeStrip() {
                refresh();
                return {};
              }});
+  runsCommand(build, context(), "new_sweep");
   runsCommand(open, context(), "open_sweep");
   runsCommand(run, context(), "run_sweep");
   setOwn({m_export});
@@ -103,6 +106,13 @@ void SweepView::makeBody() {
   };
   connect(m_table, &DataTable::chosen, this, markOf);
   connect(m_table, &DataTable::hovered, this, markOf);
+  m_asSession = addViewAction(tr("Open as Session"),
+                              tr("Open a session with the settings of the chosen cell, which reads its first story"));
+  connect(m_asSession, &QAction::triggered, this, [this] {
+    const QModelIndex index = m_table->currentIndex();
+    if (!index.isValid()) return;
+    context().runCommand(QStringLiteral("open_sweep_cell"), {{"cell", m_model->rows()[at(index.row())].index}});
+  });
 }
 
 bool SweepView::passes(const SweepPoint& point) const {
@@ -158,8 +168,9 @@ void SweepView::refresh() {
   const bool any = m_shown && !m_shown->rows.empty();
   const QString how = m_shown && m_shown->running ? tr("The first cell is being computed.")
                                                   : tr("Open a results.jsonl that kvlab sweep wrote, or run a "
-                                                       "specification. “Run…” begins in the folder of those that come "
-                                                       "with the program, such as smartkv.json.");
+                                                       "specification: “New…” has a form for one, and “Run…” "
+                                                       "begins in the folder of those that come with the program, "
+                                                       "such as smartkv.json.");
   setEmpty(any ? QString() : tr("Recall against budget, and KL against bytes, over policies and seeds"), how);
   m_state->setText(state());
   m_state->setToolTip(m_shown ? QString::fromStdString(m_shown->place) : QString());
@@ -177,6 +188,7 @@ void SweepView::refresh() {
     for (const SweepRow& row : m_shown->rows)
       if (std::any_of(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(row, point); }))
         rows.push_back(row);
+  m_asSession->setEnabled(!rows.empty());
   m_model->show(std::move(rows), series);
   m_plot->show(std::move(points), std::move(series));
   readOut(-1);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The axes of a sweep in a form: a key of the manifest, or the budget of policies, and its values; one line each. Axes
+// whose values are lists of changes are shown, and edited as JSON. GUI thread.
+#pragma once
+#include <QWidget>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+class QComboBox;
+class QLineEdit;
+class QVBoxLayout;
+
+namespace kvlab {
+
+class SweepAxes : public QWidget {
+  Q_OBJECT
+ public:
+  explicit SweepAxes(QWidget* parent);
+  void show(const nlohmann::json& axes);
+  nlohmann::json axes() const { return m_axes; }
+
+ signals:
+  void edited();
+
+ private:
+  struct Line {
+    QWidget* box;
+    QComboBox* key;
+    QLineEdit* values;
+  };
+  void addLine();
+  void fill(const Line& line, const nlohmann::json& axis);
+  void take(std::size_t place);
+  void add();
+  void remove(std::size_t place);
+
+  nlohmann::json m_axes = nlohmann::json::array();
+  std::vector<Line> m_lines;
+  QVBoxLayout* m_column;
+  bool m_showing = false;
+};
+
+}  // namespace kvlab

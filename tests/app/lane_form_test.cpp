@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Lanes by the form, in the whole window over the real engine: real clicks, no JSON.
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QToolButton>
+#include <QtTest>
+
+#include "app/core_engine.h"
+#include "app/form_clicks.h"
+#include "app/lane_panel.h"
+#include "app/main_window.h"
+#include "core/api/lanes_view.h"
+#include "widgets/base/button_use.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class LaneFormTest : public QObject {
+  Q_OBJECT
+ private:
+  std::unique_ptr<MainWindow> m_window;
+  FormClicks m_hand;
+
+  LiveContext& context() { return m_window->context(); }
+  LanePanel* panel() { return m_window->findChild<LanePanel*>(); }
+  SessionForm& form() { return *panel()->findChild<SessionForm*>(); }
+  QPushButton* ok() { return panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok); }
+  QPlainTextEdit& text() { return *panel()->findChild<QPlainTextEdit*>(); }
+  json list() { return m_window->docks().view("lanes")->options()["changes"]; }
+  bool settled() {
+    return QTest::qWaitFor([&] { return !context().busy() && context().snapshot(); }, 20000);
+  }
+  void press(const char* command) {
+    for (QAbstractButton* one : m_window->docks().view("lanes")->findChildren<QAbstractButton*>())
+      if (commandOf(*one) == command) return m_hand.click(one);
+    QFAIL(command);
+  }
+  void begin() {
+    press("add_lane");
+    QTRY_VERIFY(panel());
+    QVERIFY(QTest::qWaitForWindowActive(panel()));
+  }
+
+ private Q_SLOTS:
+  void init() {
+    WindowSettings settings;
+    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    settings.verbs = coreVerbs();
+    settings.headless = true;
+    m_window = std::make_unique<MainWindow>(settings);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    bool opened = false;
+    m_window->openSession(
+        {{"manifest", {{"policy", "h2o:ratio=0.5"}}}, {"start", {{"text", "the cat sat on the mat"}}}},
+        [&](const Result<SessionPtr>& r) { opened = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
+    QVERIFY(settled() && m_window->showView("lanes") && m_window->setOptions("lanes", {{"changes", json::array()}}));
+    QTRY_VERIFY(m_window->docks().view("lanes")->ready());
+    m_hand = {};
+  }
+  void cleanup() { m_window.reset(); }
+
+  void aLaneIsDescribedAndOpened() {
+    QStringList said;
+    connect(&context(), &InspectorContext::scripted, this, [&](const QString& line) { said << line; });
+    begin();
+    QVERIFY(!ok()->isEnabled());  // the lane would be as the session
+    m_hand.choose(form(), "kv.v", "int8");
+    m_hand.choose(form(), "policy", "snapkv");
+    m_hand.type(form(), "policy.ratio", "0.25");
+    m_hand.click(ok());
+    const json lane = json::parse(R"({"kv":{"v":"int8"},"policy":{"name":"snapkv","ratio":0.25}})");
+    QTRY_VERIFY2(list() == json::array({lane}), list().dump().c_str());
+    QCOMPARE(said, QStringList{"view.set(\"lanes\", {\"changes\":[" + QString::fromStdString(lane.dump()) + "]})"});
+    QTRY_VERIFY(!panel());
+    begin();
+    m_hand.click(panel()->findChild<QComboBox*>("presets"));
+    QTest::keyClick(panel()->findChild<QComboBox*>("presets")->view(), Qt::Key_Home);
+    QTest::keyClick(panel()->findChild<QComboBox*>("presets")->view(), Qt::Key_Return);
+    QTRY_COMPARE(json::parse(text().toPlainText().toStdString())["layout"], json("ring_fused"));
+    m_hand.click(ok());
+    QTRY_COMPARE(list().size(), std::size_t{2});
+    press("lanes_open");
+    QTRY_VERIFY_WITH_TIMEOUT(context().snapshot()->lanes && context().snapshot()->lanes->lanes.size() == 3, 20000);
+    const auto& lanes = context().snapshot()->lanes->lanes;
+    QCOMPARE(lanes[1].snapshot->storage[0]->v, std::string("int8"));
+    QCOMPARE(lanes[2].snapshot->storage[0]->layout, std::string("ring_fused"));
+  }
+
+  /// Empty fields say what the session has, and what all lanes share is locked.
+  void theFormShowsWhatIsTheSessions() {
+    begin();
+    QCOMPARE(qobject_cast<QLineEdit*>(form().control("policy.ratio"))->placeholderText(),
+             QString("as the session: 0.5"));
+    QVERIFY(form().control("policy.ratio")->isVisible());  // the session's policy takes it
+    QCOMPARE(qobject_cast<QComboBox*>(form().control("executor"))->currentText(), QString("as the session: batch"));
+    for (const char* key : {"model", "backend", "weights", "numerics", "dtype"}) {
+      QVERIFY2(!form().control(key)->isEnabled(), key);
+      QVERIFY(form().control(key)->toolTip().contains("is the same in all lanes"));
+    }
+    m_hand.type(form(), "policy.ratio", "0.25");  // of the session's policy
+    QCOMPARE(json::parse(text().toPlainText().toStdString()), json::parse(R"({"policy":{"name":"h2o","ratio":0.25}})"));
+    text().setPlainText(R"({"policy":"h2o"})");  // another one, which takes nothing from the session's
+    QVERIFY(!qobject_cast<QLineEdit*>(form().control("policy.ratio"))->placeholderText().contains("as the session"));
+    text().setPlainText(R"({"dtype":"f16"})");
+    QVERIFY(panel()->findChild<QLabel*>("problem")->text().contains("dtype is the same in all lanes"));
+    QVERIFY(!ok()->isEnabled());
+    text().setPlainText(R"({"sampling":{"top_p":7}})");
+    QVERIFY(panel()->findChild<QLabel*>("problem")->text().contains("sampling.top_p") && !ok()->isEnabled());
+  }
+
+  /// Pictures for people: KVLAB_FORM_PICTURES names a folder.
+  void picturesForPeople() {
+    const QString folder = qEnvironmentVariable("KVLAB_FORM_PICTURES");
+    if (folder.isEmpty()) QSKIP("KVLAB_FORM_PICTURES names no folder");
+    for (const char* theme : {"dark", "light"}) {
+      QVERIFY(m_window->setTheme(theme));
+      begin();
+      text().setPlainText(R"({"layout":"ring_fused","ring":{"window":64}})");
+      QTest::qWait(100);
+      QVERIFY(panel()->grab().save(folder + "/lane_" + theme + ".png"));
+      panel()->reject();
+      QTRY_VERIFY(!panel());
+    }
+  }
+};
+
+QTEST_MAIN(LaneFormTest)
+#include "lane_form_test.moc"
