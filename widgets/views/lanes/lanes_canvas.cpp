@@ -22,6 +22,8 @@ LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : AxisCanva
 
 void LanesCanvas::show(LanesViewPtr view) {
   m_view = std::move(view);
+  m_findings.clear();
+  for (int lane = 0; lane < lanes(); ++lane) m_findings.emplace_back(*m_view->lanes[at(lane)].snapshot);
   compare();
   m_lane = std::clamp(m_lane, 0, std::max(0, lanes() - 1));
   place();
@@ -145,6 +147,16 @@ QString LanesCanvas::stateOf(int lane, int layer, int token) const {
   return there ? tr("there") : tr("gone");
 }
 
+QString LanesCanvas::foundOf(int lane, int token) const {
+  const Column<LedgerId>& taken = m_view->lanes[at(lane)].taken;
+  return token >= 0 && at(token) < taken.size() ? m_findings[at(lane)].text(taken[at(token)]) : QString();
+}
+
+QString LanesCanvas::tipOf(CanvasCell cell) const {
+  const int lane = layers() > 0 && cell.line >= 0 ? cell.line / layers() : -1;
+  return lane < 0 || lane >= lanes() ? QString() : foundOf(lane, cell.item);
+}
+
 QString LanesCanvas::readout() const {
   const int under = tokenOf(context().hovered()), token = under >= 0 ? under : focusToken();
   if (!m_view || token < 0 || token >= tokens()) return {};
@@ -156,7 +168,8 @@ QString LanesCanvas::readout() const {
   if (!m_losses.empty()) return out + lossReadout(token);
   out += gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
   for (int lane = 0; lane < lanes(); ++lane)
-    out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer.value(), token));
+    out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer.value(), token)) +
+        (foundOf(lane, token).isEmpty() ? QString() : tr(", ✕ found wrong"));
   return out;
 }
 

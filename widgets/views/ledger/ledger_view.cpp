@@ -13,7 +13,7 @@ struct StateName {
   const char* id;
   const char* title;
 };
-constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"},
+constexpr std::array<StateName, 11> kStates = {{{"all", "all rows"},
                                                 {"context", "in the context"},
                                                 {"ghosts", "ghosts"},
                                                 {"replaced", "replaced"},
@@ -22,7 +22,8 @@ constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"},
                                                 {"collapsed", "collapsed"},
                                                 {"aborted", "aborted"},
                                                 {"pinned", "pinned"},
-                                                {"edited", "touched by edits"}}};
+                                                {"edited", "touched by edits"},
+                                                {"wrong", "found wrong"}}};
 }  // namespace
 
 LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)

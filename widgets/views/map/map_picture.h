@@ -7,6 +7,7 @@
 
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/max_pyramid.h"
 
@@ -18,12 +19,6 @@ struct StaleRun {
   Exactness why = Exactness::Exact;
 };
 
-/// A cell that a check has found wrong; position -1 = the layer as a whole.
-struct WrongCell {
-  int layer = 0;
-  std::int32_t position = -1;
-};
-
 struct MapPicture {
   std::shared_ptr<const Tile> tile;
   ColourScale scale;
@@ -31,7 +26,7 @@ struct MapPicture {
   std::vector<std::int32_t> edited;   // positions of replaced or inserted tokens, ascending
   std::vector<std::int32_t> pending;  // positions that pending actions will change, ascending
   std::vector<StaleRun> stale;        // ascending, without exact rows
-  std::vector<WrongCell> wrong;       // known findings that name a layer
+  FindingMarks findings;
   SnapshotPtr snapshot;
 };
 

@@ -173,9 +173,9 @@ QString MapView::dump() const {
     for (std::int32_t p : positions) texts << QString::number(p);
     return texts.isEmpty() ? QStringLiteral("none") : texts.join(' ');
   };
-  for (const WrongCell& one : picture->wrong)
+  for (const FindingMark& one : picture->findings.all())
     out += QString("wrong: layer %1, position %2\n")
-               .arg(layerText(*picture->snapshot, CacheLayer(one.layer)))
+               .arg(one.layer ? layerText(*picture->snapshot, *one.layer) : QStringLiteral("any"))
                .arg(one.position);
   out +=
       "edited: " + list(picture->edited) + "\npending: " + list(picture->pending) + "\n" + m_canvas->readout() + "\n";

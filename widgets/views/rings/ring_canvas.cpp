@@ -21,8 +21,9 @@ RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(
          "row, up and down change the layers"));
 }
 
-void RingCanvas::setEntries(std::vector<Entry> entries) {
+void RingCanvas::setEntries(std::vector<Entry> entries, FindingMarks findings) {
   m_entries = std::move(entries);
+  m_findings = std::move(findings);
   forgetHover();
   update();
 }
@@ -104,6 +105,29 @@ int RingCanvas::smallAt(QPoint point) const {
   for (int i = 0; i < static_cast<int>(m_entries.size()); ++i)
     if (smallBox(p, i).contains(point)) return i;
   return -1;
+}
+
+QString RingCanvas::foundIn(const StorageGroup& group) const {
+  QStringList out;
+  for (const CacheLayer layer : group.layers)
+    if (m_findings.in(layer)) out << m_findings.text(layer);
+  return out.join(QLatin1Char('\n'));
+}
+
+QString RingCanvas::foundOf(int row) const {
+  if (m_findings.empty() || row < 0) return {};
+  const StorageGroup& group = ring()->group;
+  const LedgerId id = group.map->ledger[at(ring()->indexOf(row))];
+  QStringList out;
+  for (const CacheLayer layer : group.layers)
+    if (m_findings.of(id, layer)) out << m_findings.text(id, layer);
+  out.removeDuplicates();
+  return out.join(QLatin1Char('\n'));
+}
+
+QString RingCanvas::tipOf(CanvasCell cell) const {
+  if (cell.line < 0 || cell.line >= lines()) return {};
+  return cell.item < 0 ? foundIn(m_entries[at(cell.line)].group) : foundOf(rowIn(cell.item));
 }
 
 CanvasCell RingCanvas::cellAt(QPoint point) const {

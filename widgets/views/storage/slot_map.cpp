@@ -28,6 +28,7 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_group = group;
   m_cells = std::move(cells);
   m_bytes = bytesOf(group);
+  m_findings = FindingMarks(*m_snapshot);
   if (hovered().item >= drawn()) forgetHover();
   update();
 }
@@ -139,6 +140,25 @@ CanvasCell SlotMap::stepped(const CellStep& by) const {
   return slot >= 0 && slot < all ? CanvasCell{0, slot} : CanvasCell();
 }
 
+QString SlotMap::findingIn(int row) const {
+  if (m_findings.empty() || row < 0) return {};
+  const LedgerId id = m_group.map->ledger[at(m_group.map->first + row)];
+  QStringList out;
+  for (const CacheLayer layer : m_group.layers)
+    if (m_findings.of(id, layer)) out << m_findings.text(id, layer);
+  out.removeDuplicates();
+  return out.join(QLatin1Char('\n'));
+}
+
+/// Rows of the layers that a check has found wrong.
+std::vector<int> SlotMap::wrongRows() const {
+  std::vector<int> out;
+  for (const FindingMark& one : m_findings.all())
+    if (std::ranges::any_of(m_group.layers, [&](CacheLayer layer) { return one.concerns(layer); }))
+      if (const int row = m_cells.rowOf(Position(one.position)); row >= 0) out.push_back(row);
+  return out;
+}
+
 QString SlotMap::readout() const {
   if (!m_snapshot) return {};
   const int under = m_cells.rowOf(context().hovered());
@@ -161,7 +181,9 @@ QString SlotMap::readout() const {
     parts << tr("page %1, place %2")
                  .arg(m_cells.slotOf[at(row)] / m_cells.block)
                  .arg(m_cells.slotOf[at(row)] % m_cells.block);
-  return (parts << tr("index %1").arg(index) << tr("position %1").arg(m_cells.positionOf[at(row)])).join("   ");
+  parts << tr("index %1").arg(index) << tr("position %1").arg(m_cells.positionOf[at(row)]);
+  if (const QString found = findingIn(row); !found.isEmpty()) parts << found;
+  return parts.join("   ");
 }
 
 }  // namespace kvlab

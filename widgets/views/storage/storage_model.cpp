@@ -57,8 +57,10 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
   const auto text = [](const std::string StorageView::*member) {
     return [member](Group group) { return QString::fromStdString(*group.storage.*member); };
   };
-  add("layers", tr("Layers"), tr("Layers with the same storage"), "layers 0–11", &StorageGroup::name)
-      .in(Tone::Normal)
+  add("layers", tr("Layers"), tr("Layers with the same storage"), "layers 0–11",
+      [this](Group group) { return (foundIn(group).isEmpty() ? QString() : QStringLiteral("✕ ")) + group.name(); })
+      .toned([this](Group group) { return foundIn(group).isEmpty() ? Tone::Normal : Tone::Error; })
+      .tips([this](Group group) { return foundIn(group); })
       .words();
   add("layout", tr("Layout"), tr("Where rows lie"), {"paged:block=16", 10}, text(&StorageView::layout))
       .in(Tone::Normal);
@@ -92,9 +94,19 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
       .with(KindsRole, [](Group group) { return QVariant::fromValue(bytesOf(group)); })
       .with(MostRole, [this](Group) { return static_cast<qlonglong>(m_most); });
   withTone([](Group) { return Tone::Muted; });
+  withLines(kBadRole, [this](Group group) { return !foundIn(group).isEmpty(); });
 }
 
-void StorageModel::show(std::vector<StorageGroup> groups) {
+/// What checks have found in the layers of a line.
+QString StorageModel::foundIn(Group group) const {
+  QStringList out;
+  for (const CacheLayer layer : group.layers)
+    if (m_findings.in(layer)) out << m_findings.text(layer);
+  return out.join(QLatin1Char('\n'));
+}
+
+void StorageModel::show(std::vector<StorageGroup> groups, FindingMarks findings) {
+  m_findings = std::move(findings);
   m_most = 1;
   for (Group group : groups) m_most = std::max(m_most, bytesOf(group).sum());
   const bool same = groups.size() == lines().size();

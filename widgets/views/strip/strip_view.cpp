@@ -8,6 +8,7 @@
 
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/view_registry.h"
 
@@ -15,11 +16,9 @@ namespace kvlab {
 namespace {
 /// What checks have found wrong: with the rows of a token, else with any.
 QString wrongAt(const Snapshot& s, const Chip* chip) {
-  QString out;
-  for (const Finding& one : s.alignment.findings)
-    if (chip && chip->wrong && findingPosition(s, one) == chip->position) out += "   ✕ " + findingText(one);
+  if (chip && chip->wrong) return "   " + FindingMarks(s).text(chip->ledger).replace('\n', QStringLiteral("   "));
   const AlignmentLamp lamp = alignmentLamp(s);
-  return out.isEmpty() && lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : out;
+  return lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : QString();
 }
 }  // namespace
 

@@ -60,10 +60,8 @@ std::vector<Chip> chipsOf(const Snapshot& s, bool ghosts) {
     for (; next != left.end() && at(next->before) <= p; ++next) chips.push_back({next->ledger, -1, 0, NAN});
     if (p < s.context.size()) chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
   }
-  for (const Finding& one : s.alignment.findings) {
-    const std::int32_t position = findingPosition(s, one);
-    for (Chip& chip : chips) chip.wrong = chip.wrong || (position >= 0 && chip.position == position);
-  }
+  if (const FindingMarks findings(s); !findings.empty())
+    for (Chip& chip : chips) chip.wrong = findings.of(chip.ledger);
   return chips;
 }
 
@@ -187,6 +185,10 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.error, 2));
     painter.drawRoundedRect(QRectF(box).adjusted(-2, -2, 2, 2), 4, 4);
+    const QRectF cross(box.right() - 4, box.top() - 3, 6, 6);
+    painter.fillRect(cross.adjusted(-1, -1, 1, 1), theme.surface);
+    painter.drawLine(cross.topLeft(), cross.bottomRight());
+    painter.drawLine(cross.topRight(), cross.bottomLeft());
   }
   const bool focused = c.ledger == m_context.focus().ledger;
   const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
@@ -342,8 +344,7 @@ bool TokenText::viewportEvent(QEvent* event) {
         (*m_snapshot->exactness)[place] != Exactness::Exact)
       lines << tr("%1: not what a rebuild would give")
                    .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[place])));
-    for (const Finding& one : m_snapshot->alignment.findings)
-      if (c.wrong && findingPosition(*m_snapshot, one) == c.position) lines << findingText(one);
+    if (c.wrong) lines << FindingMarks(*m_snapshot).text(c.ledger);
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
     return true;
   }
