@@ -137,7 +137,7 @@ QString LanesCanvas::stateOf(int lane, int layer, int token) const {
   const auto& lines = m_cells[at(lane)].layers;
   int there = 0;
   for (int line = layer * m_per; line < (layer + 1) * m_per; ++line) {
-    if (at(line) >= lines.size() || !lines[at(line)]) return tr("none");
+    if (at(line) >= lines.size() || !lines[at(line)]) return tr("not compared");
     const std::vector<LaneCell>& cells = *lines[at(line)];
     if (at(token) >= cells.size()) return tr("never came");
     const LaneCell cell = cells[at(token)];

@@ -88,7 +88,8 @@ void LedgerTableView::filter() {
 void LedgerTableView::sayCount() {
   const std::size_t all = shown() ? shown()->ledger.size() : 0;
   const int now = m_model->rowCount();
-  m_count->setText(at(now) == all ? counted(now, tr("row"), tr("rows")) : tr("%1 of %2 rows").arg(now).arg(all));
+  m_count->setText(at(now) == all ? counted(now, tr("ledger row"), tr("ledger rows"))
+                                  : tr("%1 of %2 ledger rows").arg(now).arg(all));
 }
 
 void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }

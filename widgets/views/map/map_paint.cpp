@@ -221,11 +221,8 @@ QString MapCanvas::readout() const {
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
-  const bool left = leftThroughWindow(s, layer, id);
-  parts << (left ? tr("left through the window")
-                : std::isnan(value)
-                ? (isResident(s, layer, id) ? tr("resident, %1 not known").arg(titleInText(quantity))
-                                            : tr("not resident, no value"))
+  parts << (std::isnan(value) || leftThroughWindow(s, layer, id)
+                ? noValueText(s, id, layer, titleInText(quantity))
                 : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
   if (m_picture->findings.of(id, layer)) parts << m_picture->findings.text(id, layer);

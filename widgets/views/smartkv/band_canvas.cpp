@@ -9,6 +9,7 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -145,7 +146,8 @@ QString BandCanvas::readout() const {
   const LedgerId id = m_snapshot->context[at(position)];
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id),
                     tr("layer %1").arg(layerText(*m_snapshot, CacheLayer(layer))), tr("position %1").arg(position),
-                    title(rows.band[at(position)])};
+                    rows.band[at(position)] == Band::Gone ? noValueText(*m_snapshot, id, rows.layer, tr("band"))
+                                                          : title(rows.band[at(position)])};
   if (!rows.score.empty() && !std::isnan(rows.score[at(position)]))
     parts << tr("score %1").arg(static_cast<double>(rows.score[at(position)]), 0, 'g', 3);
   if (m_findings.of(id, rows.layer)) parts << m_findings.text(id, rows.layer);

@@ -174,7 +174,7 @@ std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings) {
   addBand(tr("sinks"), Band::Sink);
   addBand(tr("budget"), Band::Budget);
   addBand(tr("window"), Band::Window);
-  add(tr("evicted"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  add(tr("not resident"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
     painter.setPen(theme.border);
     painter.setBrush(Qt::NoBrush);

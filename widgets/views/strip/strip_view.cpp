@@ -99,6 +99,7 @@ void StripView::take() {
     m_legend->setScale(scale, tile->values);
     colour(chips, *tile, scale);
   }
+  m_text->setLayer(m_layers->currentIndex() == 1 ? std::optional(m_layer) : std::nullopt);
   m_text->setChips(snapshot, std::move(chips), context().quantity());
   sayReadout();
   emit readyChanged();
@@ -126,10 +127,9 @@ QString StripView::readout() const {
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
-      return QStringList{
-                 at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
-                 tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
-                 QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
+      return QStringList{at == context().hovered() ? tr("under pointer") : tr("focus"),
+                         tr("position %1").arg(at.value()), tokenText(*s, chip.ledger),
+                         tr("ledger %1").arg(chip.ledger.value()), m_text->valueOf(chip)}
                  .join("   ") +
           wrongAt(*s, &chip);
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return ghost;
@@ -167,7 +167,7 @@ QString StripView::dump() const {
                .arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"),
                     tokenText(*shown(), chip.ledger),
                     chip.position < 0            ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data())
-                        : std::isnan(chip.value) ? QStringLiteral("none")
+                        : std::isnan(chip.value) ? m_text->valueOf(chip)
                                                  : valueText(context().quantity(), chip.value),
                     chip.wrong ? QStringLiteral(" WRONG") : QString());
   return out;

@@ -11,6 +11,7 @@
 
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -85,6 +86,11 @@ void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity
   layOut();
   if (atEnd && grown) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
   viewport()->update();
+}
+
+QString TokenText::valueOf(const Chip& chip) const {
+  if (std::isnan(chip.value)) return noValueText(*m_snapshot, chip.ledger, m_layer, titleInText(m_quantity));
+  return QStringLiteral("%1 %2").arg(titleInText(m_quantity), valueText(m_quantity, chip.value));
 }
 
 QString TokenText::textOf(const Chip& chip) const {
@@ -338,7 +344,7 @@ bool TokenText::viewportEvent(QEvent* event) {
     QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
     lines << (c.position >= 0 ? tr("position %1").arg(c.position)
                               : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
-    if (c.position >= 0) lines << QString("%1: %2").arg(title(m_quantity).data(), valueText(m_quantity, c.value));
+    if (c.position >= 0) lines << valueOf(c);
     const auto place = at(std::max(0, c.position));
     if (c.position >= 0 && m_snapshot->exactness && place < m_snapshot->exactness->size() &&
         (*m_snapshot->exactness)[place] != Exactness::Exact)

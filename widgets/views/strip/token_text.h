@@ -34,6 +34,10 @@ class TokenText : public QAbstractScrollArea {
   TokenText(InspectorContext& context, QWidget* parent);
   void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, Quantity quantity);
   const std::vector<Chip>& chips() const { return m_chips; }
+  /// The layer whose values the chips show; none = the largest of all layers.
+  void setLayer(std::optional<CacheLayer> layer) { m_layer = layer; }
+  /// The value of a chip with its quantity, or why it has none.
+  QString valueOf(const Chip& chip) const;
   void reveal(Position position);
   /// The text of the selected rows; empty if only the focus is chosen.
   QString selectedText() const;
@@ -78,6 +82,7 @@ class TokenText : public QAbstractScrollArea {
 
   InspectorContext& m_context;
   SnapshotPtr m_snapshot;
+  std::optional<CacheLayer> m_layer;
   Quantity m_quantity = Quantity::Brightness;
   std::vector<Chip> m_chips;
   std::vector<Place> m_places;            // parallel to m_chips
