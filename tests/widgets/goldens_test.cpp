@@ -104,7 +104,8 @@ class GoldensTest : public QObject {
     FakeContext context(options);
     const auto view = show(id, context);
     if (id == "ledger" || id == "storage") context.focusLayer(CacheLayer(2));
-    if (auto* tree = id == "events" ? view->findChild<QTreeView*>() : nullptr) tree->expandAll(), tree->scrollToBottom();
+    if (auto* tree = id == "events" ? view->findChild<QTreeView*>() : nullptr)
+      tree->expandAll(), tree->scrollToBottom();
     if (id == "ledger" || id == "rings") context.focusLedger(brokenRow(*context.snapshot()));
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
