@@ -15,6 +15,10 @@ QString linesOf(const std::vector<FindingMark>& marks, const Wanted& wanted) {
     if (wanted(one)) out << QStringLiteral("✕ ") + one.text;
   return out.join(QLatin1Char('\n'));
 }
+
+bool concernsAny(const FindingMark& one, const std::vector<CacheLayer>& layers) {
+  return std::ranges::any_of(layers, [&](CacheLayer layer) { return one.concerns(layer); });
+}
 }  // namespace
 
 FindingMarks::FindingMarks(const Snapshot& snapshot) {
@@ -47,6 +51,26 @@ QString FindingMarks::text(LedgerId row, CacheLayer layer) const {
 
 QString FindingMarks::text(CacheLayer layer) const {
   return linesOf(m_all, [=](const FindingMark& one) { return one.layer == layer; });
+}
+
+QString FindingMarks::text(LedgerId row, const std::vector<CacheLayer>& layers) const {
+  return linesOf(
+      m_all, [&](const FindingMark& one) { return row.value() >= 0 && one.row == row && concernsAny(one, layers); });
+}
+
+QString FindingMarks::text(const std::vector<CacheLayer>& layers) const {
+  return linesOf(m_all, [&](const FindingMark& one) { return one.layer && concernsAny(one, layers); });
+}
+
+std::vector<std::int32_t> FindingMarks::rowsIn(const std::vector<CacheLayer>& layers,
+                                               const std::vector<std::int32_t>& positionOf) const {
+  std::vector<std::int32_t> out;
+  for (const FindingMark& one : m_all) {
+    if (one.position < 0 || !concernsAny(one, layers)) continue;
+    const auto row = std::ranges::find(positionOf, one.position);
+    if (row != positionOf.end()) out.push_back(static_cast<std::int32_t>(row - positionOf.begin()));
+  }
+  return out;
 }
 
 }  // namespace kvlab

@@ -35,6 +35,12 @@ class FindingMarks {
   QString text(LedgerId row) const;
   QString text(LedgerId row, CacheLayer layer) const;
   QString text(CacheLayer layer) const;
+  /// The same of layers that share a map.
+  QString text(LedgerId row, const std::vector<CacheLayer>& layers) const;
+  QString text(const std::vector<CacheLayer>& layers) const;
+  /// Rows of such layers that a finding names. positionOf: [rows] context positions.
+  std::vector<std::int32_t> rowsIn(const std::vector<CacheLayer>& layers,
+                                   const std::vector<std::int32_t>& positionOf) const;
 
  private:
   std::vector<FindingMark> m_all;

@@ -24,6 +24,8 @@ RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(
 void RingCanvas::setEntries(std::vector<Entry> entries, FindingMarks findings) {
   m_entries = std::move(entries);
   m_findings = std::move(findings);
+  for (Entry& entry : m_entries)
+    if (entry.ring) entry.wrong = m_findings.rowsIn(entry.group.layers, entry.ring->positionOf);
   forgetHover();
   update();
 }
@@ -107,27 +109,15 @@ int RingCanvas::smallAt(QPoint point) const {
   return -1;
 }
 
-QString RingCanvas::foundIn(const StorageGroup& group) const {
-  QStringList out;
-  for (const CacheLayer layer : group.layers)
-    if (m_findings.in(layer)) out << m_findings.text(layer);
-  return out.join(QLatin1Char('\n'));
-}
-
 QString RingCanvas::foundOf(int row) const {
   if (m_findings.empty() || row < 0) return {};
   const StorageGroup& group = ring()->group;
-  const LedgerId id = group.map->ledger[at(ring()->indexOf(row))];
-  QStringList out;
-  for (const CacheLayer layer : group.layers)
-    if (m_findings.of(id, layer)) out << m_findings.text(id, layer);
-  out.removeDuplicates();
-  return out.join(QLatin1Char('\n'));
+  return m_findings.text(group.map->ledger[at(ring()->indexOf(row))], group.layers);
 }
 
 QString RingCanvas::tipOf(CanvasCell cell) const {
   if (cell.line < 0 || cell.line >= lines()) return {};
-  return cell.item < 0 ? foundIn(m_entries[at(cell.line)].group) : foundOf(rowIn(cell.item));
+  return cell.item < 0 ? m_findings.text(m_entries[at(cell.line)].group.layers) : foundOf(rowIn(cell.item));
 }
 
 CanvasCell RingCanvas::cellAt(QPoint point) const {

@@ -19,6 +19,7 @@ class RingCanvas : public AxisCanvas {
   struct Entry {
     StorageGroup group;
     std::optional<RingPicture> ring;
+    std::vector<std::int32_t> wrong = {};  // rows of the ring that a check has found wrong
   };
 
   RingCanvas(InspectorContext& context, QWidget* parent);
@@ -70,7 +71,6 @@ class RingCanvas : public AxisCanvas {
   void paintAbsent(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintFigures(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
-  QString foundIn(const StorageGroup& group) const;
   /// What checks have found of a row of the large ring, a line each.
   QString foundOf(int row) const;
 

@@ -49,7 +49,7 @@ void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& them
       painter.drawText(picture.adjusted(4, 4, -4, 0), Qt::AlignCenter | Qt::TextWordWrap,
                        tr("no ring:\n%1").arg(QString::fromStdString(entry.group.storage->layout).section(':', 0, 0)));
     }
-    const bool wrong = !foundIn(entry.group).isEmpty();
+    const bool wrong = !m_findings.text(entry.group.layers).isEmpty();
     painter.setFont(here ? theme.smallStrong : theme.small);
     painter.setPen(wrong ? theme.error : here ? theme.text : theme.muted);
     painter.drawText(name, Qt::AlignCenter,
@@ -63,8 +63,7 @@ void RingCanvas::paintLarge(QPainter& painter, const Parts& p, const Theme& them
   RingPainter round(painter, *ring(), shape, p.large, theme);
   round.bands();
   round.centre();
-  for (int row = 0; !m_findings.empty() && row < ring()->rows(); ++row)
-    if (!foundOf(row).isEmpty()) round.wrongRow(row);
+  for (const int row : m_entries[at(selected())].wrong) round.wrongRow(row);
   const int focus = ring()->rowOf(context().focus().position), hover = ring()->rowOf(context().hovered());
   if (focus >= 0) round.row(focus, theme.focus, 2);
   if (hover >= 0 && hover != focus) round.row(hover, theme.hover, 1);

@@ -29,6 +29,7 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_cells = std::move(cells);
   m_bytes = bytesOf(group);
   m_findings = FindingMarks(*m_snapshot);
+  m_wrong = m_findings.rowsIn(m_group.layers, m_cells.positionOf);
   if (hovered().item >= drawn()) forgetHover();
   update();
 }
@@ -141,22 +142,9 @@ CanvasCell SlotMap::stepped(const CellStep& by) const {
 }
 
 QString SlotMap::findingIn(int row) const {
-  if (m_findings.empty() || row < 0) return {};
-  const LedgerId id = m_group.map->ledger[at(m_group.map->first + row)];
-  QStringList out;
-  for (const CacheLayer layer : m_group.layers)
-    if (m_findings.of(id, layer)) out << m_findings.text(id, layer);
-  out.removeDuplicates();
-  return out.join(QLatin1Char('\n'));
-}
-
-/// Rows of the layers that a check has found wrong.
-std::vector<int> SlotMap::wrongRows() const {
-  std::vector<int> out;
-  for (const FindingMark& one : m_findings.all())
-    if (std::ranges::any_of(m_group.layers, [&](CacheLayer layer) { return one.concerns(layer); }))
-      if (const int row = m_cells.rowOf(Position(one.position)); row >= 0) out.push_back(row);
-  return out;
+  return m_findings.empty() || row < 0
+      ? QString()
+      : m_findings.text(m_group.map->ledger[at(m_group.map->first + row)], m_group.layers);
 }
 
 QString SlotMap::readout() const {

@@ -61,7 +61,6 @@ class SlotMap : public AxisCanvas {
 
   /// What checks have found of a row of the layers, a line each.
   QString findingIn(int row) const;
-  std::vector<int> wrongRows() const;
   /// What a cell stands for if not for one slot, and how many slots have no cell.
   QString note(const Grid& grid) const;
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
@@ -72,6 +71,7 @@ class SlotMap : public AxisCanvas {
   SlotCells m_cells;
   ByteKinds m_bytes;
   FindingMarks m_findings;
+  std::vector<std::int32_t> m_wrong;  // rows that a check has found wrong
   bool m_whole = false;
 };
 

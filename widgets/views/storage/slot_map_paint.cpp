@@ -124,7 +124,7 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
     if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= drawn()) return;
     paintOutline(painter, boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1), colour, wide, theme);
   };
-  for (const int row : wrongRows())
+  for (const int row : m_wrong)
     if (const int slot = m_cells.slotOf[at(row)]; slot >= 0 && slot < drawn())
       paintFinding(painter, boxOf(slot), theme);
   outline(m_cells.rowOf(context().hovered()), theme.hover, 1);

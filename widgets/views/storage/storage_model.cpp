@@ -58,9 +58,11 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
     return [member](Group group) { return QString::fromStdString(*group.storage.*member); };
   };
   add("layers", tr("Layers"), tr("Layers with the same storage"), "layers 0–11",
-      [this](Group group) { return (foundIn(group).isEmpty() ? QString() : QStringLiteral("✕ ")) + group.name(); })
-      .toned([this](Group group) { return foundIn(group).isEmpty() ? Tone::Normal : Tone::Error; })
-      .tips([this](Group group) { return foundIn(group); })
+      [this](Group group) {
+        return (m_findings.text(group.layers).isEmpty() ? QString() : QStringLiteral("✕ ")) + group.name();
+      })
+      .toned([this](Group group) { return m_findings.text(group.layers).isEmpty() ? Tone::Normal : Tone::Error; })
+      .tips([this](Group group) { return m_findings.text(group.layers); })
       .words();
   add("layout", tr("Layout"), tr("Where rows lie"), {"paged:block=16", 10}, text(&StorageView::layout))
       .in(Tone::Normal);
@@ -94,15 +96,7 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
       .with(KindsRole, [](Group group) { return QVariant::fromValue(bytesOf(group)); })
       .with(MostRole, [this](Group) { return static_cast<qlonglong>(m_most); });
   withTone([](Group) { return Tone::Muted; });
-  withLines(kBadRole, [this](Group group) { return !foundIn(group).isEmpty(); });
-}
-
-/// What checks have found in the layers of a line.
-QString StorageModel::foundIn(Group group) const {
-  QStringList out;
-  for (const CacheLayer layer : group.layers)
-    if (m_findings.in(layer)) out << m_findings.text(layer);
-  return out.join(QLatin1Char('\n'));
+  withLines(kBadRole, [this](Group group) { return !m_findings.text(group.layers).isEmpty(); });
 }
 
 void StorageModel::show(std::vector<StorageGroup> groups, FindingMarks findings) {

@@ -18,8 +18,6 @@ class StorageModel : public LineModel<StorageGroup> {
   int rowOf(CacheLayer layer) const;  // -1 = none
 
  private:
-  QString foundIn(const StorageGroup& group) const;
-
   std::int64_t m_most = 1;
   FindingMarks m_findings;
 };
