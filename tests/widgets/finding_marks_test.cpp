@@ -73,7 +73,7 @@ class FindingMarksTest : public QObject {
     QTest::addColumn<QString>("id");
     QTest::addColumn<QString>("says");
     const char* interval = "tags broken between tick 16 (verified) and tick 17 (found)";
-    for (const char* id : {"map", "strip", "rings", "storage", "smartkv", "mirror", "events"})
+    for (const char* id : {"map", "strip", "rings", "storage", "smartkv", "mirror", "events", "row"})
       QTest::newRow(id) << QString(id) << QString(interval);
     QTest::newRow("tree") << "tree"
                           << "row_checksums broken between tick 12 (verified) and tick 41 (found)";

@@ -92,7 +92,7 @@ class GoldensTest : public QObject {
   void broken_data() {
     QTest::addColumn<QString>("id");
     QTest::addColumn<QString>("theme");
-    for (const char* id : {"map", "strip", "ledger", "rings", "storage", "smartkv", "tree", "lanes", "events"})
+    for (const char* id : {"map", "strip", "ledger", "rings", "storage", "smartkv", "tree", "lanes", "events", "row"})
       for (const char* theme : {"dark", "light"}) QTest::addRow("%s_broken_%s", id, theme) << id << theme;
   }
   void broken() {
@@ -106,7 +106,8 @@ class GoldensTest : public QObject {
     if (id == "ledger" || id == "storage") context.focusLayer(CacheLayer(2));
     if (auto* tree = id == "events" ? view->findChild<QTreeView*>() : nullptr)
       tree->expandAll(), tree->scrollToBottom();
-    if (id == "ledger" || id == "rings") context.focusLedger(brokenRow(*context.snapshot()));
+    if (id == "ledger" || id == "rings" || id == "row") context.focusLedger(brokenRow(*context.snapshot()));
+    golden::settle(*view);
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
   }
