@@ -52,6 +52,12 @@ Status stop(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// Between which ticks an invariant of a reply broke.
+std::string brokeText(const Json& line) {
+  const std::string when = line.value("since", Json::object()).value("text", std::string());
+  return when.empty() ? when : "; it broke " + when;
+}
+
 Status checkInvariants(CommandHost& host, const Json&) {
   LiveContext& context = host.context();
   if (!context.asked()) (void)host.showView("invariants");
@@ -61,7 +67,7 @@ Status checkInvariants(CommandHost& host, const Json&) {
     for (const Json& one : *list)
       if (!one.value("ok", true))
         return emit context.failed({"invariant_broken", one.value("title", std::string("invariant")),
-                                    one.value("detail", std::string()),
+                                    one.value("detail", std::string()) + brokeText(one),
                                     "select it in Invariants to see where, then Rebuild"});
   });
   return ok();

@@ -13,6 +13,15 @@ using nlohmann::json;
 
 QString tr(const char* text) { return QCoreApplication::translate("outcome", text); }
 
+/// What the checks of the last tick found, and between which ticks it came: no tick is blamed alone.
+QString damageIn(const json& reports) {
+  const json violations = reports.empty() ? json::array() : reports.back().value("violations", json::array());
+  for (const json& one : violations)
+    if (const std::string when = one.value("since", json::object()).value("text", ""); !when.empty())
+      return tr("; %1 broke %2").arg(QString::fromStdString(one.value("invariant", "")), QString::fromStdString(when));
+  return {};
+}
+
 QString stopped(const std::string& why, std::size_t ticks) {
   const QString after = counted(static_cast<qint64>(ticks), tr("tick"), tr("ticks"));
   if (why == "max_ticks") return tr("Ran %1, as many as asked for").arg(after);
@@ -34,12 +43,13 @@ std::size_t ticksOf(const json& reports) { return reports.size() - (failedTick(r
 QString ofRun(const json& reply, const json&) {
   const std::string why = reply.value("stoppedBy", "");
   const std::size_t count = reply.value("count", std::size_t{0});
-  if (why != "error") return stopped(why, count);
+  if (why != "error") return stopped(why, count) + damageIn(reply.value("ticks", json::array()));
   return stopped(tickCancelled(reply.value("ticks", json::array())) ? "cancelled" : why, count > 0 ? count - 1 : 0);
 }
 
 QString ofStep(const json& reply, const json& args) {
-  if (!reply.empty() && reply.back().contains("stoppedBy")) return stopped(reply.back()["stoppedBy"], reply.size());
+  if (!reply.empty() && reply.back().contains("stoppedBy"))
+    return stopped(reply.back()["stoppedBy"], reply.size()) + damageIn(reply);
   if (const auto asked = static_cast<std::size_t>(args.value("n", 1.0)); asked > 1)
     return stopped(tickCancelled(reply)       ? "cancelled"
                        : failedTick(reply)    ? "error"

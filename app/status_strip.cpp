@@ -13,28 +13,11 @@
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
+#include "widgets/base/layer_rows.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
-
-namespace {
-
-/// Of the cache layer that holds most: capacity counts these.
-qint64 residentRows(const Snapshot& s) {
-  std::size_t most = 0;
-  for (const auto& map : s.layers)
-    if (map) most = std::max(most, map->resident());
-  return static_cast<qint64>(most);
-}
-
-QString grouped(qint64 number) {
-  QString digits = QString::number(number);
-  for (qsizetype at = digits.size() - 3; at > 0; at -= 3) digits.insert(at, QChar(0x202F));
-  return digits;
-}
-
-}  // namespace
 
 StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* parent)
     : QStatusBar(parent), m_context(context), m_backendNote(std::move(backendNote)) {
@@ -188,9 +171,9 @@ void StatusStrip::refresh() {
   if (!shown || !shown->info) return m_newest->hide();
   refreshTick(*shown);
   refreshHealth(*shown);
-  m_length->setText(tr("%1 of %2 rows").arg(grouped(residentRows(*shown)), grouped(shown->info->capacity)));
-  m_length->setToolTip(tr("resident rows of the fullest layer, and capacity; %1 in the context; %2 staging slots")
-                           .arg(counted(shown->length(), tr("token"), tr("tokens")))
+  m_length->setText(layerRowsText(*shown));
+  m_length->setToolTip(tr("Resident rows:\n%1\n%2 in the context; %3 staging slots")
+                           .arg(layerRowsTip(*shown), counted(shown->length(), tr("token"), tr("tokens")))
                            .arg(shown->info->staging));
   m_bytes->setText(tr("%1 live").arg(formatBytes(shown->bytes.live)));
   m_bytes->setToolTip(tr("Rows: %1").arg(rowMemoryText(*shown)));

@@ -120,6 +120,8 @@ interface DamageSince {
   /** Instead of verified: the tick in which the row was computed. */
   computed?: number;
   found: number;
+  /** All of it in words: "between tick 12 (verified) and tick 41 (found)". */
+  text: string;
   /** The session came back from this later tick in between. */
   reached?: number;
 }

@@ -26,7 +26,7 @@ std::string intervalText(const DamageSince& since) {
 }
 
 nlohmann::json toJson(const DamageSince& since) {
-  nlohmann::json json{{"found", since.found.value()}};
+  nlohmann::json json{{"found", since.found.value()}, {"text", intervalText(since)}};
   if (since.verified) json["verified"] = since.verified->value();
   if (since.computed) json["computed"] = since.computed->value();
   if (since.reached) json["reached"] = since.reached->value();

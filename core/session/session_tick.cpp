@@ -22,6 +22,16 @@ std::int32_t rowsAsked(const TickWish& wish, const Manifest& manifest, const Cac
   return static_cast<std::int32_t>(rows);
 }
 
+/// A pass was refused over damage: its error says what the checks have found, and between which ticks it came.
+void tellDamage(std::vector<Violation> found, TickReport& report) {
+  report.violations = std::move(found);
+  for (const Violation& one : report.violations)
+    if (one.since) {
+      report.error->why += "; " + one.invariant + " broke " + intervalText(*one.since);
+      return;
+    }
+}
+
 }  // namespace
 
 TickReport Session::refused(Error error) const {
@@ -227,6 +237,7 @@ void Session::takeOps(Trace& trace) {
 
 TickReport Session::finish(TickReport report, Trace& trace) {
   report.tick = state().tick;
+  if (report.error && report.error->code == "guard") tellDamage(runChecks(true, 0), report);
   for (const TokenId token : report.block) report.text += model().tokenizer().tokenText(token);
   takeOps(trace);
   report.events = trace.take();

@@ -205,7 +205,9 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   if (form == CacheForm::Native)  // a native file that violates an invariant would be refused by every load
     for (const InvariantState& invariant : session.check(true))
       if (!invariant.ok && invariant.id != "next_logits")
-        return Error("damaged", "the cache was not saved", invariant.detail, "rebuild, or check the weights");
+        return Error("damaged", "the cache was not saved",
+                     invariant.detail + (invariant.since ? "; it broke " + intervalText(*invariant.since) : ""),
+                     "rebuild, or check the weights");
   SafetensorsWriter writer;
   json manifest = manifestOf(session, form);
   std::optional<NativeColumns> native;

@@ -184,6 +184,11 @@ class JobsTest : public QObject {
     };
     QTest::newRow("end of text") << "run" << run("end_of_text", 7, "") << JobState::Done
                                  << "The text ended after 7 ticks";
+    const char* const broken = R"r({"stoppedBy":"invariant","count":9,"ticks":[{"violations":[{"invariant":"row_tags",
+                                  "since":{"text":"between tick 12 (verified) and tick 41 (found)"}}]}]})r";
+    QTest::newRow("damage") << "run" << broken << JobState::Done
+                            << "Stopped at the breakpoint invariant after 9 ticks; row_tags broke between tick 12 "
+                               "(verified) and tick 41 (found)";
     QTest::newRow("full context") << "run" << run("error", 5, full) << JobState::Failed
                                   << "Stopped after 4 ticks; the context is full: the limit is 2048";
     QTest::newRow("refusal") << "run" << run("error", 2, refused) << JobState::Failed

@@ -67,6 +67,7 @@ class SessionClicksTest : public QObject {
     QCOMPARE(now()->storage[0]->v, std::string("int8"));
     QCOMPARE(now()->storage[0]->ring->window, 64);
     QVERIFY(now()->length() > 64);  // it has read the story
+    QCOMPARE(m_window->findChild<QLabel*>("status_length")->text(), QString("64 of 64 rows a layer, window"));
     QVERIFY2(m_hand.clicks <= 10, qPrintable(QString::number(m_hand.clicks)));
   }
 
@@ -97,6 +98,27 @@ class SessionClicksTest : public QObject {
     m_hand.click(panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open));
     QTRY_VERIFY_WITH_TIMEOUT(settled() && now()->wlod, 20000);
     QVERIFY2(m_hand.clicks <= 3, qPrintable(QString::number(m_hand.clicks)));
+  }
+
+  /// A row of another layer than the focused one is damaged.
+  void aRedLampLeadsToTheRow() {
+    bool open = false;
+    m_window->openSession({{"manifest", {{"faults", true}}}, {"start", {{"text", "the cat sat ."}}}},
+                          [&](const Result<SessionPtr>& r) { open = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(open, 20000);
+    QVERIFY(settled());
+    LiveContext& context = m_window->context();
+    for (const auto& [verb, args] :
+         {std::pair<const char*, json>{"fault", {{"kind", "tag_bit"}, {"layer", 2}, {"index", 3}, {"bit", 0}}},
+          {"step", json::object()}})
+      context.submit(verb, args, m_window.get(), [](const Result<json>&) {});
+    QTRY_VERIFY_WITH_TIMEOUT(settled() && !now()->alignment.findings.empty(), 20000);
+    QVERIFY(context.focus().layer != CacheLayer(2));
+    m_hand.click(m_window->findChild<QToolButton*>("status_invariants"));
+    QVERIFY(settled());
+    QCOMPARE(context.focus().layer, CacheLayer(2));
+    QCOMPARE(context.focus().position, Position(3));
+    QCOMPARE(m_hand.clicks, 1);
   }
 
   /// The estimate is what the session then takes.

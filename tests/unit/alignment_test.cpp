@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What readers are told of cache and mirror: a finding stays, with the ticks between which it came, until a check
 // holds again; without a check since the last change nobody is told that all is in step.
+#include <QTemporaryDir>
+
 #include "core/session/alignment.h"
 #include "support/session_fixture.h"
 
@@ -145,6 +147,34 @@ class AlignmentTest : public QObject {
     QCOMPARE(told(session).findings.size(), std::size_t{2});
     session.must("reset");
     QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
+  }
+
+  /// What damage prevents says between which ticks it came.
+  void errorsSayTheInterval() {
+    SessionFixture session;
+    session.prompt(40);
+    session.must("step", {{"n", 3}});
+    session.must("invariants");
+    session.must("step");
+    flipTag(session, CacheLayer(0), 7);
+    const QTemporaryDir folder;
+    const auto saved = session.verb("saveCache", {{"path", folder.filePath("a.safetensors").toStdString()}});
+    QCOMPARE(saved.error().code, std::string("damaged"));
+    QVERIFY2(QByteArray::fromStdString(saved.error().why).endsWith("; it broke at tick 5, after a check had passed"),
+             saved.error().why.c_str());
+    SessionFixture ring(json{{"layout", "ring_pointer"},
+                             {"ring", {{"window", 12}}},
+                             {"staging", 8},
+                             {"prefill_chunk", 8},
+                             {"guards", true}});
+    ring.prompt(20);
+    ring.must("step", {{"n", 2}});
+    flipTag(ring, CacheLayer(1), ring->state().map(CacheLayer(1)).first + 4);
+    const json refused = ring.must("step")[0];
+    QCOMPARE(refused["error"]["code"], "guard");
+    const std::string why = refused["error"]["why"];
+    QVERIFY2(why.ends_with("; row_tags broke at tick 3, after a check had passed"), why.c_str());
+    QCOMPARE(refused["violations"][0]["layer"], 1);
   }
 
   void writersAreTheEventsThatWrote_data() {

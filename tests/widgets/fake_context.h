@@ -27,7 +27,7 @@ class FakeContext : public InspectorContext {
   using Answer = std::function<Result<nlohmann::json>(const nlohmann::json& args)>;
 
   explicit FakeContext(fixture::Options options = {})
-      : m_history(options.wlod ? fixture::wlodHistory() : fixture::Session(options).history()) {
+      : m_history(options.wlod ? fixture::wlodHistory(options.broken) : fixture::Session(options).history()) {
     m_shown = m_history.size();
     SweepSource::of(*this).setSweep(fixture::sweep());
     fixture::addJobs(JobList::of(*this));

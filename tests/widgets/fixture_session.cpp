@@ -214,6 +214,12 @@ class Maker {
   }
 
   bool broken(int tick) const { return m_options.broken && tick >= 17; }
+  /// Index of the first of the swapped rows; in a ring, of rows that have not left.
+  std::int32_t brokenAt() const { return m_options.mixed ? 70 : 40; }
+  std::string brokenText() const {
+    return "layer 2 index " + std::to_string(brokenAt()) + ": the map says one row, the tag another";
+  }
+  std::string outOfOrder() const { return "layer 2 index " + std::to_string(brokenAt() + 1) + " is out of order"; }
 
   static const char* nameOf(const Action& action) {
     static constexpr const char* kNames[] = {"replace_pair", "replace", "add",    "delete",
@@ -265,8 +271,7 @@ class Maker {
       if (bad && (state.id == "mirror" || state.id == "tags")) {
         state.ok = false, state.lastPass = state.allPassed = Tick(16), state.firstFailure = Tick(17);
         state.since = kBroke;
-        state.detail = state.id == "tags" ? "layer 2 index 40: the map says one row, the tag another"
-                                          : "layer 2 index 41 is out of order";
+        state.detail = state.id == "tags" ? brokenText() : outOfOrder();
       }
       out.push_back(std::move(state));
     }
@@ -297,7 +302,7 @@ class Maker {
       view->phases.push_back(static_cast<std::int32_t>(at - m_context.begin()));
     }
     std::vector<LedgerId> ids = m_layers[layer];
-    if (broken(tick) && layer == 2) std::swap(ids[40], ids[41]);
+    if (broken(tick) && layer == 2) std::swap(ids[at(brokenAt())], ids[at(brokenAt() + 1)]);
     view->ledger = Column<LedgerId>(ids);
     return view;
   }
@@ -367,9 +372,8 @@ class Maker {
     s->invariants = invariants(tick);
     s->alignment.checked = s->alignment.full = Tick(tick);
     if (broken(tick))
-      s->alignment.findings = {
-          {{"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), {}, kBroke},
-           "step (tick 17: evict) wrote the row in between"}};
+      s->alignment.findings = {{{"tags", brokenText(), CacheLayer(2), Index(brokenAt()), {}, kBroke},
+                                "step (tick 17: evict) wrote the row in between"}};
     if (tick == m_options.ticks) queue(*s);
     const auto rows = static_cast<std::int64_t>(m_context.size());
     s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};
@@ -508,9 +512,8 @@ class Maker {
     report->events = events(tick, actions);
     if (broken(tick))
       report->violations = {
-          {"tags", "layer 2 index 40: the map says one row, the tag another", CacheLayer(2), Index(40), m_layers[2][41],
-           kBroke},
-          {"mirror", "layer 2 index 41 is out of order", CacheLayer(2), Index(41), m_layers[2][40], kBroke}};
+          {"tags", brokenText(), CacheLayer(2), Index(brokenAt()), m_layers[2][at(brokenAt() + 1)], kBroke},
+          {"mirror", outOfOrder(), CacheLayer(2), Index(brokenAt() + 1), m_layers[2][at(brokenAt())], kBroke}};
     return report;
   }
 

@@ -2,8 +2,8 @@
 // A believable session built in code: a story of some ninety tokens read in one prompt, then twenty
 // ticks of generation with a replaced pair, a replaced word, an eviction in two layers, a deletion,
 // an insertion and a token that has left every layer. One snapshot per tick. The same build always
-// gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17. With `mixed`,
-// layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24. With
+// gives the same session. With `broken`, layer 2's map has two rows swapped since tick 17 (a `wlod`: a wrong checksum).
+// With `mixed`, layers 0 and 1 are stored in pages with holes, layer 2 in a ring of 40 rows, layer 3 in one of 24. With
 // `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op. With
 // `lanes` it is the reference of four others: a ring, rows in int8, a few rows per layer, and one that left. With
 // `quant` layer 0 is stored in f16, the others quantised, K in int8 and V in fp8, in layer 3 both in int8. With

@@ -8,9 +8,11 @@
 #include <QAbstractSpinBox>
 #include <QComboBox>
 #include <QScrollBar>
+#include <QTreeView>
 
 #include "fake_context.h"
 #include "golden.h"
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/view_registry.h"
 
 using namespace kvlab;
@@ -44,6 +46,7 @@ class GoldensTest : public QObject {
   }
   void text() {
     QFETCH(QString, id);
+    Theme::apply(*qApp, "dark");
     FakeContext context(optionsFor(id));
     context.measured = true;
     QCOMPARE(golden::compareText(id, show(id, context)->dump()), QString());
@@ -85,6 +88,29 @@ class GoldensTest : public QObject {
     }
     QCOMPARE(golden::compareImage(id + "_narrow", shot), QString());
   }
+  /// Findings are marked in every view that shows rows or layers.
+  void broken_data() {
+    QTest::addColumn<QString>("id");
+    QTest::addColumn<QString>("theme");
+    for (const char* id : {"map", "strip", "ledger", "rings", "storage", "smartkv", "tree", "lanes", "events", "row"})
+      for (const char* theme : {"dark", "light"}) QTest::addRow("%s_broken_%s", id, theme) << id << theme;
+  }
+  void broken() {
+    QFETCH(QString, id);
+    QFETCH(QString, theme);
+    Theme::apply(*qApp, theme);
+    fixture::Options options = optionsFor(id);
+    options.broken = true;
+    FakeContext context(options);
+    const auto view = show(id, context);
+    if (id == "ledger" || id == "storage") context.focusLayer(CacheLayer(2));
+    if (auto* tree = id == "events" ? view->findChild<QTreeView*>() : nullptr)
+      tree->expandAll(), tree->scrollToBottom();
+    if (id == "ledger" || id == "rings" || id == "row") context.focusLedger(brokenRow(*context.snapshot()));
+    golden::settle(*view);
+    QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
+    if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
+  }
   /// Two pictures of the same state are equal.
   void repeatable() {
     FakeContext one, two;
@@ -109,6 +135,9 @@ class GoldensTest : public QObject {
   }
 
  private:
+  static LedgerId brokenRow(const Snapshot& s) {
+    return violatedRow(s, s.alignment.findings.front().violation).value_or(LedgerId(-1));
+  }
   static fixture::Options optionsFor(const QString& id) {
     fixture::Options options;
     options.broken = id == "mirror" || id == "invariants";

@@ -140,7 +140,7 @@ class QuantTest : public QObject {
     QVERIFY(rowValues(layer.v, QuantFigure::Scale).empty());
     QVERIFY(rowText(*measure, CacheLayer(0), true, 1).contains("3 of 32 at max"));
     QVERIFY(rowText(*measure, CacheLayer(0), false, 3).contains("no scale"));
-    QVERIFY(rowText(*measure, CacheLayer(0), true, 2).contains("no row in this layer"));
+    QVERIFY(rowText(*measure, CacheLayer(0), true, 2).contains("resident, error not known"));
     QCOMPARE(quantMeasure({{{"tick", 5}, {"k", k}, {"v", v}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code,
              std::string("not_found"));
     QCOMPARE(quantMeasure({{{"tick", 0}, {"logit", {1, 7, nullptr, 2}}}}, {s}).error().code, std::string("bad_reply"));

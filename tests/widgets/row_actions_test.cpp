@@ -92,6 +92,20 @@ class RowActionsTest : public QObject {
     QCOMPARE(chosen(context), (std::vector<int>{4, 5, 6}));
   }
 
+  /// What is deleted or replaced are tokens; each has a row in every layer that holds it.
+  void theMenuCountsTokens() {
+    FakeContext context;
+    const auto strip = open<StripView>(context);
+    click(*strip, 10);
+    click(*strip, 12, Qt::ShiftModifier);
+    QContextMenuEvent asks(QContextMenuEvent::Keyboard, QPoint(5, 5), strip->mapToGlobal(QPoint(5, 5)));
+    QCoreApplication::sendEvent(strip.get(), &asks);
+    auto* menu = strip->findChild<QMenu*>();
+    QVERIFY(menu);
+    menu->close();
+    QVERIFY(action(*strip, "Delete 3 tokens") && action(*strip, "Replace 3 tokens…"));
+  }
+
   void allViewsShareTheSelection() {
     FakeContext context;
     const auto strip = open<StripView>(context);

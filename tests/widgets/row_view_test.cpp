@@ -258,8 +258,8 @@ class RowViewTest : public QObject {
     rig.press("Measure attention by head");
     QSignalSpy said(&rig.context, &InspectorContext::scripted);
     AttentionCanvas& canvas = rig.view.canvas();
-    const QPoint first = rig.pointWith(canvas, "head 3, query 95 ?  →  row 10 "),
-                 second = rig.pointWith(canvas, "head 3, query 95 ?  →  row 14 ");
+    const QPoint first = rig.pointWith(canvas, "head 3, query 95 ?  →  position 10 "),
+                 second = rig.pointWith(canvas, "head 3, query 95 ?  →  position 14 ");
     QVERIFY(first.x() > 0 && second.x() > first.x());
     QTest::mouseClick(&canvas, Qt::LeftButton, {}, first);
     QCOMPARE(rig.context.focus().head, Head(3));

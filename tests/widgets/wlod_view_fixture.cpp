@@ -169,11 +169,21 @@ SnapshotPtr wlodSnapshot(std::shared_ptr<const WlodView> wlod, std::int64_t tick
   return s;
 }
 
-std::vector<SnapshotPtr> wlodHistory() {
-  const auto with = [](std::shared_ptr<const WlodView> view, std::int64_t tick) {
+SnapshotPtr withFinding(const SnapshotPtr& sound, std::size_t entry) {
+  auto out = std::make_shared<Snapshot>(*sound);
+  const DamageSince since{.verified = Tick(12), .found = out->tick};
+  out->alignment.findings = {
+      {{"row_checksums", "a slot does not match its checksum", CacheLayer(1), {}, out->context[entry], since},
+       "no command wrote the row in between"}};
+  return out;
+}
+
+std::vector<SnapshotPtr> wlodHistory(bool broken) {
+  const auto with = [broken](std::shared_ptr<const WlodView> view, std::int64_t tick) {
     auto out = std::make_shared<WlodView>(*view);
     out->rounds = roundsUpTo(tick);
-    return wlodSnapshot(out, tick, static_cast<std::uint64_t>(tick));
+    const SnapshotPtr sound = wlodSnapshot(out, tick, static_cast<std::uint64_t>(tick));
+    return broken ? withFinding(sound, 12) : sound;
   };
   return {with(wlodView(2996, false), 40), with(wlodView(3000, true), 41)};
 }

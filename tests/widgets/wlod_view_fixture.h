@@ -25,7 +25,7 @@ std::shared_ptr<const WlodView> wlodView(std::int32_t moments, bool expanded);
 /// A snapshot of the view: its tokens and gists in the ledger, its entries as the context.
 SnapshotPtr wlodSnapshot(std::shared_ptr<const WlodView> wlod, std::int64_t tick, std::uint64_t serial);
 
-/// Before (tick 40) and after (tick 41) the expansion.
-std::vector<SnapshotPtr> wlodHistory();
+/// Before (tick 40) and after (tick 41) the expansion; `broken`: with a wrong checksum in the row of entry 12.
+std::vector<SnapshotPtr> wlodHistory(bool broken = false);
 
 }  // namespace kvlab::fixture

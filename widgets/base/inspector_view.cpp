@@ -268,6 +268,19 @@ QLabel* InspectorView::readoutLine() {
   return line;
 }
 
+QLabel* InspectorView::wrappedReadout() {
+  auto* lines = new QLabel(this);
+  lines->setObjectName("readout");
+  lines->setWordWrap(true);
+  lines->setMinimumHeight(26);
+  lines->setIndent(0);
+  lines->setContentsMargins(0, Theme::kTight, 0, Theme::kTight);
+  lines->setTextFormat(Qt::PlainText);
+  lines->setFont(theme()->monoSmall);
+  body()->addWidget(lines);
+  return lines;
+}
+
 void InspectorView::clickPosition(Position position, InspectorContext::Choice choice) {
   clickCell(m_context.focus().layer, position, choice);
 }

@@ -110,6 +110,8 @@ class InspectorView : public QWidget {
   QLineEdit* stripFilter(const QString& hint, const QString& name, const QString& tip, int stretch = 0);
   /// A line below the content for details of the hovered or focused item.
   QLabel* readoutLine();
+  /// The same, where long texts take further lines: nothing of them is cut off.
+  QLabel* wrappedReadout();
   /// Adds an action of this view (see viewActions).
   QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
 

@@ -105,7 +105,7 @@ QString RowActions::obstacle(Needs needs) const {
 }
 
 QString RowActions::rowsText(const std::vector<Position>& rows) const {
-  if (rows.size() != 1) return counted(static_cast<qint64>(rows.size()), tr("row"), tr("rows"));
+  if (rows.size() != 1) return counted(static_cast<qint64>(rows.size()), tr("token"), tr("tokens"));
   return tr("“%1”").arg(textAt(*m_context.snapshot(), rows.front()));
 }
 

@@ -85,4 +85,17 @@ bool isResident(const Snapshot& s, CacheLayer layer, LedgerId row) {
   return std::find(rows.begin() + s.layers[l]->first, rows.end(), row) != rows.end();
 }
 
+QString noValueText(const Snapshot& s, LedgerId row, std::optional<CacheLayer> layer, const QString& quantity) {
+  bool here = false, left = false;
+  for (std::int32_t l = 0; at(l) < s.layers.size(); ++l) {
+    if (layer && layer->value() != l) continue;
+    here = here || isResident(s, CacheLayer(l), row);
+    left = left || leftThroughWindow(s, CacheLayer(l), row);
+  }
+  const auto say = [](const char* text) { return QCoreApplication::translate("kvlab::StorageGroup", text); };
+  if (here) return say("resident, %1 not known").arg(quantity);
+  if (left) return layer ? say("left through the window") : say("left through the windows");
+  return layer ? say("not resident in this layer") : say("not resident in any layer");
+}
+
 }  // namespace kvlab

@@ -3,6 +3,7 @@
 #pragma once
 #include <QString>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/api/snapshot.h"
@@ -36,5 +37,7 @@ std::vector<std::int32_t> positionsOf(const Snapshot& snapshot, const ResidencyV
 bool leftThroughWindow(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
 /// True if the layer has the row in a slot.
 bool isResident(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
+/// Why a row has no value of `quantity`, in a layer or in any: what is not kept is not called absent.
+QString noValueText(const Snapshot& snapshot, LedgerId row, std::optional<CacheLayer> layer, const QString& quantity);
 
 }  // namespace kvlab

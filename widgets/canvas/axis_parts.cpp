@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/canvas/axis_parts.h"
 
+#include <QCoreApplication>
 #include <QFontMetrics>
 #include <QLocale>
 #include <QPainter>
@@ -91,6 +92,31 @@ void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, in
   painter.drawRect(box);
   painter.setPen(QPen(colour, wide));
   painter.drawRect(box);
+}
+
+void paintFinding(QPainter& painter, const QRectF& box, const Theme& theme) {
+  constexpr double kLeast = 9, kCross = 7;
+  const double wide = std::max(0.0, kLeast - box.width()) / 2, tall = std::max(0.0, kLeast - box.height()) / 2;
+  const QRectF frame = box.adjusted(-wide - 2, -tall - 2, wide + 1, tall + 1);
+  paintOutline(painter, frame, theme.error, 2, theme);
+  const bool small = frame.width() < 2 * kCross || frame.height() < 2 * kCross;
+  const QPointF corner =
+      small ? frame.center() - QPointF(kCross, kCross) / 2 : frame.topRight() - QPointF(kCross + 2, -2);
+  const QRectF cross(corner, QSizeF(kCross, kCross));
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.fillRect(cross.adjusted(-1, -1, 1, 1), theme.surface);
+  painter.setPen(QPen(theme.error, 2));
+  painter.drawLine(cross.topLeft(), cross.bottomRight());
+  painter.drawLine(cross.topRight(), cross.bottomLeft());
+  painter.restore();
+}
+
+LegendEntry findingLegend(const Theme& theme) {
+  return {QCoreApplication::translate("kvlab::FindingMarks", "found wrong"), 18,
+          [&theme](QPainter& painter, const QRect& box) {
+            paintFinding(painter, QRectF(box.left() + 2, box.center().y() - 4, 9, 9), theme);
+          }};
 }
 
 void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,

@@ -33,6 +33,9 @@ QString shortTokenText(const Snapshot& snapshot, LedgerId id);
 void paintArrow(QPainter& painter, QPointF tip, double tall, const QColor& colour);
 /// A frame that is visible on light and dark cells.
 void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, int wide, const Theme& theme);
+/// A cell that a check has found wrong: a frame and a cross, large enough to be seen at any zoom, around the frame of a
+/// focused cell.
+void paintFinding(QPainter& painter, const QRectF& box, const Theme& theme);
 /// A line below a canvas: what is read out, or how to get something there; a remark at its right, `wrong` in red.
 void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
                   const QString& note = {}, bool wrong = false);
@@ -42,6 +45,8 @@ struct LegendEntry {
   int room;
   std::function<void(QPainter& painter, const QRect& box)> mark;  // at the left of the box, centred
 };
+/// The entry of what paintFinding marks.
+LegendEntry findingLegend(const Theme& theme);
 /// Height of the legend with entries in lines from left to right.
 int legendHeight(const std::vector<LegendEntry>& legend, int width);
 void paintLegend(QPainter& painter, const QRect& area, const std::vector<LegendEntry>& legend, const Theme& theme);

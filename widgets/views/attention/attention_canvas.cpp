@@ -8,6 +8,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/place_in.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -121,10 +122,12 @@ QString AttentionCanvas::readout() const {
   QString out = lineText(line);
   if (row >= 0) {
     const float value = m_picture->value(line, row);
-    out += tr("  →  row %1 %2: %3")
+    const LedgerId id = m_picture->of->context[at(row)];
+    out += tr("  →  position %1 %2: %3")
                .arg(row)
-               .arg(shortTokenText(*m_picture->of, m_picture->of->context[at(row)]),
-                    std::isnan(value) ? tr("not resident in this layer") : shareText(double(value)));
+               .arg(shortTokenText(*m_picture->of, id),
+                    std::isnan(value) ? noValueText(*m_picture->of, id, m_picture->layer, tr("attention"))
+                                      : shareText(double(value)));
   }
   out += tr("   all rows %1").arg(shareText(sum));
   if (const float own = m_picture->own[at(line)]; own > 0)

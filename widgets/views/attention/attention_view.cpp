@@ -232,7 +232,7 @@ QString AttentionView::summary() const {
   if (!picture) return {};
   QStringList out{tr("tick %1").arg(picture->of->tick.value()),
                   tr("layer %1").arg(layerText(*picture->of, picture->layer)),
-                  tr("over %1 resident rows of %2")
+                  tr("over %1 resident rows of %2 tokens")
                       .arg(picture->of->layers[at(picture->layer)]->resident())
                       .arg(picture->length())};
   if (picture->byQuery()) out.insert(2, tr("head %1").arg(picture->heads[0]));
@@ -282,7 +282,7 @@ QString AttentionView::dump() const {
   for (int line = 0; line < picture->lines(); ++line) {
     const int best = picture->strongest(line);
     out += m_canvas->lineText(line) + tr(": sum %1").arg(figureText(picture->sum(line)));
-    if (best >= 0) out += tr(", most %1 on row %2").arg(figureText(double(picture->value(line, best)))).arg(best);
+    if (best >= 0) out += tr(", most %1 at position %2").arg(figureText(double(picture->value(line, best)))).arg(best);
     out += QLatin1Char('\n');
   }
   return out + m_canvas->readout() + QLatin1Char('\n');

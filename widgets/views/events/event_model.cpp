@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/events/event_model.h"
 
+#include <QBrush>
+
 #include "widgets/base/format.h"
+#include "widgets/base/theme.h"
 
 namespace kvlab {
 namespace {
@@ -14,10 +17,16 @@ QString toolTip(const EventNode& node) {
 }
 }  // namespace
 
-void EventModel::setTree(EventTree tree) {
+void EventModel::setTree(EventTree tree, std::map<Layer, QString> found) {
   beginResetModel();
   m_tree = std::move(tree);
+  m_found = std::move(found);
   endResetModel();
+}
+
+QString EventModel::foundIn(const EventNode& node) const {
+  const auto found = node.layer ? m_found.find(*node.layer) : m_found.end();
+  return found == m_found.end() ? QString() : found->second;
 }
 
 const EventNode* EventModel::node(const QModelIndex& index) const {
@@ -49,8 +58,8 @@ int EventModel::columnCount(const QModelIndex&) const { return kColumns; }
 QVariant EventModel::text(const EventNode& node, int column) const {
   switch (column) {
     case Name:
-      return node.detail.isEmpty() || node.kind == EventKind::TickNode ? node.name
-                                                                       : node.name + QStringLiteral("  ") + node.detail;
+      return (foundIn(node).isEmpty() ? QString() : QStringLiteral("✕ ")) + node.name +
+          (node.detail.isEmpty() || node.kind == EventKind::TickNode ? QString() : QStringLiteral("  ") + node.detail);
     case Duration: return formatMicroseconds(node.us);
     case Bytes: return node.bytes ? formatBytes(node.bytes) : QString();
     case Rate: return formatRate(node.bytes, node.us);
@@ -63,7 +72,9 @@ QVariant EventModel::data(const QModelIndex& index, int role) const {
   if (!shown) return {};
   switch (role) {
     case Qt::DisplayRole: return text(*shown, index.column());
-    case Qt::ToolTipRole: return toolTip(*shown);
+    case Qt::ToolTipRole:
+      return foundIn(*shown).isEmpty() ? toolTip(*shown) : toolTip(*shown) + QLatin1Char('\n') + foundIn(*shown);
+    case Qt::ForegroundRole: return foundIn(*shown).isEmpty() ? QVariant() : QVariant(QBrush(Theme::current()->error));
     case Qt::AccessibleTextRole:
       return index.column() == Timeline ? QVariant(toolTip(*shown)) : text(*shown, index.column());
     case Qt::TextAlignmentRole:

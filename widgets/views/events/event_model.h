@@ -3,6 +3,7 @@
 // roles below). GUI thread.
 #pragma once
 #include <QAbstractItemModel>
+#include <map>
 
 #include "widgets/base/event_tree.h"
 
@@ -14,7 +15,8 @@ class EventModel : public QAbstractItemModel {
   enum Column { Name, Duration, Bytes, Rate, Timeline, kColumns };
 
   using QAbstractItemModel::QAbstractItemModel;
-  void setTree(EventTree tree);
+  /// found: what checks have found in layers of the model, a text each.
+  void setTree(EventTree tree, std::map<Layer, QString> found = {});
   const EventTree& tree() const { return m_tree; }
   const EventNode* node(const QModelIndex& index) const;
 
@@ -27,7 +29,10 @@ class EventModel : public QAbstractItemModel {
 
  private:
   QVariant text(const EventNode& node, int column) const;
+  QString foundIn(const EventNode& node) const;
+
   EventTree m_tree;
+  std::map<Layer, QString> m_found;
 };
 
 }  // namespace kvlab

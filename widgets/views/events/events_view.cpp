@@ -6,6 +6,7 @@
 #include <QToolButton>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/scroll_bars.h"
@@ -100,6 +101,19 @@ QString EventsView::summary() const {
   return text;
 }
 
+/// What checks have found, by layers of the model.
+std::map<Layer, QString> EventsView::foundInLayers() const {
+  std::map<Layer, QString> out;
+  if (!shown() || !shown()->info) return out;
+  const FindingMarks findings(*shown());
+  for (const FindingMark& one : findings.all())
+    if (one.layer) {
+      QString& text = out[shown()->info->cacheLayers.layerOf(*one.layer)];
+      text += (text.isEmpty() ? QString() : QStringLiteral("\n")) + QStringLiteral("✕ ") + one.text;
+    }
+  return out;
+}
+
 void EventsView::onSnapshot() {
   const bool any = hasTicks();
   if (any) setEmpty({});
@@ -110,8 +124,9 @@ void EventsView::onSnapshot() {
   for (QToolButton* button : strip()->parentWidget()->findChildren<QToolButton*>())
     button->setEnabled(shown() != nullptr);
   m_summary->setText(any ? summary() : QString());
-  m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1));
-  m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree());
+  m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1),
+                shown() ? shown()->alignment.findings : std::vector<Finding>());
+  m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree(), foundInLayers());
   m_tree->timeline().axis.setFull(0, any && m_model->tree().endUs > 0 ? m_model->tree().endUs : 1);
   m_tree->expandToDepth(1);
 }

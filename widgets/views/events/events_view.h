@@ -35,6 +35,7 @@ class EventsView : public InspectorView {
   void setColumns();
   bool hasTicks() const;
   QString summary() const;
+  std::map<Layer, QString> foundInLayers() const;
 
   EventModel* m_model;
   TickStrip* m_ticks = nullptr;

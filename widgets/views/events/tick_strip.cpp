@@ -22,6 +22,13 @@ void diamond(QPainter& painter, QPointF at, double size) {
   painter.drawPolygon(
       QPolygonF({at + QPointF(0, -size), at + QPointF(size, 0), at + QPointF(0, size), at + QPointF(-size, 0)}));
 }
+/// Damage that a check had excluded after a tick came later; where no check ran in between, it came outside of ticks.
+bool mayHaveCome(const DamageSince& since, Tick tick) {
+  const std::optional<Tick> from = since.verified ? since.verified : since.computed;
+  const Tick to = std::max(since.found, since.reached.value_or(since.found));
+  if (tick > to) return false;
+  return !from || tick > *from || tick == since.computed || tick == to;
+}
 }  // namespace
 
 TickStrip::TickStrip(QWidget* parent) : ScrolledTicks(parent) {
@@ -42,7 +49,7 @@ TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
   return bar;
 }
 
-void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
+void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown, const std::vector<Finding>& findings) {
   auto [unread, again] = m_reader.read(history);
   if (again) m_bars.clear();
   for (; unread != history.end(); ++unread) {
@@ -52,7 +59,14 @@ void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown) {
   const auto forgotten = [&](const Bar& bar) { return bar.tick < history.front()->tick; };
   m_bars.erase(m_bars.begin(), std::find_if_not(m_bars.begin(), m_bars.end(), forgotten));
   m_most = 1e-3;
-  for (const Bar& bar : m_bars) m_most = std::max(m_most, bar.us);
+  for (Bar& bar : m_bars) {
+    m_most = std::max(m_most, bar.us);
+    bar.damage.clear();
+  }
+  for (const Finding& one : findings)
+    for (Bar& bar : m_bars)
+      if (mayHaveCome(one.since(), bar.tick))
+        bar.damage << QString::fromStdString(one.violation.invariant + " broken " + intervalText(one.since()));
   setShown(shown);
   reveal();
 }
@@ -63,6 +77,8 @@ QString TickStrip::describe(int place) const {
   if (bar.edits) text += tr(", %1").arg(counted(bar.edits, tr("edit"), tr("edits")));
   if (bar.violations) text += tr(", %1").arg(counted(bar.violations, tr("violation"), tr("violations")));
   if (!bar.ok) text += tr(", failed");
+  if (!bar.damage.isEmpty())
+    text += '\n' + tr("Damage may have come in this tick: %1").arg(bar.damage.join(QStringLiteral("; ")));
   return text;
 }
 
@@ -88,6 +104,7 @@ void TickStrip::paintEvent(QPaintEvent*) {
     const QRectF at = place(i);
     const bool bad = bar.violations > 0 || !bar.ok;
     if (i == shown()) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
+    if (!bar.damage.isEmpty()) painter.fillRect(QRectF(at.left(), 0, columnWidth(), 2), theme->error);
     painter.fillRect(at,
                      i == shown() ? theme->accent
                          : bad    ? theme->error

@@ -12,7 +12,8 @@ class TickStrip : public ScrolledTicks {
   Q_OBJECT
  public:
   explicit TickStrip(QWidget* parent);
-  void show(const std::vector<SnapshotPtr>& history, Tick shown);
+  /// Ticks in which the damage of a finding may have come have a red line above them.
+  void show(const std::vector<SnapshotPtr>& history, Tick shown, const std::vector<Finding>& findings = {});
   QSize sizeHint() const override;
 
  protected:
@@ -29,6 +30,7 @@ class TickStrip : public ScrolledTicks {
     double us = 0;
     int edits = 0, violations = 0;
     bool ok = true;
+    QStringList damage = {};  // of findings whose damage may have come in this tick
   };
   static Bar barOf(const Snapshot& snapshot);
   QRectF place(int i) const;

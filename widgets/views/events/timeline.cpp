@@ -121,10 +121,12 @@ void EventNameDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
   widget->style()->drawControl(QStyle::CE_ItemViewItem, &blank, painter, widget);
   painter->save();
   painter->setFont(node->kind == EventKind::TickNode ? theme->strong : theme->ui);
-  painter->setPen(theme->text);
+  const QVariant wrong = index.data(Qt::ForegroundRole);
+  const QString name = (wrong.isValid() ? QStringLiteral("✕ ") : QString()) + node->name;
+  painter->setPen(wrong.isValid() ? theme->error : theme->text);
   QRect inner = option.rect.adjusted(4, 0, -4, 0);
-  painter->drawText(inner, Qt::AlignVCenter, node->name);
-  inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(node->name) + Theme::kMedium);
+  painter->drawText(inner, Qt::AlignVCenter, name);
+  inner.setLeft(inner.left() + painter->fontMetrics().horizontalAdvance(name) + Theme::kMedium);
   painter->setFont(theme->small);
   painter->setPen(node->kind == EventKind::TickNode ? theme->error : theme->faint);
   painter->drawText(inner, Qt::AlignVCenter,

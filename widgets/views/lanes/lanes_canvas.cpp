@@ -22,6 +22,8 @@ LanesCanvas::LanesCanvas(InspectorContext& context, QWidget* parent) : AxisCanva
 
 void LanesCanvas::show(LanesViewPtr view) {
   m_view = std::move(view);
+  m_findings.clear();
+  for (int lane = 0; lane < lanes(); ++lane) m_findings.emplace_back(*m_view->lanes[at(lane)].snapshot);
   compare();
   m_lane = std::clamp(m_lane, 0, std::max(0, lanes() - 1));
   place();
@@ -135,7 +137,7 @@ QString LanesCanvas::stateOf(int lane, int layer, int token) const {
   const auto& lines = m_cells[at(lane)].layers;
   int there = 0;
   for (int line = layer * m_per; line < (layer + 1) * m_per; ++line) {
-    if (at(line) >= lines.size() || !lines[at(line)]) return tr("none");
+    if (at(line) >= lines.size() || !lines[at(line)]) return tr("not compared");
     const std::vector<LaneCell>& cells = *lines[at(line)];
     if (at(token) >= cells.size()) return tr("never came");
     const LaneCell cell = cells[at(token)];
@@ -143,6 +145,16 @@ QString LanesCanvas::stateOf(int lane, int layer, int token) const {
   }
   if (there > 0 && there < m_per) return tr("in %1 of %2 heads").arg(there).arg(m_per);
   return there ? tr("resident") : tr("not resident");
+}
+
+QString LanesCanvas::foundOf(int lane, int token) const {
+  const Column<LedgerId>& taken = m_view->lanes[at(lane)].taken;
+  return token >= 0 && at(token) < taken.size() ? m_findings[at(lane)].text(taken[at(token)]) : QString();
+}
+
+QString LanesCanvas::tipOf(CanvasCell cell) const {
+  const int lane = layers() > 0 && cell.line >= 0 ? cell.line / layers() : -1;
+  return lane < 0 || lane >= lanes() ? QString() : foundOf(lane, cell.item);
 }
 
 QString LanesCanvas::readout() const {
@@ -156,7 +168,8 @@ QString LanesCanvas::readout() const {
   if (!m_losses.empty()) return out + lossReadout(token);
   out += gap + tr("layer %1").arg(layerText(*first.snapshot, layer));
   for (int lane = 0; lane < lanes(); ++lane)
-    out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer.value(), token));
+    out += gap + tr("lane %1 %2").arg(lane).arg(stateOf(lane, layer.value(), token)) +
+        (foundOf(lane, token).isEmpty() ? QString() : tr(", ✕ found wrong"));
   return out;
 }
 

@@ -3,8 +3,10 @@
 // caption, and a legend. A band shows rows, or how surprised the lane was by each token. Owned by LanesTableView. GUI
 // thread. Device-independent pixels.
 #pragma once
+#include <algorithm>
 #include <optional>
 
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/lanes/lane_cells.h"
@@ -46,6 +48,7 @@ class LanesCanvas : public AxisCanvas {
   void choose(CanvasCell cell) override;
   Position positionOf(CanvasCell cell) const override;
   CanvasCell stepped(const CellStep& by) const override;
+  QString tipOf(CanvasCell cell) const override;
   int items() const override { return tokens(); }
   QRect axisArea() const override;
 
@@ -77,6 +80,12 @@ class LanesCanvas : public AxisCanvas {
   void paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
   void paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
+  /// What checks have found of a token's row in a lane, a line each.
+  QString foundOf(int lane, int token) const;
+  bool anyFinding() const {
+    return std::ranges::any_of(m_findings, [](const FindingMarks& one) { return !one.empty(); });
+  }
+  void paintFindings(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintLayers(QPainter& painter, const QRect& band, const Theme& theme) const;
   std::vector<LegendEntry> legend(const Theme& theme) const;
@@ -93,6 +102,7 @@ class LanesCanvas : public AxisCanvas {
   std::vector<LegendEntry> lossLegend(const Theme& theme) const;
 
   LanesViewPtr m_view;
+  std::vector<FindingMarks> m_findings;  // [lanes]
   std::vector<LaneCells> m_cells;
   std::vector<LaneLosses> m_losses;  // [lanes]; empty = rows are shown
   float m_range = kLeastRange;       // of the differences

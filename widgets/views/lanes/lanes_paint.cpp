@@ -68,6 +68,7 @@ void LanesCanvas::paintContent(QPainter& painter, const Theme& theme) {
     paintBand(painter, lane, box, theme);
     if (p.caption) paintLayers(painter, box, theme);
   }
+  paintFindings(painter, p, theme);
   paintMarks(painter, p, theme);
   painter.restore();
   paintLegend(painter, p.legend, legend(theme), theme);
@@ -104,10 +105,11 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
   if (!m_losses.empty()) right(lossText(lane, small, room.width() * 3 / 5), theme.muted);
   else if (!view.exit) right(rowsText(lane), theme.muted);
   right(exitText(view), theme.error);
+  const bool wrong = !m_findings[at(lane)].empty();
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
-  painter.setPen(lane == m_lane ? theme.text : theme.faint);
+  painter.setPen(wrong ? theme.error : lane == m_lane ? theme.text : theme.faint);
   painter.drawText(QRect(0, box.top(), box.left() - 7, box.height()), Qt::AlignRight | Qt::AlignVCenter,
-                   QString::number(lane));
+                   (wrong ? QStringLiteral("✕") : QString()) + QString::number(lane));
   painter.setPen(lane == m_lane ? theme.text : theme.muted);
   painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(QString::fromStdString(view.label), Qt::ElideRight, room.width()));
@@ -117,9 +119,13 @@ void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, co
 void LanesCanvas::paintName(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const LaneView& view = m_view->lanes[at(lane)];
   painter.setFont(lane == m_lane ? theme.smallStrong : theme.small);
-  painter.setPen(lane == m_lane ? theme.text : view.exit ? theme.error : theme.muted);
+  const bool wrong = !m_findings[at(lane)].empty();
+  painter.setPen(wrong ? theme.error : lane == m_lane ? theme.text : view.exit ? theme.error : theme.muted);
   const QFontMetrics metrics = painter.fontMetrics();
-  const QString text = QStringLiteral("%1  %2").arg(lane).arg(QString::fromStdString(view.label));
+  const QString text = QStringLiteral("%1%2  %3")
+                           .arg(wrong ? QStringLiteral("✕ ") : QString())
+                           .arg(lane)
+                           .arg(QString::fromStdString(view.label));
   painter.drawText(QRect(box.left() + Theme::kMedium, box.center().y() - metrics.height() / 2,
                          box.width() - Theme::kMedium, metrics.height()),
                    Qt::AlignLeft | Qt::AlignVCenter,
@@ -193,6 +199,25 @@ void LanesCanvas::paintFine(QPainter& painter, const std::vector<LaneCell>& cell
   }
 }
 
+/// Findings of the layers that are shown.
+void LanesCanvas::paintFindings(QPainter& painter, const Parts& p, const Theme& theme) const {
+  for (int lane = 0; lane < lanes(); ++lane)
+    for (const FindingMark& one : m_findings[at(lane)].all()) {
+      const int token = one.row.value() < 0 ? -1 : placeOf(m_view->lanes[at(lane)], one.row);
+      if (token < 0 || axis().pixel(token + 1) <= 0 || axis().pixel(token) >= axis().extent) continue;
+      for (int line = 0; line < shownLayers(); ++line) {
+        const int own = static_cast<int>(m_view->lanes[at(lane)].snapshot->layers.size()) * lineIn(line) /
+            std::max(1, layers() * m_per);
+        if (!m_byLoss && !one.concerns(CacheLayer(own))) continue;
+        const QRectF box = lineOf(band(lane), line);
+        paintFinding(painter,
+                     QRectF(p.lanes.left() + std::round(axis().pixel(token)), box.top(),
+                            std::max(2.0, std::round(axis().scale)), box.height()),
+                     theme);
+      }
+    }
+}
+
 /// Marks needles, the focused token and the token under the pointer in all lanes.
 void LanesCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme) const {
   const double wide = std::max(2.0, std::round(axis().scale));
@@ -240,6 +265,7 @@ std::vector<LegendEntry> LanesCanvas::legend(const Theme& theme) const {
     out.push_back({tr("needle"), kRoom, [&theme](QPainter& painter, const QRect& box) {
                      paintArrow(painter, QPointF(box.left() + 5, box.center().y() - 2), kNeedle, theme.text);
                    }});
+  if (anyFinding()) out.push_back(findingLegend(theme));
   return out;
 }
 

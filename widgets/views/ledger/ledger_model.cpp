@@ -45,13 +45,17 @@ LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
     return line.row.kind == RowKind::Gist ? tr("gist") : tokenText(*m_snapshot->info, line.row.token);
   }).toned([](LedgerLine line) { return line.position < 0 ? Tone::Ghost : Tone::Normal; });
   add("state", tr("state"), tr("State of the row"), "collapsed.",
-      [](LedgerLine line) {
-        return signOf(line.row.state) + QStringLiteral(" ") + wordOf(name(line.row.state)) +
-            (line.row.pinned ? tr(", pinned") : QString());
+      [this](LedgerLine line) {
+        const QString state = wordOf(name(line.row.state)) + (line.row.pinned ? tr(", pinned") : QString());
+        if (m_findings.of(line.id))
+          return state == QLatin1String("live") ? tr("✕ wrong") : tr("✕ wrong, %1").arg(state);
+        return signOf(line.row.state) + QStringLiteral(" ") + state;
       })
       .words()
-      .toned(
-          [](LedgerLine line) { return line.row.state == RowState::Live ? lineTone(line) : toneOf(line.row.state); });
+      .toned([this](LedgerLine line) {
+        if (m_findings.of(line.id)) return Tone::Error;
+        return line.row.state == RowState::Live ? lineTone(line) : toneOf(line.row.state);
+      });
   addNumber("bright", tr("bright"), tr("Brightness, 0 to 255; for tokens that have left the context, their last one"),
             {"255", 6}, [this](LedgerLine line) {
               const std::optional<float> value = brightnessOf(line.id);
@@ -70,6 +74,10 @@ LedgerModel::LedgerModel(QObject* parent) : ColumnModel(parent) {
   add("children", tr("children"), tr("Ledger rows that replaced this row"), {{}, 4},
       [](LedgerLine line) { return idList(line.row.children); });
   withTone(lineTone);
+  withLines(kBadRole, [this](LedgerLine line) { return m_findings.of(line.id); });
+  withLines(Qt::ToolTipRole, [this](LedgerLine line) {
+    return m_findings.of(line.id) ? QVariant(m_findings.text(line.id)) : QVariant();
+  });
   fitNumbers();
 }
 
@@ -90,6 +98,7 @@ void LedgerModel::setSnapshot(SnapshotPtr snapshot) {
   if (!grew) beginResetModel();
   m_snapshot = std::move(snapshot);
   m_brightness.reset();
+  m_findings = m_snapshot ? FindingMarks(*m_snapshot) : FindingMarks();
   m_position.assign(now, -1);
   for (std::size_t p = 0; m_snapshot && p < m_snapshot->context.size(); ++p)
     if (m_snapshot->ledger.contains(m_snapshot->context[p]))
@@ -148,6 +157,7 @@ bool LedgerModel::hasState(const LedgerRow& row, std::int32_t id) const {
     case States::Evicted: return row.state == RowState::Evicted || row.state == RowState::LeftWindow;
     case States::Collapsed: return row.state == RowState::Collapsed;
     case States::Aborted: return row.state == RowState::Aborted;
+    case States::Wrong: return m_findings.of(LedgerId(id));
   }
   return true;
 }

@@ -8,12 +8,13 @@
 
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/table/column_model.h"
 
 namespace kvlab {
 
 struct LedgerFilter {
-  enum class States { All, InContext, Ghosts, Replaced, Deleted, Evicted, Collapsed, Aborted, Pinned, Edited };
+  enum class States { All, InContext, Ghosts, Replaced, Deleted, Evicted, Collapsed, Aborted, Pinned, Edited, Wrong };
   QString text;  // part of the token's text, or a ledger id; ignores case
   States states = States::All;
   bool operator==(const LedgerFilter&) const = default;
@@ -61,6 +62,7 @@ class LedgerModel : public ColumnModel<LedgerLine> {
   int m_count = 0;                       // rows shown
   QString m_widest;                      // a number as wide as the widest that fits
   std::shared_ptr<const Tile> m_brightness;
+  FindingMarks m_findings;
 };
 
 }  // namespace kvlab

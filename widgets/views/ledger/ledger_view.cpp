@@ -13,7 +13,7 @@ struct StateName {
   const char* id;
   const char* title;
 };
-constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"},
+constexpr std::array<StateName, 11> kStates = {{{"all", "all rows"},
                                                 {"context", "in the context"},
                                                 {"ghosts", "ghosts"},
                                                 {"replaced", "replaced"},
@@ -22,7 +22,8 @@ constexpr std::array<StateName, 10> kStates = {{{"all", "all rows"},
                                                 {"collapsed", "collapsed"},
                                                 {"aborted", "aborted"},
                                                 {"pinned", "pinned"},
-                                                {"edited", "touched by edits"}}};
+                                                {"edited", "touched by edits"},
+                                                {"wrong", "found wrong"}}};
 }  // namespace
 
 LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
@@ -87,7 +88,8 @@ void LedgerTableView::filter() {
 void LedgerTableView::sayCount() {
   const std::size_t all = shown() ? shown()->ledger.size() : 0;
   const int now = m_model->rowCount();
-  m_count->setText(at(now) == all ? counted(now, tr("row"), tr("rows")) : tr("%1 of %2 rows").arg(now).arg(all));
+  m_count->setText(at(now) == all ? counted(now, tr("ledger row"), tr("ledger rows"))
+                                  : tr("%1 of %2 ledger rows").arg(now).arg(all));
 }
 
 void LedgerTableView::onFocus() { m_table->showRow(m_model->rowOf(context().focus().ledger)); }

@@ -85,6 +85,15 @@ void MapCanvas::menuAbout(CanvasCell cell) {
   if (cell.item >= 0) emit pointed(CacheLayer(std::max(0, cell.line)), Position(cell.item));
 }
 
+/// What checks have found of a cell, else of its layer.
+QString MapCanvas::tipOf(CanvasCell cell) const {
+  if (!m_picture || m_picture->findings.empty() || cell.line < 0 || cell.item < 0) return {};
+  const Snapshot& s = *m_picture->snapshot;
+  const CacheLayer layer(cell.line);
+  const LedgerId row = cell.item < s.length() ? s.context[at(cell.item)] : LedgerId(-1);
+  return m_picture->findings.of(row, layer) ? m_picture->findings.text(row, layer) : m_picture->findings.text(layer);
+}
+
 QRect MapCanvas::rowRect(Position position) const {
   const Parts p = parts();
   const int layer = std::clamp(context().focus().layer.value(), 0, std::max(0, layers() - 1));

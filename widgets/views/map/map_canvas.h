@@ -43,6 +43,7 @@ class MapCanvas : public AxisCanvas {
   QRect axisArea() const override { return parts().cells; }
   QRect overviewArea() const override { return parts().overview; }
   void axisMoved() override { m_cells = QImage(); }
+  QString tipOf(CanvasCell cell) const override;
 
  private:
   struct Parts {

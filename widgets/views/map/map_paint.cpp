@@ -4,7 +4,6 @@
 #include <QPainter>
 #include <cmath>
 
-#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/storage_groups.h"
@@ -38,7 +37,7 @@ void MapCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!axis().fitted) paintOverview(painter, p, theme);
   paintReadout(painter, p.readout, readout(),
                tr("click a cell to focus it; wheel zooms, dragging pans, double click shows all"), theme, m_note,
-               !m_picture->wrong.empty());
+               !m_picture->findings.empty());
 }
 
 void MapCanvas::paintCells(QPainter& painter, const Parts& p, const Theme& theme) {
@@ -58,16 +57,13 @@ void MapCanvas::paintLayerNames(QPainter& painter, const Parts& p, const Theme& 
   int every = 1;
   while (p.layerHeight * every < 13) every *= 2;
   const int focus = context().focus().layer.value();
-  const auto isWrong = [this](int l) {
-    return std::any_of(m_picture->wrong.begin(), m_picture->wrong.end(),
-                       [l](const WrongCell& c) { return c.layer == l; });
-  };
   for (int l = 0; l < layers(); ++l) {
-    const bool wrong = isWrong(l);
+    const bool wrong = m_picture->findings.in(CacheLayer(l));
     if (l % every && !wrong) continue;
     const QRect box(0, layerTop(p, l), p.cells.left() - 7, std::max(13, static_cast<int>(p.layerHeight)));
     painter.setPen(wrong ? theme.error : l == focus ? theme.text : theme.faint);
-    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, layerText(*m_picture->snapshot, CacheLayer(l)));
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter,
+                     (wrong ? QStringLiteral("✕") : QString()) + layerText(*m_picture->snapshot, CacheLayer(l)));
   }
   painter.setFont(theme.small);
   painter.setPen(theme.faint);
@@ -141,17 +137,17 @@ void MapCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& theme
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-/// Damage is seen from afar: a box that is never smaller than a finger's width of pixels, whatever the zoom.
+/// A finding without a layer marks the row in all of them, one without a row the whole layer.
 void MapCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
   const auto [begin, end] = axis().inSight();
-  for (const WrongCell& one : m_picture->wrong) {
-    if (one.layer >= layers() || (one.position >= 0 && (one.position < begin || one.position >= end))) continue;
-    QRectF box = one.position < 0 ? QRectF(p.cells.left(), layerTop(p, one.layer), p.cells.width(),
-                                           layerTop(p, one.layer + 1) - layerTop(p, one.layer))
-                                  : cell(p, one.layer, one.position);
-    const double more = std::max(0.0, 9 - box.width()) / 2;
-    box.adjust(-more, 0, more, 0);
-    paintOutline(painter, box, theme.error, 2, theme);
+  for (const FindingMark& one : m_picture->findings.all()) {
+    const int first = one.layer ? one.layer->value() : 0, last = one.layer ? first + 1 : layers();
+    if (first < 0 || last > layers() || (!one.layer && one.row.value() < 0)) continue;
+    if (one.row.value() >= 0 && (one.position < begin || one.position >= end)) continue;
+    const QRectF row =
+        one.position < 0 ? QRectF(p.cells.left() + 3, 0, p.cells.width() - 6, 0) : cell(p, 0, one.position);
+    paintFinding(painter, QRectF(row.left(), layerTop(p, first), row.width(), layerTop(p, last) - layerTop(p, first)),
+                 theme);
   }
 }
 
@@ -202,7 +198,7 @@ void MapCanvas::paintOverview(QPainter& painter, const Parts& p, const Theme& th
   painter.fillRect(QRectF(p.overview.left(), p.overview.top(), left - p.overview.left(), p.overview.height()), shade);
   painter.fillRect(QRectF(left + wide, p.overview.top(), p.overview.right() + 1 - left - wide, p.overview.height()),
                    shade);
-  for (const WrongCell& one : m_picture->wrong)
+  for (const FindingMark& one : m_picture->findings.all())
     if (one.position >= 0)
       painter.fillRect(
           QRectF(p.overview.left() + one.position * perItem - 1, p.overview.top() - 3, 3, p.overview.height() + 6),
@@ -226,16 +222,11 @@ QString MapCanvas::readout() const {
   const Quantity quantity = m_picture->scale.quantity;
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
-  const bool left = leftThroughWindow(s, layer, id);
-  parts << (left ? tr("left through the window")
-                : std::isnan(value)
-                ? (isResident(s, layer, id) ? tr("resident, %1 not known").arg(titleInText(quantity))
-                                            : tr("not resident, no value"))
+  parts << (std::isnan(value) || leftThroughWindow(s, layer, id)
+                ? noValueText(s, id, layer, titleInText(quantity))
                 : titleInText(quantity) + " " + valueText(quantity, value));
   const auto place = at(position);
-  for (const Finding& one : s.alignment.findings)
-    if (one.violation.layer && *one.violation.layer == layer && findingPosition(s, one) == position)
-      parts << "✕ " + findingText(one);
+  if (m_picture->findings.of(id, layer)) parts << m_picture->findings.text(id, layer);
   if (quantity != Quantity::Staleness && s.exactness && place < s.exactness->size() &&
       (*s.exactness)[place] != Exactness::Exact)
     parts << valueText(Quantity::Staleness, static_cast<float>((*s.exactness)[place]));

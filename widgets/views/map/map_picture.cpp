@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/alignment_lamp.h"
-
 namespace kvlab {
 namespace {
 std::vector<std::int32_t> editedPositions(const Snapshot& s) {
@@ -60,8 +58,7 @@ std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shar
   picture->ghosts = planGhosts(*snapshot);
   picture->pending = changedPositions(picture->ghosts, snapshot->length());
   picture->stale = staleRuns(*snapshot);
-  for (const Finding& one : snapshot->alignment.findings)
-    if (one.violation.layer) picture->wrong.push_back({one.violation.layer->value(), findingPosition(*snapshot, one)});
+  picture->findings = FindingMarks(*snapshot);
   picture->tile = std::move(tile);
   picture->snapshot = std::move(snapshot);
   return picture;

@@ -7,6 +7,7 @@
 
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/max_pyramid.h"
 #include "widgets/canvas/plan_ghosts.h"
@@ -19,12 +20,6 @@ struct StaleRun {
   Exactness why = Exactness::Exact;
 };
 
-/// A cell that a check has found wrong; position -1 = the layer as a whole.
-struct WrongCell {
-  int layer = 0;
-  std::int32_t position = -1;
-};
-
 struct MapPicture {
   std::shared_ptr<const Tile> tile;
   ColourScale scale;
@@ -33,7 +28,7 @@ struct MapPicture {
   std::vector<std::int32_t> pending;  // positions that the queue changes, ascending
   PlanGhosts ghosts;                  // what the queue would do
   std::vector<StaleRun> stale;        // ascending, without exact rows
-  std::vector<WrongCell> wrong;       // known findings that name a layer
+  FindingMarks findings;
   SnapshotPtr snapshot;
 };
 

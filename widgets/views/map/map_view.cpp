@@ -202,9 +202,9 @@ QString MapView::dump() const {
     out += QString("queued: “%1” before position %2\n").arg(textOf(*picture->snapshot, one.tokens)).arg(one.before);
   for (const PositionRun& one : picture->ghosts.stale)
     out += QString("queued: positions %1 to %2 go stale\n").arg(one.begin).arg(one.end - 1);
-  for (const WrongCell& one : picture->wrong)
+  for (const FindingMark& one : picture->findings.all())
     out += QString("wrong: layer %1, position %2\n")
-               .arg(layerText(*picture->snapshot, CacheLayer(one.layer)))
+               .arg(one.layer ? layerText(*picture->snapshot, *one.layer) : QStringLiteral("any"))
                .arg(one.position);
   out += "edited: " + list(picture->edited) + "\nqueued: " + list(picture->ghosts.leaving) + " leave\n" +
       m_canvas->readout() + "\n";

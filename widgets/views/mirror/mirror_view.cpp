@@ -21,7 +21,7 @@ MirrorView::MirrorView(InspectorContext& context, QWidget* parent)
   makeStrip();
   setContent(m_table);
   setMainControl(m_table);
-  m_state = readoutLine();
+  m_state = wrappedReadout();
   m_state->setAccessibleName(tr("State of the mirror"));
   m_table->setModel(m_model);
   m_table->setAccessibleName(tr("Cache and mirror, line by line"));
@@ -136,33 +136,45 @@ void MirrorView::sayState() {
   const auto look = theme();
   const int bad = m_model->badCount();
   const AlignmentLamp lamp = alignmentLamp(*s);
+  const int row = m_model->rowOf(context().focus().position.value());
+  const QString here = row >= 0 ? m_model->findingsOf(row) : QString();
   QStringList parts;
   if (bad == 1) parts << tr("✕ one line is wrong");
   if (bad > 1) parts << tr("✕ %1 lines are wrong").arg(bad);
-  if (const Finding* first = bad ? known(true) : nullptr)
+  if (const Finding* first = bad && here.isEmpty() ? known(true) : nullptr)
     parts.back() +=
         tr(", broken %1: %2")
             .arg(QString::fromStdString(intervalText(first->since())), QString::fromStdString(first->blame));
   const bool more = lamp.state == AlignmentLamp::State::Wrong && (bad == 0 || known(false));
   if (bad == 0 || more) parts << (bad ? tr("of all: ") : QString()) + lamp.text.mid(bad ? 2 : 0);
-  const int row = m_model->rowOf(context().focus().position.value());
-  const QString here = row >= 0 ? m_model->findingsOf(row) : QString();
   if (!here.isEmpty()) parts << tr("position %1: ").arg(m_model->positionOf(row)) + here;
-  m_state->setText(parts.join("   "));
+  m_state->setText(parts.join(bad || more ? QStringLiteral("\n") : QStringLiteral("   ")));
   const QColor colour = bad ? look->error : lamp.colour(*look);
   m_state->setStyleSheet(QString("#readout { color: %1; }").arg(colour.name()));
   m_state->setToolTip(here.isEmpty() ? lamp.tip : here);
   m_next->setEnabled(bad > 0 || more);
 }
 
-/// The next wrong line, or the layer of a finding where those shown have none.
+/// The finding that has no line here and whose layer comes next; behind the last layer, the first one.
+const Finding* MirrorView::elsewhere() const {
+  const auto& layers = m_model->layers();
+  const Finding* next = known(false);
+  for (const Finding& one : shown()->alignment.findings) {
+    const auto layer = one.violation.layer;
+    if (layer && *layer > context().focus().layer && std::ranges::find(layers, *layer) == layers.end()) return &one;
+  }
+  return next;
+}
+
+/// The next wrong line; behind the last one, the next finding of a layer that is not shown.
 void MirrorView::goToNextBad() {
-  if (const Finding* other = m_model->badCount() == 0 ? known(false) : nullptr) {
+  if (!hasRows()) return;
+  const int from = m_table->currentIndex().row(), row = m_model->nextBad(from);
+  if (const Finding* other = row <= from || row < 0 ? elsewhere() : nullptr) {
     const CacheLayer layer = other->violation.layer.value_or(context().focus().layer);
     const std::int32_t position = findingPosition(*shown(), *other);
     return position >= 0 ? clickCell(layer, Position(position)) : clickLayer(layer);
   }
-  const int row = m_model->nextBad(m_table->currentIndex().row());
   if (row < 0) return;
   m_table->showRow(row);
   if (const auto p = m_model->positionOf(row); p >= 0) clickPosition(Position(p));
@@ -178,7 +190,8 @@ void MirrorView::onTheme() { sayState(); }
 
 QString MirrorView::dump() const {
   if (isEmpty() || !shown()) return "mirror: empty\n";
-  return QString("mirror: tick %1, %2\n").arg(shown()->tick.value()).arg(m_state->text()) + m_table->tsv();
+  const QString state = QString(m_state->text()).replace(QLatin1Char('\n'), QStringLiteral("   "));
+  return QString("mirror: tick %1, %2\n").arg(shown()->tick.value()).arg(state) + m_table->tsv();
 }
 
 }  // namespace kvlab

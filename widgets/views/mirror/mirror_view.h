@@ -35,6 +35,7 @@ class MirrorView : public InspectorView {
   void fill();
   void askTags();
   const Finding* known(bool here) const;
+  const Finding* elsewhere() const;
   void sayState();
   std::vector<CacheLayer> chosenLayers() const;
   static constexpr int kMostLayers = 8;  // more columns are unreadable

@@ -9,6 +9,7 @@
 
 #include "widgets/base/column_from.h"
 #include "widgets/base/format.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -130,7 +131,8 @@ QString rowText(const QuantMeasure& measure, CacheLayer layer, bool keys, int ro
   const auto i = at(row);
   const QString head = keys ? QStringLiteral("K") : QStringLiteral("V");
   if (row < 0 || i >= t.relative.size()) return head;
-  if (std::isnan(t.relative[i])) return columns({head, t.type, tr("no row in this layer")}, {3, 10, 0});
+  if (std::isnan(t.relative[i]))
+    return columns({head, t.type, noValueText(*measure.of, measure.of->context[i], layer, tr("error"))}, {3, 10, 0});
   return columns({head, t.type, tr("error %1").arg(figureText(double(t.relative[i]))),
                   keys ? tr("logit %1").arg(figureText(double(t.logit[i]))) : tr("logit –"),
                   tr("cosine %1").arg(double(t.cosine[i]), 0, 'f', 5),

@@ -23,10 +23,11 @@ QString label(double value) {
 }
 
 /// Why a band shows no bars.
-QString noBars(const QuantTensor& tensor, const QuantSeries& series) {
+QString noBars(const QuantTensor& tensor, const QuantSeries& series, bool resident) {
   if (series.values.empty())
     return QuantCanvas::tr("%1 holds values as they are: no scale and no codes").arg(tensor.type);
-  return std::isnan(series.mean) ? QuantCanvas::tr("no row of this layer is resident")
+  if (!resident) return QuantCanvas::tr("no row of this layer is resident");
+  return std::isnan(series.mean) ? QuantCanvas::tr("no error is known of the rows of this layer")
                                  : QuantCanvas::tr("every row is what was computed for it");
 }
 }  // namespace
@@ -65,7 +66,8 @@ void QuantCanvas::paintLane(QPainter& painter, std::size_t lane, const LaneParts
   if (bars.any()) return;
   painter.setFont(theme.small);
   painter.setPen(theme.muted);
-  const QString why = noBars(m_measure->layers[at(m_layer)].of(m_lanes[lane].keys), bars);
+  const auto& map = m_measure->of->layers[at(m_layer)];
+  const QString why = noBars(m_measure->layers[at(m_layer)].of(m_lanes[lane].keys), bars, map && map->resident() > 0);
   painter.drawText(p.bars, Qt::AlignCenter, painter.fontMetrics().elidedText(why, Qt::ElideRight, p.bars.width() - 8));
 }
 

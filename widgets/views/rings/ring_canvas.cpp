@@ -21,8 +21,11 @@ RingCanvas::RingCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(
          "row, up and down change the layers"));
 }
 
-void RingCanvas::setEntries(std::vector<Entry> entries) {
+void RingCanvas::setEntries(std::vector<Entry> entries, FindingMarks findings) {
   m_entries = std::move(entries);
+  m_findings = std::move(findings);
+  for (Entry& entry : m_entries)
+    if (entry.ring) entry.wrong = m_findings.rowsIn(entry.group.layers, entry.ring->positionOf);
   forgetHover();
   update();
 }
@@ -104,6 +107,17 @@ int RingCanvas::smallAt(QPoint point) const {
   for (int i = 0; i < static_cast<int>(m_entries.size()); ++i)
     if (smallBox(p, i).contains(point)) return i;
   return -1;
+}
+
+QString RingCanvas::foundOf(int row) const {
+  if (m_findings.empty() || row < 0) return {};
+  const StorageGroup& group = ring()->group;
+  return m_findings.text(group.map->ledger[at(ring()->indexOf(row))], group.layers);
+}
+
+QString RingCanvas::tipOf(CanvasCell cell) const {
+  if (cell.line < 0 || cell.line >= lines()) return {};
+  return cell.item < 0 ? m_findings.text(m_entries[at(cell.line)].group.layers) : foundOf(rowIn(cell.item));
 }
 
 CanvasCell RingCanvas::cellAt(QPoint point) const {

@@ -5,6 +5,7 @@
 #pragma once
 #include <vector>
 
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/views/rings/ring_picture.h"
 #include "widgets/views/rings/ring_shape.h"
@@ -18,10 +19,11 @@ class RingCanvas : public AxisCanvas {
   struct Entry {
     StorageGroup group;
     std::optional<RingPicture> ring;
+    std::vector<std::int32_t> wrong = {};  // rows of the ring that a check has found wrong
   };
 
   RingCanvas(InspectorContext& context, QWidget* parent);
-  void setEntries(std::vector<Entry> entries);
+  void setEntries(std::vector<Entry> entries, FindingMarks findings);
   const std::vector<Entry>& entries() const { return m_entries; }
   /// The group of the focused layer; -1 if there is none.
   int selected() const;
@@ -48,6 +50,7 @@ class RingCanvas : public AxisCanvas {
   int lines() const override { return static_cast<int>(m_entries.size()); }
   int items() const override { return ring() ? ring()->rows() : 0; }
   CanvasCell stepped(const CellStep& by) const override;
+  QString tipOf(CanvasCell cell) const override;
 
  private:
   struct Parts {
@@ -68,7 +71,11 @@ class RingCanvas : public AxisCanvas {
   void paintAbsent(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintFigures(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
+  /// What checks have found of a row of the large ring, a line each.
+  QString foundOf(int row) const;
+
   std::vector<Entry> m_entries;
+  FindingMarks m_findings;
 };
 
 }  // namespace kvlab

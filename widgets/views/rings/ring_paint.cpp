@@ -49,10 +49,12 @@ void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& them
       painter.drawText(picture.adjusted(4, 4, -4, 0), Qt::AlignCenter | Qt::TextWordWrap,
                        tr("no ring:\n%1").arg(QString::fromStdString(entry.group.storage->layout).section(':', 0, 0)));
     }
+    const bool wrong = !m_findings.text(entry.group.layers).isEmpty();
     painter.setFont(here ? theme.smallStrong : theme.small);
-    painter.setPen(here ? theme.text : theme.muted);
+    painter.setPen(wrong ? theme.error : here ? theme.text : theme.muted);
     painter.drawText(name, Qt::AlignCenter,
-                     painter.fontMetrics().elidedText(entry.group.name(), Qt::ElideRight, name.width()));
+                     painter.fontMetrics().elidedText((wrong ? QStringLiteral("✕ ") : QString()) + entry.group.name(),
+                                                      Qt::ElideRight, name.width()));
   }
 }
 
@@ -61,6 +63,7 @@ void RingCanvas::paintLarge(QPainter& painter, const Parts& p, const Theme& them
   RingPainter round(painter, *ring(), shape, p.large, theme);
   round.bands();
   round.centre();
+  for (const int row : m_entries[at(selected())].wrong) round.wrongRow(row);
   const int focus = ring()->rowOf(context().focus().position), hover = ring()->rowOf(context().hovered());
   if (focus >= 0) round.row(focus, theme.focus, 2);
   if (hover >= 0 && hover != focus) round.row(hover, theme.hover, 1);
@@ -116,9 +119,9 @@ QString RingCanvas::readout() const {
         .join("   ");
   }
   const LedgerId id = shown->group.map->ledger[at(shown->indexOf(row))];
-  return QStringList{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id),
-                     shown->describe(shown->slotOf[at(row)]), tr("ledger %1").arg(id.value())}
-      .join("   ");
+  QStringList out{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id)};
+  if (const QString found = foundOf(row); !found.isEmpty()) out << found;
+  return (out << shown->describe(shown->slotOf[at(row)]) << tr("ledger %1").arg(id.value())).join("   ");
 }
 
 }  // namespace kvlab

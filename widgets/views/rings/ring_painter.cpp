@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/canvas/axis_parts.h"
 
 namespace kvlab {
 namespace {
@@ -171,9 +172,9 @@ void RingPainter::marker(int slot, bool filled) {
       QPolygonF({m_shape.at(turns, low), m_shape.at(turns - half, low + 9), m_shape.at(turns + half, low + 9)}));
 }
 
-void RingPainter::row(int row, const QColor& colour, int width) {
+bool RingPainter::outline(int row, const QColor& colour, int width) {
   if (row < 0 || row >= m_ring.rows() || m_ring.slotOf[at(row)] < 0 || m_ring.slotOf[at(row)] >= m_ring.slotCount())
-    return;
+    return false;
   const int slot = m_ring.slotOf[at(row)];
   const QPainterPath path = m_shape.sector(inner(RingShape::kOrderInner) - 1, m_shape.radius + 1, m_shape.turn(slot),
                                            m_shape.turn(slot + 1), m_shape.cells() ? 0 : -3);
@@ -182,8 +183,21 @@ void RingPainter::row(int row, const QColor& colour, int width) {
   m_painter.drawPath(path);
   m_painter.setPen(QPen(colour, width));
   m_painter.drawPath(path);
+  return true;
+}
+
+void RingPainter::row(int row, const QColor& colour, int width) {
+  if (!outline(row, colour, width)) return;
+  const int slot = m_ring.slotOf[at(row)];
   const LedgerId id = m_ring.group.map->ledger[at(m_ring.indexOf(row))];
   label(tokenText(*m_ring.snapshot, id), m_shape.turn(slot + 0.5), m_shape.radius + 12, 1, colour);
+}
+
+void RingPainter::wrongRow(int wrong) {
+  if (!outline(wrong, m_theme.error, 2)) return;
+  const QPointF middle = m_shape.at(m_shape.turn(m_ring.slotOf[at(wrong)] + 0.5), m_shape.radius + 1);
+  paintFinding(m_painter, QRectF(middle - QPointF(4.5, 4.5), QSizeF(9, 9)), m_theme);
+  m_painter.setRenderHint(QPainter::Antialiasing);
 }
 
 void RingPainter::ruler() {

@@ -19,12 +19,16 @@ class RingPainter {
   void bands();
   /// Outlines both bands of a row's slot and writes its token next to it.
   void row(int row, const QColor& colour, int width);
+  /// Outlines the slot of a row that a check has found wrong, with a cross on the rim, without its token.
+  void wrongRow(int row);
   void labels();
   void centre();
   /// Paints a swatch of the legend.
   static void swatch(QPainter& painter, const QRectF& box, RingMark mark, const Theme& theme);
 
  private:
+  /// False if the row has no slot of the ring.
+  bool outline(int row, const QColor& colour, int width);
   void slotBand();
   void orderBand();
   void rim();

@@ -58,7 +58,7 @@ void RingsView::onSnapshot() {
       any = any || ring;
       entries.push_back({std::move(group), std::move(ring)});
     }
-  m_canvas->setEntries(std::move(entries));
+  m_canvas->setEntries(std::move(entries), shown() ? FindingMarks(*shown()) : FindingMarks());
   const QString how = !shown() ? noSessionHow()
                                : tr("No layer keeps its rows in a ring now. “Use %1” above, or s.setLayout(\"%1\") in "
                                     "the console, stores them in one; "

@@ -9,6 +9,7 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/column_from.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/place_in.h"
@@ -97,7 +98,7 @@ void RowView::makeBody() {
   auto* facts = new QVBoxLayout(card);
   facts->setContentsMargins(Theme::kLarge, Theme::kMedium, Theme::kLarge, Theme::kMedium);
   facts->setSpacing(Theme::kSmall);
-  for (QLabel** label : {&m_title, &m_state, &m_facts, &m_attention}) {
+  for (QLabel** label : {&m_title, &m_state, &m_found, &m_facts, &m_attention}) {
     *label = new QLabel(card);
     (*label)->setTextFormat(Qt::PlainText);
     (*label)->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -106,6 +107,7 @@ void RowView::makeBody() {
     (*label)->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     facts->addWidget(*label);
   }
+  m_found->hide();  // without a finding it takes no room
   m_title->setObjectName("cardTitle");
   lines->addWidget(card);
   auto* split = new TurningSplitter(
@@ -340,6 +342,10 @@ void RowView::showState() {
                        .arg(tokenText(*s, m_place.id))
                        .arg(m_place.id.value())
                        .arg(layerText(*s, m_place.layer)));
+  const FindingMarks findings(*s);
+  m_found->setText(findings.empty() ? QString() : findings.text(m_place.id, m_place.layer));
+  m_found->setStyleSheet(QStringLiteral("color:%1").arg(theme()->error.name()));
+  m_found->setVisible(!m_found->text().isEmpty());
   m_facts->setText(factText());
   m_attention->setText(m_in.isEmpty() && m_out.isEmpty()
                            ? QString()
@@ -357,6 +363,7 @@ QString RowView::dump() const {
   if (isEmpty()) return "row: empty\n";
   const RowPicture& p = *m_canvas->picture();
   QString out = "row: " + m_title->text() + '\n' + m_facts->text() + '\n';
+  if (!m_found->text().isEmpty()) out += m_found->text() + '\n';
   if (!m_attention->text().isEmpty()) out += m_attention->text() + '\n';
   if (!m_state->text().isEmpty()) out += m_state->text() + '\n';
   for (const bool keys : {true, false})

@@ -22,6 +22,7 @@ class RowView : public InspectorView {
  protected:
   void onSession() override;
   void onSnapshot() override;
+  void onTheme() override { showState(); }
   void onFocus() override;
 
  private:
@@ -55,7 +56,7 @@ class RowView : public InspectorView {
   QComboBox* m_compare = nullptr;
   QCheckBox* m_rotated = nullptr;
   QToolButton *m_rebuild = nullptr, *m_measure = nullptr;
-  QLabel *m_title = nullptr, *m_state = nullptr, *m_facts = nullptr, *m_attention = nullptr;
+  QLabel *m_title = nullptr, *m_state = nullptr, *m_found = nullptr, *m_facts = nullptr, *m_attention = nullptr;
   RowCanvas* m_canvas = nullptr;
   RowNumbers* m_model;
   DataTable* m_table = nullptr;

@@ -9,6 +9,7 @@
 
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -31,6 +32,7 @@ BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent)
 void BandCanvas::show(SnapshotPtr snapshot, std::vector<BandRows> layers) {
   m_snapshot = std::move(snapshot);
   m_layers = std::move(layers);
+  m_findings = m_snapshot ? FindingMarks(*m_snapshot) : FindingMarks();
   arrange();
 }
 
@@ -126,6 +128,13 @@ CanvasCell BandCanvas::focusCell() const {
   return {context().focus().layer.value(), context().focus().position.value()};
 }
 
+QString BandCanvas::tipOf(CanvasCell cell) const {
+  if (m_findings.empty() || cell.line < 0 || cell.item < 0 || cell.item >= m_snapshot->length()) return {};
+  const LedgerId id = m_snapshot->context[at(cell.item)];
+  const CacheLayer layer(cell.line);
+  return m_findings.of(id, layer) ? m_findings.text(id, layer) : m_findings.text(layer);
+}
+
 QString BandCanvas::readout() const {
   if (!m_snapshot) return {};
   const bool hovering = hovered().line >= 0 && context().hovered().value() >= 0;
@@ -137,9 +146,11 @@ QString BandCanvas::readout() const {
   const LedgerId id = m_snapshot->context[at(position)];
   QStringList parts{hovering ? tr("under pointer") : tr("focus"), tokenText(*m_snapshot, id),
                     tr("layer %1").arg(layerText(*m_snapshot, CacheLayer(layer))), tr("position %1").arg(position),
-                    title(rows.band[at(position)])};
+                    rows.band[at(position)] == Band::Gone ? noValueText(*m_snapshot, id, rows.layer, tr("band"))
+                                                          : title(rows.band[at(position)])};
   if (!rows.score.empty() && !std::isnan(rows.score[at(position)]))
     parts << tr("score %1").arg(static_cast<double>(rows.score[at(position)]), 0, 'g', 3);
+  if (m_findings.of(id, rows.layer)) parts << m_findings.text(id, rows.layer);
   for (const Contest& contest : rows.contests)
     if (contest.loser == id)
       parts << (contest.challenger == id
@@ -152,7 +163,7 @@ QString BandCanvas::readout() const {
 
 QRect BandCanvas::legendRect() const {
   const int room = wide() - 2 * Theme::kMedium,
-            tall = legendHeight(bandLegend(*Theme::current()), room) + Theme::kSmall;
+            tall = legendHeight(bandLegend(*Theme::current(), !m_findings.empty()), room) + Theme::kSmall;
   return {Theme::kMedium, height() - tall, room, tall};
 }
 

@@ -3,6 +3,7 @@
 // evicted rows, and below each layer its bands. If tokens share a pixel, the highest score gives the colour and the
 // resident share gives the height. Owned by the view Policy. GUI thread. Device-independent pixels.
 #pragma once
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/smartkv/band_rows.h"
@@ -36,6 +37,7 @@ class BandCanvas : public AxisCanvas {
   QRect axisArea() const override { return area(); }
   void axisMoved() override { m_columns.assign(m_layers.size(), {}); }
   bool scrollLines(int pixels) override;
+  QString tipOf(CanvasCell cell) const override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -56,15 +58,18 @@ class BandCanvas : public AxisCanvas {
   void paintLine(QPainter& painter, std::size_t layer, const Theme& theme);
   void paintBands(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const;
   void paintContests(QPainter& painter, const BandRows& rows, const QRectF& line, const Theme& theme) const;
+  QRectF cellRect(int layer, int position) const;
+  void paintFindings(QPainter& painter, const Theme& theme) const;
   void paintFocus(QPainter& painter, const Theme& theme) const;
   void paintAxis(QPainter& painter, const Theme& theme) const;
 
   SnapshotPtr m_snapshot;
   std::vector<BandRows> m_layers;
+  FindingMarks m_findings;
   std::vector<std::vector<Column>> m_columns;  // [layers][pixels], empty until painted
   QScrollBar* m_bar;
 };
 
-std::vector<LegendEntry> bandLegend(const Theme& theme);
+std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings);
 
 }  // namespace kvlab

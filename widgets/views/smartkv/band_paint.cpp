@@ -33,11 +33,12 @@ void BandCanvas::paintContent(QPainter& painter, const Theme& theme) {
     if (const QRectF line = lineRect(static_cast<int>(layer));
         line.bottom() > area().top() && line.top() < area().bottom())
       paintLine(painter, layer, theme);
+  paintFindings(painter, theme);
   paintFocus(painter, theme);
   painter.restore();
   paintAxis(painter, theme);
   painter.fillRect(QRect(0, legendRect().top(), wide(), legendRect().height()), theme.surface);
-  paintLegend(painter, legendRect(), bandLegend(theme), theme);
+  paintLegend(painter, legendRect(), bandLegend(theme, !m_findings.empty()), theme);
 }
 
 void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& theme) {
@@ -64,9 +65,10 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
   paintBands(painter, rows, line, theme);
   paintContests(painter, rows, line, theme);
   painter.setFont(focused ? theme.monoStrong : theme.mono);
-  painter.setPen(focused ? theme.text : theme.muted);
+  const bool wrong = m_findings.in(rows.layer);
+  painter.setPen(wrong ? theme.error : focused ? theme.text : theme.muted);
   painter.drawText(QRectF(0, line.top(), line.left() - 8, line.height()), Qt::AlignRight | Qt::AlignVCenter,
-                   layerText(*m_snapshot, rows.layer));
+                   (wrong ? QStringLiteral("✕") : QString()) + layerText(*m_snapshot, rows.layer));
   painter.setFont(theme.monoSmall);
   painter.setPen(rows.bounded && rows.rows() > rows.requested.capacity() ? theme.error : theme.muted);
   const QString figure = rows.bounded ? QStringLiteral("%1/%2").arg(rows.rows()).arg(rows.requested.capacity())
@@ -105,15 +107,29 @@ void BandCanvas::paintContests(QPainter& painter, const BandRows& rows, const QR
   }
 }
 
+/// Empty if the cell is not in sight.
+QRectF BandCanvas::cellRect(int layer, int position) const {
+  if (layer < 0 || layer >= static_cast<int>(m_layers.size()) || position < 0 || position >= axis().count) return {};
+  const QRectF line = lineRect(layer);
+  const double left = line.left() + axis().pixel(position), right = line.left() + axis().pixel(position + 1);
+  if (right < line.left() || left > line.right()) return {};
+  return {left - 1, line.top() + 3, std::max(3.0, right - left + 1), line.height() - 7 - kBand};
+}
+
+void BandCanvas::paintFindings(QPainter& painter, const Theme& theme) const {
+  for (const FindingMark& one : m_findings.all())
+    for (const BandRows& rows : m_layers)
+      if (const QRectF box = cellRect(rows.layer.value(), one.position); one.concerns(rows.layer) && !box.isEmpty())
+        paintFinding(painter, box, theme);
+}
+
 void BandCanvas::paintFocus(QPainter& painter, const Theme& theme) const {
   const auto outline = [&](int layer, int position, const QColor& colour, int wide) {
-    if (layer < 0 || layer >= static_cast<int>(m_layers.size()) || position < 0 || position >= axis().count) return;
-    const QRectF line = lineRect(layer);
-    const double left = line.left() + axis().pixel(position), right = line.left() + axis().pixel(position + 1);
-    if (right < line.left() || left > line.right()) return;
+    const QRectF box = cellRect(layer, position);
+    if (box.isEmpty()) return;
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(colour, wide));
-    painter.drawRect(QRectF(left - 1, line.top() + 3, std::max(3.0, right - left + 1), line.height() - 7 - kBand));
+    painter.drawRect(box);
   };
   painter.setRenderHint(QPainter::Antialiasing);
   outline(hovered().line, context().hovered().value(), theme.hover, 1);
@@ -138,7 +154,7 @@ void BandCanvas::paintAxis(QPainter& painter, const Theme& theme) const {
   painter.drawText(QRectF(0, 0, strips.left() - 4, room.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
 }
 
-std::vector<LegendEntry> bandLegend(const Theme& theme) {
+std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings) {
   constexpr int kRoom = 20, kBar = 48;
   std::vector<LegendEntry> out;
   const auto add = [&](const QString& words, std::function<void(QPainter&, const QRectF& box, double middle)> mark) {
@@ -158,7 +174,7 @@ std::vector<LegendEntry> bandLegend(const Theme& theme) {
   addBand(tr("sinks"), Band::Sink);
   addBand(tr("budget"), Band::Budget);
   addBand(tr("window"), Band::Window);
-  add(tr("evicted"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  add(tr("not resident"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
     painter.setPen(theme.border);
     painter.setBrush(Qt::NoBrush);
@@ -174,6 +190,7 @@ std::vector<LegendEntry> bandLegend(const Theme& theme) {
     paintColours(painter, QRectF(box.left(), middle - 5, kBar, 10), colourTable(Quantity::Score, theme));
   });
   out.back().room = kBar + 6;
+  if (findings) out.push_back(findingLegend(theme));
   return out;
 }
 

@@ -56,7 +56,7 @@ void fillScores(const std::vector<float>& scores, std::size_t length, BandRows& 
 }  // namespace
 
 QString title(Band band) {
-  static constexpr const char* kTitles[] = {"evicted", "kept", "sink", "budget", "window"};
+  static constexpr const char* kTitles[] = {"not resident", "kept", "sink", "budget", "window"};
   return QCoreApplication::translate("kvlab::BandRows", kTitles[static_cast<std::size_t>(band)]);
 }
 

@@ -207,16 +207,17 @@ void SmartKvView::say() {
   m_said->setText(contestsSaid());
   if (layers.empty()) return m_state->clear();
   const BandRows& one = layers[l];
-  QStringList state{tr("layer %1").arg(layerText(*shown(), one.layer)), QString::fromStdString(one.policy)};
+  QStringList state{tr("layer %1").arg(layerText(*shown(), one.layer))};
   if (one.bounded)
-    state << tr("%1 + %2 + %3 of %4 + %5 + %6")
+    state << tr("sinks %1/%2, budget %3/%4, window %5/%6")
                  .arg(one.there.sinks)
-                 .arg(one.there.budget)
-                 .arg(one.there.window)
                  .arg(one.requested.sinks)
+                 .arg(one.there.budget)
                  .arg(one.requested.budget)
+                 .arg(one.there.window)
                  .arg(one.requested.window);
   else state << tr("keeps all");
+  state << QString::fromStdString(one.policy);
   if (one.score.empty()) state << tr("no scores known");
   m_state->setText(state.join(QStringLiteral("  ·  ")));
   m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());

@@ -28,6 +28,8 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_group = group;
   m_cells = std::move(cells);
   m_bytes = bytesOf(group);
+  m_findings = FindingMarks(*m_snapshot);
+  m_wrong = m_findings.rowsIn(m_group.layers, m_cells.positionOf);
   if (hovered().item >= drawn()) forgetHover();
   update();
 }
@@ -139,6 +141,12 @@ CanvasCell SlotMap::stepped(const CellStep& by) const {
   return slot >= 0 && slot < all ? CanvasCell{0, slot} : CanvasCell();
 }
 
+QString SlotMap::findingIn(int row) const {
+  return m_findings.empty() || row < 0
+      ? QString()
+      : m_findings.text(m_group.map->ledger[at(m_group.map->first + row)], m_group.layers);
+}
+
 QString SlotMap::readout() const {
   if (!m_snapshot) return {};
   const int under = m_cells.rowOf(context().hovered());
@@ -161,7 +169,9 @@ QString SlotMap::readout() const {
     parts << tr("page %1, place %2")
                  .arg(m_cells.slotOf[at(row)] / m_cells.block)
                  .arg(m_cells.slotOf[at(row)] % m_cells.block);
-  return (parts << tr("index %1").arg(index) << tr("position %1").arg(m_cells.positionOf[at(row)])).join("   ");
+  parts << tr("index %1").arg(index) << tr("position %1").arg(m_cells.positionOf[at(row)]);
+  if (const QString found = findingIn(row); !found.isEmpty()) parts << found;
+  return parts.join("   ");
 }
 
 }  // namespace kvlab

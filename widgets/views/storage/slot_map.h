@@ -4,6 +4,7 @@
 // pool is wanted. If slots share a cell, the cell shows the most important use.
 // Owned by the storage view. GUI thread. Device-independent pixels.
 #pragma once
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/storage/byte_kinds.h"
@@ -37,6 +38,7 @@ class SlotMap : public AxisCanvas {
   Position positionOf(CanvasCell cell) const override;
   int items() const override { return drawn(); }
   CanvasCell stepped(const CellStep& by) const override;
+  QString tipOf(CanvasCell cell) const override { return findingIn(rowIn(cell.item)); }
 
  private:
   /// Geometry of the grid: `cell` pixels per cell, `each` slots per cell.
@@ -57,6 +59,8 @@ class SlotMap : public AxisCanvas {
   std::vector<LegendEntry> useLegend(const Theme& theme) const;
   int rowIn(int slot) const { return slot < 0 ? -1 : m_cells.rowAt[at(slot)]; }
 
+  /// What checks have found of a row of the layers, a line each.
+  QString findingIn(int row) const;
   /// What a cell stands for if not for one slot, and how many slots have no cell.
   QString note(const Grid& grid) const;
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
@@ -66,6 +70,8 @@ class SlotMap : public AxisCanvas {
   StorageGroup m_group;
   SlotCells m_cells;
   ByteKinds m_bytes;
+  FindingMarks m_findings;
+  std::vector<std::int32_t> m_wrong;  // rows that a check has found wrong
   bool m_whole = false;
 };
 

@@ -74,6 +74,7 @@ std::vector<LegendEntry> SlotMap::useLegend(const Theme& theme) const {
                      [use, &theme](QPainter& painter, const QRect& box) {
                        paintCell(painter, QRectF(box.left(), box.center().y() - 4, 10, 10), use, theme);
                      }});
+  if (!m_findings.empty()) out.push_back(findingLegend(theme));
   return out;
 }
 
@@ -123,6 +124,9 @@ void SlotMap::paintMarks(QPainter& painter, const Grid& g, const Theme& theme) c
     if (row < 0 || m_cells.slotOf[at(row)] < 0 || m_cells.slotOf[at(row)] >= drawn()) return;
     paintOutline(painter, boxOf(m_cells.slotOf[at(row)]).adjusted(-1, -1, 1, 1), colour, wide, theme);
   };
+  for (const int row : m_wrong)
+    if (const int slot = m_cells.slotOf[at(row)]; slot >= 0 && slot < drawn())
+      paintFinding(painter, boxOf(slot), theme);
   outline(m_cells.rowOf(context().hovered()), theme.hover, 1);
   outline(m_cells.rowOf(context().focus().position), theme.focus, 2);
   painter.setRenderHint(QPainter::Antialiasing, false);

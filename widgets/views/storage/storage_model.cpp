@@ -57,8 +57,12 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
   const auto text = [](const std::string StorageView::*member) {
     return [member](Group group) { return QString::fromStdString(*group.storage.*member); };
   };
-  add("layers", tr("Layers"), tr("Layers with the same storage"), "layers 0–11", &StorageGroup::name)
-      .in(Tone::Normal)
+  add("layers", tr("Layers"), tr("Layers with the same storage"), "layers 0–11",
+      [this](Group group) {
+        return (m_findings.text(group.layers).isEmpty() ? QString() : QStringLiteral("✕ ")) + group.name();
+      })
+      .toned([this](Group group) { return m_findings.text(group.layers).isEmpty() ? Tone::Normal : Tone::Error; })
+      .tips([this](Group group) { return m_findings.text(group.layers); })
       .words();
   add("layout", tr("Layout"), tr("Where rows lie"), {"paged:block=16", 10}, text(&StorageView::layout))
       .in(Tone::Normal);
@@ -92,9 +96,11 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
       .with(KindsRole, [](Group group) { return QVariant::fromValue(bytesOf(group)); })
       .with(MostRole, [this](Group) { return static_cast<qlonglong>(m_most); });
   withTone([](Group) { return Tone::Muted; });
+  withLines(kBadRole, [this](Group group) { return !m_findings.text(group.layers).isEmpty(); });
 }
 
-void StorageModel::show(std::vector<StorageGroup> groups) {
+void StorageModel::show(std::vector<StorageGroup> groups, FindingMarks findings) {
+  m_findings = std::move(findings);
   m_most = 1;
   for (Group group : groups) m_most = std::max(m_most, bytesOf(group).sum());
   const bool same = groups.size() == lines().size();

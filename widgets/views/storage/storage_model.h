@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The storage of each group of layers, one line each. Owned by its view. GUI thread.
 #pragma once
+#include "widgets/base/finding_marks.h"
 #include "widgets/table/column_model.h"
 #include "widgets/views/storage/byte_kinds.h"
 
@@ -12,12 +13,13 @@ class StorageModel : public LineModel<StorageGroup> {
   enum Role { KindsRole = Qt::UserRole + 60, MostRole };  // ByteKinds; bytes of the largest line
 
   explicit StorageModel(QObject* parent);
-  void show(std::vector<StorageGroup> groups);
+  void show(std::vector<StorageGroup> groups, FindingMarks findings);
   const std::vector<StorageGroup>& groups() const { return lines(); }
   int rowOf(CacheLayer layer) const;  // -1 = none
 
  private:
   std::int64_t m_most = 1;
+  FindingMarks m_findings;
 };
 
 /// "in place", "two slices", "table", "roll".

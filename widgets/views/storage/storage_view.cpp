@@ -128,7 +128,7 @@ void StorageTableView::onSnapshot() {
   m_compact->setToolTip(holes ? tr("Fill holes in pages step by step; Cancel (Esc) keeps finished steps")
                               : tr("No layer has pages with holes"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
-  m_model->show(std::move(groups));
+  m_model->show(std::move(groups), shown() ? FindingMarks(*shown()) : FindingMarks());
   showSlots();
 }
 

@@ -8,6 +8,7 @@
 
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/view_registry.h"
 
@@ -15,11 +16,9 @@ namespace kvlab {
 namespace {
 /// What checks have found wrong: with the rows of a token, else with any.
 QString wrongAt(const Snapshot& s, const Chip* chip) {
-  QString out;
-  for (const Finding& one : s.alignment.findings)
-    if (chip && chip->wrong && findingPosition(s, one) == chip->position) out += "   ✕ " + findingText(one);
+  if (chip && chip->wrong) return "   " + FindingMarks(s).text(chip->ledger).replace('\n', QStringLiteral("   "));
   const AlignmentLamp lamp = alignmentLamp(s);
-  return out.isEmpty() && lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : out;
+  return lamp.state == AlignmentLamp::State::Wrong ? "   " + lamp.text : QString();
 }
 
 QString spaced(const QString& text) { return text.isEmpty() ? text : "   " + text; }
@@ -135,10 +134,9 @@ QString StripView::readout() const {
   const Position at = context().hovered().value() >= 0 ? context().hovered() : context().focus().position;
   for (const Chip& chip : m_text->chips())
     if (chip.position >= 0 && chip.position == at.value())
-      return QStringList{
-                 at == context().hovered() ? tr("under pointer") : tr("focus"), tr("position %1").arg(at.value()),
-                 tokenText(*s, chip.ledger), tr("ledger %1").arg(chip.ledger.value()),
-                 QString("%1 %2").arg(titleInText(context().quantity()), valueText(context().quantity(), chip.value))}
+      return QStringList{at == context().hovered() ? tr("under pointer") : tr("focus"),
+                         tr("position %1").arg(at.value()), tokenText(*s, chip.ledger),
+                         tr("ledger %1").arg(chip.ledger.value()), m_text->valueOf(chip)}
                  .join("   ") +
           spaced(m_text->queuedText(chip)) + wrongAt(*s, &chip);
   if (const QString ghost = ghostText(*s, context().focus()); !ghost.isEmpty()) return ghost;
@@ -181,7 +179,7 @@ QString StripView::dump() const {
                .arg(chip.position >= 0 ? QString::number(chip.position) : QStringLiteral("-"),
                     tokenText(*shown(), chip.ledger),
                     chip.position < 0            ? QString::fromUtf8(name(shown()->ledger[chip.ledger].state).data())
-                        : std::isnan(chip.value) ? QStringLiteral("none")
+                        : std::isnan(chip.value) ? m_text->valueOf(chip)
                                                  : valueText(context().quantity(), chip.value),
                     chip.wrong ? QStringLiteral(" WRONG") : QString(),
                     queued.isEmpty() ? QString() : QStringLiteral(" (%1)").arg(queued));

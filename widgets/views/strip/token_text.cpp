@@ -11,6 +11,7 @@
 
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/storage_groups.h"
 
 namespace kvlab {
 namespace {
@@ -63,10 +64,8 @@ std::vector<Chip> chipsOf(const Snapshot& s, const PlanGhosts& planned, bool gho
       for (TokenId token : coming->tokens) chips.push_back({LedgerId(-1), -1, 0, NAN, token});
     if (p < s.context.size()) chips.push_back({s.context[p], static_cast<std::int32_t>(p), 0, NAN});
   }
-  for (const Finding& one : s.alignment.findings) {
-    const std::int32_t position = findingPosition(s, one);
-    for (Chip& chip : chips) chip.wrong = chip.wrong || (position >= 0 && chip.position == position);
-  }
+  if (const FindingMarks findings(s); !findings.empty())
+    for (Chip& chip : chips) chip.wrong = findings.of(chip.ledger);
   return chips;
 }
 
@@ -93,6 +92,11 @@ void TokenText::setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhos
   layOut();
   if (atEnd && grown) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
   viewport()->update();
+}
+
+QString TokenText::valueOf(const Chip& chip) const {
+  if (std::isnan(chip.value)) return noValueText(*m_snapshot, chip.ledger, m_layer, titleInText(m_quantity));
+  return QStringLiteral("%1 %2").arg(titleInText(m_quantity), valueText(m_quantity, chip.value));
 }
 
 QString TokenText::textOf(const Chip& chip) const {
@@ -211,6 +215,10 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.error, 2));
     painter.drawRoundedRect(QRectF(box).adjusted(-2, -2, 2, 2), 4, 4);
+    const QRectF cross(box.right() - 4, box.top() - 3, 6, 6);
+    painter.fillRect(cross.adjusted(-1, -1, 1, 1), theme.surface);
+    painter.drawLine(cross.topLeft(), cross.bottomRight());
+    painter.drawLine(cross.topRight(), cross.bottomLeft());
   }
   const bool focused = !c.isPlanned() && c.ledger == m_context.focus().ledger;
   const bool hovered = c.position >= 0 && m_context.hovered().value() == c.position;
@@ -375,15 +383,14 @@ bool TokenText::viewportEvent(QEvent* event) {
     QStringList lines{tr("%1, ledger %2").arg(textOf(c)).arg(c.ledger.value())};
     lines << (c.position >= 0 ? tr("position %1").arg(c.position)
                               : tr("%1 in tick %2").arg(name(row.state).data()).arg(row.changed.value()));
-    if (c.position >= 0) lines << QString("%1: %2").arg(title(m_quantity).data(), valueText(m_quantity, c.value));
+    if (c.position >= 0) lines << valueOf(c);
     const auto place = at(std::max(0, c.position));
     if (c.position >= 0 && m_snapshot->exactness && place < m_snapshot->exactness->size() &&
         (*m_snapshot->exactness)[place] != Exactness::Exact)
       lines << tr("%1: not what a rebuild would give")
                    .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[place])));
     if (const QString queued = queuedText(c); c.position >= 0 && !queued.isEmpty()) lines << queued;
-    for (const Finding& one : m_snapshot->alignment.findings)
-      if (c.wrong && findingPosition(*m_snapshot, one) == c.position) lines << findingText(one);
+    if (c.wrong) lines << FindingMarks(*m_snapshot).text(c.ledger);
     QToolTip::showText(help->globalPos(), lines.join('\n'), viewport(), chipRect(chip));
     return true;
   }

@@ -37,10 +37,12 @@ class TokenText : public QAbstractScrollArea {
   Q_OBJECT
  public:
   TokenText(InspectorContext& context, QWidget* parent);
-  /// layer: where evictions of one layer are marked; none while the strip shows all layers together.
+  /// layer: the layer whose values and evictions the chips show; none = the largest value of all layers.
   void setChips(SnapshotPtr snapshot, std::vector<Chip> chips, PlanGhosts planned, Quantity quantity,
                 std::optional<CacheLayer> layer = {});
   const std::vector<Chip>& chips() const { return m_chips; }
+  /// The value of a chip with its quantity, or why it has none.
+  QString valueOf(const Chip& chip) const;
   void reveal(Position position);
   /// What the queue would do with a row that is there; empty = nothing.
   QString queuedText(const Chip& chip) const;

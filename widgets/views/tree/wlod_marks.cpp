@@ -123,6 +123,12 @@ void WlodCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& them
     if (box.width() < 4) box = QRectF(box.center().x() - 2, box.top(), 4, box.height());
     paintOutline(painter, box.adjusted(0, 0, -0.5, -0.5), colour, thick, theme);
   };
+  for (const FindingMark& one : m_tree->findings().all())
+    if (one.position >= 0 && one.position < m_tree->entries()) {
+      const TreeNode node = m_tree->entry(one.position);
+      if (axis().pixel(node.end()) < 0 || axis().pixel(node.start) > axis().extent) continue;
+      paintFinding(painter, boxIn(levelRect(p, node.level), node.start, node.end()), theme);
+    }
   const std::int32_t elsewhere = context().hovered().value();
   if (const auto under = hoveredNode()) frame(*under, theme.hover, 1);
   else if (elsewhere >= 0 && elsewhere < m_tree->entries()) frame(m_tree->entry(elsewhere), theme.hover, 1);
@@ -234,6 +240,7 @@ std::vector<LegendEntry> WlodCanvas::legend(const Theme& theme) const {
     });
   if (view.moments % spanOf(1) != 0) add(tr("incomplete block"), dashed(theme.faint, Qt::DotLine));
   if (view.draft) add(tr("draft"), dashed(theme.accent, Qt::DashLine, 1.5));
+  if (!m_tree->findings().empty()) out.push_back(findingLegend(theme));
   return out;
 }
 

@@ -24,7 +24,7 @@ QString whyText(DirtyWhy why, bool layer0) {
   return layer0 ? say("%1, layer 0 kept").arg(text) : text;
 }
 
-WlodTree::WlodTree(SnapshotPtr snapshot) : m_snapshot(std::move(snapshot)) {
+WlodTree::WlodTree(SnapshotPtr snapshot) : m_snapshot(std::move(snapshot)), m_findings(*m_snapshot) {
   const WlodChange* change = view().change.get();
   std::size_t known = 0;
   std::int32_t position = 0;
@@ -177,6 +177,7 @@ QStringList WlodTree::facts(TreeNode node) const {
   if (position >= 0 && position < snapshot().length()) ledger = snapshot().context[at(position)];
   else if (node.level == 0 && at(node.start) < view().tokens.size()) ledger = view().tokens[at(node.start)];
   if (ledger.value() >= 0) out << say("ledger %1").arg(ledger.value());
+  if (m_findings.of(ledger)) out << m_findings.text(ledger);
   if (const float value = score(position); !std::isnan(value))
     out << say("score %1%2")
                .arg(value > 0 ? QStringLiteral("+") : QString())

@@ -8,6 +8,7 @@
 
 #include "core/api/snapshot.h"
 #include "core/api/wlod_view.h"
+#include "widgets/base/finding_marks.h"
 
 namespace kvlab {
 
@@ -36,6 +37,7 @@ class WlodTree {
 
   const Snapshot& snapshot() const { return *m_snapshot; }
   const WlodView& view() const { return *m_snapshot->wlod; }
+  const FindingMarks& findings() const { return m_findings; }
   std::int32_t moments() const { return view().moments; }
   std::int32_t entries() const { return static_cast<std::int32_t>(view().entries.size()); }
   /// Number of complete nodes of a level.
@@ -80,6 +82,7 @@ class WlodTree {
   QString whyNotCollapse(TreeNode node) const;
 
   SnapshotPtr m_snapshot;
+  FindingMarks m_findings;
   std::vector<TreeRow> m_rows[kTopLevel + 1];
   std::int32_t m_entriesOf[kTopLevel + 1] = {};
   std::int32_t m_summaries = 0;

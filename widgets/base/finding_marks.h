@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What checks have found wrong, by row and layer: all views mark rows and layers by this one lookup. A value made once
+// for a snapshot; without findings it costs nothing. Any thread.
+#pragma once
+#include <QString>
+#include <optional>
+#include <vector>
+
+#include "core/api/snapshot.h"
+
+namespace kvlab {
+
+struct FindingMark {
+  std::optional<CacheLayer> layer;  // none = the finding is about all layers, or about none
+  LedgerId row;                     // -1 = the layer or the state as a whole
+  std::int32_t position;            // of the row in the context; -1 = none
+  QString text;                     // the check, the ticks between which the damage came, and details
+
+  bool concerns(CacheLayer one) const { return !layer || *layer == one; }
+};
+
+class FindingMarks {
+ public:
+  FindingMarks() = default;
+  explicit FindingMarks(const Snapshot& snapshot);
+
+  bool empty() const { return m_all.empty(); }
+  const std::vector<FindingMark>& all() const { return m_all; }
+  /// True if a finding names the layer.
+  bool in(CacheLayer layer) const;
+  /// True if a finding names the row, in whichever layer.
+  bool of(LedgerId row) const;
+  bool of(LedgerId row, CacheLayer layer) const;
+  /// The findings that name the row, in a layer or in all of them, or that name the layer: a line each.
+  QString text(LedgerId row) const;
+  QString text(LedgerId row, CacheLayer layer) const;
+  QString text(CacheLayer layer) const;
+  /// The same of layers that share a map.
+  QString text(LedgerId row, const std::vector<CacheLayer>& layers) const;
+  QString text(const std::vector<CacheLayer>& layers) const;
+  /// Rows of such layers that a finding names. positionOf: [rows] context positions.
+  std::vector<std::int32_t> rowsIn(const std::vector<CacheLayer>& layers,
+                                   const std::vector<std::int32_t>& positionOf) const;
+
+ private:
+  std::vector<FindingMark> m_all;
+};
+
+}  // namespace kvlab
