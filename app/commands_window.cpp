@@ -72,6 +72,12 @@ void addPlaces(std::vector<Command>& list) {
   for (const TaskLayout& layout : taskLayouts())
     add(list, {layout.id, layout.title + " Layout", "View/Layout", layout.help},
         [&layout](CommandHost& host, const Json&) { return host.arrangeViews(layout), ok(); });
+  add(list, {"row_tools", "Row Tools", "View", "Show or hide the tool bar for the chosen rows."},
+      [](CommandHost& host, const Json& args) {
+        host.showRowTools(args.contains("on") ? std::optional(args["on"].get<bool>()) : std::nullopt);
+        return ok();
+      },
+      {}, {.keys = {"Ctrl+Alt+R"}, .args = {{"on", "boolean", "whether to show it; the other when missing"}}});
   add(list, {"reset_layout", "Reset Layout", "View/Layout", "Put every view back to its first place."},
       always(&CommandHost::resetLayout), {}, {.startsGroup = true});
 }
