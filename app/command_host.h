@@ -28,6 +28,8 @@ class CommandHost : public WindowPort {
   virtual QString theme() const = 0;
   virtual void resetLayout() = 0;
   virtual void arrangeViews(const TaskLayout& layout) = 0;
+  /// Shows or hides the tool bar for the chosen rows; nothing = the other.
+  virtual void showRowTools(std::optional<bool> on) = 0;
   /// Closes a view, or makes it a window of its own and back; empty = the view with the keyboard. Errors: unknown_view,
   /// no_view.
   virtual Status closeView(const QString& id) = 0;

@@ -82,6 +82,14 @@ void addPlaces(std::vector<Command>& list) {
           say(host, QString("view.command(\"%1\")").arg(layout.id));
           return host.arrangeViews(layout), ok();
         });
+  add(list, {"row_tools", "Row Tools", "View", "Show or hide the tool bar for the chosen rows."},
+      [](CommandHost& host, const Json& args) {
+        const char* on = !args.contains("on") ? "" : args["on"].get<bool>() ? ", {on: true}" : ", {on: false}";
+        say(host, QString("view.command(\"row_tools\"%1)").arg(on));
+        host.showRowTools(args.contains("on") ? std::optional(args["on"].get<bool>()) : std::nullopt);
+        return ok();
+      },
+      {}, {.keys = {"Ctrl+Alt+R"}, .args = {{"on", "boolean", "whether to show it; the other when missing"}}});
   add(list, {"reset_layout", "Reset Layout", "View/Layout", "Put every view back to its first place."},
       [](CommandHost& host, const Json&) {
         say(host, QStringLiteral("view.command(\"reset_layout\")"));

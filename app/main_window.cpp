@@ -45,6 +45,7 @@ MainWindow::MainWindow(WindowSettings settings)
   buildCentre();
   buildActions();
   offerTour();
+  buildRowTools();
   buildToolBar();
   m_palette = new Palette(m_commands, *this, this);
   new FocusRing(this);
@@ -166,6 +167,24 @@ void MainWindow::buildToolBar() {
   refreshIcons();
 }
 
+void MainWindow::buildRowTools() {
+  m_rowTools = new RowTools(m_context, *m_docks->view("strip"), *m_docks->view("map"), this);
+  addToolBar(Qt::LeftToolBarArea, m_rowTools);
+  m_rowTools->hide();
+}
+
+void MainWindow::resetLayout() {
+  m_rowTools->hide();
+  m_docks->reset();
+}
+
+void MainWindow::arrangeViews(const TaskLayout& layout) {
+  m_rowTools->setVisible(layout.rowTools);
+  m_docks->arrange(layout);
+}
+
+void MainWindow::showRowTools(std::optional<bool> on) { m_rowTools->setVisible(on.value_or(!m_rowTools->isVisible())); }
+
 void MainWindow::sendPrompt() {
   const QString text = m_prompt->text();
   const nlohmann::json args{{"text", text.toStdString()}};
@@ -245,6 +264,7 @@ void MainWindow::refreshIcons() {
   const auto look = Theme::current();
   for (const Command& command : m_commands.all())
     if (!command.icon.isEmpty()) m_actions[command.id]->setIcon(themedIcon(command.icon, look->text, look->faint));
+  m_rowTools->refreshIcons();
 }
 
 void MainWindow::refreshRecent(QMenu* menu) {

@@ -14,6 +14,7 @@
 #include "app/palette.h"
 #include "app/person_input.h"
 #include "app/prompt_line.h"
+#include "app/row_tools.h"
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
 #include "app/sweep_job.h"
@@ -80,8 +81,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   const LiveContext& context() const override { return m_context; }
   Status askPath(const PathQuestion& question, std::function<void(QString)> answer) override;
   QString theme() const override { return m_settings.theme; }
-  void resetLayout() override { m_docks->reset(); }
-  void arrangeViews(const TaskLayout& layout) override { m_docks->arrange(layout); }
+  void resetLayout() override;
+  void arrangeViews(const TaskLayout& layout) override;
+  void showRowTools(std::optional<bool> on) override;
   Status closeView(const QString& id) override;
   Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
@@ -118,6 +120,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void buildCentre();
   void buildActions();
   void buildToolBar();
+  void buildRowTools();
   void connectContext();
   void refreshActions();
   /// The text of the prompt field goes to its command.
@@ -169,6 +172,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Palette* m_palette = nullptr;
   ManualWindow* m_manual = nullptr;
   PromptLine* m_prompt = nullptr;
+  RowTools* m_rowTools = nullptr;
   PersonInput m_person;
   TourPlace m_tour;
   bool m_chat = false;  // the prompt field sends messages

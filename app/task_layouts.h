@@ -13,6 +13,7 @@ struct TaskLayout {
   QStringList centre, rightTop, rightBottom, bottom, left = {};
   QStringList front = {};                // tabs in front; else the first of each place
   int right = 32, low = 27, upper = 54;  // per cent of the window: right column, bottom row; of the column: rightTop
+  bool rowTools = false;                 // the tool bar for the chosen rows
   int mostRight = 0, mostLow = 0;        // pixels that these need at most; 0 = no limit
 };
 

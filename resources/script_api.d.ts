@@ -524,6 +524,8 @@ interface Session {
   /** `reports`: only the reports of the last ticks come back, so many; all unless given. count: ticks that ran. */
   run(options?: { maxTicks?: number; reports?: number }): { ticks: TickReport[]; count: number; stoppedBy: string };
   /** "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)",
+   * "changed(ledger==3)" (replaced or deleted), "stale(ledger==3)" (a rebuild might compute it differently from this tick on),
+   * "read(ledger==3)" (the newest query gives it more than an equal share of its attention in the last layer),
    * "wrap(layer==3)", "invariant", "error", "kl > 0.05", "token == 7", "length >= 900", "tick == 40". run and step stop at them.
    * "stage(plan)" stops inside a tick, which stays open. */
   break(condition: string): string[];

@@ -53,7 +53,7 @@ json failedTick(const Lanes& lanes, const Error& error) {
 /// The breakpoint that the last tick has met; empty = none. Breakpoints are lane 0's; those on drift are not asked for.
 std::string hitBy(Lanes& lanes, const CacheState& before) {
   const Session& first = lanes.session(0);
-  return lanes.breakpoints().hit(*first.snapshot()->report, before, first.state(), 0);
+  return lanes.breakpoints().hit(*first.snapshot()->report, before, first.state(), {});
 }
 
 Result<json> step(Lanes& lanes, VerbArgs& in) {

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-constexpr std::array kRowSubjects = {"evicted", "replaced", "deleted"};
+constexpr std::array kRowSubjects = {"evicted", "replaced", "deleted", "changed", "stale", "read"};
 constexpr std::array kLayerSubjects = {"evicted", "wrap"};
 constexpr std::array kFlags = {"invariant", "error", "wrap"};
 constexpr std::array kNumbers = {"kl", "token", "length", "tick"};
@@ -38,13 +38,40 @@ bool holds(double left, const Breakpoints::Test& test) {
   return left <= test.value;
 }
 
-/// Some row that satisfies the comparison was replaced or deleted in this tick.
+/// The token of some row that satisfies the comparison was replaced or deleted in this tick.
 bool removed(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
-  const RowState state = c.subject == "replaced" ? RowState::Replaced : RowState::Deleted;
+  const auto meant = [&c](RowState now) {
+    return (now == RowState::Replaced && c.subject != "deleted") ||
+        (now == RowState::Deleted && c.subject != "replaced");
+  };
   for (LedgerId id : before.context)
-    if (holds(id.value(), c.test) && after.ledger.contains(id) && after.ledger[id].state == state &&
-        before.ledger[id].state != state)
+    if (holds(id.value(), c.test) && after.ledger.contains(id) && meant(after.ledger[id].state) &&
+        before.ledger[id].state != after.ledger[id].state)
       return true;
+  return false;
+}
+
+/// Some row that satisfies the comparison has become stale.
+bool wentStale(const Breakpoints::Condition& c, const Breakpoints::Seen& seen) {
+  for (std::size_t id = 0; id < seen.staleAfter.size(); ++id)
+    if (seen.staleAfter[id] && (id >= seen.staleBefore.size() || !seen.staleBefore[id]) &&
+        holds(static_cast<double>(id), c.test))
+      return true;
+  return false;
+}
+
+/// The tick's newest query gave some row that satisfies the comparison more than an equal share in the last layer.
+bool wasRead(const Breakpoints::Condition& c, const CacheState& before, const CacheState& after) {
+  if (!after.attention || after.attention == before.attention) return false;
+  const CacheLayers layers = after.cacheLayers();
+  for (const CacheLayer own : layers.of(layers.last())) {
+    if (at(own) >= after.attention->mass.size()) return false;
+    const std::vector<float>& mass = after.attention->mass[at(own)];
+    const ResidencyView& map = *after.attention->maps[at(own)];
+    const float equal = 1 / static_cast<float>(map.resident() + 1);  // the query's own row is read as well
+    for (auto i = static_cast<std::size_t>(map.first); i < std::min(map.size(), mass.size()); ++i)
+      if (mass[i] > equal && holds(map.ledger[i].value(), c.test)) return true;
+  }
   return false;
 }
 
@@ -103,8 +130,9 @@ Status Breakpoints::add(const std::string& text) {
   return ok();
 }
 
-bool Breakpoints::needsKl() const {
-  return std::any_of(m_conditions.begin(), m_conditions.end(), [](const Condition& c) { return c.subject == "kl"; });
+bool Breakpoints::needs(const char* subject) const {
+  return std::any_of(m_conditions.begin(), m_conditions.end(),
+                     [&](const Condition& c) { return c.subject == subject; });
 }
 
 std::string Breakpoints::hit(Stage stage) const {
@@ -113,22 +141,22 @@ std::string Breakpoints::hit(Stage stage) const {
   return found == m_conditions.end() ? std::string() : found->text;
 }
 
-bool Breakpoints::anyStage() const {
-  return std::any_of(m_conditions.begin(), m_conditions.end(), [](const Condition& c) { return c.subject == "stage"; });
-}
+bool Breakpoints::anyStage() const { return needs("stage"); }
 
 std::string Breakpoints::hit(const TickReport& report, const CacheState& before, const CacheState& after,
-                             double kl) const {
+                             const Seen& seen) const {
   for (const Condition& c : m_conditions) {
     bool met = false;
     if (c.subject == "stage") continue;
     if (c.subject == "invariant") met = !report.violations.empty();
     else if (c.subject == "error") met = !report.ok;
     else if (c.subject == "wrap") met = wrapped(c, before, after);
-    else if (c.subject == "kl") met = holds(kl, c.test);
+    else if (c.subject == "kl") met = holds(seen.kl, c.test);
     else if (c.subject == "token") met = report.token && holds(report.token->value(), c.test);
     else if (c.subject == "length") met = holds(after.length(), c.test);
     else if (c.subject == "tick") met = holds(static_cast<double>(after.tick.value()), c.test);
+    else if (c.subject == "stale") met = wentStale(c, seen);
+    else if (c.subject == "read") met = wasRead(c, before, after);
     else met = c.subject == "evicted" ? left(c, report) : removed(c, before, after);
     if (met) return c.text;
   }

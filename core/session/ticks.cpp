@@ -189,8 +189,21 @@ TickReport endPrefill(Session& session) {
 Stops::Stops(Session& session)
     : m_session(session), m_breakpoints(session.history().executingAgain() ? Breakpoints() : session.breakpoints()) {}
 
+namespace {
+/// [ledger]
+std::vector<bool> staleRows(const Session& session) {
+  std::vector<bool> out(session.state().ledger.size(), false);
+  if (!session.state().edited) return out;
+  const ExactnessMap& map = exactnessMap(session);
+  for (std::size_t p = 0; !map.layers.empty() && p < map.layers.back().size(); ++p)
+    if (map.layers.back()[p] != Exactness::Exact) out[at(session.state().context[p].value())] = true;
+  return out;
+}
+}  // namespace
+
 void Stops::begin() {
   if (!m_breakpoints.conditions().empty()) m_before = m_session.state();
+  if (m_breakpoints.needsStale()) m_seen.staleBefore = staleRows(m_session);
 }
 
 StageStop Stops::inside() const {
@@ -200,10 +213,12 @@ StageStop Stops::inside() const {
 
 std::string Stops::after(const TickReport& report) {
   if (m_session.stage()) return m_breakpoints.hit(m_session.stage()->stage);
-  double kl = 0;
-  if (m_breakpoints.needsKl())
-    if (Result<Drift> measured = measureDrift(m_session)) kl = measured->kl;
-  return m_breakpoints.hit(report, m_before, m_session.state(), kl);
+  if (m_breakpoints.needsKl()) {
+    const Result<Drift> measured = measureDrift(m_session);
+    m_seen.kl = measured ? measured->kl : 0;
+  }
+  if (m_breakpoints.needsStale()) m_seen.staleAfter = staleRows(m_session);
+  return m_breakpoints.hit(report, m_before, m_session.state(), m_seen);
 }
 
 RunOutcome run(Session& session, int maxTicks, std::size_t reports) {

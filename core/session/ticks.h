@@ -35,6 +35,7 @@ class Stops {
   Session& m_session;
   Breakpoints m_breakpoints;
   CacheState m_before;
+  Breakpoints::Seen m_seen;
 };
 struct RunOutcome {
   std::deque<TickReport> reports;  // of the last ticks

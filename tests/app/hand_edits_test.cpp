@@ -2,6 +2,7 @@
 // Editing by hand in the whole window over the real engine: real clicks and keys, counted, and what is in the cache
 // afterwards; and undo, which belongs to the session wherever the keyboard is.
 #include <QApplication>
+#include <QClipboard>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
@@ -15,7 +16,9 @@
 #include "app/core_engine.h"
 #include "app/edit_list.h"
 #include "app/main_window.h"
+#include "app/row_tools.h"
 #include "widgets/base/word_edit.h"
+#include "widgets/views/map/map_view.h"
 #include "widgets/views/strip/strip_view.h"
 
 using namespace kvlab;
@@ -180,6 +183,120 @@ class HandEditsTest : public QObject {
     QTRY_COMPARE(now()->layers[0]->resident(), rows - 1);
     QCOMPARE(now()->layers[1]->resident(), rows);
     QVERIFY2(clicks.take() <= 2, "more than two clicks");
+  }
+
+  /// The same three edits in the map, where a row and its layer are one click.
+  void theMapTakesAsFewClicks() {
+    auto& map = *qobject_cast<MapView*>(m_window->docks().view("map"));
+    const auto press = [&](int layer, int position, Qt::MouseButton button, Qt::KeyboardModifiers held = {}) {
+      m_window->context().focusLayer(CacheLayer(layer));
+      const QPoint at = map.canvas().rowRect(Position(position)).center();
+      m_window->context().focusLayer(CacheLayer(0));
+      QTest::mouseClick(&map.canvas(), button, held, at);
+      if (button != Qt::RightButton) return;
+      QContextMenuEvent asks(QContextMenuEvent::Mouse, at, map.canvas().mapToGlobal(at));
+      QCoreApplication::sendEvent(&map.canvas(), &asks);
+    };
+    QTRY_VERIFY(map.ready());
+    const QString before = text();
+    Clicks clicks;
+    press(1, 7, Qt::LeftButton);
+    QTest::keyClick(&map.canvas(), Qt::Key_F2);
+    auto* edit = map.findChild<WordEdit*>();
+    QVERIFY(edit && edit->hasFocus());
+    QTest::keyClicks(edit, "attic");
+    QTest::keyClick(edit, Qt::Key_Return);
+    QTRY_VERIFY(text() != before);
+    QVERIFY(settled());
+    QCOMPARE(clicks.take(), 1);
+    QVERIFY(undone(before));
+    press(1, 2, Qt::LeftButton);
+    press(1, 4, Qt::LeftButton, Qt::ShiftModifier);
+    const int rows = now()->length();
+    QTest::keyClick(&map.canvas(), Qt::Key_Delete);
+    QTRY_COMPARE(now()->length(), rows - 3);
+    QVERIFY(settled());
+    QCOMPARE(clicks.take(), 2);
+    QVERIFY(undone(before));
+    QVERIFY(settled());
+    press(2, 5, Qt::RightButton);
+    auto* menu = map.findChild<QMenu*>();
+    QVERIFY(menu && menu->isVisible());
+    QAction* evict = nullptr;
+    for (QAction* one : menu->actions())
+      if (one->text() == "Evict in layer 2") evict = one;
+    QVERIFY(evict);
+    QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(evict).center());
+    QTRY_COMPARE(now()->layers[2]->resident(), static_cast<std::size_t>(rows - 1));
+    QCOMPARE(now()->layers[1]->resident(), static_cast<std::size_t>(rows));
+    QCOMPARE(clicks.take(), 2);
+  }
+
+  /// The tool bar of the Edit layout: an edit is a click on the row and a click on the tool; the tools keep their
+  /// places.
+  void theToolsOfTheEditLayout() {
+    auto* tools = m_window->findChild<RowTools*>();
+    QVERIFY(tools && !tools->isVisible());
+    QVERIFY(m_window->runCommand("layout_edit", json::object()));
+    QTRY_VERIFY(tools->isVisible());
+    QVERIFY(settled());
+    const auto tool = [&](const char* name) {
+      QToolButton* found = nullptr;
+      for (QToolButton* one : tools->findChildren<QToolButton*>())
+        if (one->accessibleName() == name) found = one;
+      return found;
+    };
+    const auto places = [&] {
+      QList<QRect> all;
+      for (QToolButton* one : tools->findChildren<QToolButton*>()) all << one->geometry();
+      return all;
+    };
+    const QList<QRect> before = places();
+    for (const QToolButton* one : tools->findChildren<QToolButton*>())
+      if (!one->accessibleName().isEmpty()) QVERIFY2(!one->icon().isNull(), qPrintable(one->accessibleName()));
+    Clicks clicks;
+    click("cellar");
+    QTRY_VERIFY(tool("Delete")->isEnabled());
+    QVERIFY(!tool("Expand")->isEnabled() && tool("Expand")->toolTip().contains("Off: the session has no wLOD tree"));
+    const QString all = text();
+    QTest::mouseClick(tool("Delete"), Qt::LeftButton);
+    QTRY_COMPARE(text(), QString(all).remove(" cellar"));
+    QCOMPARE(clicks.take(), 2);
+    QVERIFY(settled());
+    QCOMPARE(places(), before);
+    QVERIFY(m_window->runCommand("row_tools", json::object()));
+    QVERIFY(!tools->isVisible());
+    QVERIFY(m_window->runCommand("reset_layout", json::object()));
+    QVERIFY(!tools->isVisible());
+  }
+
+  /// Text from the clipboard goes in before the row, undo names it, and text that does not fit leaves all as it was.
+  void pastedTextFitsOrIsRefused() {
+    const QString before = text();
+    click("cellar");
+    QGuiApplication::clipboard()->setText(" old");
+    QTest::keyClick(&strip().text(), Qt::Key_V, Qt::ControlModifier);
+    QTRY_COMPARE(text(), QString(before).replace(" cellar", " old cellar"));
+    QVERIFY(settled());
+    QTRY_COMPARE(undoTitle(), QString("Undo insert “·old”"));
+    QVERIFY(undone(before));
+    bool opened = false;
+    m_window->openSession({{"manifest", {{"model", "demo"}, {"threads", 1}, {"capacity", 16}}}},
+                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
+    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
+    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar ."}});
+    QVERIFY(settled());
+    const QString small = text();
+    const std::int64_t tick = now()->tick.value();
+    click("cellar");
+    QGuiApplication::clipboard()->setText(QString(" the old key").repeated(8));
+    QTest::keyClick(&strip().text(), Qt::Key_V, Qt::ControlModifier);
+    QTRY_VERIFY2(m_window->banner().isVisible() && m_window->banner().text().contains("the cache is full"),
+                 qPrintable(m_window->banner().text()));
+    QVERIFY(settled());
+    QCOMPARE(text(), small);
+    QCOMPARE(now()->tick.value(), tick);
+    QVERIFY(now()->pending.empty());
   }
 
   /// Nothing ends in silence.

@@ -2,10 +2,14 @@
 // One selection for all views, and what can be done with it: real clicks, keys and menus on map and strip, and the
 // commands that they run.
 #include <QClipboard>
+#include <QDragEnterEvent>
 #include <QMenu>
+#include <QMimeData>
 #include <QtTest>
 
+#include "core/api/wlod_view.h"
 #include "open_view.h"
+#include "widgets/base/row_actions.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/compose/compose_view.h"
 #include "widgets/views/map/map_view.h"
@@ -203,9 +207,9 @@ class RowActionsTest : public QObject {
     const auto map = open<MapView>(context);
     context.choose(Position(3), Choice::Only);
     context.choose(Position(5), Choice::Extend);
-    const QPoint at(34 + static_cast<int>(map->canvas().axis().pixel(30.5)), 200);
+    const QPoint at(34 + static_cast<int>(map->canvas().axis().pixel(40.5)), 200);
     QTest::mousePress(&map->canvas(), Qt::RightButton, {}, at);
-    QCOMPARE(chosen(context), (std::vector<int>{30}));  // a row outside the selection is meant alone
+    QCOMPARE(chosen(context), (std::vector<int>{40}));  // a row outside the selection is meant alone
     QContextMenuEvent asks(QContextMenuEvent::Mouse, at, map->canvas().mapToGlobal(at));
     QCoreApplication::sendEvent(map.get(), &asks);
     auto* menu = map->findChild<QMenu*>();
@@ -218,7 +222,7 @@ class RowActionsTest : public QObject {
     const json one = actionsOf(context.commands.back())[0];
     QCOMPARE(one["action"], json("evict"));
     QCOMPARE(one["layer"], json(context.focus().layer.value()));
-    QCOMPARE(one["ledger"], json::array({context.snapshot()->context[30].value()}));
+    QCOMPARE(one["ledger"], json::array({context.snapshot()->context[40].value()}));
     menu->close();
   }
 
@@ -237,7 +241,16 @@ class RowActionsTest : public QObject {
     QVERIFY(resident > 1);
     QCOMPARE(actionsOf(last("Evict in all")).size(), resident);
     QCOMPARE(last("Pin").args, (json{{"ledger", row}, {"on", true}}));
-    QCOMPARE(last("Break").args, (json{{"condition", "evicted(ledger==" + std::to_string(row) + ")"}}));
+    const QMenu* breaks = action(*map, "Break when")->menu();
+    QVERIFY(breaks && breaks->actions().size() == 4);
+    const char* const subjects[] = {"evicted", "changed", "read", "stale"};
+    for (int i = 0; i < 4; ++i) {
+      breaks->actions()[i]->trigger();
+      QCOMPARE(context.commands.back().verb, std::string("break_add"));
+      QCOMPARE(context.commands.back().args,
+               (json{{"condition", std::string(subjects[i]) + "(ledger==" + std::to_string(row) + ")"}}));
+    }
+    QCOMPARE(last("Show values").verb, std::string("show_row"));
     QCOMPARE(last("Show history").verb, std::string("show_history"));
     action(*map, "Set brightness")->trigger();
     QTest::keyClicks(map->findChild<WordEdit*>(), "128");
@@ -249,6 +262,154 @@ class RowActionsTest : public QObject {
     QTest::keyClicks(map->findChild<WordEdit*>(), "much");
     QTest::keyClick(map->findChild<WordEdit*>(), Qt::Key_Return);
     QCOMPARE(failed.count(), 1);
+  }
+
+  /// What does not apply is off in the menu, and its tip says why; a key says the same.
+  void theMenuSaysWhatDoesNotApply() {
+    FakeContext context;
+    const auto map = open<MapView>(context);
+    context.choose(Position(30), Choice::Only);
+    QMenu menu;
+    map->findChild<RowActions*>()->attend(menu);
+    const auto off = [&](const char* title) {
+      const QAction* one = action(*map, title);
+      return one && !one->isEnabled() ? one->toolTip() : QString("on");
+    };
+    QVERIFY2(off("Evict for one head").contains("residency kv_head"), qPrintable(off("Evict for one head")));
+    QVERIFY2(off("Expand").contains("no wLOD tree"), qPrintable(off("Expand")));
+    QVERIFY2(off("Collapse").contains("no wLOD tree"), qPrintable(off("Collapse")));
+    QCOMPARE(off("Delete"), QString("on"));
+    emit menu.aboutToHide();
+    QCOMPARE(off("Collapse"), QString("on"));  // a key works at any time
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    action(*map, "Collapse")->trigger();
+    QCOMPARE(failed.count(), 1);
+    QVERIFY(context.commands.empty());
+  }
+
+  /// Where residency is by KV head, one head alone loses the rows, or all heads of the layer.
+  void evictsByHead() {
+    FakeContext context;
+    auto byHead = std::make_shared<Snapshot>(*context.snapshot());
+    auto info = std::make_shared<SessionInfo>(*byHead->info);
+    info->cacheLayers = {2, 2};
+    byHead->info = info;
+    context.push(byHead);
+    const auto map = open<MapView>(context);
+    context.focusLayer(CacheLayer(3));
+    context.choose(Position(50), Choice::Only);
+    QMenu menu;
+    map->findChild<RowActions*>()->attend(menu);
+    QVERIFY(action(*map, "Evict for KV head 1 of layer 1"));
+    action(*map, "Evict for KV head")->trigger();
+    const json row = json::array({context.snapshot()->context[50].value()});
+    QCOMPARE(actionsOf(context.commands.back()),
+             (json::array({{{"action", "evict"}, {"layer", 1}, {"kv_head", 1}, {"ledger", row}}})));
+    action(*map, "Evict in layer 1")->trigger();
+    QCOMPARE(actionsOf(context.commands.back()),
+             (json::array({{{"action", "evict"}, {"layer", 1}, {"kv_head", 0}, {"ledger", row}},
+                           {{"action", "evict"}, {"layer", 1}, {"kv_head", 1}, {"ledger", row}}})));
+  }
+
+  /// A row gives way to the gist of its block; a gist of the highest level cannot.
+  void theTreeTurnsBothWays() {
+    FakeContext context(fixture::Options{.wlod = true});
+    const auto map = open<MapView>(context);
+    const auto& entries = context.snapshot()->wlod->entries;
+    std::int32_t gist = 0, token = 0;
+    while (entries[at(gist)].level != 1) ++gist;
+    while (entries[at(token)].level != 0) ++token;
+    context.choose(Position(token), Choice::Only);
+    action(*map, "Collapse")->trigger();
+    QCOMPARE(context.commands.back().verb, std::string("wlod_collapse"));
+    QCOMPARE(context.commands.back().args, (json{{"node", entries[at(token)].at(1).id().value()}}));
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    action(*map, "Expand")->trigger();
+    QCOMPARE(failed.count(), 1);
+    context.choose(Position(gist), Choice::Only);
+    action(*map, "Expand")->trigger();
+    QCOMPARE(context.commands.back().verb, std::string("wlod_expand"));
+    QCOMPARE(context.commands.back().args, (json{{"node", entries[at(gist)].id().value()}}));
+  }
+
+  /// Ctrl+V inserts the clipboard's text before the first chosen row, in strip and map; without a row, at the end.
+  void ctrlVInsertsText() {
+    FakeContext context;
+    context.answers["tokenise"] = [](const json& args) -> Result<json> {
+      return args["text"] == "old barn" ? json::array({7, 8}) : json::array();
+    };
+    const auto strip = open<StripView>(context);
+    QGuiApplication::clipboard()->setText("old barn");
+    click(*strip, 10);
+    click(*strip, 12, Qt::ShiftModifier);
+    QTest::keyClick(&strip->text(), Qt::Key_V, Qt::ControlModifier);
+    QTRY_COMPARE(context.commands.size(), std::size_t{1});
+    QCOMPARE(context.commands[0].args.at("now"), json(true));
+    QCOMPARE(actionsOf(context.commands[0]), json::parse(R"([{"action":"insert","position":10,"token_ids":[7,8]}])"));
+    const auto map = open<MapView>(context);
+    context.setFocus({});
+    context.select({});
+    QTest::keyClick(&map->canvas(), Qt::Key_V, Qt::ControlModifier);
+    QTRY_COMPARE(context.commands.size(), std::size_t{2});
+    QCOMPARE(actionsOf(context.commands[1])[0]["position"], json(context.snapshot()->length()));
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    for (const char* text : {"", " "}) {
+      QGuiApplication::clipboard()->setText(text);
+      QTest::keyClick(&map->canvas(), Qt::Key_V, Qt::ControlModifier);
+    }
+    QTRY_COMPARE(failed.count(), 2);
+    QCOMPARE(context.commands.size(), std::size_t{2});
+  }
+
+  /// Text that is dragged from outside goes before the chip whose left half it is over; the mark shows where.
+  void droppedTextInserts() {
+    FakeContext context;
+    context.answers["tokenise"] = [](const json&) -> Result<json> { return json::array({7}); };
+    const auto strip = open<StripView>(context);
+    const auto& chips = strip->text().chips();
+    int chip = 0;
+    while (chips[at(chip)].position != 20) ++chip;
+    const QRect box = strip->text().chipRect(chip);
+    QMimeData text;
+    text.setText("barn");
+    QWidget* area = strip->text().viewport();
+    const auto drag = [&](QPoint at, const QMimeData& data) {
+      QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, {});
+      QCoreApplication::sendEvent(area, &enter);
+      QDragMoveEvent move(at, Qt::CopyAction, &data, Qt::LeftButton, {});
+      QCoreApplication::sendEvent(area, &move);
+      return enter.isAccepted();
+    };
+    const auto drop = [&](QPoint at) {
+      drag(at, text);
+      QDropEvent event(at, Qt::CopyAction, &text, Qt::LeftButton, {});
+      QCoreApplication::sendEvent(area, &event);
+      return event.isAccepted();
+    };
+    const QImage before = strip->picture(strip->size(), 1);
+    QVERIFY(drag(box.center() - QPoint(box.width() / 4, 0), text));
+    const QImage marked = strip->picture(strip->size(), 1);
+    QVERIFY2(marked != before, "no mark shows where the text would go");
+    QDragLeaveEvent leave;
+    QCoreApplication::sendEvent(area, &leave);
+    QCOMPARE(strip->picture(strip->size(), 1), before);
+    QVERIFY(drop(box.center() - QPoint(box.width() / 4, 0)));
+    QTRY_COMPARE(context.commands.size(), std::size_t{1});
+    QCOMPARE(actionsOf(context.commands[0]), json::parse(R"([{"action":"insert","position":20,"token_ids":[7]}])"));
+    QVERIFY(drop(box.center() + QPoint(box.width() / 4, 0)));
+    QTRY_COMPARE(context.commands.size(), std::size_t{2});
+    QCOMPARE(actionsOf(context.commands[1])[0]["position"], json(21));
+    QVERIFY(drop({area->width() / 2, area->height() - 2}));  // below the text
+    QTRY_COMPARE(context.commands.size(), std::size_t{3});
+    QCOMPARE(actionsOf(context.commands[2])[0]["position"], json(context.snapshot()->length()));
+    QMimeData file;
+    file.setUrls({QUrl::fromLocalFile("/x.json")});
+    QVERIFY2(!drag(box.center(), file), "a file is the window's");
+    QSignalSpy failed(&context, &InspectorContext::failed);
+    context.isBusy = true;
+    drop(box.center());
+    QTRY_COMPARE(failed.count(), 1);
+    QCOMPARE(context.commands.size(), std::size_t{3});
   }
 
   void keysSayWhyTheyCannot() {

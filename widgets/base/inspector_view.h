@@ -42,6 +42,9 @@ class InspectorView : public QWidget {
   /// Effect of Ctrl+C: copies the selected rows or text, else the whole table, else the picture.
   virtual void copySelection();
 
+  /// What can be done with the chosen rows from here; null where the view shows no rows to edit.
+  RowActions* rowActions() const { return m_rowActions; }
+
   /// The user's choices in this view, by name, for scripts (view.set) and saved layouts.
   nlohmann::json options() const;
   /// Sets one option. Unknown names and bad values are errors that name the view and the option.

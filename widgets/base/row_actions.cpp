@@ -38,47 +38,101 @@ json jsonOf(const std::vector<Action>& actions) {
 RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& control,
                        std::function<QRect(Position)> placeOf)
     : QObject(&view), m_context(context), m_view(view), m_control(control), m_placeOf(std::move(placeOf)) {
-  m_replace = add(tr("Replace…"), tr("Type other words for the rows"), {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2},
-                  Needs::Row, &RowActions::replace);
-  add(tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert}, Needs::Row,
-      &RowActions::insertBefore);
-  m_delete =
-      add(tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row, &RowActions::remove);
-  addLine();
-  m_evict = add(tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"), {},
-                Needs::Row, &RowActions::evictHere);
-  add(tr("Evict in all layers"), tr("Evict the rows from every layer that has them"), {}, Needs::Row,
-      &RowActions::evictEverywhere);
-  m_pin = add(tr("Pin"), tr("No policy may evict or cull a pinned row"), {}, Needs::Row, &RowActions::pin);
-  add(tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {}, Needs::Row, &RowActions::setBrightness);
-  m_tree = add(tr("Expand"), tr("Replace a gist by its 32 children"), {}, Needs::Gist, &RowActions::turnTree);
-  addLine();
-  add(tr("Break when evicted"), tr("Stop a run in the tick in which a layer loses the row"), {}, Needs::Row,
-      &RowActions::breakAt);
-  add(tr("Show history"), tr("What happened to the focused row, tick by tick"), {}, Needs::OneRow,
-      &RowActions::showHistory);
-  addLine();
-  add(tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown, &RowActions::copyText);
-  add(tr("Copy as script"), tr("Copy a script that opens the session, does the same and chooses these rows"), {},
-      Needs::Shown, &RowActions::copyScript);
+  addEdits();
+  addEvictions();
+  addTree();
+  addBreaks();
+  addRest();
+}
+
+RowActions::~RowActions() = default;
+
+void RowActions::addEdits() {
+  add("replace", tr("Replace…"), tr("Type other words for the rows"), {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2},
+      Needs::Row, [this] { replace(); });
+  add("insert_before", tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert},
+      Needs::Row, [this] { insertBefore(); });
+  add("delete", tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row,
+      [this] { remove(); });
   addLine();
 }
 
-QAction* RowActions::add(const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
-                         void (RowActions::*work)()) {
+void RowActions::addEvictions() {
+  add("evict", tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"),
+      {Qt::Key_E}, Needs::Row, [this] { evictLayer(); });
+  add("evict_head", tr("Evict for one head"), tr("Evict the rows for the focused KV head of the focused layer"), {},
+      Needs::OneHead, [this] { evictHead(); });
+  add("evict_all", tr("Evict in all layers"), tr("Evict the rows from every layer that has them"),
+      {Qt::SHIFT | Qt::Key_E}, Needs::Row, [this] { evictEverywhere(); });
+  add("pin", tr("Pin"), tr("No policy may evict or cull a pinned row"), {Qt::Key_P}, Needs::Row, [this] { pin(); });
+  add("brightness", tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {Qt::Key_B}, Needs::Row,
+      [this] { setBrightness(); });
+}
+
+void RowActions::addTree() {
+  add("expand", tr("Expand"), tr("Replace a gist by its 32 children"), {}, Needs::Gist,
+      [this] { turnTree("wlod_expand", 0); });
+  add("collapse", tr("Collapse"), tr("Replace the row and its 31 siblings by their gist"), {}, Needs::Foldable,
+      [this] { turnTree("wlod_collapse", 1); });
+  addLine();
+}
+
+void RowActions::addBreaks() {
+  m_breaks = std::make_unique<QMenu>();
+  m_breaks->setToolTipsVisible(true);
+  const auto entry = [&](const char* subject, const QString& text, const QString& tip) {
+    m_breaks->addAction(make(subject, text, tip, Needs::Row, [this, subject] { breakWhen(subject); }));
+  };
+  entry("evicted", tr("Evicted"), tr("Stop a run in the tick in which a layer loses the row"));
+  entry("changed", tr("Changed"), tr("Stop a run in the tick in which the token of the row is replaced or deleted"));
+  entry("read", tr("Read"),
+        tr("Stop a run in the tick whose query gives the row more than an equal share of its attention, in the last "
+           "layer"));
+  entry("stale", tr("Made stale"),
+        tr("Stop a run in the tick from which on a rebuild might compute the row differently"));
+  QAction* breaks =
+      make("break", tr("Break when"), tr("Stop a run when something happens to the rows"), Needs::Row, {});
+  breaks->setMenu(m_breaks.get());
+  m_actions.append(breaks);
+}
+
+void RowActions::addRest() {
+  add("values", tr("Show values"), tr("Keys and values of the focused row, by head"), {Qt::Key_V}, Needs::OneRow,
+      [this] { run("show_row", json::object()); });
+  add("history", tr("Show history"), tr("What happened to the focused row, tick by tick"), {Qt::Key_H}, Needs::OneRow,
+      [this] { run("show_history", json::object()); });
+  addLine();
+  add("paste", tr("Paste before"), tr("Insert the clipboard's text before the rows; at the end where none is chosen"),
+      {QKeySequence::Paste}, Needs::Newest, [this] { paste(); });
+  add("copy_text", tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown, [this] { copyText(); });
+  add("copy_script", tr("Copy as script"),
+      tr("Copy a script that opens the session, does the same and chooses these rows"), {}, Needs::Shown,
+      [this] { run("copy_session_script", json::object()); });
+  addLine();
+}
+
+QAction* RowActions::make(const char* id, const QString& text, const QString& tip, Needs needs, Work work) {
   auto* action = new QAction(text, this);
+  action->setObjectName(QLatin1String(id));
   action->setToolTip(tip);
   action->setStatusTip(tip);
-  action->setShortcuts(keys);
-  action->setShortcutContext(Qt::WidgetShortcut);
-  if (!keys.isEmpty()) m_control.addAction(action);
-  connect(action, &QAction::triggered, this, [this, action, needs, work] {
+  m_known[action] = {needs, tip};
+  if (!work) return action;
+  connect(action, &QAction::triggered, this, [this, action, needs, work = std::move(work)] {
     const QString why = obstacle(needs);
-    if (why.isEmpty()) return (this->*work)();
+    if (why.isEmpty()) return work();
     emit m_context.failed(Error("blocked", action->text().toStdString() + " was not done", why.toStdString(),
                                 "choose rows of the newest tick while nothing runs"));
   });
-  m_needs[action] = needs;
+  return action;
+}
+
+QAction* RowActions::add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
+                         Work work) {
+  QAction* action = make(id, text, tip, needs, std::move(work));
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WidgetShortcut);
+  if (!keys.isEmpty()) m_control.addAction(action);
   m_actions.append(action);
   return action;
 }
@@ -89,19 +143,48 @@ void RowActions::addLine() {
   m_actions.append(line);
 }
 
+QAction* RowActions::action(const QString& id) const { return findChild<QAction*>(id, Qt::FindDirectChildrenOnly); }
+
+QString RowActions::obstacle(const QAction& action) const {
+  const auto known = m_known.find(const_cast<QAction*>(&action));
+  return known == m_known.end() ? QString() : obstacle(known->needs);
+}
+
+QString RowActions::tip(const QAction& action) const { return m_known.value(const_cast<QAction*>(&action)).tip; }
+
 QString RowActions::obstacle(Needs needs) const {
   const SnapshotPtr s = m_context.snapshot();
   if (!s) return tr("no session is open");
-  const std::vector<Position> rows = m_context.chosenRows();
   if (needs == Needs::OneRow) return m_context.focus().ledger.value() < 0 ? tr("no row is chosen") : QString();
-  if (rows.empty()) return tr("no row of the context is chosen");
+  const std::optional<Position> row = firstRow();
+  if (!row && needs != Needs::Newest) return tr("no row of the context is chosen");
   if (needs == Needs::Shown) return {};
   if (!m_context.history().empty() && m_context.history().back() != s)
     return m_context.following() ? tr("the engine is working") : tr("an older tick is shown");
   if (m_context.busy()) return tr("the engine is working");
-  const bool gist = s->wlod && at(rows.front().value()) < s->wlod->entries.size() &&
-      s->wlod->entries[at(rows.front().value())].level > 0;
-  return needs == Needs::Gist && !gist ? tr("the row is not a gist") : QString();
+  if (needs == Needs::OneHead && !s->info->cacheLayers.byHead())
+    return tr("rows leave a layer whole; a session with residency kv_head evicts by head");
+  return row ? treeObstacle(needs, *s, *row) : QString();
+}
+
+/// The first of the chosen rows, without a look at all of them.
+std::optional<Position> RowActions::firstRow() const {
+  if (m_context.selection().size() < 2) {
+    const std::vector<Position> rows = m_context.chosenRows();
+    return rows.empty() ? std::nullopt : std::optional(rows.front());
+  }
+  const Snapshot& s = *m_context.snapshot();
+  for (std::int32_t p = 0; p < s.length(); ++p)
+    if (m_context.selected(s.context[at(p)]) && s.ledger.contains(s.context[at(p)])) return Position(p);
+  return {};
+}
+
+QString RowActions::treeObstacle(Needs needs, const Snapshot& s, Position row) const {
+  if (needs != Needs::Gist && needs != Needs::Foldable) return {};
+  if (!s.wlod || at(row.value()) >= s.wlod->entries.size()) return tr("the session has no wLOD tree");
+  const int level = s.wlod->entries[at(row.value())].level;
+  if (needs == Needs::Gist && level == 0) return tr("the row is not a gist");
+  return needs == Needs::Foldable && level == kTopLevel ? tr("the row is a gist of the highest level") : QString();
 }
 
 QString RowActions::rowsText(const std::vector<Position>& rows) const {
@@ -120,23 +203,30 @@ void RowActions::retitle() {
   const std::vector<Position> rows = m_context.chosenRows();
   if (!s || rows.empty()) return;
   const QString what = rowsText(rows);
-  m_replace->setText(tr("Replace %1…").arg(what));
-  m_delete->setText(tr("Delete %1").arg(what));
-  m_evict->setText(tr("Evict in layer %1").arg(layerText(*s, m_context.focus().layer)));
+  const CacheLayers& layers = s->info->cacheLayers;
+  const CacheLayer own = m_context.focus().layer;
+  action("replace")->setText(tr("Replace %1…").arg(what));
+  action("delete")->setText(tr("Delete %1").arg(what));
+  action("evict")->setText(tr("Evict in layer %1").arg(layers.layerOf(own).value()));
+  action("evict_head")
+      ->setText(layers.byHead()
+                    ? tr("Evict for KV head %1 of layer %2").arg(layers.partOf(own)).arg(layers.layerOf(own).value())
+                    : tr("Evict for one head"));
   const bool pinned = s->ledger[s->context[at(rows.front().value())]].pinned;
-  m_pin->setText(pinned ? tr("Unpin") : tr("Pin"));
-  m_tree->setVisible(s->wlod != nullptr);
+  action("pin")->setText(pinned ? tr("Unpin") : tr("Pin"));
 }
 
 void RowActions::attend(QMenu& menu) {
   retitle();
   menu.setToolTipsVisible(true);
-  for (auto one = m_needs.begin(); one != m_needs.end(); ++one) {
-    const QString why = obstacle(one.value());
+  for (auto one = m_known.begin(); one != m_known.end(); ++one) {
+    const QString why = obstacle(one->needs), tip = why.isEmpty() ? one->tip : tr("%1. Off: %2").arg(one->tip, why);
     one.key()->setEnabled(why.isEmpty());
+    one.key()->setToolTip(tip);
+    one.key()->setStatusTip(tip);
   }
   connect(&menu, &QMenu::aboutToHide, this, [this] {
-    for (auto one = m_needs.begin(); one != m_needs.end(); ++one) one.key()->setEnabled(true);
+    for (auto one = m_known.begin(); one != m_known.end(); ++one) one.key()->setEnabled(true);
   });
 }
 
@@ -153,22 +243,45 @@ void RowActions::inject(const std::vector<Action>& actions, Position then) {
   run("inject", {{"actions", jsonOf(actions)}, {"now", true}}, then);
 }
 
+void RowActions::tokenise(const QString& text, std::function<void(const std::vector<TokenId>&)> done) {
+  m_context.query("rows.tokenise", "tokenise", {{"text", text.toStdString()}}, this,
+                  [this, done = std::move(done), before = m_context.snapshot()](const Result<json>& reply) {
+                    if (!reply) return emit m_context.failed(reply.error());
+                    std::vector<TokenId> ids;
+                    for (const json& id : *reply) ids.push_back(TokenId(id.get<std::int32_t>()));
+                    if (m_context.snapshot() == before) return done(ids);
+                    emit m_context.failed(Error("blocked", "the words were not written",
+                                                "the context has changed meanwhile", "choose the rows again"));
+                  });
+}
+
 void RowActions::typeWords(const QString& text, const QString& name,
                            std::function<void(const std::vector<TokenId>&)> done) {
   const auto typed = [this, done, before = m_context.snapshot()](const QString& words) {
     if (words.isEmpty()) return done({});
-    m_context.query(
-        "rows.tokenise", "tokenise", {{"text", words.toStdString()}}, this,
-        [this, done, before](const Result<json>& reply) {
-          if (!reply) return emit m_context.failed(reply.error());
-          std::vector<TokenId> ids;
-          for (const json& id : *reply) ids.push_back(TokenId(id.get<std::int32_t>()));
-          if (m_context.snapshot() == before) return done(ids);
-          emit m_context.failed(Error("blocked", "the words were not written",
-                                      "the context has changed since they were typed", "choose the rows again"));
-        });
+    if (m_context.snapshot() == before) return tokenise(words, done);
+    emit m_context.failed(Error("blocked", "the words were not written",
+                                "the context has changed since they were typed", "choose the rows again"));
   };
   WordEdit::open(m_view, m_placeOf(m_context.chosenRows().front()), text, name, typed);
+}
+
+void RowActions::insertText(Position before, const QString& text) {
+  const auto refuse = [this](const QString& why, const char* remedy) {
+    emit m_context.failed(Error("blocked", "the text was not inserted", why.toStdString(), remedy));
+  };
+  if (const QString why = obstacle(Needs::Newest); !why.isEmpty())
+    return refuse(why, "insert it into the newest tick while nothing runs");
+  if (text.isEmpty()) return refuse(tr("there is no text"), "copy some text first");
+  tokenise(text, [this, before, refuse](const std::vector<TokenId>& ids) {
+    ids.empty() ? refuse(tr("the text has no tokens"), "insert other text") : inject({Insert{before, ids}}, before);
+  });
+}
+
+void RowActions::paste() {
+  const std::vector<Position> rows = m_context.chosenRows();
+  insertText(rows.empty() ? Position(m_context.snapshot()->length()) : rows.front(),
+             QGuiApplication::clipboard()->text());
 }
 
 /// No words take the rows away.
@@ -198,27 +311,31 @@ void RowActions::remove() {
   inject(actions, rows.front());
 }
 
-void RowActions::evictHere() {
-  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
-  const CacheLayer layer = m_context.focus().layer;
-  inject({Evict{layers.layerOf(layer), layers.headOf(layer), ledgers()}});
-}
-
-void RowActions::evictEverywhere() {
+void RowActions::evictFrom(CacheLayer first, int count) {
   const SnapshotPtr s = m_context.snapshot();
   const CacheLayers& layers = s->info->cacheLayers;
   const std::vector<LedgerId> rows = ledgers();
   std::vector<Action> actions;
-  for (CacheLayer layer : layers.each()) {
+  for (CacheLayer layer : idRange<CacheLayer>(first.value(), first.value() + count)) {
     std::vector<LedgerId> here;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(here),
                  [&](LedgerId row) { return isResident(*s, layer, row); });
     if (!here.empty()) actions.push_back(Evict{layers.layerOf(layer), layers.headOf(layer), here});
   }
   if (!actions.empty()) return inject(actions);
-  emit m_context.failed(
-      Error("blocked", "nothing was evicted", "no layer has the rows", "choose rows that are resident"));
+  emit m_context.failed(Error("blocked", "nothing was evicted",
+                              count == 1 ? "the layer does not have the rows" : "no layer has the rows",
+                              "choose rows that are resident"));
 }
+
+void RowActions::evictLayer() {
+  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
+  evictFrom(layers.of(layers.layerOf(m_context.focus().layer)).front(), layers.perLayer);
+}
+
+void RowActions::evictHead() { evictFrom(m_context.focus().layer, 1); }
+
+void RowActions::evictEverywhere() { evictFrom(CacheLayer(0), m_context.snapshot()->info->cacheLayers.count()); }
 
 void RowActions::pin() {
   const SnapshotPtr s = m_context.snapshot();
@@ -242,22 +359,20 @@ void RowActions::setBrightness() {
                  tr("Brightness of %1, 0 to 255").arg(rowsText(m_context.chosenRows())), done);
 }
 
-void RowActions::turnTree() {
+/// up: levels between the entry and the node that the command names.
+void RowActions::turnTree(const char* command, int up) {
   const Position row = m_context.chosenRows().front();
-  run("wlod_expand", {{"node", m_context.snapshot()->wlod->entries[at(row.value())].id().value()}}, row);
+  const TreeNode entry = m_context.snapshot()->wlod->entries[at(row.value())];
+  run(command, {{"node", entry.at(entry.level + up).id().value()}}, row);
 }
 
-void RowActions::breakAt() {
+void RowActions::breakWhen(const char* subject) {
   for (LedgerId row : ledgers())
-    run("break_add", {{"condition", "evicted(ledger==" + std::to_string(row.value()) + ")"}});
+    run("break_add", {{"condition", std::string(subject) + "(ledger==" + std::to_string(row.value()) + ")"}});
 }
 
 void RowActions::copyText() {
   QGuiApplication::clipboard()->setText(rawText(*m_context.snapshot(), m_context.chosenRows()));
 }
-
-void RowActions::copyScript() { run("copy_session_script", json::object()); }
-
-void RowActions::showHistory() { run("show_history", json::object()); }
 
 }  // namespace kvlab

@@ -8,6 +8,7 @@
 #include <QList>
 #include <QObject>
 #include <functional>
+#include <memory>
 
 #include "core/api/action.h"
 #include "widgets/base/inspector_context.h"
@@ -21,45 +22,71 @@ class RowActions : public QObject {
  public:
   /// `control` has the keys; `placeOf` says where a row is in `view`.
   RowActions(InspectorContext& context, QWidget& view, QWidget& control, std::function<QRect(Position)> placeOf);
+  ~RowActions() override;
   const QList<QAction*>& actions() const { return m_actions; }
+  /// The action with this id: replace, insert_before, delete, evict, evict_head, evict_all, pin, brightness, expand,
+  /// collapse, break, values, history, paste, copy_text, copy_script. Null = none.
+  QAction* action(const QString& id) const;
+  /// Why an action cannot run now; empty if it can.
+  QString obstacle(const QAction& action) const;
+  /// What an action does, in a sentence.
+  QString tip(const QAction& action) const;
+  /// Inserts text before a position, at once; the length = at the end. What does not fit is refused as a whole.
+  void insertText(Position before, const QString& text);
   /// Gives the actions the titles and states for the chosen rows while a menu is open. A key works at any time, and an
   /// error says why it cannot.
   void attend(QMenu& menu);
 
  private:
-  enum class Needs { Row, Gist, OneRow, Shown };
-  QAction* add(const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
-               void (RowActions::*work)());
+  enum class Needs { Row, Newest, OneHead, Gist, Foldable, OneRow, Shown };
+  using Work = std::function<void()>;
+  QAction* add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
+               Work work);
+  QAction* make(const char* id, const QString& text, const QString& tip, Needs needs, Work work);
+  void addEdits();
+  void addEvictions();
+  void addTree();
+  void addBreaks();
+  void addRest();
   void addLine();
   void retitle();
-  /// Why the action cannot run now; empty if it can.
   QString obstacle(Needs needs) const;
+  QString treeObstacle(Needs needs, const Snapshot& snapshot, Position row) const;
+  std::optional<Position> firstRow() const;
   QString rowsText(const std::vector<Position>& rows) const;
   std::vector<LedgerId> ledgers() const;
   /// Runs a command; after it the focus is on the row at `then`.
   void run(const char* id, const nlohmann::json& args, Position then = Position(-1));
   void inject(const std::vector<Action>& actions, Position then = Position(-1));
+  void paste();
+  /// The tokens of a text, unless the context has changed meanwhile.
+  void tokenise(const QString& text, std::function<void(const std::vector<TokenId>&)> done);
   void typeWords(const QString& text, const QString& name, std::function<void(const std::vector<TokenId>&)> done);
 
   void replace();
   void insertBefore();
   void remove();
-  void evictHere();
+  /// Evicts the rows from those of the cache layers that have them.
+  void evictFrom(CacheLayer first, int count);
+  void evictLayer();
+  void evictHead();
   void evictEverywhere();
   void pin();
   void setBrightness();
-  void turnTree();
-  void breakAt();
-  void showHistory();
+  void turnTree(const char* command, int up);
+  void breakWhen(const char* subject);
   void copyText();
-  void copyScript();
 
   InspectorContext& m_context;
   QWidget &m_view, &m_control;
   std::function<QRect(Position)> m_placeOf;
   QList<QAction*> m_actions;
-  QHash<QAction*, Needs> m_needs;
-  QAction *m_replace, *m_delete, *m_evict, *m_pin, *m_tree;  // their titles follow the rows
+  struct Known {
+    Needs needs;
+    QString tip;
+  };
+  QHash<QAction*, Known> m_known;
+  std::unique_ptr<QMenu> m_breaks;
 };
 
 }  // namespace kvlab

@@ -20,10 +20,21 @@ void addEdit(PlanGhosts& out, const PlannedAction& edit, const Action& action) {
   if (!tokens.empty() || turnsTree(action)) out.added.push_back({edit.anchor.value(), std::move(tokens)});
 }
 
-void addEviction(PlanGhosts& out, const PlannedEviction& eviction, const Snapshot& s) {
-  for (LedgerId id : eviction.ledger)
-    if (const auto found = std::find(s.context.begin(), s.context.end(), id); found != s.context.end())
-      out.evicted.push_back({eviction.layer, static_cast<std::int32_t>(found - s.context.begin())});
+/// Positions of ledger rows; -1 = not in the context. [ledger]
+std::vector<std::int32_t> positionsOf(const Snapshot& s) {
+  std::vector<std::int32_t> out(s.ledger.size(), -1);
+  for (std::int32_t p = 0; p < s.length(); ++p)
+    if (s.ledger.contains(s.context[at(p)])) out[at(s.context[at(p)].value())] = p;
+  return out;
+}
+
+void addEvictions(PlanGhosts& out, const std::vector<PlannedEviction>& evictions, const Snapshot& s) {
+  if (evictions.empty()) return;
+  const std::vector<std::int32_t> positions = positionsOf(s);
+  for (const PlannedEviction& eviction : evictions)
+    for (LedgerId id : eviction.ledger)
+      if (s.ledger.contains(id) && positions[at(id.value())] >= 0)
+        out.evicted.push_back({eviction.layer, positions[at(id.value())]});
 }
 
 /// The part of the run that is exact now.
@@ -38,10 +49,9 @@ void addStale(PlanGhosts& out, PositionRun run, const Snapshot& s) {
   }
 }
 
-constexpr const char* kWords[kGhostKinds] = {QT_TRANSLATE_NOOP("GhostEntry", "new row"),
-                                             QT_TRANSLATE_NOOP("GhostEntry", "row that goes"),
-                                             QT_TRANSLATE_NOOP("GhostEntry", "row that one layer loses"),
-                                             QT_TRANSLATE_NOOP("GhostEntry", "row that goes stale")};
+constexpr const char* kWords[kGhostKinds] = {
+    QT_TRANSLATE_NOOP("GhostEntry", "new"), QT_TRANSLATE_NOOP("GhostEntry", "goes"),
+    QT_TRANSLATE_NOOP("GhostEntry", "leaves a layer"), QT_TRANSLATE_NOOP("GhostEntry", "goes stale")};
 
 constexpr int kSwatch = 16, kSwatchHeight = 10;
 
@@ -89,7 +99,7 @@ PlanGhosts planGhosts(const Snapshot& s) {
   if (!s.plan) return out;
   for (const PlannedAction& edit : s.plan->edits)
     if (edit.place >= 0 && at(edit.place) < s.pending.size()) addEdit(out, edit, s.pending[at(edit.place)]);
-  for (const PlannedEviction& eviction : s.plan->evictions) addEviction(out, eviction, s);
+  addEvictions(out, s.plan->evictions, s);
   for (const PositionRun& run : s.plan->stale) addStale(out, run, s);
   std::sort(out.leaving.begin(), out.leaving.end());
   std::stable_sort(out.added.begin(), out.added.end(),

@@ -21,7 +21,8 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
       m_list(new QListWidget(this)) {
   m_edit->setEditable(true);
   m_edit->addItems({QStringLiteral("invariant"), QStringLiteral("error"), QStringLiteral("kl > 0.05"),
-                    QStringLiteral("evicted(ledger==12)"), QStringLiteral("replaced(ledger==3)"),
+                    QStringLiteral("evicted(ledger==12)"), QStringLiteral("changed(ledger==3)"),
+                    QStringLiteral("stale(ledger==3)"), QStringLiteral("read(ledger==3)"),
                     QStringLiteral("wrap(layer==3)"), QStringLiteral("tick == 40"), QStringLiteral("length >= 900"),
                     QStringLiteral("stage(plan)")});
   m_edit->setCurrentText({});

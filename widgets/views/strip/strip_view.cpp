@@ -10,6 +10,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
+#include "widgets/base/row_actions.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -43,7 +44,8 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   connect(m_text, &TokenText::pointed, this,
           [this](Position position) { pointAt(this->context().focus().layer, position); });
   addRowActions(*m_text, [this](Position row) { return placeOf(row); });
-  connect(m_text, &TokenText::opened, viewActions().first(), &QAction::trigger);
+  connect(m_text, &TokenText::opened, rowActions()->action("replace"), &QAction::trigger);
+  connect(m_text, &TokenText::textDropped, rowActions(), &RowActions::insertText);
 }
 
 void StripView::makeStrip() {

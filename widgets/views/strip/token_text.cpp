@@ -73,6 +73,7 @@ TokenText::TokenText(InspectorContext& context, QWidget* parent) : QAbstractScro
   setFrameShape(NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   viewport()->setMouseTracking(true);
+  setAcceptDrops(true);
   connect(&context, &InspectorContext::selectionChanged, viewport(), qOverload<>(&QWidget::update));
   setAccessibleName(tr("Tokens of the context"));
   setToolTip(
@@ -244,6 +245,7 @@ void TokenText::paintEvent(QPaintEvent* event) {
     const int end = row + 1 < m_lineFirst.size() ? m_lineFirst[row + 1] : static_cast<int>(m_chips.size());
     for (int i = m_lineFirst[row]; i < end; ++i) paintChip(painter, i, colours, *theme);
   }
+  painter.fillRect(dropMark(), theme->focus);
 }
 
 /// The end stays in sight where it was.

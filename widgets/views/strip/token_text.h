@@ -61,6 +61,8 @@ class TokenText : public QAbstractScrollArea {
   void pointed(kvlab::Position position);
   /// A double click on a row.
   void opened();
+  /// Text was dropped before a position; the length = at the end.
+  void textDropped(kvlab::Position before, const QString& text);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -70,6 +72,10 @@ class TokenText : public QAbstractScrollArea {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragMoveEvent(QDragMoveEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   void changeEvent(QEvent* event) override;
 
@@ -84,6 +90,11 @@ class TokenText : public QAbstractScrollArea {
   void paintPlanned(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const;
   TokenId tokenOf(const Chip& chip) const;
   void paintChip(QPainter& painter, int chip, const ColourTable& colours, const Theme& theme) const;
+  /// The chip before which a drop at the point inserts; the number of chips = at the end.
+  int dropChip(QPoint point) const;
+  Position dropPosition(int chip) const;
+  void showDrop(int chip);
+  QRect dropMark() const;
   void step(int chips, bool select);
   void stepLine(int lines, bool select);
   int focusedChip() const;
@@ -98,6 +109,7 @@ class TokenText : public QAbstractScrollArea {
   std::vector<Place> m_places;            // parallel to m_chips
   std::vector<std::int32_t> m_lineFirst;  // first chip of every line
   std::vector<int> m_widths;              // by token id; -1 = not measured
+  int m_drop = -1;                        // the chip before which the text under the pointer would go; -1 = none
   bool m_dragged = false;                 // the pressed button has chosen more than one row
 };
 
