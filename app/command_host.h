@@ -47,7 +47,7 @@ class CommandHost : public WindowPort {
   virtual void showLaneForm() = 0;
   /// The form of a sweep; it begins with this specification, or with one of policies where it is empty.
   virtual void showSweepForm(const nlohmann::json& spec) = 0;
-  /// What opens a session as this cell of the shown sweep is one. Errors: those of sweepCellRequest(), no_sweep.
+  /// What opens a session as this cell of the shown sweep is one. Errors: those of sweepCellRequest(), blocked.
   virtual Result<nlohmann::json> sweepCell(std::int64_t cell) const = 0;
   /// The form of the living session's settings.
   virtual void showSettings() = 0;

@@ -126,7 +126,7 @@ void MainWindow::showSweepForm(const json& spec) {
 
 Result<json> MainWindow::sweepCell(std::int64_t cell) const {
   const SweepShownPtr shown = SweepSource::of(const_cast<LiveContext&>(m_context)).sweep();
-  if (!shown) return Error("no_sweep", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
+  if (!shown) return Error("blocked", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
   const QFileInfo place(QString::fromStdString(shown->place));
   const QString folder = place.isDir() ? place.filePath() : place.path();
   return sweepCellRequest(folder.toStdString(), cell, resourceRoot().toStdString());

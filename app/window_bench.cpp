@@ -160,8 +160,9 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
   endless["brightness"] = {{"compressor", "nearest"}, {"target", 256}};  // the context ends growing, the run need not
   endless["capacity"] = 1024;
   endless["history_bytes"] = 64 << 20;
-  wlod["wlod"] = {{"budget", 2048}, {"moments", 131072}};
-  for (int i = 0; i < (options.quick ? 5000 : 100'000); ++i) tokens.push_back(3 + i * 37 % 500);
+  const int moments = options.quick ? 5000 : 100'000;
+  wlod["wlod"] = {{"budget", 2048}, {"moments", std::max(131072, moments + ticks + 1024)}};
+  for (int i = 0; i < moments; ++i) tokens.push_back(3 + i * 37 % 500);
   const int steps = options.quick ? 8 : ticks ? ticks : 100'000;
   if (!options.model.empty() && options.model != "demo") {
     endless["model"] = options.model;

@@ -230,7 +230,7 @@ class SweepFormTest : public QObject {
     QCOMPARE(sweepCellRequest(m_folder.path().toStdString(), 0, KVLAB_RESOURCES_DIR).error().code,
              std::string("bad_journal"));
     const Status unseen = m_window->runCommand("open_sweep_cell", {{"cell", 0}});
-    QCOMPARE(unseen.error().code, std::string("no_sweep"));
+    QCOMPARE(unseen.error().code, std::string("blocked"));
   }
 
   /// Pictures for people: KVLAB_FORM_PICTURES names a folder.

@@ -78,7 +78,7 @@ class FindingMarksTest : public QObject {
     QTest::newRow("tree") << "tree"
                           << "row_checksums broken between tick 12 (verified) and tick 41 (found)";
     QTest::newRow("lanes") << "lanes"
-                           << "lane 0 there, ✕ found wrong";
+                           << "lane 0 resident, ✕ found wrong";
     QTest::newRow("ledger") << "ledger"
                             << "✕ wrong";
   }

@@ -168,9 +168,9 @@ void LanesViewTest::hoveringMovesTheSelection() {
   QVERIFY(hovered.value() >= 0);
   QCOMPARE(rig.context.snapshot()->context[static_cast<std::size_t>(hovered.value())],
            rig.context.snapshot()->lanes->lanes[0].taken[70]);
-  QVERIFY2(canvas.readout().contains("lane 1 there"), qPrintable(canvas.readout()));
+  QVERIFY2(canvas.readout().contains("lane 1 resident"), qPrintable(canvas.readout()));
   point(canvas, at(canvas, 2, 20));
-  QVERIFY2(canvas.readout().contains("lane 1 gone"), qPrintable(canvas.readout()));
+  QVERIFY2(canvas.readout().contains("lane 1 not resident"), qPrintable(canvas.readout()));
 }
 
 void LanesViewTest::keysMoveAndZoom() {
