@@ -12,3 +12,4 @@ add_test(NAME property/random_sessions COMMAND random_sessions --seed 1 --sessio
 add_test(NAME property/random_matrix COMMAND random_sessions --matrix all)
 add_test(NAME property/random_sequences COMMAND random_sessions --sequences ${CMAKE_CURRENT_LIST_DIR}/sequences)
 set_tests_properties(property/random_sessions property/random_matrix property/random_sequences PROPERTIES LABELS property TIMEOUT ${limit})
+set_tests_properties(property/random_matrix property/random_sequences PROPERTIES COST 1000)  # the longest begin first
