@@ -50,9 +50,32 @@ void CheckMarks::add(const CheckMade& made, const CheckMark& mark) {
   }
 }
 
+/// Checks before this entry of the way leave no mark: later ones have passed all that they looked at.
+int CheckMarks::oldestThatMatters(const Timeline& timeline) {
+  CheckMarks seen;
+  int id = timeline.currentId();
+  for (; timeline.entry(id).parent >= 0; id = timeline.entry(id).parent) {
+    for (const CheckMade& made : timeline.entry(id).checks) seen.add(made, {{}, 0, 0});
+    if (seen.complete(timeline.entry(id).depth > timeline.firstFullCheck())) break;
+  }
+  return id;
+}
+
+/// True if everything has a mark; what only full checks look at need not, where there is none.
+bool CheckMarks::complete(bool full) const {
+  const auto marked = [](const CheckMark& one) { return one.depth >= 0; };
+  if (!std::ranges::all_of(m_slices, marked)) return false;
+  for (std::size_t i = 0; i < m_last.size(); ++i) {
+    const Cheap cheap = invariants()[i].cheap;
+    if (!marked(m_last[i]) && (full || cheap != Cheap::None)) return false;
+    if (!marked(m_passed[i]) && (full || cheap == Cheap::All)) return false;
+  }
+  return true;
+}
+
 CheckMarks CheckMarks::along(const Timeline& timeline) {
   CheckMarks out;
-  for (const int id : timeline.path(timeline.currentId())) {
+  for (const int id : timeline.path(timeline.currentId(), oldestThatMatters(timeline))) {
     const Timeline::Entry& entry = timeline.entry(id);
     for (const CheckMade& made : entry.checks) out.add(made, {entry.tick, entry.depth, made.visit});
   }

@@ -32,6 +32,9 @@ class CheckMarks {
   CheckMark passed(std::size_t invariant, std::optional<LedgerId> row) const;
 
  private:
+  static int oldestThatMatters(const Timeline& timeline);
+  bool complete(bool full) const;
+
   std::vector<CheckMark> m_last;    // [invariants]
   std::vector<CheckMark> m_passed;  // [invariants] all but the rows that it named
   std::vector<CheckMark> m_slices;  // [parts] the same of a slice

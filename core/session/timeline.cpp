@@ -31,11 +31,23 @@ void Timeline::start(const CacheState& state, int pools) {
   m_branches = {{"main", 0}};
   m_along = {0};
   m_current = m_branch = 0;
+  m_firstFull = kNever;
   m_bytes = 0;
+}
+
+void Timeline::noteCheck(const CheckMade& made) {
+  std::vector<CheckMade>& checks = m_entries[at(m_current)].checks;
+  std::erase_if(checks, [made](CheckMade one) {
+    one.visit = made.visit;
+    return one == made;
+  });
+  checks.push_back(made);
+  if (made.full) m_firstFull = std::min(m_firstFull, depth());
 }
 
 Timeline Timeline::trunk(const CacheState& state) const {
   Timeline out;
+  out.m_firstFull = m_firstFull;
   for (int id : path(m_current)) {
     const Entry& from = entry(id);
     Entry to{.verb = from.verb,
@@ -75,9 +87,9 @@ void Timeline::push(Entry entry) {
   m_along.push_back(id);
 }
 
-std::vector<int> Timeline::path(int id) const {
+std::vector<int> Timeline::path(int id, int first) const {
   std::vector<int> out;
-  for (; id >= 0; id = entry(id).parent) out.push_back(id);
+  for (; id >= first; id = entry(id).parent) out.push_back(id);
   std::reverse(out.begin(), out.end());
   return out;
 }

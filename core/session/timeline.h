@@ -4,6 +4,7 @@
 // reached by executing its commands again. Knows which slots older states still need. Engine thread.
 #pragma once
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct CheckMade {
   std::uint32_t held = 0;            // named nothing
   std::uint32_t rest = 0;            // passed all it looked at, but for the rows that it named
   std::int32_t visit = 0;            // how often the session had gone through its history before
+  bool operator==(const CheckMade&) const = default;
 };
 
 class Timeline {
@@ -61,7 +63,10 @@ class Timeline {
   void setReport(std::shared_ptr<const TickReport> report) {
     m_entries[static_cast<std::size_t>(m_current)].report = std::move(report);
   }
-  void noteCheck(const CheckMade& made) { m_entries[static_cast<std::size_t>(m_current)].checks.push_back(made); }
+  /// Notes a check of the current state, in place of an earlier one that passed the same.
+  void noteCheck(const CheckMade& made);
+  /// Depth of the first entry with a check that was full; more than any depth if there is none.
+  std::int32_t firstFullCheck() const { return m_firstFull; }
   const Entry& current() const { return m_entries[static_cast<std::size_t>(m_current)]; }
   const Entry& entry(int id) const { return m_entries[static_cast<std::size_t>(id)]; }
   int currentId() const { return m_current; }
@@ -84,8 +89,8 @@ class Timeline {
   std::vector<bool> inPools() const;
   /// Makes a kept entry current.
   void select(int id) { m_current = id; }
-  /// Entries from the root to `id`.
-  std::vector<int> path(int id) const;
+  /// Entries from the root, or from `first` on the way, to `id`.
+  std::vector<int> path(int id, int first = 0) const;
   /// Entries from the current one, without it, to `id`: back to where both ways part, then forward.
   std::vector<int> way(int id) const;
   /// `swaps` exchanges the rows that the entry keeps. Its error is returned.
@@ -112,6 +117,8 @@ class Timeline {
   const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
 
  private:
+  static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+
   std::vector<bool> onPath() const;
   int oldestKept() const;
   static void forget(Entry& entry);
@@ -123,6 +130,7 @@ class Timeline {
   std::vector<Branch> m_branches;
   std::vector<int> m_along;  // [depth] entries of the current branch
   int m_current = 0, m_branch = 0;
+  std::int32_t m_firstFull = kNever;
   std::int64_t m_bytes = 0;
 };
 

@@ -2,6 +2,7 @@
 // What readers are told of cache and mirror: a finding stays, with the ticks between which it came, until a check
 // holds again; without a check since the last change nobody is told that all is in step.
 #include <QTemporaryDir>
+#include <random>
 
 #include "core/session/alignment.h"
 #include "support/session_fixture.h"
@@ -62,6 +63,57 @@ class AlignmentTest : public QObject {
       check({}, true);
       QVERIFY(!log.anyFinding());
     }
+  }
+
+  /// Travel looks at the end of the way only; the marks are those of all checks on it.
+  void marksAreThoseOfTheWholeWay() {
+    const auto whole = [](const Timeline& timeline) {
+      CheckMarks out;
+      for (const int id : timeline.path(timeline.currentId()))
+        for (const CheckMade& made : timeline.entry(id).checks)
+          out.add(made, {timeline.entry(id).tick, timeline.entry(id).depth, made.visit});
+      return out;
+    };
+    const auto same = [](const CheckMark& a, const CheckMark& b) {
+      return a.tick == b.tick && a.depth == b.depth && a.visit == b.visit;
+    };
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      std::mt19937 random(seed);
+      SessionFixture session(json{{"faults", true}, {"check", {{"scrub_period", 2 + seed % 4}}}});
+      session.prompt(12);
+      for (int i = 0; i < 60; ++i) {
+        const auto kind = random() % 12;
+        if (kind < 6) static_cast<void>(session.verb("step", {{"n", 1 + random() % 3}}));
+        else if (kind < 9) static_cast<void>(session.verb("undo", {{"n", 1 + random() % 5}}));
+        else if (kind == 9) static_cast<void>(session.verb("redo", {{"n", 1 + random() % 5}}));
+        else if (kind == 10 && seed % 2) session.must("invariants");
+        else if (kind == 11 && seed % 3 == 1)
+          static_cast<void>(
+              session.verb("fault", {{"kind", "tag_bit"}, {"layer", 1}, {"index", random() % 8}, {"bit", 0}}));
+        else if (kind == 11 && seed % 3 == 0)
+          session.must("setRules", {{"check", {{"scrub_period", 1 + random() % 5}}}});
+        const CheckMarks expected = whole(session->timeline()), marks = CheckMarks::along(session->timeline());
+        for (std::size_t one = 0; one < invariants().size(); ++one) {
+          QVERIFY2(same(marks.last(one), expected.last(one)), invariants()[one].id.data());
+          QCOMPARE(marks.all(one), expected.all(one));
+          QVERIFY(same(marks.passed(one, {}), expected.passed(one, {})));
+          for (int row = 0; row < 12; ++row)
+            QVERIFY(same(marks.passed(one, LedgerId(row)), expected.passed(one, LedgerId(row))));
+        }
+      }
+    }
+  }
+
+  /// A check that passes what an earlier one of the same state has passed takes its place.
+  void visitsLeaveOneCheckOfEachSlice() {
+    SessionFixture session(json{{"check", {{"scrub_period", 3}}}});
+    session.prompt(12);
+    session.must("step", {{"n", 2}});
+    for (int i = 0; i < 20; ++i) {
+      session.must("undo");
+      session.must("redo");
+    }
+    QCOMPARE(session->timeline().current().checks.size(), std::size_t{3});
   }
 
   /// What a check has not looked at, or a wrong shape hides, has not passed.
