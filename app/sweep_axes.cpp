@@ -29,19 +29,24 @@ QStringList axisKeys() {
   return out;
 }
 
-bool isList(const json& axis) { return axis.is_object() && !axis.contains("key") && !axis.contains("budget"); }
+/// Of what was typed as JSON, which may have any shape.
+json member(const json& typed, const char* key) { return typed.is_object() ? typed.value(key, json()) : json(); }
+
+/// An axis that the line cannot edit.
+bool isList(const json& axis) { return member(axis, "key").is_null() && member(axis, "budget").is_null(); }
 
 QString keyText(const json& axis) {
-  if (isList(axis)) return manifestText(axis.value("name", json()));
+  if (isList(axis)) return manifestText(member(axis, "name"));
   if (axis.contains("budget")) return axis["budget"] == "tokens" ? kTokens : kRatio;
-  return manifestText(axis.value("key", json()));
+  return manifestText(axis["key"]);
 }
 
 QString textOfAxis(const json& axis) {
-  if (!isList(axis)) return valuesText(axis.value("values", json()));
+  const json values = member(axis, "values");
+  if (!isList(axis)) return valuesText(values);
   QStringList labels;
-  for (const json& value : axis.value("values", json::array()))
-    if (value.is_object()) labels << manifestText(value.value("label", json()));
+  if (values.is_array())
+    for (const json& value : values) labels << manifestText(member(value, "label"));
   return labels.join(", ");
 }
 
@@ -91,8 +96,7 @@ void SweepAxes::fill(const Line& line, const json& axis) {
   line.key->setEnabled(!list);
   line.values->setEnabled(!list);
   if (line.key->currentText() != keyText(axis)) line.key->setEditText(keyText(axis));
-  if (list || valuesOf(line.values->text()) != axis.value("values", json::array()))
-    line.values->setText(textOfAxis(axis));
+  if (list || valuesOf(line.values->text()) != member(axis, "values")) line.values->setText(textOfAxis(axis));
   line.values->setToolTip(list ? tr("Each value of this axis is a list of changes, which the JSON shows")
                                : tr("Numbers, words or JSON, with commas between them: 64, 128"));
 }

@@ -96,9 +96,9 @@ SweepPanel::SweepPanel(SweepForm form, QWidget* parent)
   connect(m_base, &SessionForm::edited, this, [this](const QString& key, const json& value) {
     json now = spec();
     if (now.is_null()) return;
-    json base = now.value("base", json{{"model", "demo"}});
+    json& base = now["base"];
+    if (!base.is_object()) base = {{"model", "demo"}};
     setManifestValue(base, key, value);
-    now["base"] = base;
     setSpec(now);
   });
   connect(m_json, &QPlainTextEdit::textChanged, this, &SweepPanel::follow);

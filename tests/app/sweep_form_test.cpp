@@ -16,6 +16,7 @@
 #include "app/core_sweep.h"
 #include "app/form_clicks.h"
 #include "app/main_window.h"
+#include "app/session_form.h"
 #include "app/sweep_panel.h"
 #include "app/sweep_values.h"
 #include "widgets/base/button_use.h"
@@ -85,6 +86,28 @@ class SweepFormTest : public QObject {
     QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
   }
   void cleanup() { m_window.reset(); }
+
+  /// JSON of any shape may be typed, and the form changed behind it.
+  void wrongShapesAreTold_data() {
+    QTest::addColumn<QString>("typed");
+    for (const char* one :
+         {R"({"axes":[1,null,"x",[],{}]})", R"({"axes":{"a":1}})", R"({"axes":[{"values":3},{"key":[],"values":{}}]})",
+          R"({"base":3})", R"({"base":[]})", R"({"base":{"kv":1,"policy":[]}})", R"({"prompts":[[],1]})",
+          R"({"prompts":{"file":1}})", R"({"prompts":[{"file":{},"ask":[],"stories":{}}]})", R"({"measure":{"a":[]}})",
+          R"({"measure":[1,[]]})", R"({"seeds":{"a":1},"name":[1]})", R"([])", R"(3)", R"({)"})
+      QTest::newRow(one) << one;
+  }
+  void wrongShapesAreTold() {
+    QFETCH(QString, typed);
+    begin();
+    text().setPlainText(typed);
+    QTRY_VERIFY(!label("problem").isEmpty());
+    QVERIFY(!button("Run")->isEnabled());
+    type("seeds", "1, 2");
+    typeKey("key_0", "kv.v");
+    if (auto* base = panel()->findChild<SessionForm*>()) emit base->edited("kv.v", "int8");
+    QTRY_VERIFY(panel());
+  }
 
   void valuesAreWords_data() {
     QTest::addColumn<QString>("text");
