@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <charconv>
+#include <map>
 
 #include "app/core_engine.h"
 #include "app/event_waits.h"
@@ -191,20 +192,32 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
                          : 320}};
 }
 
-/// The ticks of "window:5000"; 0 where none are named.
-Result<int> ticksOf(const std::string& only) {
+/// What "window:5000:every" asks for: ticks, 0 where none are named, and which views are there.
+struct Wanted {
   int ticks = 0;
-  const auto read = std::from_chars(only.data(), only.data() + only.size(), ticks);
-  if (only.empty() || (read.ptr == only.data() + only.size() && ticks > 0)) return ticks;
-  return Error("usage", "benchmark window:" + only, only + " is no number of ticks", "write window:5000");
+  std::vector<Views> views{Views::Usual, Views::All, Views::None};
+};
+
+Result<Wanted> wantedOf(const std::string& only) {
+  static const std::map<std::string, Views> kViews{
+      {"first", Views::Usual}, {"every", Views::All}, {"none", Views::None}};
+  Wanted out;
+  if (only.empty()) return out;
+  const std::size_t colon = std::min(only.find(':'), only.size());
+  const auto read = std::from_chars(only.data(), only.data() + colon, out.ticks);
+  const auto views = colon == only.size() ? kViews.end() : kViews.find(only.substr(colon + 1));
+  if (views != kViews.end()) out.views = {views->second};
+  if (read.ptr == only.data() + colon && out.ticks > 0 && (colon == only.size() || views != kViews.end())) return out;
+  return Error("usage", "benchmark window:" + only, "it names no number of ticks, or no choice of views",
+               "write window:5000, or window:5000:first, :every or :none");
 }
 
 }  // namespace
 
 Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
-  const int ticks = KV_TRY(ticksOf(options.only));
-  for (const Scene& scene : scenes(options, ticks))
-    for (const Views views : {Views::Usual, Views::All, Views::None}) {
+  const Wanted wanted = KV_TRY(wantedOf(options.only));
+  for (const Scene& scene : scenes(options, wanted.ticks))
+    for (const Views views : wanted.views) {
       if (!report(progress, "window: " + scene.name + ", " + words(views), 0, 0))
         return Error("cancelled", "the benchmark was cancelled", "", "");
       if (Status measured = measure(options, scene, views, rows); !measured) return measured;

@@ -194,6 +194,35 @@ class RingsTest : public QObject {
     QCOMPARE(context.snapshot()->tick, Tick(5));
   }
 
+  /// The strip reads each snapshot once; another layer, a tick published again and forgotten ticks are seen.
+  void theStripFollowsTheHistory() {
+    FakeContext context(mixed());
+    auto history = context.history();
+    WrapStrip followed(nullptr);
+    for (std::size_t end = 1; end <= history.size(); ++end)
+      followed.show({history.begin(), history.begin() + static_cast<std::ptrdiff_t>(end)}, CacheLayer(3),
+                    history[end - 1]->tick);
+    const auto same = [&](CacheLayer layer) {
+      WrapStrip fresh(nullptr);
+      const Tick shown = history.back()->tick;
+      fresh.show(history, layer, shown);
+      followed.show(history, layer, shown);
+      fresh.resize(400, 64), followed.resize(400, 64);
+      QCOMPARE(followed.wrapBeside(false), fresh.wrapBeside(false));
+      QCOMPARE(followed.grab().toImage(), fresh.grab().toImage());
+    };
+    same(CacheLayer(3));
+    same(CacheLayer(2));
+    same(CacheLayer(3));
+    history.push_back(std::make_shared<Snapshot>(*history.back()));
+    same(CacheLayer(3));
+    history.erase(history.begin(), history.begin() + 5);
+    same(CacheLayer(3));
+    history.clear();
+    followed.show(history, CacheLayer(3), Tick(-1));
+    QVERIFY(!followed.tickAt({60, 40}));
+  }
+
   void withoutARingThereIsAWayToOne() {
     FakeContext context;
     RingsView view(context, nullptr);

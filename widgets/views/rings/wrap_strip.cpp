@@ -23,16 +23,23 @@ WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
 
 void WrapStrip::show(const std::vector<SnapshotPtr>& history, CacheLayer layer, Tick shown) {
-  m_points.clear();
+  auto [unread, again] = m_reader.read(history);
+  if (std::exchange(m_layer, layer) != layer || again) {
+    m_points.clear();
+    unread = history.begin();
+  }
   const auto l = at(std::max(0, layer.value()));
-  for (const SnapshotPtr& s : history) {
-    if (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // the tick was published again
+  for (; unread != history.end(); ++unread) {
+    const Snapshot* s = unread->get();
+    while (!m_points.empty() && m_points.back().tick >= s->tick) m_points.pop_back();  // was published again
     Point point{s->tick, {}, false};
     if (l < s->storage.size() && s->storage[l]) point.ring = s->storage[l]->ring;
     const RingState* before = m_points.empty() || !m_points.back().ring ? nullptr : &*m_points.back().ring;
     point.wrapped = before && point.ring && point.ring->wraps > before->wraps;
     m_points.push_back(point);
   }
+  const auto forgotten = [&](const Point& point) { return point.tick < history.front()->tick; };
+  m_points.erase(m_points.begin(), std::find_if_not(m_points.begin(), m_points.end(), forgotten));
   setShown(shown);
 }
 

@@ -4,6 +4,7 @@
 // skipped. GUI thread.
 #pragma once
 #include "core/api/snapshot.h"
+#include "widgets/base/history_reader.h"
 #include "widgets/canvas/tick_picker.h"
 
 namespace kvlab {
@@ -36,6 +37,8 @@ class WrapStrip : public TickPicker {
   QRectF plot() const;
 
   std::vector<Point> m_points;
+  CacheLayer m_layer{0};  // of the points
+  HistoryReader m_reader;
 };
 
 }  // namespace kvlab

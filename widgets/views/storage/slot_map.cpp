@@ -27,6 +27,7 @@ void SlotMap::show(SnapshotPtr snapshot, const StorageGroup& group, SlotCells ce
   m_snapshot = std::move(snapshot);
   m_group = group;
   m_cells = std::move(cells);
+  m_extent = m_cells.extent();
   m_bytes = bytesOf(group);
   m_findings = FindingMarks(*m_snapshot);
   m_wrong = m_findings.rowsIn(m_group.layers, m_cells.positionOf);
@@ -43,6 +44,7 @@ void SlotMap::showPool(bool whole) {
 void SlotMap::clear() {
   m_snapshot.reset();
   m_cells = {};
+  m_extent = 0;
   forgetHover();
   update();
 }

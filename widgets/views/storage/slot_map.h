@@ -21,7 +21,7 @@ class SlotMap : public AxisCanvas {
   void showPool(bool whole);
   const SlotCells& cells() const { return m_cells; }
   /// Slots that have cells, from slot 0 on.
-  int drawn() const { return m_whole ? m_cells.slotCount() : m_cells.extent(); }
+  int drawn() const { return m_whole ? m_cells.slotCount() : m_extent; }
   QString readout() const override;
   /// Centre of a slot's cell.
   QPointF middleOf(int slot) const;
@@ -69,6 +69,7 @@ class SlotMap : public AxisCanvas {
   SnapshotPtr m_snapshot;
   StorageGroup m_group;
   SlotCells m_cells;
+  int m_extent = 0;  // of the cells
   ByteKinds m_bytes;
   FindingMarks m_findings;
   std::vector<std::int32_t> m_wrong;  // rows that a check has found wrong

@@ -129,7 +129,6 @@ void StorageTableView::onSnapshot() {
                               : tr("No layer has pages with holes"));
   for (QToolButton* one : {m_layout, m_k, m_v}) one->setEnabled(any);
   m_model->show(std::move(groups), shown() ? FindingMarks(*shown()) : FindingMarks());
-  showSlots();
 }
 
 void StorageTableView::onFocus() {

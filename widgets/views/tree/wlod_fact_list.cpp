@@ -10,6 +10,18 @@
 #include "widgets/views/tree/wlod_look.h"
 
 namespace kvlab {
+namespace {
+void tint(QLabel* label, const QColor& colour) {
+  QPalette colours = label->palette();
+  colours.setColor(QPalette::WindowText, colour);
+  label->setPalette(colours);
+}
+
+void tintValue(QLabel* label, Tone tone) {
+  const auto theme = Theme::current();
+  tint(label, tone == Tone::Warning ? theme->warning : tone == Tone::Faint ? theme->faint : theme->text);
+}
+}  // namespace
 
 FactBar::FactBar(QWidget* parent) : QWidget(parent) {
   setFixedHeight(9);
@@ -53,19 +65,24 @@ WlodFactList::WlodFactList(QWidget* parent)
   settleBars(this);
 }
 
-/// Keeps its labels if the kinds of facts are the same, because this runs in every tick.
+/// Keeps its labels and their colours where the kinds of facts are the same: this runs in every tick, and a new palette
+/// costs more than a new text.
 void WlodFactList::show(std::vector<WlodFact> facts) {
   const auto alike = [](const WlodFact& a, const WlodFact& b) {
     return a.key == b.key && a.bar.empty() == b.bar.empty();
   };
   const bool same = std::equal(facts.begin(), facts.end(), m_facts.begin(), m_facts.end(), alike);
   m_facts = std::move(facts);
-  if (!same) build();
+  if (!same) {
+    build();
+    follow();
+  }
   QStringList said;
   for (std::size_t i = 0; i < m_facts.size(); ++i) {
     const WlodFact& fact = m_facts[i];
-    const Line& line = m_lines[i];
+    Line& line = m_lines[i];
     line.value->setText(fact.value);
+    if (std::exchange(line.tone, fact.tone) != fact.tone) tintValue(line.value, fact.tone);
     if (line.bar) line.bar->show(fact.bar);
     for (QWidget* one : std::initializer_list<QWidget*>{line.key, line.value, line.bar})
       if (one) one->setToolTip(fact.tip);
@@ -73,7 +90,6 @@ void WlodFactList::show(std::vector<WlodFact> facts) {
   }
   setAccessibleDescription(said.join(QStringLiteral("; ")));
   m_grid->activate();
-  follow();
 }
 
 void WlodFactList::build() {
@@ -86,7 +102,8 @@ void WlodFactList::build() {
   const auto theme = Theme::current();
   int row = 0;
   for (const WlodFact& fact : m_facts) {
-    Line line{new QLabel(fact.key, m_inner), new QLabel(m_inner), fact.bar.empty() ? nullptr : new FactBar(m_inner)};
+    Line line{new QLabel(fact.key, m_inner), new QLabel(m_inner), fact.bar.empty() ? nullptr : new FactBar(m_inner),
+              fact.tone};
     for (QLabel* one : {line.key, line.value}) {
       one->setFont(theme->small);
       one->setTextFormat(Qt::PlainText);
@@ -109,15 +126,9 @@ void WlodFactList::follow() {
   ground.setColor(QPalette::Window, theme->surface);
   m_inner->setPalette(ground);
   m_inner->setAutoFillBackground(true);
-  const auto tint = [](QLabel* label, const QColor& colour) {
-    QPalette colours = label->palette();
-    colours.setColor(QPalette::WindowText, colour);
-    label->setPalette(colours);
-  };
-  for (std::size_t i = 0; i < m_lines.size(); ++i) {
-    const Tone tone = m_facts[i].tone;
-    tint(m_lines[i].key, theme->muted);
-    tint(m_lines[i].value, tone == Tone::Warning ? theme->warning : tone == Tone::Faint ? theme->faint : theme->text);
+  for (const Line& line : m_lines) {
+    tint(line.key, theme->muted);
+    tintValue(line.value, line.tone);
   }
 }
 

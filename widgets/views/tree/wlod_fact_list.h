@@ -39,6 +39,7 @@ class WlodFactList : public QScrollArea {
   struct Line {
     QLabel *key = nullptr, *value = nullptr;
     FactBar* bar = nullptr;  // null if the fact has no bar
+    Tone tone{};
   };
   void build();
 
