@@ -281,7 +281,7 @@ void addRunCommands(std::vector<Command>& list) {
       goToFinding, needsFinding, {.keys = {"Ctrl+Shift+J"}});
   add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, addBreak,
       needsSession,
-      {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, wrap(layer==3)", true}}});
+      {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, changed(rows(layer==3))", true}}});
   add(list, {"break_set", "Set Breakpoints", "", "Stop runs on these conditions and on no others."}, setBreaks,
       needsSession, {.args = {{"conditions", "array", "the conditions", true}}});
   add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run."},

@@ -15,6 +15,7 @@
 #include "core/model/decoder/int8_weights.h"
 #include "core/model/tensor_types.h"
 #include "core/verbs/verbs.h"
+#include "core/watch/facts.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/runtime/find_module.h"
 #include "kernels/ops/op_table.h"
@@ -121,6 +122,20 @@ json listVerbs() {
     }
     list.push_back(entry(verb.name, verb.help));
     list.back().update({{"args", args}, {"effect", name(verb.effect)}, {"lanes", name(verb.lanes)}});
+  }
+  return list;
+}
+
+json listFacts() {
+  json list = json::array();
+  for (const Fact& fact : facts()) {
+    const char* type = fact.type() == ValueType::Text ? "text"
+        : fact.type() == ValueType::Flag              ? "condition"
+                                                      : "number";
+    list.push_back(entry(fact.name, fact.help));
+    list.back().update({{"type", fact.number && fact.flag ? "number, or condition" : type},
+                        {"keys", fact.keys},
+                        {"of", fact.ofTick ? "tick" : "state"}});
   }
   return list;
 }

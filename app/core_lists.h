@@ -18,6 +18,8 @@ nlohmann::json listMetrics();
 nlohmann::json listErrors();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
+/// [{id, title, type, keys, of}] of expressions; of: state, or the tick that led to it
+nlohmann::json listFacts();
 /// [{id, title, type, default}]; default null = depends on the session
 nlohmann::json listManifest();
 /// [{id, available, why}]

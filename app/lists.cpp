@@ -80,6 +80,9 @@ const std::vector<NamedList>& lists() {
       {"verbs",
        listVerbs,
        {{"id", "Verb"}, {"args", "Arguments"}, {"effect", "Effect"}, {"lanes", "In lanes"}, {"title", "What it does"}}},
+      {"facts",
+       listFacts,
+       {{"id", "Fact"}, {"type", "Value"}, {"keys", "In brackets"}, {"of", "Of"}, {"title", "What it says"}}},
       {"manifest", listManifest, {{"id", "Key"}, {"type", "Type"}, {"default", "Default"}, {"title", "Meaning"}}},
       {"errors", listErrors, {{"id", "Code"}, {"title", "Meaning"}}},
   };

@@ -523,12 +523,11 @@ interface Session {
   stage(): OpenStage | null;
   /** `reports`: only the reports of the last ticks come back, so many; all unless given. count: ticks that ran. */
   run(options?: { maxTicks?: number; reports?: number }): { ticks: TickReport[]; count: number; stoppedBy: string };
-  /** "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)", "replaced(ledger==3)", "deleted(ledger==3)",
-   * "changed(ledger==3)" (replaced or deleted), "stale(ledger==3)" (a rebuild might compute it differently from this tick on),
-   * "read(ledger==3)" (the newest query gives it more than an equal share of its attention in the last layer),
-   * "wrap(layer==3)", "invariant", "error", "kl > 0.05", "token == 7", "length >= 900", "tick == 40". run and step stop at them.
-   * "stage(plan)" stops inside a tick, which stays open. */
-  break(condition: string): string[];
+  /** A condition that stops run and step, in the language of the manual's page Expressions: "evicted(ledger==12)",
+   * "kl > 0.05 and length >= 900", "changed(rows(layer==0))", "read(ledger==3)", "wrap(layer==3)", "invariant", "error".
+   * "stage(plan)" stops inside a tick, which stays open. ignore: how often it may hold before it stops. once: it is forgotten
+   * when it has stopped a run. */
+  break(condition: string, options?: { ignore?: number; once?: boolean }): string[];
   clearBreaks(): string[];
 
   /** Checks the whole pending list with these behind it and queues them; with instead, they take the place of the pending
@@ -652,6 +651,8 @@ interface Session {
     /** Of a broken one. */
     since?: DamageSince;
   }[];
+  /** The value of an expression now; null where it is not known. What it says of a tick refers to the commit that led here. */
+  value(expression: string): number | boolean | string | null;
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows: live are the resident rows. allocated is what the pools have slots for, without history; they shrink after
    * a policy has pruned a prompt and grow for the next one. reserved: the addresses of all slots, with room for rows of older

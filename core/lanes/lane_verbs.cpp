@@ -50,24 +50,19 @@ json failedTick(const Lanes& lanes, const Error& error) {
           {"lanes", json::array()}};
 }
 
-/// The breakpoint that the last tick has met; empty = none. Breakpoints are lane 0's; those on drift are not asked for.
-std::string hitBy(Lanes& lanes, const CacheState& before) {
-  const Session& first = lanes.session(0);
-  return lanes.breakpoints().hit(*first.snapshot()->report, before, first.state(), {});
-}
-
 Result<json> step(Lanes& lanes, VerbArgs& in) {
   const StepRequest request(lanes.session(0), in);
   if (in.error()) return *in.error();
   json ticks = json::array();
+  Stops stops = lanes.stops();
   for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) lanes.betweenTicks();
     if (request.ticks > 1 && !report(lanes.progress(), "stepping lanes", i, request.ticks)) break;
-    const CacheState before = lanes.session(0).state();
+    stops.begin();
     const Result<LanesTick> tick = lanes.step(request.block(i));
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) break;
-    const std::string hit = hitBy(lanes, before);
+    const std::string hit = stops.after(*lanes.session(0).snapshot()->report);
     if (!hit.empty()) ticks.back()["stoppedBy"] = hit;
     if (!hit.empty()) break;
   }
@@ -81,19 +76,20 @@ Result<json> run(Lanes& lanes, VerbArgs& in) {
   json ticks = json::array();
   std::string stoppedBy;
   std::int64_t count = 0;
+  Stops stops = lanes.stops();
   while (stoppedBy.empty() && count < most) {
     if (count > 0) lanes.betweenTicks();
     if (!report(lanes.progress(), "running lanes", count, most)) {
       stoppedBy = "cancelled";
       break;
     }
-    const CacheState before = first.state();
+    stops.begin();
     const Result<LanesTick> tick = lanes.step();
     ++count;
     if (std::ssize(ticks) == reports) ticks.erase(ticks.begin());
     ticks.push_back(tick ? toJson(lanes, *tick) : failedTick(lanes, tick.error()));
     if (!tick || tick->lanes.front().error) stoppedBy = "error";
-    else if (stoppedBy = hitBy(lanes, before);
+    else if (stoppedBy = stops.after(*first.snapshot()->report);
              stoppedBy.empty() && std::find(eos.begin(), eos.end(), tick->tokens.back()) != eos.end())
       stoppedBy = "end_of_text";
   }

@@ -91,7 +91,7 @@ Lanes::~Lanes() = default;
 
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
 
-Breakpoints& Lanes::breakpoints() { return m_lanes.front()->session->breakpoints(); }
+Stops Lanes::stops() { return Stops(*m_lanes.front()->session); }
 Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
   return kvlab::tile(*m_lanes.front()->session, request);
 }

@@ -11,6 +11,7 @@
 #include "core/api/lanes_view.h"
 #include "core/api/tile.h"
 #include "core/lanes/pass_group.h"
+#include "core/session/ticks.h"
 
 namespace kvlab {
 
@@ -53,7 +54,7 @@ class Lanes {
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
-  Breakpoints& breakpoints();                                             // of lane 0
+  Stops stops();                                                          // of lane 0
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // of lane 0
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has
   /// left, and the verb's own.

@@ -1,59 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions that stop a run: "evicted(ledger==12)", "evicted(layer==3)", "evicted(layer==3, ledger==12)",
-// "replaced(ledger==3)", "deleted(ledger==3)", "changed(ledger==3)", "stale(ledger==3)", "read(ledger==3)",
-// "invariant", "error", "kl > 0.05", "token == 17", "length >= 900", "tick == 40", "wrap", "wrap(layer==3)",
-// "stage(plan)". A row is evicted where it leaves a layer, by an action or through a window; changed where its token is
-// replaced or deleted; stale from the tick on from which a rebuild might compute it differently; read where the tick's
-// newest query gives it more than an equal share of its attention in the last layer. A stage stops inside a tick, all
-// others behind one. Engine thread.
+// Conditions that stop a run, in the language of core/watch/expression.h: "evicted(ledger==12)", "kl > 0.05",
+// "rows(layer==3) > 700 and not wrap". A condition with stage(..) stops inside a tick, all others behind one. Engine
+// thread.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "core/api/error.h"
-#include "core/api/report.h"
-#include "core/api/stage_view.h"
-#include "core/state/cache_state.h"
+#include "core/watch/expression.h"
 
 namespace kvlab {
 
 class Breakpoints {
  public:
-  struct Test {
-    std::string compare = {};  // "==", ">", ...; empty: always true
-    double value = 0;
-  };
-  struct Condition {
-    std::string text;     // as written
-    std::string subject;  // "evicted", "kl", ...
-    Test test = {};
-    Test layer = {};  // of a subject that has to do with layers
-    std::string stage = {};
+  struct Point {
+    Expression condition;
+    std::int64_t ignore = 0;  // so many times it does not stop yet
+    bool once = false;        // it is forgotten when it has stopped a run
   };
 
-  static Result<Condition> parse(const std::string& text);
-  Status add(const std::string& text);
-  void clear() { m_conditions.clear(); }
-  const std::vector<Condition>& conditions() const { return m_conditions; }
-  /// True if a condition compares the KL divergence, which a drift pass after each tick measures.
-  bool needsKl() const { return needs("kl"); }
-  /// True if a condition is about rows that become stale.
-  bool needsStale() const { return needs("stale"); }
-  /// What only conditions that need it have measured.
-  struct Seen {
-    double kl = 0;
-    std::vector<bool> staleBefore = {}, staleAfter = {};  // [ledger]
-  };
-  /// The text of the first condition that the tick met; empty = none.
-  std::string hit(const TickReport& report, const CacheState& before, const CacheState& after, const Seen& seen) const;
-  /// The text of the condition that stops ticks after this stage; empty = none.
-  std::string hit(Stage stage) const;
-  bool anyStage() const;
+  void add(Point point) { m_points.push_back(std::move(point)); }
+  void clear() { m_points.clear(); }
+  const std::vector<Point>& points() const { return m_points; }
+  bool needs(Need need) const;
+  /// The text of the first condition that holds and stops; empty = none. Inside a tick only conditions with stage(..)
+  /// are asked, behind it only the others.
+  std::string hit(const Sight& at);
 
  private:
-  bool needs(const char* subject) const;
-
-  std::vector<Condition> m_conditions;
+  std::vector<Point> m_points;
 };
 
 }  // namespace kvlab

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/session/observe.h"
 #include "core/session/requests.h"
 #include "core/session/truth.h"
 
@@ -187,38 +188,35 @@ TickReport endPrefill(Session& session) {
 }
 
 Stops::Stops(Session& session)
-    : m_session(session), m_breakpoints(session.history().executingAgain() ? Breakpoints() : session.breakpoints()) {}
-
-namespace {
-/// [ledger]
-std::vector<bool> staleRows(const Session& session) {
-  std::vector<bool> out(session.state().ledger.size(), false);
-  if (!session.state().edited) return out;
-  const ExactnessMap& map = exactnessMap(session);
-  for (std::size_t p = 0; !map.layers.empty() && p < map.layers.back().size(); ++p)
-    if (map.layers.back()[p] != Exactness::Exact) out[at(session.state().context[p].value())] = true;
-  return out;
-}
-}  // namespace
+    : m_session(session), m_breakpoints(session.history().executingAgain() ? m_none : session.breakpoints()) {}
 
 void Stops::begin() {
-  if (!m_breakpoints.conditions().empty()) m_before = m_session.state();
-  if (m_breakpoints.needsStale()) m_seen.staleBefore = staleRows(m_session);
+  m_inside.clear();
+  if (m_breakpoints.points().empty()) return;
+  m_before = m_session.state();
+  if (m_breakpoints.needs(Need::Exactness)) m_exactBefore = lastLayerExactness(m_session);
+  if (m_breakpoints.needs(Need::Attention)) keepAttention(m_session);
 }
 
-StageStop Stops::inside() const {
-  if (!m_breakpoints.anyStage()) return {};
-  return [this](Stage stage) { return !m_breakpoints.hit(stage).empty(); };
+StageStop Stops::inside() {
+  if (!m_breakpoints.needs(Need::Stage)) return {};
+  return [this](Stage stage) {
+    Sight at;
+    at.before.state = at.now.state = &m_before;
+    at.stage = stage;
+    m_inside = m_breakpoints.hit(at);
+    return !m_inside.empty();
+  };
 }
 
 std::string Stops::after(const TickReport& report) {
-  if (m_session.stage()) return m_breakpoints.hit(m_session.stage()->stage);
-  if (m_breakpoints.needsKl()) {
-    const Result<Drift> measured = measureDrift(m_session);
-    m_seen.kl = measured ? measured->kl : 0;
-  }
-  if (m_breakpoints.needsStale()) m_seen.staleAfter = staleRows(m_session);
-  return m_breakpoints.hit(report, m_before, m_session.state(), m_seen);
+  if (m_session.stage() || m_breakpoints.points().empty()) return m_inside;
+  Sight at;
+  at.before.state = &m_before;
+  at.before.exactness = m_exactBefore;
+  at.now = observeNow(m_session, [this](Need need) { return m_breakpoints.needs(need); });
+  at.report = &report;
+  return m_breakpoints.hit(at);
 }
 
 RunOutcome run(Session& session, int maxTicks, std::size_t reports) {

@@ -27,15 +27,17 @@ class Stops {
   /// The tick comes next.
   void begin();
   /// Where the tick may stop inside.
-  StageStop inside() const;
+  StageStop inside();
   /// The condition that the tick has met, or at which it stopped inside; empty = none.
   std::string after(const TickReport& report);
 
  private:
   Session& m_session;
-  Breakpoints m_breakpoints;
+  Breakpoints m_none;
+  Breakpoints& m_breakpoints;
   CacheState m_before;
-  Breakpoints::Seen m_seen;
+  std::optional<std::vector<Exactness>> m_exactBefore;  // only where a condition needs it
+  std::string m_inside;                                 // the condition that has stopped inside the tick
 };
 struct RunOutcome {
   std::deque<TickReport> reports;  // of the last ticks

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/members.h"
+#include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
@@ -315,6 +316,14 @@ Result<json> driftVerb(Session& session, VerbArgs& in) {
   return out;
 }
 
+Result<json> valueVerb(Session& session, VerbArgs& in) {
+  const Expression expression = KV_TRY(readExpression(session, in.text("expression"), false));
+  const WatchValue value = valueNow(session, expression);
+  if (const double* number = std::get_if<double>(&value)) return finite(*number);
+  if (const bool* flag = std::get_if<bool>(&value)) return json(*flag);
+  return json(std::get<std::string>(value));
+}
+
 }  // namespace
 
 std::span<const Verb> queryVerbs() {
@@ -345,6 +354,11 @@ std::span<const Verb> queryVerbs() {
       {{"logits", {}, "Logits of the next token.", Effect::Measures}, logits},
       {{"topk", {arg::integer("k", 1, kMostId).orElse(10)}, "The likeliest next tokens.", Effect::Measures}, topk},
       {{"invariants", {}, "Checks every invariant in full.", Effect::Measures}, invariantsVerb},
+      {{"value",
+        {arg::text("expression")},
+        "The value of an expression now: a number, true or false, or a text; null where it is not known.",
+        Effect::Measures},
+       valueVerb},
       {{"drift", {arg::flag("rows", false)}, "Live rows against a rebuild.", Effect::Measures}, driftVerb},
   };
   return kVerbs;

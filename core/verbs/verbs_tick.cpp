@@ -4,6 +4,7 @@
 
 #include "core/api/finite.h"
 #include "core/api/members.h"
+#include "core/session/observe.h"
 #include "core/session/planned.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
@@ -189,9 +190,10 @@ Result<json> planVerb(const Session& session, VerbArgs& in) {
 }
 
 Result<json> addBreak(Session& session, VerbArgs& in) {
-  KV_TRY(session.breakpoints().add(in.text("condition")));
+  Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
+  session.breakpoints().add({std::move(condition), in.integer("ignore"), in.flag("once")});
   json all = json::array();
-  for (const auto& c : session.breakpoints().conditions()) all.push_back(c.text);
+  for (const auto& point : session.breakpoints().points()) all.push_back(point.condition.text());
   return all;
 }
 
@@ -294,7 +296,12 @@ std::span<const Verb> tickVerbs() {
         "Queues the removal of rows from one layer; now applies it at once.",
         Effect::Commits},
        evict},
-      {{"break", {arg::text("condition")}, "Adds a breakpoint for run and step.", Effect::Queues}, addBreak},
+      {{"break",
+        {arg::text("condition"), arg::integer("ignore", 0, kMostTicks).orElse(0), arg::flag("once", false)},
+        "Adds a breakpoint for run and step: a condition, how often it may hold before it stops, and whether it stops "
+        "only once.",
+        Effect::Queues},
+       addBreak},
       {{"clearBreaks", {}, "Removes all breakpoints.", Effect::Queues}, clearBreaks},
   };
   return kVerbs;

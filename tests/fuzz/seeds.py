@@ -33,6 +33,12 @@ MANIFEST = {
 }
 
 
+EXPRESSIONS = [
+    "length >= 900 and not evicted(layer==3, ledger<12)", "changed(rows(layer==0)) or wrap", "stage(plan)",
+    "before(phase(layer!=1, slot>=4)) + 1e-3 * -kl % 7 / 2 - 5 < read(ledger==12)", "!error && (invariant || moved)",
+    "exactness(ledger==12) != 'exact'", 'text == "a b"', "token == 17", "written(slot<=61) and stale and deleted"]
+
+
 def small_safetensors(path):
     """The same names and types with one or two values each."""
     raw = path.read_bytes()
@@ -394,6 +400,7 @@ def main(out):
     write(out, "gguf", gguf_seeds())
     write(out, "chat_template", chat_seeds())
     write(out, "action", {a["action"]: json.dumps([a]).encode() for a in ACTIONS} | {"all": json.dumps(ACTIONS).encode()})
+    write(out, "expression", {str(i): text.encode() for i, text in enumerate(EXPRESSIONS)})
     write(out, "cache", cache_seeds())
     write(out, "capture", capture_seeds())
     write(out, "model_files", model_file_seeds())

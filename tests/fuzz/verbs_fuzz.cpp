@@ -72,7 +72,7 @@ std::string digest(Session& s) {
               s.timeline().currentId(),
               s.timeline().branch(),
               s.pending().size(),
-              s.breakpoints().conditions().size(),
+              s.breakpoints().points().size(),
               s.history().capture() != nullptr,
               s.health().status}
       .dump();

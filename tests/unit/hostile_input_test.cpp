@@ -98,7 +98,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"layer", 0}, {"ledger", {14, 15}}, {"now", true}},
        {{"layer", {99}}, {"ledger", rows}, {"kvHead", {0, "x", -1, 0.5, true}}}},
       {"break",
-       {{"condition", "kl > 0.5"}},
+       {{"condition", "kl > 0.5"}, {"ignore", 2}, {"once", true}},
        {{"condition", {"", "kl", "kl > x", "evicted(slot==1)", std::string(5000, '(')}}}},
       {"clearBreaks"},
       {"setBrightness", {{"ledger", 3}, {"value", 10.5}}, {{"ledger", {9999, kFar}}, {"value", {255.5, -0.5, 1e18}}}},
@@ -175,6 +175,9 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"layer", 0}, {"index", 3}, {"which", "k"}, {"rotated", true}, {"kvHead", 0}, {"compare", "rebuild"}},
        {{"layer", {99}}, {"index", {9999}}}},
       {"invariants"},
+      {"value",
+       {{"expression", "length + 1"}},
+       {{"expression", {"", "1 < 2", "rows(layer==99)", std::string(500, '-')}}}},
       {"drift", {{"rows", true}}},
       {"bytes"},
       {"policies"},
@@ -344,7 +347,8 @@ QByteArray digest(const Session& s, const QString& folder) {
   out += " history " + std::to_string(s.timeline().size()) + " at " + std::to_string(s.timeline().currentId()) +
       " branch " + s.timeline().branch();
   out += " pending " + std::to_string(s.pending().size());
-  for (const auto& condition : const_cast<Session&>(s).breakpoints().conditions()) out += " break " + condition.text;
+  for (const auto& condition : const_cast<Session&>(s).breakpoints().points())
+    out += " break " + condition.condition.text();
   for (const CacheLayer layer : s.store().layers())
     out += " free " + std::to_string(s.store().slots(layer).available());
   out += s.history().capture() ? " captured" : "";

@@ -187,9 +187,11 @@ const Maker kMakers[] = {
     {"evict", 9, false, evict},
     {"break", 1, false,
      [](Drawing& in) -> json {
-       return {{"condition",
-                in.draw.one({"invariant", "error", "length >= 20", "kl > 0.05", "wrap(layer == 0)",
-                             "evicted(ledger == 5)", "evicted(layer == 1)", "stage(plan)", "stage(token)"})}};
+       return {
+           {"condition",
+            in.draw.one({"invariant", "error", "length >= 20", "kl > 0.05", "wrap(layer == 0)", "evicted(ledger == 5)",
+                         "evicted(layer == 1)", "stage(plan)", "stage(token)", "changed(rows(layer == 0)) and not wrap",
+                         "written(layer == 1) or stale", "read(layer == 0, ledger < 4) > 0.3"})}};
      }},
     {"clearBreaks", 1, false, nothing},
     {"setBrightness", 4, false,
@@ -262,6 +264,12 @@ const Maker kMakers[] = {
     {"attentionMatrix", 2, true, matrix},
     {"row", 1, true, oneRow},
     {"invariants", 1, true, nothing},
+    {"value", 2, true,
+     [](Drawing& in) -> json {
+       return {{"expression",
+                in.draw.one({"length", "rows(layer==0) - before(length)", "read + brightness", "kl", "exactness",
+                             "moved", "changed(slot(layer==1)) or stale(ledger<9)", "phase % 7"})}};
+     }},
     {"drift", 2, true,
      [](Drawing& in) -> json {
        return {{"rows", in.draw.percent(30)}};

@@ -23,7 +23,8 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   m_edit->addItems({QStringLiteral("invariant"), QStringLiteral("error"), QStringLiteral("kl > 0.05"),
                     QStringLiteral("evicted(ledger==12)"), QStringLiteral("changed(ledger==3)"),
                     QStringLiteral("stale(ledger==3)"), QStringLiteral("read(ledger==3)"),
-                    QStringLiteral("wrap(layer==3)"), QStringLiteral("tick == 40"), QStringLiteral("length >= 900"),
+                    QStringLiteral("wrap(layer==3)"), QStringLiteral("rows(layer==0) > 700"),
+                    QStringLiteral("changed(rows)"), QStringLiteral("tick == 40"), QStringLiteral("length >= 900"),
                     QStringLiteral("stage(plan)")});
   m_edit->setCurrentText({});
   m_edit->lineEdit()->setPlaceholderText(tr("Break when…"));

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/observe.h"
+
+#include <algorithm>
+
+#include "core/session/truth.h"
+
+namespace kvlab {
+
+std::vector<Exactness> lastLayerExactness(const Session& session) {
+  const auto rows = static_cast<std::size_t>(session.state().length());
+  if (!session.state().edited) return std::vector<Exactness>(rows, Exactness::Exact);
+  const ExactnessMap& map = exactnessMap(session);
+  return map.layers.empty() ? std::vector<Exactness>(rows, Exactness::Exact) : map.layers.back();
+}
+
+SightState observeNow(Session& session, const std::function<bool(Need)>& needs) {
+  SightState out;
+  if (needs(Need::Kl))
+    if (const Result<Drift> drift = measureDrift(session)) out.kl = drift->kl;
+  if (needs(Need::Exactness)) out.exactness = lastLayerExactness(session);
+  out.state = &session.state();  // a measurement may refresh its logits
+  return out;
+}
+
+WatchValue valueNow(Session& session, const Expression& expression) {
+  Sight at;
+  at.now = observeNow(session, [&](Need need) { return expression.needs(need); });
+  const Timeline::Entry& here = session.timeline().current();
+  if (here.parent >= 0)
+    if (const std::optional<CacheState>& before = session.timeline().entry(here.parent).state)
+      at.before.state = &*before;
+  if (at.before.state) at.report = here.report.get();
+  return expression.value(at);
+}
+
+Result<Expression> readExpression(const Session& session, const std::string& text, bool condition) {
+  Expression out = KV_TRY(condition ? Expression::condition(text) : Expression::parse(text));
+  std::int64_t slots = 0;
+  for (const CacheLayer layer : session.store().layers())
+    slots = std::max<std::int64_t>(slots, session.store().pool(layer).slots());
+  KV_TRY(out.fits(session.cacheLayers().layers, slots));
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/watch/expression.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/watch/parse.h"
+
+namespace kvlab {
+namespace {
+
+double numberOf(const Term& term, const Sight& at);
+std::string textOf(const Term& term, const Sight& at);
+bool flagOf(const Term& term, const Sight& at);
+
+/// The moment before, as if it were now.
+Sight earlier(const Sight& at) { return {{}, at.before, nullptr, {}}; }
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool differs(const Term& term, const Sight& at) {
+  if (!at.before.state) return false;
+  const Sight then = earlier(at);
+  if (term.type == ValueType::Number) return !same(numberOf(term, then), numberOf(term, at));
+  if (term.type == ValueType::Text) return textOf(term, then) != textOf(term, at);
+  return flagOf(term, then) != flagOf(term, at);
+}
+
+double numberOf(const Term& term, const Sight& at) {
+  const auto of = [&](std::size_t i) { return numberOf(term.of[i], at); };
+  switch (term.kind) {
+    case Term::Kind::Number: return term.number;
+    case Term::Kind::Fact: return term.fact->number(at, term.where);
+    case Term::Kind::Before: return at.before.state ? numberOf(term.of[0], earlier(at)) : std::nan("");
+    case Term::Kind::Negate: return -of(0);
+    case Term::Kind::Add: return of(0) + of(1);
+    case Term::Kind::Subtract: return of(0) - of(1);
+    case Term::Kind::Multiply: return of(0) * of(1);
+    case Term::Kind::Divide: return of(0) / of(1);
+    case Term::Kind::Remainder: return std::fmod(of(0), of(1));
+    default: return std::nan("");
+  }
+}
+
+std::string textOf(const Term& term, const Sight& at) {
+  if (term.kind == Term::Kind::Text) return term.text;
+  if (term.kind == Term::Kind::Before) return at.before.state ? textOf(term.of[0], earlier(at)) : std::string();
+  return term.fact->text(at, term.where);
+}
+
+bool compared(const Term& term, const Sight& at) {
+  if (term.of[0].type == ValueType::Number)
+    return compares(numberOf(term.of[0], at), term.how, numberOf(term.of[1], at));
+  const bool equal = term.of[0].type == ValueType::Text ? textOf(term.of[0], at) == textOf(term.of[1], at)
+                                                        : flagOf(term.of[0], at) == flagOf(term.of[1], at);
+  return equal == (term.how == Compare::Equal);
+}
+
+bool flagOf(const Term& term, const Sight& at) {
+  switch (term.kind) {
+    case Term::Kind::Fact: return term.fact->flag(at, term.where);
+    case Term::Kind::Before: return at.before.state && flagOf(term.of[0], earlier(at));
+    case Term::Kind::Changed: return differs(term.of[0], at);
+    case Term::Kind::Not: return !flagOf(term.of[0], at);
+    case Term::Kind::And: return flagOf(term.of[0], at) && flagOf(term.of[1], at);
+    case Term::Kind::Or: return flagOf(term.of[0], at) || flagOf(term.of[1], at);
+    case Term::Kind::Compare: return compared(term, at);
+    default: return false;
+  }
+}
+
+/// The last layer's attention is there in any case.
+bool needed(const Term& term, Need need) {
+  return (term.fact && term.fact->need == need && (need != Need::Attention || term.where.names(Key::ByLayer))) ||
+      std::any_of(term.of.begin(), term.of.end(), [&](const Term& one) { return needed(one, need); });
+}
+
+const Term* anyFact(const Term& term) {
+  if (term.fact) return &term;
+  for (const Term& one : term.of)
+    if (const Term* found = anyFact(one)) return found;
+  return nullptr;
+}
+
+/// True if some whole number from 0 to below the end meets all comparisons of a key.
+bool possible(const Where& where, Key key, std::int64_t end) {
+  std::vector<double> tried{0, static_cast<double>(end - 1)};
+  for (const Where::Test& test : where.tests())
+    if (test.key == key)
+      for (const double by : {-1.0, 0.0, 1.0}) tried.push_back(std::floor(test.value) + by);
+  return std::any_of(tried.begin(), tried.end(), [&](double value) {
+    return value >= 0 && value < static_cast<double>(end) && where.meets(key, value);
+  });
+}
+
+Status fit(const Term& term, const std::string& text, std::int32_t layers, std::int64_t slots) {
+  if (!possible(term.where, Key::ByLayer, layers))
+    return badExpression(text, "no layer is meant: layers are 0 to " + std::to_string(layers - 1), term.place);
+  if (!possible(term.where, Key::BySlot, slots))
+    return badExpression(text, "no slot is meant: slots are 0 to " + std::to_string(slots - 1), term.place);
+  if (!possible(term.where, Key::ByLedger, std::numeric_limits<std::int32_t>::max()))
+    return badExpression(text, "no row is meant: ledger ids are whole numbers from 0 on", term.place);
+  for (const Term& one : term.of) KV_TRY(fit(one, text, layers, slots));
+  return ok();
+}
+
+}  // namespace
+
+Result<Expression> Expression::parse(const std::string& text) {
+  Term root = KV_TRY(parseTerm(text));
+  return Expression(text, std::move(root));
+}
+
+Result<Expression> Expression::condition(const std::string& text) {
+  Term root = KV_TRY(parseTerm(text));
+  root = KV_TRY(asCondition(std::move(root), text));
+  return Expression(text, std::move(root));
+}
+
+WatchValue Expression::value(const Sight& at) const {
+  if (type() == ValueType::Number) return numberOf(m_root, at);
+  if (type() == ValueType::Text) return textOf(m_root, at);
+  return flagOf(m_root, at);
+}
+
+bool Expression::holds(const Sight& at) const { return flagOf(m_root, at); }
+
+bool Expression::needs(Need need) const { return needed(m_root, need); }
+
+Status Expression::fits(std::int32_t layers, std::int64_t slots) const {
+  if (!anyFact(m_root)) return badExpression(m_text, "it asks for no fact, so it never changes", m_root.place);
+  return fit(m_root, m_text, layers, slots);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// One small language for breakpoints and watches: numbers, texts, comparison, arithmetic, and, or, not, the facts of
+// facts.h, before(x) and changed(x). Every expression has a type and a value at every moment: nothing loops, nothing
+// fails, nothing is changed. "length >= 900 and not evicted(layer==3)", "changed(rows(layer==0))",
+// "read(ledger==12) > 0.2", "exactness(ledger==12) != 'exact'". Pure; engine thread.
+#pragma once
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "core/api/error.h"
+#include "core/watch/facts.h"
+
+namespace kvlab {
+
+using WatchValue = std::variant<double, bool, std::string>;
+
+/// A node of the tree that an expression is.
+struct Term {
+  enum class Kind : std::uint8_t {
+    Number,
+    Text,
+    Fact,
+    Before,
+    Changed,
+    Not,
+    Negate,
+    And,
+    Or,
+    Compare,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder
+  };
+  Kind kind = Kind::Number;
+  ValueType type = ValueType::Number;
+  double number = 0;
+  std::string text = {};
+  const Fact* fact = nullptr;
+  Where where = {};
+  Compare how = Compare::Equal;
+  std::size_t place = 0;  // of its first character
+  std::vector<Term> of = {};
+};
+
+class Expression {
+ public:
+  static constexpr std::size_t kLongest = 400;
+  static constexpr int kDeepest = 32;
+
+  /// Error bad_condition: why, at which character, and what could stand there.
+  static Result<Expression> parse(const std::string& text);
+  /// The same; it must be a condition, that is, a flag.
+  static Result<Expression> condition(const std::string& text);
+
+  const std::string& text() const { return m_text; }
+  ValueType type() const { return m_root.type; }
+  WatchValue value(const Sight& at) const;
+  /// Value of a condition.
+  bool holds(const Sight& at) const;
+  bool needs(Need need) const;
+  /// Error bad_condition if it names a layer or a slot that a session of so many layers and slots has not, or no fact
+  /// at all: it would never change.
+  Status fits(std::int32_t layers, std::int64_t slots) const;
+
+ private:
+  Expression(std::string text, Term root) : m_text(std::move(text)), m_root(std::move(root)) {}
+
+  std::string m_text;
+  Term m_root;
+};
+
+}  // namespace kvlab

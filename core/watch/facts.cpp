@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/watch/facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvlab {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// A row that has a slot in a layer.
+struct Row {
+  CacheLayer layer;
+  std::size_t index;  // in the map
+  LedgerId id;
+  Slot slot;
+};
+
+std::int32_t modelLayer(const CacheState& s, CacheLayer layer) { return s.cacheLayers().layerOf(layer).value(); }
+
+template <class F>
+void eachLayer(const CacheState& s, const Where& where, F&& of) {
+  for (const CacheLayer layer : s.layers())
+    if (where.meets(Key::ByLayer, modelLayer(s, layer))) of(layer);
+}
+
+template <class F>
+void eachRow(const CacheState& s, const Where& where, F&& of) {
+  eachLayer(s, where, [&](CacheLayer layer) {
+    const ResidencyView& map = s.map(layer);
+    for (auto i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
+      if (where.meets(Key::ByLedger, map.ledger[i].value()) && where.meets(Key::BySlot, map.slotOf[i].value()))
+        of(Row{layer, i, map.ledger[i], map.slotOf[i]});
+  });
+}
+
+/// The row's place in a layer of another state.
+std::optional<std::size_t> indexIn(const CacheState& s, const Row& row) {
+  const ResidencyView& map = s.map(row.layer);
+  if (map.has(row.index) && map.ledger[row.index] == row.id) return row.index;
+  const auto begin = map.ledger.begin() + map.first;
+  const auto found = std::find(begin, map.ledger.end(), row.id);
+  if (found == map.ledger.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - map.ledger.begin());
+}
+
+/// The largest of what is known.
+class Largest {
+ public:
+  void add(double value) {
+    if (std::isnan(m_value) || value > m_value) m_value = value;
+  }
+  double value() const { return m_value; }
+
+ private:
+  double m_value = kUnknown;
+};
+
+// --- of a state ---------------------------------------------------------------------------------------
+
+double tick(const Sight& at, const Where&) { return static_cast<double>(at.now.state->tick.value()); }
+double length(const Sight& at, const Where&) { return at.now.state->length(); }
+double kl(const Sight& at, const Where&) { return at.now.kl; }
+
+double rows(const Sight& at, const Where& where) {
+  Largest out;
+  eachLayer(*at.now.state, where,
+            [&](CacheLayer layer) { out.add(static_cast<double>(at.now.state->map(layer).resident())); });
+  return out.value();
+}
+
+double slotNumber(const Sight& at, const Where& where) {
+  Largest out;
+  eachRow(*at.now.state, where, [&](const Row& row) { out.add(row.slot.value()); });
+  return out.value();
+}
+
+double phase(const Sight& at, const Where& where) {
+  Largest out;
+  eachRow(*at.now.state, where,
+          [&](const Row& row) { out.add(at.now.state->map(row.layer).phase(row.index).value()); });
+  return out.value();
+}
+
+double position(const Sight& at, const Where& where) {
+  const Column<LedgerId>& context = at.now.state->context;
+  for (std::size_t p = context.size(); p-- > 0;)
+    if (where.meets(Key::ByLedger, context[p].value())) return static_cast<double>(p);
+  return kUnknown;
+}
+
+double brightness(const Sight& at, const Where& where) {
+  Largest out;
+  const CacheState& s = *at.now.state;
+  for (std::size_t p = 0; p < std::min(s.context.size(), s.brightness.size()); ++p)
+    if (where.meets(Key::ByLedger, s.context[p].value())) out.add(s.brightness[p]);
+  return out.value();
+}
+
+std::string exactnessName(const Sight& at, const Where& where) {
+  const SightState& now = at.now;
+  std::string out;
+  for (std::size_t p = 0; now.exactness && p < std::min(now.exactness->size(), now.state->context.size()); ++p) {
+    if (!where.meets(Key::ByLedger, now.state->context[p].value())) continue;
+    out = name((*now.exactness)[p]);
+    if ((*now.exactness)[p] != Exactness::Exact) break;
+  }
+  return out;
+}
+
+// --- of a tick ----------------------------------------------------------------------------------------
+
+bool invariant(const Sight& at, const Where&) { return at.report && !at.report->violations.empty(); }
+bool error(const Sight& at, const Where&) { return at.report && !at.report->ok; }
+bool atStage(const Sight& at, const Where& where) {
+  return at.stage && where.names(Key::ByStage) && where.meets(Key::ByStage, static_cast<double>(*at.stage));
+}
+
+double token(const Sight& at, const Where&) {
+  return at.report && at.report->token ? at.report->token->value() : kUnknown;
+}
+
+std::string text(const Sight& at, const Where&) { return at.report ? at.report->text : std::string(); }
+
+double actions(const Sight& at, const Where&) {
+  return at.report && at.report->ok ? static_cast<double>(at.report->actions.size()) : kUnknown;
+}
+
+/// Calls of(layer, row) for each row that the tick took from a layer.
+template <class F>
+void eachEviction(const Sight& at, const Where& where, F&& of) {
+  if (!at.report) return;
+  const auto take = [&](const Evict& one) {
+    if (!where.meets(Key::ByLayer, one.layer.value())) return;
+    for (const LedgerId id : one.ledger)
+      if (where.meets(Key::ByLedger, id.value())) of(id);
+  };
+  std::for_each(at.report->left.begin(), at.report->left.end(), take);
+  if (!at.report->ok) return;
+  for (const Action& action : at.report->actions)
+    if (const auto* evict = std::get_if<Evict>(&action)) take(*evict);
+}
+
+double evictions(const Sight& at, const Where& where) {
+  double out = 0;
+  eachEviction(at, where, [&](LedgerId) { ++out; });
+  return at.report ? out : kUnknown;
+}
+
+bool evicted(const Sight& at, const Where& where) { return evictions(at, where) > 0; }
+
+/// The token of some chosen row got one of the states in this tick.
+template <RowState... Wanted>
+bool became(const Sight& at, const Where& where) {
+  if (!at.before.state) return false;
+  const Ledger &then = at.before.state->ledger, &now = at.now.state->ledger;
+  const auto is = [](RowState state) { return ((state == Wanted) || ...); };
+  for (const LedgerId id : at.before.state->context)
+    if (where.meets(Key::ByLedger, id.value()) && now.contains(id) && is(now[id].state) &&
+        then[id].state != now[id].state)
+      return true;
+  return false;
+}
+
+bool inexact(const SightState& moment, std::size_t position) {
+  return position < moment.exactness->size() && (*moment.exactness)[position] != Exactness::Exact;
+}
+
+bool stale(const Sight& at, const Where& where) {
+  if (!at.before.exactness || !at.now.exactness) return false;
+  const Column<LedgerId>&then = at.before.state->context, &now = at.now.state->context;
+  for (std::size_t p = 0; p < now.size(); ++p) {
+    if (!inexact(at.now, p) || !where.meets(Key::ByLedger, now[p].value())) continue;
+    const auto same = p < then.size() && then[p] == now[p] ? then.begin() + static_cast<std::ptrdiff_t>(p)
+                                                           : std::find(then.begin(), then.end(), now[p]);
+    if (same == then.end() || !inexact(at.before, static_cast<std::size_t>(same - then.begin()))) return true;
+  }
+  return false;
+}
+
+bool wrap(const Sight& at, const Where& where) {
+  if (!at.before.state) return false;
+  bool out = false;
+  eachLayer(*at.now.state, where, [&](CacheLayer layer) {
+    const std::optional<RingState>&then = at.before.state->group(layer).ring, &now = at.now.state->group(layer).ring;
+    out = out || (then && now && now->wraps > then->wraps);
+  });
+  return out;
+}
+
+bool moved(const Sight& at, const Where& where) {
+  if (!at.before.state) return false;
+  bool out = false;
+  eachRow(*at.now.state, where, [&](const Row& row) {
+    if (out) return;
+    const auto then = indexIn(*at.before.state, row);
+    out = then && at.before.state->map(row.layer).slotOf[*then] != row.slot;
+  });
+  return out;
+}
+
+/// A row is written where it is new, has another slot, or was computed again.
+bool written(const Sight& at, const Where& where) {
+  if (!at.before.state) return false;
+  bool out = false;
+  eachRow(*at.now.state, where, [&](const Row& row) {
+    if (out) return;
+    const auto then = indexIn(*at.before.state, row);
+    const Column<std::int32_t>&before = at.before.state->group(row.layer).writers,
+          &now = at.now.state->group(row.layer).writers;
+    const auto id = kvlab::at(row.id.value());
+    const bool again = id < before.size() && id < now.size() && before[id] != now[id];
+    out = !then || at.before.state->map(row.layer).slotOf[*then] != row.slot || again;
+  });
+  return out;
+}
+
+/// Attention of the tick's newest query to a layer's rows; empty if the tick made none. Without a layer in brackets it
+/// is the last one's.
+template <class F>
+void eachRead(const Sight& at, const Where& where, F&& of) {
+  const CacheState& s = *at.now.state;
+  if (!s.attention || (at.before.state && s.attention == at.before.state->attention)) return;
+  for (const CacheLayer layer : s.layers()) {
+    const bool chosen = where.names(Key::ByLayer) ? where.meets(Key::ByLayer, modelLayer(s, layer))
+                                                  : modelLayer(s, layer) == s.cacheLayers().last().value();
+    const auto l = kvlab::at(layer);
+    if (!chosen || l >= s.attention->mass.size() || l >= s.attention->maps.size() || !s.attention->maps[l]) continue;
+    const ResidencyView& map = *s.attention->maps[l];
+    const std::vector<float>& mass = s.attention->mass[l];
+    const double equal = 1.0 / static_cast<double>(map.resident() + 1);  // the query's own row is read as well
+    for (auto i = static_cast<std::size_t>(map.first); i < std::min(map.size(), mass.size()); ++i)
+      if (where.meets(Key::ByLedger, map.ledger[i].value())) of(static_cast<double>(mass[i]), equal);
+  }
+}
+
+double read(const Sight& at, const Where& where) {
+  Largest out;
+  eachRead(at, where, [&](double mass, double) { out.add(mass); });
+  return out.value();
+}
+
+bool isRead(const Sight& at, const Where& where) {
+  bool out = false;
+  eachRead(at, where,
+           [&](double mass, double equal) { out = out || mass > static_cast<double>(static_cast<float>(equal)); });
+  return out;
+}
+
+constexpr Fact number(const char* name, const char* keys, Fact::Numbers of, const char* help, Need need = Need::None) {
+  return {name, keys, help, of, nullptr, nullptr, need};
+}
+constexpr Fact tickNumber(const char* name, const char* keys, Fact::Numbers of, const char* help,
+                          Fact::Flags flag = nullptr, Need need = Need::None) {
+  return {name, keys, help, of, flag, nullptr, need, true};
+}
+constexpr Fact tickFlag(const char* name, const char* keys, Fact::Flags of, const char* help, Need need = Need::None) {
+  return {name, keys, help, nullptr, of, nullptr, need, true};
+}
+
+constexpr std::array kFacts = {
+    tickNumber("actions", "", actions, "actions that the tick applied"),
+    number("brightness", "ledger", brightness, "brightness of a row"),
+    tickFlag("changed", "ledger", became<RowState::Replaced, RowState::Deleted>,
+             "the token of a row was replaced or deleted"),
+    tickFlag("deleted", "ledger", became<RowState::Deleted>, "the token of a row was deleted"),
+    tickFlag("error", "", error, "the tick failed"),
+    tickFlag("evicted", "layer ledger", evicted, "a row left a layer, by an action or through a window"),
+    tickNumber("evictions", "layer ledger", evictions, "rows that left layers in the tick"),
+    Fact{"exactness", "ledger",
+         "exact, context_evicted, context_edited, phase_shifted or inherited: how a row of the last layer stands to a "
+         "rebuild",
+         nullptr, nullptr, exactnessName, Need::Exactness},
+    tickFlag("invariant", "", invariant, "a check found an invariant broken"),
+    number("kl", "", kl, "drift from a rebuild: KL divergence of the next token, nats", Need::Kl),
+    number("length", "", length, "tokens of the context"),
+    tickFlag("moved", "layer ledger slot", moved, "a row has another slot than before"),
+    number("phase", "layer ledger slot", phase, "rotary phase of a row's key"),
+    number("position", "ledger", position, "position of a row in the context"),
+    tickNumber("read", "layer ledger", read,
+               "share of the newest query's attention that a row gets, in the last layer unless one is named; as a "
+               "condition: more than an equal share",
+               isRead, Need::Attention),
+    tickFlag("replaced", "ledger", became<RowState::Replaced>, "the token of a row was replaced"),
+    number("rows", "layer", rows, "rows that a layer holds"),
+    number("slot", "layer ledger slot", slotNumber, "slot of a row"),
+    tickFlag("stage", "stage", atStage, "the tick is stopped behind this stage", Need::Stage),
+    tickFlag("stale", "ledger", stale, "a row of the last layer would come out differently from a rebuild from now on",
+             Need::Exactness),
+    Fact{"text", "", "text of the tick's tokens", nullptr, nullptr, text, Need::None, true},
+    number("tick", "", tick, "number of the tick"),
+    tickNumber("token", "", token, "id of the tick's token"),
+    tickFlag("wrap", "layer", wrap, "the pointer of a ring passed slot 0"),
+    tickFlag("written", "layer ledger slot", written,
+             "a row was written: it is new, has another slot, or was computed again")};
+
+}  // namespace
+
+bool compares(double left, Compare how, double right) {
+  switch (how) {
+    case Compare::Equal: return left == right;
+    case Compare::NotEqual: return left != right && !std::isnan(left) && !std::isnan(right);
+    case Compare::GreaterEqual: return left >= right;
+    case Compare::LessEqual: return left <= right;
+    case Compare::Greater: return left > right;
+    case Compare::Less: return left < right;
+  }
+  return false;
+}
+
+bool Where::names(Key key) const {
+  return std::any_of(m_tests.begin(), m_tests.end(), [key](const Test& test) { return test.key == key; });
+}
+
+bool Where::meets(Key key, double value) const {
+  return std::all_of(m_tests.begin(), m_tests.end(),
+                     [&](const Test& test) { return test.key != key || compares(value, test.how, test.value); });
+}
+
+bool Fact::takes(Key key) const {
+  return std::string_view(keys).find(kKeyNames[static_cast<std::size_t>(key)]) != std::string_view::npos;
+}
+
+std::span<const Fact> facts() { return kFacts; }
+
+const Fact* findFact(const std::string& name) {
+  const auto found = std::find_if(kFacts.begin(), kFacts.end(), [&](const Fact& one) { return one.name == name; });
+  return found == kFacts.end() ? nullptr : &*found;
+}
+
+}  // namespace kvlab
