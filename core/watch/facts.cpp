@@ -266,8 +266,8 @@ constexpr std::array kFacts = {
              "the token of a row was replaced or deleted"),
     tickFlag("deleted", "ledger", became<RowState::Deleted>, "the token of a row was deleted"),
     tickFlag("error", "", error, "the tick failed"),
-    tickFlag("evicted", "layer ledger", evicted, "a row left a layer, by an action or through a window"),
-    tickNumber("evictions", "layer ledger", evictions, "rows that left layers in the tick"),
+    tickFlag("evicted", "layer, ledger", evicted, "a row left a layer, by an action or through a window"),
+    tickNumber("evictions", "layer, ledger", evictions, "rows that left layers in the tick"),
     Fact{"exactness", "ledger",
          "exact, context_evicted, context_edited, phase_shifted or inherited: how a row of the last layer stands to a "
          "rebuild",
@@ -275,16 +275,16 @@ constexpr std::array kFacts = {
     tickFlag("invariant", "", invariant, "a check found an invariant broken"),
     number("kl", "", kl, "drift from a rebuild: KL divergence of the next token, nats", Need::Kl),
     number("length", "", length, "tokens of the context"),
-    tickFlag("moved", "layer ledger slot", moved, "a row has another slot than before"),
-    number("phase", "layer ledger slot", phase, "rotary phase of a row's key"),
+    tickFlag("moved", "layer, ledger, slot", moved, "a row has another slot than before"),
+    number("phase", "layer, ledger, slot", phase, "rotary phase of a row's key"),
     number("position", "ledger", position, "position of a row in the context"),
-    tickNumber("read", "layer ledger", read,
+    tickNumber("read", "layer, ledger", read,
                "share of the newest query's attention that a row gets, in the last layer unless one is named; as a "
                "condition: more than an equal share",
                isRead, Need::Attention),
     tickFlag("replaced", "ledger", became<RowState::Replaced>, "the token of a row was replaced"),
     number("rows", "layer", rows, "rows that a layer holds"),
-    number("slot", "layer ledger slot", slotNumber, "slot of a row"),
+    number("slot", "layer, ledger, slot", slotNumber, "slot of a row"),
     tickFlag("stage", "stage", atStage, "the tick is stopped behind this stage", Need::Stage),
     tickFlag("stale", "ledger", stale, "a row of the last layer would come out differently from a rebuild from now on",
              Need::Exactness),
@@ -292,7 +292,7 @@ constexpr std::array kFacts = {
     number("tick", "", tick, "number of the tick"),
     tickNumber("token", "", token, "id of the tick's token"),
     tickFlag("wrap", "layer", wrap, "the pointer of a ring passed slot 0"),
-    tickFlag("written", "layer ledger slot", written,
+    tickFlag("written", "layer, ledger, slot", written,
              "a row was written: it is new, has another slot, or was computed again")};
 
 }  // namespace

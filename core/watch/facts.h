@@ -67,7 +67,7 @@ struct Fact {
   using Texts = std::string (*)(const Sight&, const Where&);
 
   const char* name;
-  const char* keys;  // names of the keys that it takes, separated by spaces
+  const char* keys;  // names of the keys that it takes, separated by commas
   const char* help;
   Numbers number = nullptr;  // a fact may be a number and, where a condition is wanted, a flag
   Flags flag = nullptr;

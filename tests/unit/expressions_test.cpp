@@ -116,7 +116,7 @@ class ExpressionsTest : public QObject {
     row("1 < 2 < 3", "join two with and", 7);
     row("-error", "- takes a number", 1);
     row("error + 1 > 2", "+ takes numbers", 7);
-    row("evicted(slot==3)", "takes comparisons of layer ledger", 9);
+    row("evicted(slot==3)", "takes comparisons of layer, ledger", 9);
     row("kl(layer==3) > 1", "takes no brackets", 4);
     row("evicted(layer 3)", "== , !=", 15);
     row("evicted(layer==x)", "a number is expected", 16);
