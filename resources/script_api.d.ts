@@ -601,6 +601,10 @@ interface Session {
   /** The edits that undo and redo go over, nearest first: what each did, and the tick at its end. */
   edits(most?: number): { undo: { title: string; tick: number }[]; redo: { title: string; tick: number }[] };
   goto(tick: number): Where;
+  /** The session as it was after an earlier tick: each method that reads or measures says what it would have said then, and
+   * the session stays where it is. The first question executes the commands up to that tick again, beside the session;
+   * later ones step from there. fork() gives a session of its own in that state. Others are refused (not_a_query). */
+  at(tick: number): Session;
   branches(): { name: string; tick: number; current: boolean }[];
   reset(): null;
 

@@ -62,6 +62,8 @@
     show() { native(host.show(this.handle)); return this; }
     /** A second live session in the present state; the two share nothing but the model. */
     fork() { return new Session(native(host.fork(this.handle))); }
+    /** The session as it was after an earlier tick, to be read and measured. */
+    at(tick) { return new Past(this, tick); }
     close() { native(host.close(this.handle)); }
   }
   // How a verb reaches the session; a lane and a sequence have another way.
@@ -69,7 +71,7 @@
   const table = JSON.parse(host.verbs());
   const argsOf = (name) => { const verb = table.find((one) => one.name === name); return verb ? verb.args : []; };
   for (const verb of table) {
-    if (verb.name === "tick" || verb.name === "length" || verb.ofLanes) continue;
+    if (verb.name === "tick" || verb.name === "length" || verb.name === "at" || verb.ofLanes) continue;
     Object.defineProperty(Session.prototype, verb.name, {
       enumerable: true,
       value: function (...given) {
@@ -77,6 +79,26 @@
       },
     });
   }
+  // A session after an earlier tick.
+  class Past extends Session {
+    constructor(of, tick) {
+      super(of.handle);
+      Object.defineProperty(this, "past", { value: { of, tick } });
+      this.verb("tick", {});
+    }
+    fork() {
+      const there = this.past.of.fork();
+      there.goto(this.past.tick);
+      return there;
+    }
+    show() { this.present("show"); }
+    close() { this.present("close"); }
+    present(what) {
+      fail({ code: "not_a_query", what: `${what} was refused`, why: "an older tick can only be read and measured",
+        remedy: `call ${what} of the session, or of fork()`, field: "tick", value: this.past.tick });
+    }
+  }
+  Object.defineProperty(Past.prototype, "verb", { value(name, args) { return this.past.of.verb("at", { tick: this.past.tick, verb: name, args }); } });
   // One session of several: kind is "lane" or "sequence", which is also the verb that reaches it; group names all of them.
   class Member extends Session {
     constructor(handle, kind, place, group, keeping) {
@@ -292,7 +314,7 @@
       view: Object.keys(global.view),
       lanes: Object.getOwnPropertyNames(Lanes.prototype).filter((name) => name !== "constructor"),
       batch: Object.getOwnPropertyNames(Batch.prototype).filter((name) => name !== "constructor"),
-      session: ["tick", "length", "show", "fork", "close", "verb"].concat(Object.keys(Session.prototype)),
+      session: ["tick", "length", "show", "fork", "at", "close", "verb"].concat(Object.keys(Session.prototype)),
     }),
     console: () => Object.defineProperty(global, "s", {
       configurable: true,

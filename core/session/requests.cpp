@@ -128,11 +128,28 @@ Status redo(Session& session, std::int64_t n, HistoryStep by) {
   return session.travel(target);
 }
 
-Status goTo(Session& session, Tick tick) {
-  if (const int entry = session.timeline().find(tick); entry >= 0) return session.travel(entry);
+namespace {
+Error noTick(const Session& session, Tick tick) {
   return outOfRange("the tick was not found",
                     "branch " + session.timeline().branch() + " has no tick " + std::to_string(tick.value()),
                     "ticks run from 0 to the newest one", "tick", tick.value());
+}
+}  // namespace
+
+Status goTo(Session& session, Tick tick) {
+  const int entry = session.timeline().find(tick);
+  return entry >= 0 ? session.travel(entry) : noTick(session, tick);
+}
+
+Result<Session*> sessionAt(Session& session, Tick tick) {
+  if (tick == session.state().tick) return &session;
+  const Timeline& timeline = session.timeline();
+  const int entry = timeline.find(tick);
+  if (entry < 0) return noTick(session, tick);
+  if (timeline.along(timeline.entry(entry).depth) != entry || timeline.entry(entry).depth > timeline.depth())
+    return outOfRange("the tick was not asked", "the session has gone back to a tick before it",
+                      "go forward with redo first", "tick", tick.value());
+  return session.past().at(session, entry);
 }
 
 }  // namespace kvlab

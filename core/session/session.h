@@ -7,6 +7,7 @@
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"
 #include "core/session/open_tick.h"
+#include "core/session/past.h"
 #include "core/session/publisher.h"
 
 namespace kvlab {
@@ -44,6 +45,7 @@ class Session {
   Watching& watching() { return m_watching; }
   const Watching& watching() const { return m_watching; }
   Breakpoints& breakpoints() { return m_breakpoints; }
+  Past& past() { return m_past; }
   const std::vector<Action>& pending() const { return m_pending; }
 
   // --- the funnel -----------------------------------------------------------------------------------
@@ -146,6 +148,7 @@ class Session {
   Health m_health;
   Watching m_watching;
   Breakpoints m_breakpoints;
+  Past m_past;
   Publisher m_publisher;
   Progress m_progress;
   std::function<void()> m_betweenTicks;

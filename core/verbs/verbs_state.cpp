@@ -132,6 +132,17 @@ Result<json> goToVerb(Session& session, VerbArgs& in) {
   return where(session, goTo(session, Tick(in.integer("tick"))));
 }
 
+Result<json> atVerb(Session& session, VerbArgs& in) {
+  const std::string verb = in.text("verb");
+  const VerbInfo* info = verbNamed(verb);
+  if (!info) return unknownVerb(verb);
+  if (info->name == "at" || (info->effect != Effect::Reads && info->effect != Effect::Measures))
+    return Error("not_a_query", verb + " was not asked", "an older tick can only be read and measured",
+                 "go there with goto, or fork the session there", std::nullopt, "verb", verb);
+  Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick"))));
+  return execute(*there, verb, in.has("args") ? in.raw("args") : json::object());
+}
+
 Result<json> branches(const Session& session, VerbArgs&) {
   json out = json::array();
   for (const Timeline::Branch& branch : session.timeline().branches())
@@ -218,6 +229,12 @@ std::span<const Verb> stateVerbs() {
         Effect::Travels,
         InLanes::Refused},
        goToVerb},
+      {{"at",
+        {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
+         arg::of("args", ArgType::Arguments).orNone()},
+        "What a verb that reads or measures would have said after an earlier tick; the session stays where it is.",
+        Effect::Measures},
+       atVerb},
       {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},
       {{"reset", {}, "Forgets all rows and starts over.", Effect::Travels, InLanes::Refused}, reset},
   };

@@ -264,6 +264,10 @@ const Maker kMakers[] = {
     {"attentionMatrix", 2, true, matrix},
     {"row", 1, true, oneRow},
     {"invariants", 1, true, nothing},
+    {"at", 1, true,
+     [](Drawing& in) -> json {
+       return {{"tick", in.draw.between(0, 30)}, {"verb", in.draw.one({"text", "stateHash", "drift", "policies"})}};
+     }},
     {"value", 2, true,
      [](Drawing& in) -> json {
        return {{"expression",

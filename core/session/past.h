@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Older states of a session, to be asked while the session stays where it is. A second session, forked when it is first
+// needed, goes through the history instead: its rows are its own, so nothing that it does reaches the first one. It is
+// kept, and steps from tick to tick then. Owned by the session; engine thread.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+class Session;
+
+class Past {
+ public:
+  Past();
+  ~Past();
+  /// A session in the state of an entry on the way from the start of history to the present state. It lives until the
+  /// next call. Errors: those of Session::fork and Session::travel; the next call begins anew then.
+  Result<Session*> at(const Session& present, int entry);
+
+ private:
+  std::unique_ptr<Session> m_session;
+  std::vector<int> m_entries;  // by depth: entries of the present session's timeline that the other one's stand for
+};
+
+}  // namespace kvlab

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking an older tick: every verb that reads or measures says what it said when the tick was the newest, and the
+// session stays where it is.
+#include <set>
+
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+struct Question {
+  std::string verb;
+  json args = json::object();
+};
+
+const std::vector<Question> kQuestions = {{"tokenise", {{"text", "the cat"}}},
+                                          {"detokenise", {{"ids", {5, 6}}}},
+                                          {"tick"},
+                                          {"length"},
+                                          {"position"},
+                                          {"remaining"},
+                                          {"isFull"},
+                                          {"text"},
+                                          {"tokens"},
+                                          {"stage"},
+                                          {"stateHash"},
+                                          {"pos2ledger"},
+                                          {"pos2ledger", {{"layer", 1}}},
+                                          {"rows", {{"layer", 0}}},
+                                          {"rows", {{"layer", 2}, {"begin", 2}, {"end", 5}}},
+                                          {"ledger", {{"id", 4}}},
+                                          {"history", {{"ledger", 4}}},
+                                          {"logits"},
+                                          {"topk", {{"k", 4}}},
+                                          {"value", {{"expression", "length * 2 + rows(layer==1)"}}},
+                                          {"value", {{"expression", "kl"}}},
+                                          {"drift", {{"rows", true}}},
+                                          {"attention", {{"layer", 1}}},
+                                          {"attentionMatrix", {{"layer", 1}, {"head", 0}}},
+                                          {"row", {{"layer", 1}, {"index", 3}}},
+                                          {"ring", {{"layer", 0}}},
+                                          {"storage", {{"layer", 0}}},
+                                          {"quantisation", {{"rows", true}}},
+                                          {"measureLifespans", {{"points", 8}}},
+                                          {"policies"},
+                                          {"tree"},
+                                          {"plan", {{"actions", {{{"action", "delete"}, {"position", 2}}}}}}};
+
+/// What these say is about the session as it stands, about others, or a file.
+const std::set<std::string> kOfNow = {"at",          "edits",       "branches",    "bytes",           "invariants",
+                                      "lifespans",   "saveCache",   "saveCapture", "recordLifespans", "lanesReport",
+                                      "lanesLosses", "batchReport", "batchBytes"};
+
+/// Without times and the reasons that name them, what pools hold for history and have counted since they are there, and
+/// which check came last.
+void eraseWhatIsOfNow(json& value) {
+  static const std::set<std::string> kFields = {"us", "fullUs", "incrementalUs", "costs", "reason", "held", "counts"};
+  if (value.is_array())
+    std::erase_if(value.get_ref<json::array_t&>(),
+                  [](const json& line) { return line.is_object() && line.value("event", json()) == "verified"; });
+  if (value.is_object())
+    for (const std::string& field : kFields) value.erase(field);
+  if (value.is_structured())
+    for (json& one : value) eraseWhatIsOfNow(one);
+}
+
+/// The answer, or the code of the refusal.
+json asked(const SessionFixture& s, const Question& question, std::optional<std::int64_t> tick = {}) {
+  const Result<json> answer = tick ? s.verb("at", {{"tick", *tick}, {"verb", question.verb}, {"args", question.args}})
+                                   : s.verb(question.verb, question.args);
+  if (!answer) return json{{"refused", answer.error().code}};
+  json out = *answer;
+  eraseWhatIsOfNow(out);
+  return out;
+}
+
+/// Commits of all sorts, one after another; at(i) makes the i-th.
+bool commit(SessionFixture& s, int i) {
+  const auto now = [&](json action) {
+    return static_cast<bool>(s.verb("inject", {{"actions", {action}}, {"now", true}}));
+  };
+  switch (i % 8) {
+    case 1: return now({{"action", "replace"}, {"positions", {4}}, {"new_token_ids", {30 + i}}});
+    case 3: return now({{"action", "delete"}, {"position", 6}});
+    case 5: return now({{"action", "insert"}, {"position", 3}, {"token_ids", {40 + i, 41}}});
+    case 6: {
+      const ResidencyView& map = s->state().map(CacheLayer(1));
+      return static_cast<bool>(
+          s.verb("evict", {{"layer", 1}, {"ledger", {map.ledger[map.size() / 2].value()}}, {"now", true}}));
+    }
+    default: return static_cast<bool>(s.verb("step"));
+  }
+}
+
+}  // namespace
+
+class PastTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void everyVerbIsAsked() {
+    std::set<std::string> known = kOfNow;
+    for (const Question& one : kQuestions) known.insert(one.verb);
+    for (const VerbInfo& verb : verbs())
+      if (verb.effect == Effect::Reads || verb.effect == Effect::Measures)
+        QVERIFY2(known.contains(verb.name), verb.name.c_str());
+  }
+
+  void answersAreThoseOfThen_data() {
+    QTest::addColumn<QString>("manifest");
+    const auto row = [](const char* name, const json& manifest) {
+      QTest::newRow(name) << QString::fromStdString(manifest.dump());
+    };
+    row("plain", json::object());
+    row("history kept for some states", {{"history_bytes", 4096}});
+    row("no history", {{"history_bytes", 0}});
+    row("rows in context order", {{"layout", "contiguous_splice"}});
+    row("pages, int8", {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}});
+    row("ring", {{"layout", "ring_fused"}, {"ring", {{"window", 10}}}});
+    row("policy", {{"policy", "h2o:ratio=0.5,window=4"}});
+    row("wLOD", {{"capacity", 0}, {"wlod", {{"budget", 160}, {"moments", 512}}}});
+  }
+  void answersAreThoseOfThen() {
+    QFETCH(QString, manifest);
+    SessionFixture s(json::parse(manifest.toStdString()));
+    s.prompt(16);
+    std::map<std::int64_t, std::vector<json>> then;
+    const auto note = [&] {
+      auto& answers = then[s->state().tick.value()];
+      answers.clear();
+      for (const Question& one : kQuestions) answers.push_back(asked(s, one));
+    };
+    note();
+    int commits = 0;
+    for (int i = 0; i < 14; ++i)
+      if (commit(s, i)) ++commits, note();
+    QVERIFY2(commits > 4, qPrintable(QString::number(commits)));
+    const std::string hash = s.hash();
+    const int entry = s->timeline().currentId();
+    std::vector<std::int64_t> ticks;
+    for (const auto& [tick, answers] : then) ticks.push_back(tick);
+    std::shuffle(ticks.begin(), ticks.end(), std::mt19937(3));
+    for (const std::int64_t tick : ticks)
+      for (std::size_t q = 0; q < kQuestions.size(); ++q) {
+        const json answer = asked(s, kQuestions[q], tick);
+        if (answer.dump() != then[tick][q].dump())
+          QFAIL(qPrintable(QString("%1 at tick %2: %3")
+                               .arg(QString::fromStdString(kQuestions[q].verb))
+                               .arg(tick)
+                               .arg(QString::fromStdString(json::diff(then[tick][q], answer).dump()).left(600))));
+      }
+    QCOMPARE(s.hash(), hash);
+    QCOMPARE(s->timeline().currentId(), entry);
+    QVERIFY(s.sound());
+  }
+
+  void refusals() {
+    SessionFixture s;
+    s.prompt(10);
+    s.must("step");
+    const auto code = [&](std::int64_t tick, const char* verb) {
+      const Result<json> answer = s.verb("at", {{"tick", tick}, {"verb", verb}});
+      return answer ? std::string() : answer.error().code;
+    };
+    QCOMPARE(code(99, "text"), std::string("out_of_range"));
+    QCOMPARE(code(1, "step"), std::string("not_a_query"));
+    QCOMPARE(code(1, "at"), std::string("not_a_query"));
+    QCOMPARE(code(1, "lunch"), std::string("unknown_verb"));
+    const std::int64_t newest = s->state().tick.value();
+    s.must("undo");
+    QCOMPARE(code(newest, "text"), std::string("out_of_range"));
+    QCOMPARE(code(s->state().tick.value(), "text"), std::string());
+    s.must("redo");
+    QCOMPARE(code(newest, "text"), std::string());
+  }
+
+  /// What is pending and what branches off later leave the past as it was.
+  void thePastStays() {
+    SessionFixture s;
+    s.prompt(10);
+    const std::int64_t first = s->state().tick.value();
+    const json text = s.must("text"), hash = s.must("stateHash");
+    s.must("step", {{"n", 3}});
+    s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 1}}}}});
+    const auto same = [&] {
+      QCOMPARE(asked(s, {"text"}, first), text);
+      QCOMPARE(asked(s, {"stateHash"}, first), hash);
+    };
+    same();
+    QCOMPARE(s->pending().size(), std::size_t(1));
+    s.must("clearPending");
+    s.must("undo", {{"n", 2}});
+    s.must("step", {{"tokens", {77}}});
+    same();
+    s.must("step");
+    const json before = s.must("text");
+    s.must("step");
+    QCOMPARE(asked(s, {"text"}, s->state().tick.value() - 1), before);
+  }
+};
+
+QTEST_GUILESS_MAIN(PastTest)
+#include "past_test.moc"
