@@ -10,6 +10,7 @@
 
 #include "app/core_engine.h"
 #include "app/form_clicks.h"
+#include "app/held_engine.h"
 #include "app/living_settings.h"
 #include "app/main_window.h"
 #include "app/new_session_panel.h"
@@ -22,6 +23,7 @@ using nlohmann::json;
 class SessionSettingsTest : public QObject {
   Q_OBJECT
  private:
+  test::Gate m_gate;
   std::unique_ptr<MainWindow> m_window;
   QStringList m_said;
   FormClicks m_hand;
@@ -77,7 +79,7 @@ class SessionSettingsTest : public QObject {
  private Q_SLOTS:
   void init() {
     WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+    settings.engines = test::heldEngines(coreEngines(KVLAB_RESOURCES_DIR), m_gate);
     settings.verbs = coreVerbs();
     settings.headless = true;
     m_window = std::make_unique<MainWindow>(settings);
@@ -185,6 +187,43 @@ class SessionSettingsTest : public QObject {
     const QPointer<SettingsPanel> shown = panel();
     open({{"layout", "paged"}});
     QTRY_VERIFY(!shown);
+  }
+
+  void aSessionThatGoesEndsTheChange_data() {
+    QTest::addColumn<QString>("held");
+    QTest::addColumn<bool>("closed");
+    QTest::addColumn<QString>("done");
+    QTest::newRow("closed before") << "policies" << true << "no setting had changed";
+    QTest::newRow("closed within") << "setPolicy" << true << "these settings had changed: layout";
+    QTest::newRow("replaced before") << "policies" << false << "no setting had changed";
+    QTest::newRow("replaced within") << "setPolicy" << false << "these settings had changed: layout";
+  }
+  /// A script keeps its session while the window shows another one, or none.
+  void aSessionThatGoesEndsTheChange() {
+    QFETCH(QString, held);
+    QFETCH(bool, closed);
+    QFETCH(QString, done);
+    open({{"layout", "paged"}});
+    const auto other = context().session();
+    open(json::object());
+    const auto kept = context().session();
+    const auto letGo = qScopeGuard([this] { m_gate.shut = false; });
+    const std::int64_t calls = kept->script().calls();
+    m_gate.verb = held.toStdString();
+    m_gate.shut = true;
+    std::optional<Result<json>> reply;
+    context().runCommand("session_settings", {{"manifest", {{"layout", "ring_fused"}, {"policy", "h2o"}}}},
+                         m_window.get(), [&](const Result<json>& r) { reply = r; });
+    if (held == "setPolicy") QTRY_COMPARE(kept->script().calls(), calls + 1);
+    m_said.clear();
+    context().show(closed ? nullptr : other);
+    m_gate.shut = false;
+    QTRY_VERIFY_WITH_TIMEOUT(!kept->busy() && !other->busy(), 20000);
+    QVERIFY(reply && !*reply);
+    QCOMPARE(reply->error().code, std::string("closed_session"));
+    QVERIFY2(reply->error().why.ends_with(done.toStdString()), reply->error().why.c_str());
+    QVERIFY2(m_said.isEmpty(), qPrintable(m_said.join('\n')));
+    QVERIFY(other->snapshot()->storage[0]->layout.starts_with("paged"));
   }
 
   void withoutAFormTheCommandChangesTheSession() {
