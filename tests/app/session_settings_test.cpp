@@ -8,13 +8,12 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/form_clicks.h"
 #include "app/held_engine.h"
 #include "app/living_settings.h"
-#include "app/main_window.h"
 #include "app/new_session_panel.h"
 #include "app/settings_panel.h"
+#include "app/whole_window.h"
 #include "core/api/manifest.h"
 
 using namespace kvlab;
@@ -38,9 +37,7 @@ class SessionSettingsTest : public QObject {
       if (one->text().contains(words)) return one;
     return nullptr;
   }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !context().busy() && context().snapshot(); }, 20000);
-  }
+  bool settled() { return test::settled(*m_window); }
   Result<json> asked(const std::string& verb, const json& args = json::object()) {
     std::optional<Result<json>> reply;
     context().submit(verb, args, m_window.get(), [&](const Result<json>& r) { reply = r; });
@@ -53,11 +50,7 @@ class SessionSettingsTest : public QObject {
     return edits["undo"].empty() ? QString() : QString::fromStdString(edits["undo"][0]["title"]);
   }
   void open(const json& manifest) {
-    bool opened = false;
-    m_window->openSession({{"manifest", manifest}, {"start", {{"text", "the cat sat on the mat and the dog ran"}}}},
-                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    QVERIFY(settled() && asked("tick"));
+    QVERIFY(test::openIn(*m_window, manifest, "the cat sat on the mat and the dog ran") && asked("tick"));
   }
   void showForm() {
     QTest::keyClick(m_window.get(), Qt::Key_Comma, Qt::ControlModifier);
@@ -78,13 +71,9 @@ class SessionSettingsTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    WindowSettings settings;
-    settings.engines = test::heldEngines(coreEngines(KVLAB_RESOURCES_DIR), m_gate);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    WindowSettings settings = test::wholeSettings();
+    settings.engines = test::heldEngines(settings.engines, m_gate);
+    m_window = test::wholeWindow(settings);
     m_said.clear();
     connect(&context(), &InspectorContext::scripted, this, [this](const QString& line) { m_said << line; });
     m_hand = {};
