@@ -54,9 +54,7 @@ LanePanel::LanePanel(LaneSettings settings, JobList& jobs, QWidget* parent)
   connect(buttons, &QDialogButtonBox::accepted, this, &LanePanel::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   connect(m_editor, &ManifestEditor::changed, this,
-          [this, add = buttons->button(QDialogButtonBox::Ok)](const json& now) {
-            add->setEnabled(!whyNoLane(m_settings.manifest, now));
-          });
+          [add = buttons->button(QDialogButtonBox::Ok)](const json&, bool valid) { add->setEnabled(valid); });
   auto* column = new QVBoxLayout(this);
   column->addWidget(m_editor, 1);
   column->addWidget(buttons);

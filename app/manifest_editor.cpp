@@ -114,8 +114,9 @@ void ManifestEditor::follow() {
   if (!now.is_object()) return m_problem->setText(tr("This is not a JSON object."));
   m_form->setManifest(now);
   m_problem->clear();
-  if (const auto error = errorOf(now)) say(*error);
-  emit changed(now);
+  const auto error = errorOf(now);
+  if (error) say(*error);
+  emit changed(now, !error);
 }
 
 }  // namespace kvlab

@@ -12,22 +12,34 @@ using nlohmann::json;
 
 namespace {
 
-/// One change of settings on its way: all verbs are sent at once, and their replies come in order.
-class SettingsRun : public std::enable_shared_from_this<SettingsRun> {
+/// One change of settings on its way: all verbs are sent at once, and their replies come in order. It ends with its
+/// reply, at the latest when the window shows another session or none.
+class SettingsRun : public QObject {
  public:
-  SettingsRun(LiveContext& context, std::vector<SettingsCall> calls, SettingsReply reply)
-      : m_context(context), m_calls(std::move(calls)), m_reply(std::move(reply)) {
-    for (const Action& action : context.session()->snapshot()->pending) m_pending.push_back(toJson(action));
+  SettingsRun(LiveContext& context, json wanted, SettingsReply reply)
+      : QObject(&context), m_context(context), m_wanted(std::move(wanted)), m_reply(std::move(reply)) {
+    connect(&context, &InspectorContext::sessionChanged, this, [this] { end(sessionGone()); });
   }
 
   void start() {
-    if (m_calls.empty()) return m_reply(json(0));
-    for (const SettingsCall& call : m_calls)
-      m_context.submit(call.verb, call.args, &m_context,
-                       [self = shared_from_this(), &call](const Result<json>& reply) { self->answered(call, reply); });
+    m_context.submit("policies", json::object(), this, [this](const Result<json>& policies) {
+      if (!policies) return end(policies.error());
+      const SnapshotPtr now = m_context.session()->snapshot();
+      auto calls = settingsCalls(manifestInForce(*now, *policies), m_wanted, now->info->cacheLayers.layers);
+      if (!calls) return end(calls.error());
+      for (const Action& action : now->pending) m_pending.push_back(toJson(action));
+      send(calls.take());
+    });
   }
 
  private:
+  void send(std::vector<SettingsCall> calls) {
+    m_calls = std::move(calls);
+    if (m_calls.empty()) return end(json(0));
+    for (const SettingsCall& call : m_calls)
+      m_context.submit(call.verb, call.args, this, [this, &call](const Result<json>& reply) { answered(call, reply); });
+  }
+
   void answered(const SettingsCall& call, const Result<json>& reply) {
     if (reply) m_done.push_back(&call);
     else if (!m_refused) m_refused = atField(reply.error(), call);
@@ -47,7 +59,7 @@ class SettingsRun : public std::enable_shared_from_this<SettingsRun> {
   void finish() {
     for (const SettingsCall* call : m_done)
       emit m_context.scripted(m_context.session()->script().line(call->verb, call->args));
-    m_reply(json(m_done.size()));
+    end(json(m_done.size()));
   }
 
   /// Undo forgets pending actions, which are queued again.
@@ -57,20 +69,38 @@ class SettingsRun : public std::enable_shared_from_this<SettingsRun> {
     if (commits) back.push_back({"undo", {{"n", commits}}});
     if (commits && !m_pending.empty()) back.push_back({"inject", {{"actions", m_pending}}});
     if (std::ssize(m_done) > commits) back.push_back({"opEvents", {{"on", !m_done.back()->args["on"].get<bool>()}}});
-    if (back.empty()) return m_reply(*m_refused);
+    if (back.empty()) return end(*m_refused);
     for (std::size_t i = 0; i < back.size(); ++i)
-      m_context.submit(back[i].first, back[i].second, &m_context,
-                       [self = shared_from_this(), last = i + 1 == back.size()](const Result<json>& reply) {
-                         if (!reply) emit self->m_context.failed(reply.error());
-                         if (last) self->m_reply(*self->m_refused);
+      m_context.submit(back[i].first, back[i].second, this,
+                       [this, last = i + 1 == back.size()](const Result<json>& reply) {
+                         if (!reply) emit m_context.failed(reply.error());
+                         if (last) end(*m_refused);
                        });
   }
 
   static bool queues(const SettingsCall& call) { return call.verb == "opEvents"; }
 
+  /// What was still on its way may reach a session that a script keeps.
+  Error sessionGone() const {
+    std::string done;
+    for (const SettingsCall* call : m_done) done += (done.empty() ? "" : ", ") + call->key;
+    return {"closed_session", "the change of the settings was not finished",
+            "the session was closed, or another one took its place, after " +
+                (done.empty() ? "no setting had changed" : "these settings had changed: " + done),
+            "change the settings of the session that is open now; where a script keeps the session before it, look at "
+            "its settings there"};
+  }
+
+  void end(const Result<json>& reply) {
+    const SettingsReply answer = std::move(m_reply);
+    delete this;  // no other reply reaches the run
+    answer(reply);
+  }
+
   LiveContext& m_context;
-  std::vector<SettingsCall> m_calls;
+  json m_wanted;
   SettingsReply m_reply;
+  std::vector<SettingsCall> m_calls;
   std::vector<const SettingsCall*> m_done;
   std::optional<Error> m_refused;
   json m_pending = json::array();
@@ -81,22 +111,16 @@ class SettingsRun : public std::enable_shared_from_this<SettingsRun> {
 
 void askSettings(LiveContext& context, QObject* receiver, SettingsReply reply) {
   context.query("settings", "policies", json::object(), receiver,
-                [&context, reply = std::move(reply)](const Result<json>& policies) {
+                [&context, number = context.sessionNumber(), reply = std::move(reply)](const Result<json>& policies) {
                   const auto session = context.session();
                   if (!policies) reply(policies.error());
-                  else if (session && session->snapshot()) reply(manifestInForce(*session->snapshot(), *policies));
+                  else if (number == context.sessionNumber() && session && session->snapshot())
+                    reply(manifestInForce(*session->snapshot(), *policies));
                 });
 }
 
 void changeSettings(LiveContext& context, const json& wanted, SettingsReply reply) {
-  context.submit("policies", json::object(), &context, [&context, wanted, reply](const Result<json>& policies) {
-    if (!policies) return reply(policies.error());
-    const SnapshotPtr now = context.session()->snapshot();
-    Result<std::vector<SettingsCall>> calls =
-        settingsCalls(manifestInForce(*now, *policies), wanted, now->info->cacheLayers.layers);
-    if (!calls) return reply(calls.error());
-    std::make_shared<SettingsRun>(context, calls.take(), reply)->start();
-  });
+  (new SettingsRun(context, wanted, std::move(reply)))->start();
 }
 
 }  // namespace kvlab

@@ -29,10 +29,7 @@ SettingsPanel::SettingsPanel(LivingSession session, JobList& jobs, QWidget* pare
   m_calls->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_calls->setAccessibleName(tr("What Apply does"));
   m_editor->form().lock(whyFixed);
-  m_editor->setCheck([this](const json& manifest) -> std::optional<Error> {
-    const auto calls = settingsCalls(m_session.manifest, manifest, m_session.layers);
-    return calls ? std::nullopt : std::optional(calls.error());
-  });
+  m_editor->setCheck([this](const json& manifest) { return readChange(manifest); });
   auto* column = new QVBoxLayout(this);
   column->addWidget(m_editor, 1);
   if (m_session.memory) {
@@ -42,7 +39,7 @@ SettingsPanel::SettingsPanel(LivingSession session, JobList& jobs, QWidget* pare
   }
   column->addWidget(m_calls);
   addButtons();
-  connect(m_editor, &ManifestEditor::changed, this, &SettingsPanel::sayCalls);
+  connect(m_editor, &ManifestEditor::changed, this, [this](const json&, bool valid) { sayCalls(valid); });
   m_editor->setManifest(shortManifest(m_session.manifest));
 }
 
@@ -69,13 +66,19 @@ void SettingsPanel::addButtons() {
   layout()->addWidget(buttons);
 }
 
-void SettingsPanel::sayCalls(const json& manifest) {
-  const auto calls = settingsCalls(m_session.manifest, manifest, m_session.layers);
+std::optional<Error> SettingsPanel::readChange(const json& manifest) {
+  auto calls = settingsCalls(m_session.manifest, manifest, m_session.layers);
+  if (!calls) return calls.error();
+  m_change = calls.take();
+  return {};
+}
+
+void SettingsPanel::sayCalls(bool valid) {
   QStringList lines;
-  if (calls)
-    for (const SettingsCall& call : *calls) lines << m_session.line(call);
+  if (valid)
+    for (const SettingsCall& call : m_change) lines << m_session.line(call);
   m_apply->setEnabled(!lines.isEmpty());
-  m_calls->setText(!calls              ? tr("Apply does nothing before the mistake is corrected.")
+  m_calls->setText(!valid              ? tr("Apply does nothing before the mistake is corrected.")
                        : lines.empty() ? tr("The session has these settings.")
                                        : tr("Apply runs %1").arg(lines.join("; ")));
 }
@@ -92,11 +95,11 @@ void SettingsPanel::follow(const json& manifest) {
   const bool untouched = m_editor->manifest() == shortManifest(m_session.manifest);
   m_session.manifest = manifest;
   if (untouched) return m_editor->setManifest(shortManifest(manifest));
-  if (const json now = m_editor->manifest(); !now.is_null()) sayCalls(now);
+  sayCalls(m_editor->valid());
 }
 
 void SettingsPanel::answered(const Result<json>& reply) {
-  if (const json now = m_editor->manifest(); !now.is_null()) sayCalls(now);
+  sayCalls(m_editor->valid());
   if (!reply) m_editor->say(reply.error());
 }
 

@@ -38,10 +38,13 @@ class SettingsPanel : public QDialog {
 
  private:
   void addButtons();
-  void sayCalls(const nlohmann::json& manifest);
+  /// Keeps the calls that lead to the manifest, or says why there are none.
+  std::optional<Error> readChange(const nlohmann::json& manifest);
+  void sayCalls(bool valid);
   void apply();
 
   LivingSession m_session;
+  std::vector<SettingsCall> m_change;  // to the newest valid manifest
   ManifestEditor* m_editor;
   QLabel* m_calls;
   QPushButton* m_apply = nullptr;

@@ -16,8 +16,7 @@
 #include <QTabBar>
 #include <QtTest>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "widgets/base/empty_notice.h"
 
 using namespace kvlab;
@@ -32,14 +31,8 @@ class CalmWindowTest : public QObject {
   SnapshotPtr now() { return m_window->context().history().back(); }
   InspectorView* view(const char* id) { return m_window->docks().view(id); }
   QDockWidget* dock(const char* id) { return m_window->findChild<QDockWidget*>(QString("dock_") + id); }
-  bool open(const json& manifest) {
-    bool opened = false;
-    m_window->openSession({{"manifest", manifest}}, [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    return QTest::qWaitFor([&] { return opened; }, 20000);
-  }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !m_window->context().busy(); }, 20000);
-  }
+  bool open(const char* text = "") { return test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}}, text); }
+  bool settled() { return test::settled(*m_window); }
   bool command(const char* id, const json& args = json::object()) {
     const bool done = bool(m_window->runCommand(id, args));
     QCoreApplication::processEvents();
@@ -95,17 +88,8 @@ class CalmWindowTest : public QObject {
     QCoreApplication::setApplicationName("kvlab-test");
   }
   void init() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    QVERIFY(open({{"model", "demo"}, {"threads", 1}}));
-    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar . the rain falls ."}});
-    QTRY_VERIFY_WITH_TIMEOUT(now()->length() > 10, 20000);
-    QVERIFY(settled());
+    m_window = test::wholeWindow();
+    QVERIFY(open("anna puts the silver key in the cellar . the rain falls .") && now()->length() > 10);
   }
   void cleanup() { m_window.reset(); }
 
@@ -137,13 +121,8 @@ class CalmWindowTest : public QObject {
     QVERIFY2(other.exitCode() == 0, other.readAllStandardOutput().constData());
   }
   void theFirstWindowIsInsideTheScreen() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(open({{"model", "demo"}, {"threads", 1}}));
-    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar ."}});
-    QVERIFY(settled());
+    m_window = test::wholeWindow(test::wholeSettings(false));
+    QVERIFY(open("anna puts the silver key in the cellar ."));
     for (const ViewInfo& info : views()) QVERIFY(m_window->showView(info.id));
     QTest::qWait(50);
     const QSize screen = m_window->screen()->availableSize();
@@ -333,7 +312,7 @@ class CalmWindowTest : public QObject {
     QVERIFY(settled());
     QTRY_VERIFY2(!message()->text().contains("Queued"), "it was done");
     apply("Queue");
-    QVERIFY(open({{"model", "demo"}, {"threads", 1}}));
+    QVERIFY(open());
     QVERIFY2(!message()->text().contains("Queued"), "another session is shown");
   }
 
@@ -374,9 +353,7 @@ class CalmWindowTest : public QObject {
 
   /// The dialog begins where the specification lies that the empty view names.
   void theSweepDialogBeginsAtTheShippedSweeps() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    MainWindow asking(settings);
+    MainWindow asking(test::wholeSettings(false));
     QVERIFY(asking.runCommand("run_sweep", json::object()));
     auto* dialog = asking.findChild<QFileDialog*>();
     QVERIFY(dialog && dialog->directory().exists("smartkv.json"));

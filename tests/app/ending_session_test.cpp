@@ -8,9 +8,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
 #include "app/new_session_panel.h"
+#include "app/whole_window.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -24,22 +23,10 @@ class EndingSessionTest : public QObject {
   LiveContext& context() { return m_window->context(); }
   void make(bool headless) {
     m_window.reset();
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = headless;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    bool opened = false;
-    m_window->openSession(
-        {{"manifest", {{"model", "demo"}, {"threads", 1}}}, {"start", {{"text", "the cat sat on the mat"}}}},
-        [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened && settled() && length() > 3, 20000);
+    m_window = test::wholeWindow(test::wholeSettings(headless));
+    QVERIFY(test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}}, "the cat sat on the mat") && length() > 3);
   }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !context().busy() && context().snapshot(); }, 20000);
-  }
+  bool settled() { return test::settled(*m_window); }
   int length() { return context().snapshot()->length(); }
   void work() {
     QVERIFY(m_window->runCommand("prompt", {{"text", "and the dog ran"}}));

@@ -3,9 +3,8 @@
 // do not, so that the comparison means something.
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/core_lists.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "widgets/base/view_registry.h"
 
 using namespace kvlab;
@@ -31,12 +30,8 @@ class FrozenClockTest : public QObject {
 
   static Run run(const QString& script) {
     QTemporaryDir folder;
-    WindowSettings window;
-    window.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    window.verbs = coreVerbs();
-    window.headless = true;
-    MainWindow main(window);
-    main.show();
+    const auto window = test::wholeWindow();
+    MainWindow& main = *window;
     ScriptSettings settings;
     settings.verbs = coreVerbs();
     settings.resources = KVLAB_RESOURCES_DIR;

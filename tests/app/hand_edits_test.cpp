@@ -13,10 +13,9 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/edit_list.h"
-#include "app/main_window.h"
 #include "app/row_tools.h"
+#include "app/whole_window.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/map/map_view.h"
 #include "widgets/views/strip/strip_view.h"
@@ -48,8 +47,7 @@ class HandEditsTest : public QObject {
   SnapshotPtr now() { return m_window->context().history().back(); }
   StripView& strip() { return *qobject_cast<StripView*>(m_window->docks().view("strip")); }
   bool settled() {
-    return QTest::qWaitFor([&] { return !m_window->context().busy() && strip().ready() && now()->length() > 0; },
-                           20000);
+    return QTest::qWaitFor([&] { return test::settled(*m_window) && strip().ready() && now()->length() > 0; }, 20000);
   }
   QString text() {
     QString all;
@@ -76,6 +74,12 @@ class HandEditsTest : public QObject {
         if (one->text().startsWith("Undo")) return one->text();
     return {};
   }
+  /// A session that is nearly full.
+  void openSmall() {
+    QVERIFY(test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}, {"capacity", 16}},
+                         "anna puts the silver key in the cellar ."));
+    QVERIFY(settled());
+  }
   /// Ctrl+Z where the keyboard is.
   bool undone(const QString& expected) {
     QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : m_window.get(), Qt::Key_Z,
@@ -85,19 +89,9 @@ class HandEditsTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    bool opened = false;
-    m_window->openSession({{"manifest", {{"model", "demo"}, {"threads", 1}}}},
-                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar . the rain falls ."}});
-    QTRY_VERIFY_WITH_TIMEOUT(now()->length() > 10, 20000);
+    m_window = test::wholeWindow();
+    QVERIFY(test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}},
+                         "anna puts the silver key in the cellar . the rain falls ."));
     QVERIFY(settled());
   }
   void cleanup() { m_window.reset(); }
@@ -280,12 +274,7 @@ class HandEditsTest : public QObject {
     QVERIFY(settled());
     QTRY_COMPARE(undoTitle(), QString("Undo insert “·old”"));
     QVERIFY(undone(before));
-    bool opened = false;
-    m_window->openSession({{"manifest", {{"model", "demo"}, {"threads", 1}, {"capacity", 16}}}},
-                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar ."}});
-    QVERIFY(settled());
+    openSmall();
     const QString small = text();
     const std::int64_t tick = now()->tick.value();
     click("cellar");
@@ -328,12 +317,7 @@ class HandEditsTest : public QObject {
   }
 
   void aFullCacheEndsARunWithItsReason() {
-    bool opened = false;
-    m_window->openSession({{"manifest", {{"model", "demo"}, {"threads", 1}, {"capacity", 16}}}},
-                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    m_window->context().submit("prompt", {{"text", "anna puts the silver key in the cellar ."}});
-    QVERIFY(settled());
+    openSmall();
     QVERIFY(m_window->runCommand("run", json::object()));
     QTRY_VERIFY2(m_window->banner().isVisible() && m_window->banner().text().contains("capacity"),
                  qPrintable(m_window->banner().text()));

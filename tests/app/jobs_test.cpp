@@ -7,9 +7,8 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
 #include "app/outcome.h"
+#include "app/whole_window.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -24,16 +23,8 @@ class JobsTest : public QObject {
   JobList& jobs() { return context().jobs(); }
   void make(bool headless, const json& manifest = {{"model", "demo"}, {"threads", 1}}) {
     m_window.reset();
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = headless;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    bool opened = false;
-    m_window->openSession({{"manifest", manifest}}, [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
+    m_window = test::wholeWindow(test::wholeSettings(headless));
+    QVERIFY(test::openIn(*m_window, manifest));
   }
   void command(const char* id, const json& args = json::object()) {
     const Status done = m_window->runCommand(id, args);

@@ -16,7 +16,7 @@
 
 #include "app/fake_engine.h"
 #include "app/focus_ring.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -29,10 +29,7 @@ class KeyboardTest : public QObject {
   std::unique_ptr<MainWindow> m_window;
 
   void open() {
-    bool opened = false;
-    m_window->openSession({{"manifest", json::object()}},
-                          [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
-    QTRY_VERIFY(opened);
+    QVERIFY(test::openIn(*m_window, json::object()));
     m_window->context().submit("step", {{"n", 3}});
     QTRY_VERIFY(!m_window->context().busy() && m_window->context().snapshot()->tick == Tick(3));
   }
@@ -97,10 +94,7 @@ class KeyboardTest : public QObject {
     WindowSettings settings;
     settings.engines = [this](const json&) { return test::fakeOpener(m_state); };
     settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    m_window->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    m_window = test::wholeWindow(settings);
   }
   void cleanup() { m_window.reset(); }
 

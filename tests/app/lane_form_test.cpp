@@ -9,10 +9,9 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/form_clicks.h"
 #include "app/lane_panel.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "core/api/lanes_view.h"
 #include "widgets/base/button_use.h"
 
@@ -31,9 +30,7 @@ class LaneFormTest : public QObject {
   QPushButton* ok() { return panel()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok); }
   QPlainTextEdit& text() { return *panel()->findChild<QPlainTextEdit*>(); }
   json list() { return m_window->docks().view("lanes")->options()["changes"]; }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !context().busy() && context().snapshot(); }, 20000);
-  }
+  bool settled() { return test::settled(*m_window); }
   void press(const char* command) {
     for (QAbstractButton* one : m_window->docks().view("lanes")->findChildren<QAbstractButton*>())
       if (commandOf(*one) == command) return m_hand.click(one);
@@ -47,19 +44,9 @@ class LaneFormTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    bool opened = false;
-    m_window->openSession(
-        {{"manifest", {{"policy", "h2o:ratio=0.5"}}}, {"start", {{"text", "the cat sat on the mat"}}}},
-        [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    QVERIFY(settled() && m_window->showView("lanes") && m_window->setOptions("lanes", {{"changes", json::array()}}));
+    m_window = test::wholeWindow();
+    QVERIFY(test::openIn(*m_window, {{"policy", "h2o:ratio=0.5"}}, "the cat sat on the mat"));
+    QVERIFY(m_window->showView("lanes") && m_window->setOptions("lanes", {{"changes", json::array()}}));
     QTRY_VERIFY(m_window->docks().view("lanes")->ready());
     m_hand = {};
   }

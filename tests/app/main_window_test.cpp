@@ -14,7 +14,7 @@
 #include <QToolButton>
 
 #include "app/fake_engine.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -40,15 +40,10 @@ class MainWindowTest : public QObject {
                       {"block", {}, "", Effect::Commits},
                       {"tick", {}, ""}};
     settings.headless = headless;
-    auto window = std::make_unique<MainWindow>(settings);
-    window->show();
-    return window;
+    return test::wholeWindow(settings);
   }
   void open() {
-    bool opened = false;
-    m_window->openSession({{"manifest", json::object()}},
-                          [&](const Result<SessionPtr>& r) { opened = static_cast<bool>(r); });
-    QTRY_VERIFY(opened);
+    QVERIFY(test::openIn(*m_window, json::object()));
     m_window->context().submit("step", {{"n", 3}});
     QTRY_VERIFY(!m_window->context().busy() && tick() == 3);
   }

@@ -8,7 +8,7 @@
 #include <QTextBlock>
 
 #include "app/fake_engine.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -46,10 +46,7 @@ class ManualTest : public QObject {
     WindowSettings settings;
     settings.engines = [this](const json&) { return test::fakeOpener(m_state); };
     settings.headless = headless;
-    auto window = std::make_unique<MainWindow>(settings);
-    window->show();
-    window->activateWindow();
-    return window;
+    return test::wholeWindow(settings);
   }
   ManualWindow& open(const std::string& page) {
     const Status opened = m_window->runCommand("manual", {{"page", page}});
@@ -68,10 +65,7 @@ class ManualTest : public QObject {
     QCoreApplication::setOrganizationName("kvlab-test");
     QCoreApplication::setApplicationName("kvlab-test");
   }
-  void init() {
-    m_window = make(true);
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-  }
+  void init() { m_window = make(true); }
   void cleanup() { m_window.reset(); }
 
   void everyPageOpens();

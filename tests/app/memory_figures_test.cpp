@@ -6,7 +6,7 @@
 
 #include "app/core_engine.h"
 #include "app/core_lists.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "core/api/manifest.h"
 #include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"
@@ -47,19 +47,15 @@ class MemoryFiguresTest : public QObject {
   }
 
   void viewsSayTheSame() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    MainWindow window(settings);
-    window.show();
+    const auto shown = test::wholeWindow();
+    MainWindow& window = *shown;
     bool opened = false;
     window.openSession({{"manifest", {{"model", "demo"}, {"threads", 1}}},
                         {"name", "First"},
                         {"start", {{"text", "anna puts the silver key in the cellar ."}}}},
                        [&](const Result<SessionPtr>& r) { opened = bool(r); });
     QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    QTRY_VERIFY_WITH_TIMEOUT(!window.context().busy() && window.context().snapshot()->length() > 5, 20000);
+    QVERIFY(test::settled(window) && window.context().snapshot()->length() > 5);
     QVERIFY2(window.windowTitle().startsWith("First — demo"), qPrintable(window.windowTitle()));
     json bytes;
     window.context().query("bytes", "bytes", json::object(), &window, [&](const Result<json>& r) { bytes = *r; });
@@ -76,10 +72,7 @@ class MemoryFiguresTest : public QObject {
   }
 
   void aStartingTextThatCannotBeReadOpensNothing() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.headless = true;
-    MainWindow window(settings);
+    MainWindow window(test::wholeSettings());
     std::string code;
     window.openSession({{"manifest", json::object()}, {"start", {{"file", "no/such.txt"}}}},
                        [&](const Result<SessionPtr>& r) { code = r ? "" : r.error().code; });

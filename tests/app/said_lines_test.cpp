@@ -7,8 +7,7 @@
 #include <QWheelEvent>
 #include <QtTest>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "widgets/canvas/axis_canvas.h"
 
 using namespace kvlab;
@@ -20,21 +19,9 @@ class SaidLinesTest : public QObject {
   std::unique_ptr<MainWindow> m_window, m_other;
   QStringList m_said;
 
-  static std::unique_ptr<MainWindow> made() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    auto window = std::make_unique<MainWindow>(settings);
-    window->show();
-    return window;
-  }
   static bool open(MainWindow& window) {
-    bool opened = false;
-    window.openSession({{"manifest", json::object()}, {"start", {{"text", "the cat sat on the mat and the dog ran"}}}},
-                       [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    return QTest::qWaitFor(
-        [&] { return opened && !window.context().busy() && window.context().snapshot()->length() > 5; }, 20000);
+    return test::openIn(window, json::object(), "the cat sat on the mat and the dog ran") &&
+        window.context().snapshot()->length() > 5;
   }
   QDockWidget* dock(const char* id) { return m_window->findChild<QDockWidget*>(QString("dock_") + id); }
   /// Says the same in another window.
@@ -60,8 +47,8 @@ class SaidLinesTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    m_window = made();
-    m_other = made();
+    m_window = test::wholeWindow();
+    m_other = test::wholeWindow();
     QVERIFY(open(*m_window) && open(*m_other));
     QTest::qWait(50);
     m_said.clear();

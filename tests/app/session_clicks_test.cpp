@@ -9,11 +9,10 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/core_lists.h"
 #include "app/form_clicks.h"
-#include "app/main_window.h"
 #include "app/new_session_panel.h"
+#include "app/whole_window.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -28,9 +27,7 @@ class SessionClicksTest : public QObject {
   SnapshotPtr now() { return m_window->context().snapshot(); }
   NewSessionPanel* panel() { return m_window->findChild<NewSessionPanel*>(); }
   SessionForm* form() { return panel()->findChild<SessionForm*>(); }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !m_window->context().busy() && now(); }, 20000);
-  }
+  bool settled() { return test::settled(*m_window); }
   void begin() {
     for (QToolButton* one : m_window->findChild<QToolBar*>("toolbar")->findChildren<QToolButton*>())
       if (one->accessibleName().startsWith("New Session")) m_hand.click(one);
@@ -45,14 +42,9 @@ class SessionClicksTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
+    WindowSettings settings = test::wholeSettings();
     settings.memory = modelDescriber(KVLAB_RESOURCES_DIR);
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    m_window = test::wholeWindow(settings);
     m_hand = {};
   }
   void cleanup() { m_window.reset(); }
@@ -82,11 +74,7 @@ class SessionClicksTest : public QObject {
   }
 
   void aWlodSession() {
-    bool plain = false;
-    m_window->openSession({{"manifest", json::object()}, {"start", {{"text", "the cat sat ."}}}},
-                          [&](const Result<SessionPtr>& r) { plain = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(plain, 20000);
-    QVERIFY(settled());
+    QVERIFY(test::openIn(*m_window, json::object(), "the cat sat ."));
     QVERIFY(m_window->showView("tree"));  // Alt and a key, or its tab
     ++m_hand.clicks;
     InspectorView* tree = m_window->docks().view("tree");
@@ -102,11 +90,7 @@ class SessionClicksTest : public QObject {
 
   /// A row of another layer than the focused one is damaged.
   void aRedLampLeadsToTheRow() {
-    bool open = false;
-    m_window->openSession({{"manifest", {{"faults", true}}}, {"start", {{"text", "the cat sat ."}}}},
-                          [&](const Result<SessionPtr>& r) { open = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(open, 20000);
-    QVERIFY(settled());
+    QVERIFY(test::openIn(*m_window, {{"faults", true}}, "the cat sat ."));
     LiveContext& context = m_window->context();
     for (const auto& [verb, args] :
          {std::pair<const char*, json>{"fault", {{"kind", "tag_bit"}, {"layer", 2}, {"index", 3}, {"bit", 0}}},

@@ -6,8 +6,7 @@
 #include <QtTest>
 #include <random>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 #include "widgets/base/inspector_view.h"
 
 using namespace kvlab;
@@ -19,28 +18,13 @@ class SessionScriptTest : public QObject {
   std::unique_ptr<MainWindow> m_window, m_other;
   QStringList m_log;
 
-  static std::unique_ptr<MainWindow> newWindow() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    auto window = std::make_unique<MainWindow>(settings);
-    window->show();
-    return window;
-  }
   void freshWindows() {
-    m_window = newWindow();
-    m_other = newWindow();
+    m_window = test::wholeWindow();
+    m_other = test::wholeWindow();
   }
   LiveContext& context() { return m_window->context(); }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !context().busy(); }, 20000);
-  }
-  void open(const json& manifest) {
-    bool opened = false;
-    m_window->openSession({{"manifest", manifest}}, [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-  }
+  bool settled() { return test::settled(*m_window); }
+  void open(const json& manifest) { QVERIFY(test::openIn(*m_window, manifest)); }
   void run(const char* id, const json& args = json::object()) {
     context().runCommand(id, args, this, [](const Result<json>&) {});
     QVERIFY(settled());

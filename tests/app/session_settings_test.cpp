@@ -8,12 +8,12 @@
 #include <QToolButton>
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/form_clicks.h"
+#include "app/held_engine.h"
 #include "app/living_settings.h"
-#include "app/main_window.h"
 #include "app/new_session_panel.h"
 #include "app/settings_panel.h"
+#include "app/whole_window.h"
 #include "core/api/manifest.h"
 
 using namespace kvlab;
@@ -22,6 +22,7 @@ using nlohmann::json;
 class SessionSettingsTest : public QObject {
   Q_OBJECT
  private:
+  test::Gate m_gate;
   std::unique_ptr<MainWindow> m_window;
   QStringList m_said;
   FormClicks m_hand;
@@ -36,9 +37,7 @@ class SessionSettingsTest : public QObject {
       if (one->text().contains(words)) return one;
     return nullptr;
   }
-  bool settled() {
-    return QTest::qWaitFor([&] { return !context().busy() && context().snapshot(); }, 20000);
-  }
+  bool settled() { return test::settled(*m_window); }
   Result<json> asked(const std::string& verb, const json& args = json::object()) {
     std::optional<Result<json>> reply;
     context().submit(verb, args, m_window.get(), [&](const Result<json>& r) { reply = r; });
@@ -51,11 +50,7 @@ class SessionSettingsTest : public QObject {
     return edits["undo"].empty() ? QString() : QString::fromStdString(edits["undo"][0]["title"]);
   }
   void open(const json& manifest) {
-    bool opened = false;
-    m_window->openSession({{"manifest", manifest}, {"start", {{"text", "the cat sat on the mat and the dog ran"}}}},
-                          [&](const Result<SessionPtr>& r) { opened = bool(r); });
-    QTRY_VERIFY_WITH_TIMEOUT(opened, 20000);
-    QVERIFY(settled() && asked("tick"));
+    QVERIFY(test::openIn(*m_window, manifest, "the cat sat on the mat and the dog ran") && asked("tick"));
   }
   void showForm() {
     QTest::keyClick(m_window.get(), Qt::Key_Comma, Qt::ControlModifier);
@@ -76,13 +71,9 @@ class SessionSettingsTest : public QObject {
 
  private Q_SLOTS:
   void init() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    WindowSettings settings = test::wholeSettings();
+    settings.engines = test::heldEngines(settings.engines, m_gate);
+    m_window = test::wholeWindow(settings);
     m_said.clear();
     connect(&context(), &InspectorContext::scripted, this, [this](const QString& line) { m_said << line; });
     m_hand = {};
@@ -185,6 +176,43 @@ class SessionSettingsTest : public QObject {
     const QPointer<SettingsPanel> shown = panel();
     open({{"layout", "paged"}});
     QTRY_VERIFY(!shown);
+  }
+
+  void aSessionThatGoesEndsTheChange_data() {
+    QTest::addColumn<QString>("held");
+    QTest::addColumn<bool>("closed");
+    QTest::addColumn<QString>("done");
+    QTest::newRow("closed before") << "policies" << true << "no setting had changed";
+    QTest::newRow("closed within") << "setPolicy" << true << "these settings had changed: layout";
+    QTest::newRow("replaced before") << "policies" << false << "no setting had changed";
+    QTest::newRow("replaced within") << "setPolicy" << false << "these settings had changed: layout";
+  }
+  /// A script keeps its session while the window shows another one, or none.
+  void aSessionThatGoesEndsTheChange() {
+    QFETCH(QString, held);
+    QFETCH(bool, closed);
+    QFETCH(QString, done);
+    open({{"layout", "paged"}});
+    const auto other = context().session();
+    open(json::object());
+    const auto kept = context().session();
+    const auto letGo = qScopeGuard([this] { m_gate.shut = false; });
+    const std::int64_t calls = kept->script().calls();
+    m_gate.verb = held.toStdString();
+    m_gate.shut = true;
+    std::optional<Result<json>> reply;
+    context().runCommand("session_settings", {{"manifest", {{"layout", "ring_fused"}, {"policy", "h2o"}}}},
+                         m_window.get(), [&](const Result<json>& r) { reply = r; });
+    if (held == "setPolicy") QTRY_COMPARE(kept->script().calls(), calls + 1);
+    m_said.clear();
+    context().show(closed ? nullptr : other);
+    m_gate.shut = false;
+    QTRY_VERIFY_WITH_TIMEOUT(!kept->busy() && !other->busy(), 20000);
+    QVERIFY(reply && !*reply);
+    QCOMPARE(reply->error().code, std::string("closed_session"));
+    QVERIFY2(reply->error().why.ends_with(done.toStdString()), reply->error().why.c_str());
+    QVERIFY2(m_said.isEmpty(), qPrintable(m_said.join('\n')));
+    QVERIFY(other->snapshot()->storage[0]->layout.starts_with("paged"));
   }
 
   void withoutAFormTheCommandChangesTheSession() {

@@ -12,13 +12,12 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "app/core_engine.h"
 #include "app/core_sweep.h"
 #include "app/form_clicks.h"
-#include "app/main_window.h"
 #include "app/session_form.h"
 #include "app/sweep_panel.h"
 #include "app/sweep_values.h"
+#include "app/whole_window.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/sweep_source.h"
 #include "widgets/table/data_table.h"
@@ -76,15 +75,7 @@ class SweepFormTest : public QObject {
   }
 
  private Q_SLOTS:
-  void init() {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = true;
-    m_window = std::make_unique<MainWindow>(settings);
-    m_window->show();
-    QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-  }
+  void init() { m_window = test::wholeWindow(); }
   void cleanup() { m_window.reset(); }
 
   /// JSON of any shape may be typed, and the form changed behind it.

@@ -2,8 +2,7 @@
 // The tour in a real window over the real engine: it is offered, left, resumed, and goes back.
 #include <QtTest>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
+#include "app/whole_window.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -14,15 +13,7 @@ class TourTest : public QObject {
   QTemporaryDir m_home;
   std::unique_ptr<MainWindow> m_window;
 
-  std::unique_ptr<MainWindow> make(bool headless) {
-    WindowSettings settings;
-    settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-    settings.verbs = coreVerbs();
-    settings.headless = headless;
-    auto window = std::make_unique<MainWindow>(settings);
-    window->show();
-    return window;
-  }
+  std::unique_ptr<MainWindow> make(bool headless) { return test::wholeWindow(test::wholeSettings(headless)); }
 
  private Q_SLOTS:
   void initTestCase() {

@@ -59,14 +59,8 @@ void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown, const 
   const auto forgotten = [&](const Bar& bar) { return bar.tick < history.front()->tick; };
   m_bars.erase(m_bars.begin(), std::find_if_not(m_bars.begin(), m_bars.end(), forgotten));
   m_most = 1e-3;
-  for (Bar& bar : m_bars) {
-    m_most = std::max(m_most, bar.us);
-    bar.damage.clear();
-  }
-  for (const Finding& one : findings)
-    for (Bar& bar : m_bars)
-      if (mayHaveCome(one.since(), bar.tick))
-        bar.damage << QString::fromStdString(one.violation.invariant + " broken " + intervalText(one.since()));
+  for (const Bar& bar : m_bars) m_most = std::max(m_most, bar.us);
+  m_findings = findings;
   setShown(shown);
   reveal();
 }
@@ -77,9 +71,18 @@ QString TickStrip::describe(int place) const {
   if (bar.edits) text += tr(", %1").arg(counted(bar.edits, tr("edit"), tr("edits")));
   if (bar.violations) text += tr(", %1").arg(counted(bar.violations, tr("violation"), tr("violations")));
   if (!bar.ok) text += tr(", failed");
-  if (!bar.damage.isEmpty())
-    text += '\n' + tr("Damage may have come in this tick: %1").arg(bar.damage.join(QStringLiteral("; ")));
+  QStringList damage;
+  for (const Finding& one : m_findings)
+    if (mayHaveCome(one.since(), bar.tick))
+      damage << QString::fromStdString(one.violation.invariant + " broken " + intervalText(one.since()));
+  if (!damage.isEmpty())
+    text += '\n' + tr("Damage may have come in this tick: %1").arg(damage.join(QStringLiteral("; ")));
   return text;
+}
+
+bool TickStrip::mayBeDamaged(Tick tick) const {
+  return std::any_of(m_findings.begin(), m_findings.end(),
+                     [&](const Finding& one) { return mayHaveCome(one.since(), tick); });
 }
 
 double TickStrip::columnWidth() const {
@@ -104,7 +107,7 @@ void TickStrip::paintEvent(QPaintEvent*) {
     const QRectF at = place(i);
     const bool bad = bar.violations > 0 || !bar.ok;
     if (i == shown()) painter.fillRect(QRectF(at.left(), 0, at.width(), height() - 1), theme->selection);
-    if (!bar.damage.isEmpty()) painter.fillRect(QRectF(at.left(), 0, columnWidth(), 2), theme->error);
+    if (mayBeDamaged(bar.tick)) painter.fillRect(QRectF(at.left(), 0, columnWidth(), 2), theme->error);
     painter.fillRect(at,
                      i == shown() ? theme->accent
                          : bad    ? theme->error

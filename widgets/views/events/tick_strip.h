@@ -30,13 +30,14 @@ class TickStrip : public ScrolledTicks {
     double us = 0;
     int edits = 0, violations = 0;
     bool ok = true;
-    QStringList damage = {};  // of findings whose damage may have come in this tick
   };
   static Bar barOf(const Snapshot& snapshot);
   QRectF place(int i) const;
+  bool mayBeDamaged(Tick tick) const;
 
   HistoryReader m_reader;
   std::vector<Bar> m_bars;
+  std::vector<Finding> m_findings;
   double m_most = 1;
 };
 

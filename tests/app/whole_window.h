@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The whole window as tests open it, over the real engine unless a test has another. GUI thread.
+#pragma once
+#include <QtTest>
+
+#include "app/core_engine.h"
+#include "app/main_window.h"
+
+namespace kvlab::test {
+
+/// A headless window asks nobody.
+inline WindowSettings wholeSettings(bool headless = true) {
+  WindowSettings settings;
+  settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
+  settings.verbs = coreVerbs();
+  settings.headless = headless;
+  return settings;
+}
+
+/// A window that is shown and has the keyboard.
+inline std::unique_ptr<MainWindow> wholeWindow(const WindowSettings& settings = wholeSettings()) {
+  auto window = std::make_unique<MainWindow>(settings);
+  window->show();
+  window->activateWindow();
+  if (!QTest::qWaitForWindowActive(window.get())) qFatal("the window did not get the keyboard");
+  return window;
+}
+
+/// Waits for the end of all commands of a session.
+inline bool settled(MainWindow& window) {
+  return QTest::qWaitFor([&] { return !window.context().busy() && window.context().snapshot(); }, 20000);
+}
+
+/// Opens a session and waits until the session has read the text that it begins with.
+inline bool openIn(MainWindow& window, const nlohmann::json& manifest, const std::string& text = {}) {
+  nlohmann::json request{{"manifest", manifest}};
+  if (!text.empty()) request["start"] = {{"text", text}};
+  bool opened = false;
+  window.openSession(request, [&](const Result<SessionPtr>& r) { opened = bool(r); });
+  return QTest::qWaitFor([&] { return opened; }, 20000) && settled(window);
+}
+
+}  // namespace kvlab::test
