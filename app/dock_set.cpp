@@ -7,6 +7,7 @@
 #include <QDockWidget>
 #include <QScopedValueRollback>
 #include <QTabBar>
+#include <QTimer>
 #include <algorithm>
 #include <utility>
 
@@ -250,8 +251,12 @@ void DockSet::followTabs(QTabBar& bar) {
   if (bar.property(kFollowed).toBool()) return;
   bar.setProperty(kFollowed, true);
   connect(&bar, &QTabBar::tabBarClicked, this, [this, &bar](int tab) {
-    const QString id = tab < 0 || tab == bar.currentIndex() ? QString() : viewAt(&bar, bar.tabRect(tab).center());
-    if (!id.isEmpty()) emit scripted(QString("view.show(\"%1\")").arg(id));
+    const QString id = tab < 0 ? QString() : viewAt(&bar, bar.tabRect(tab).center());
+    if (id.isEmpty()) return;
+    if (tab != bar.currentIndex()) emit scripted(QString("view.show(\"%1\")").arg(id));
+    QTimer::singleShot(0, m_views[id], [view = m_views[id]] {  // behind the change of the tab
+      if (view->isVisible()) view->setFocus(Qt::MouseFocusReason);
+    });
   });
 }
 

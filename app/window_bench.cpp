@@ -167,7 +167,10 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
   const int steps = options.quick ? 8 : ticks ? ticks : 100'000;
   if (!options.model.empty() && options.model != "demo") {
     endless["model"] = options.model;
-    return {{options.model + ", 256 rows by culling",
+    if (!options.weights.empty()) endless["weights"] = options.weights;
+    if (!options.numerics.empty()) endless["numerics"] = options.numerics;
+    const std::string stored = options.weights.empty() ? "" : ", weights " + options.weights;
+    return {{options.model + stored + ", 256 rows by culling",
              endless,
              "prompt",
              {{"text", "Once upon a time there was a cache."}},

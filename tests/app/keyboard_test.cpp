@@ -17,6 +17,7 @@
 #include "app/fake_engine.h"
 #include "app/focus_ring.h"
 #include "app/whole_window.h"
+#include "widgets/views/console/script_input.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -111,6 +112,27 @@ class KeyboardTest : public QObject {
     QVERIFY(shown == QApplication::focusWidget() || shown->isAncestorOf(QApplication::focusWidget()));
     QTest::keyClick(m_window.get(), Qt::Key_Tab);
     checkRound();
+  }
+  /// What is typed arrives where a person looks: in the line of the console, by its key and by its tab.
+  void theConsoleTakesWhatIsTyped() {
+    open();
+    auto* line = m_window->docks().view("console")->findChild<ScriptInput*>();
+    const auto typed = [&](const QString& text) {
+      QTest::keyClicks(QApplication::focusWidget(), text);
+      return line->toPlainText();
+    };
+    QVERIFY(m_window->showView("console"));
+    QCOMPARE(typed("s.step"), QString("s.step"));
+    QVERIFY(m_window->showView("events"));
+    QTabBar* tabs = nullptr;
+    int place = -1;
+    for (QTabBar* bar : m_window->findChildren<QTabBar*>())
+      for (int i = 0; i < bar->count(); ++i)
+        if (bar->isVisible() && bar->tabText(i) == "Console") tabs = bar, place = i;
+    QVERIFY(tabs);
+    QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(place).center());
+    QTRY_COMPARE(QApplication::focusWidget(), static_cast<QWidget*>(line));
+    QCOMPARE(typed("(2)"), QString("s.step(2)"));
   }
   void tabGoesRoundWithoutASession() {
     m_window->activateWindow();

@@ -257,6 +257,24 @@ class EntryViewsTest : public QObject {
     QVERIFY(named<EmptyNotice>(*view, "Nothing is queued")->isVisible());
   }
 
+  /// A queue that changes behind another tab is what the view shows then, whatever else has changed meanwhile.
+  void aHiddenListFollowsTheQueue() {
+    FakeContext context;
+    const auto view = open<ComposeView>(context, {560, 640});
+    view->hide();
+    auto next = std::make_shared<Snapshot>(*context.snapshot());
+    next->pending = {Delete{Position(1)}};
+    context.push(next);
+    const bool dark = Theme::current()->dark;
+    Theme::apply(*qApp, dark ? "light" : "dark");
+    QCoreApplication::processEvents();
+    Theme::apply(*qApp, dark ? "dark" : "light");
+    QCoreApplication::processEvents();
+    view->show();
+    QCOMPARE(json::parse(view->draft().toStdString()), json::parse(R"([{"action":"delete","position":1}])"));
+    QVERIFY(!named<QPushButton>(*view, "Drop changes")->isEnabled());
+  }
+
   void consoleRunsAndRemembers() {
     FakeContext context;
     const auto view = open<ConsoleView>(context, {700, 300});

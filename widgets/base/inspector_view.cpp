@@ -408,13 +408,20 @@ void InspectorView::setEmpty(const QString& title, const QString& how) {
   m_notice->say(title, how);
   m_content->setHidden(!title.isEmpty());
   m_notice->setHidden(title.isEmpty());
-  m_body->activate();                                        // the content has its size before it scrolls to the focus
-  setFocusProxy(title.isEmpty() ? m_mainControl : nullptr);  // a hidden control would swallow keys
+  m_body->activate();  // the content has its size before it scrolls to the focus
+  giveKeyboard();
 }
 
 void InspectorView::setMainControl(QWidget* control) {
   m_mainControl = control;
-  if (!isEmpty()) setFocusProxy(control);
+  giveKeyboard();
+}
+
+/// A control that the notice hides would swallow keys.
+void InspectorView::giveKeyboard() {
+  const bool hidden =
+      isEmpty() && m_mainControl && (m_mainControl == m_content || m_content->isAncestorOf(m_mainControl));
+  setFocusProxy(hidden ? nullptr : m_mainControl);
 }
 
 bool InspectorView::isEmpty() const { return m_notice && !m_notice->isHidden(); }

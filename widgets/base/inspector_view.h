@@ -158,6 +158,7 @@ class InspectorView : public QWidget {
 
  private:
   void takeSnapshot();
+  void giveKeyboard();
   void copyPicture();
   void copyTable();
   void askSavePicture();

@@ -80,6 +80,7 @@ QWidget* ComposeView::makeEditor() {
   m_editor->setToolTip(tr("The list as JSON; a changed text is planned, and Queue puts it in place of the queue"));
   m_editor->setMinimumHeight(60);
   connect(m_editor, &QPlainTextEdit::textChanged, this, [this] {
+    if (draft() == m_read) return;  // only its colours are others
     m_doneAt.reset();
     refresh();
   });
@@ -146,7 +147,9 @@ bool ComposeView::isQueue() const { return m_check.problem.isEmpty() && listOf(m
 
 /// What the person did to the text before is no longer there to be undone: undo is the session's.
 void ComposeView::followQueue() {
-  m_editor->replaceText(draftText(queue()));
+  const QString text = draftText(queue());
+  if (text == m_read) refresh();  // the text stays, what it stands for has changed
+  m_editor->replaceText(text);
   m_editor->document()->clearUndoRedoStacks();
 }
 
@@ -219,7 +222,8 @@ void ComposeView::takeWords(int line, const QString& words) {
 
 void ComposeView::refresh() {
   const int line = m_list->current();
-  m_check = checkDraft(draft());
+  m_read = draft();
+  m_check = checkDraft(m_read);
   m_wrong = m_check.place;
   m_planSoon.stop();
   m_askPlan.forget();

@@ -76,6 +76,7 @@ class ComposeView : public InspectorView {
   QPushButton *m_apply = nullptr, *m_queue = nullptr, *m_drop = nullptr, *m_clear = nullptr;
   QTimer m_planSoon;
   DraftCheck m_check;
+  QString m_read;              // the text when last looked at
   bool m_clean = true;         // isQueue() when last looked at
   std::optional<int> m_wrong;  // index of the action that the engine refused
   Tone m_tone = Tone::Muted;

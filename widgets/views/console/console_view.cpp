@@ -78,7 +78,7 @@ ConsoleView::ConsoleView(InspectorContext& context, QWidget* parent) : Inspector
   makeStrip();
   makeBody();
   setCompletions(QString::fromLatin1(kNames).split(QLatin1Char(' ')));
-  setFocusProxy(m_input);
+  setMainControl(m_input);
   connect(&context, &InspectorContext::scripted, this, [this](const QString& line) { add(Kind::Click, line); });
   QAction* erase = addViewAction(tr("Clear"), tr("Clear the console"), QKeySequence(Qt::CTRL | Qt::Key_L));
   connect(erase, &QAction::triggered, this, &ConsoleView::clear);
