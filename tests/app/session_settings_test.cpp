@@ -108,8 +108,11 @@ class SessionSettingsTest : public QObject {
         break;
       }
     QVERIFY(form().control("threads")->isVisible());
+    panel()->findChild<QPlainTextEdit*>()->setPlainText(R"({"layout":"paged"})");
+    QVERIFY(button("Apply")->isEnabled());
     panel()->findChild<QPlainTextEdit*>()->setPlainText(R"({"threads":3})");
     QVERIFY2(text("problem").contains("threads is fixed when a session opens"), qPrintable(text("problem")));
+    QCOMPARE(text("calls"), QString("Apply does nothing before the mistake is corrected."));
     QVERIFY(!button("Apply")->isEnabled());
     m_hand.click(button("New Session from These Settings"));
     auto* other = m_window->findChild<NewSessionPanel*>();

@@ -2,6 +2,7 @@
 // One selection for all views, and what can be done with it: real clicks, keys and menus on map and strip, and the
 // commands that they run.
 #include <QClipboard>
+#include <QComboBox>
 #include <QDragEnterEvent>
 #include <QMenu>
 #include <QMimeData>
@@ -188,8 +189,13 @@ class RowActionsTest : public QObject {
     const QString old = QString::fromStdString(s->info->tokenTexts[at(s->ledger[s->context[10]].token.value())]);
     QCOMPARE(edit->text(), old);
     QCOMPARE(edit->selectedText(), old.trimmed());
-    QTest::keyClicks(edit, "attic");        // in place of the selected part
-    QTest::keyClick(edit, Qt::Key_Delete);  // no key of the line reaches the rows
+    QAction windows("of the window");
+    windows.setShortcut(Qt::Key_F10);
+    strip->addAction(&windows);
+    QSignalSpy taken(&windows, &QAction::triggered);
+    QTest::keyClick(edit, Qt::Key_F10);
+    QVERIFY2(taken.isEmpty(), "a shortcut of the window took a key from the line");
+    QTest::keyClicks(edit, "attic");  // in place of the selected part
     QTest::keyClick(edit, Qt::Key_Return);
     QTRY_COMPARE(context.commands.size(), std::size_t{1});
     QCOMPARE(actionsOf(context.commands[0]),
@@ -199,6 +205,11 @@ class RowActionsTest : public QObject {
     QTest::keyClick(strip->findChild<WordEdit*>(), Qt::Key_Escape);
     QTest::qWait(10);
     QCOMPARE(context.commands.size(), std::size_t{1});
+    auto* colour = strip->findChild<QComboBox*>();
+    colour->setFocus();
+    action(*strip, "Replace")->trigger();
+    QTest::keyClick(strip->findChild<WordEdit*>(), Qt::Key_Escape);
+    QVERIFY2(colour->hasFocus(), "the keyboard did not go back to where it was");
   }
 
   /// One click on the row with the right button, one on the menu's line.
