@@ -34,12 +34,14 @@ Status chat(CommandHost& host, const Json& args) {
   const std::int64_t most = args.contains("max") ? static_cast<std::int64_t>(args["max"].get<double>()) : kMostReply;
   LiveContext& context = host.context();
   emit context.scripted(QString("s.chat(%1, {more: true})").arg(scriptText(messages)));
-  context.submit("chat", {{"messages", messages}, {"more", true}}, [&context, most](const Result<Json>& said) {
-    if (!said) return void(emit context.failed(said.error()));
-    if (most <= 0) return;
-    (void)context.within({"run", {{"max_ticks", most}}, "Reply", "strip"},
-                         [&] { return runTicks(context, most), ok(); });
-  });
+  context.submit("chat", {{"messages", messages}, {"more", true}},
+                 [&context, most, session = context.sessionNumber()](const Result<Json>& said) {
+                   if (!said) return void(emit context.failed(said.error()));
+                   if (most <= 0 || session != context.sessionNumber())
+                     return;  // another session has no message to reply to
+                   (void)context.within({"run", {{"max_ticks", most}}, "Reply", "strip"},
+                                        [&] { return runTicks(context, most), ok(); });
+                 });
   return ok();
 }
 

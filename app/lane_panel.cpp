@@ -53,8 +53,7 @@ LanePanel::LanePanel(LaneSettings settings, JobList& jobs, QWidget* parent)
   buttons->button(QDialogButtonBox::Ok)->setText(tr("Add Lane"));
   connect(buttons, &QDialogButtonBox::accepted, this, &LanePanel::accept);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  connect(m_editor, &ManifestEditor::changed, this,
-          [add = buttons->button(QDialogButtonBox::Ok)](const json&, bool valid) { add->setEnabled(valid); });
+  connect(m_editor, &ManifestEditor::checked, buttons->button(QDialogButtonBox::Ok), &QPushButton::setEnabled);
   auto* column = new QVBoxLayout(this);
   column->addWidget(m_editor, 1);
   column->addWidget(buttons);

@@ -110,13 +110,17 @@ void ManifestEditor::follow() {
     place = "byte " + std::to_string(error.byte);
   }
   m_form->mark({});
-  if (!place.empty()) return m_problem->setText(tr("This is not JSON: see %1.").arg(QString::fromStdString(place)));
-  if (!now.is_object()) return m_problem->setText(tr("This is not a JSON object."));
+  if (!now.is_object()) {
+    m_problem->setText(place.empty() ? tr("This is not a JSON object.")
+                                     : tr("This is not JSON: see %1.").arg(QString::fromStdString(place)));
+    return emit checked(false);
+  }
   m_form->setManifest(now);
   m_problem->clear();
   const auto error = errorOf(now);
   if (error) say(*error);
-  emit changed(now, !error);
+  emit checked(!error);
+  emit changed(now);
 }
 
 }  // namespace kvlab

@@ -44,8 +44,10 @@ class ManifestEditor : public QWidget {
   void setCheck(Check check) { m_check = std::move(check); }
 
  signals:
-  /// The text is another JSON object; valid as valid() would say.
-  void changed(const nlohmann::json& manifest, bool valid);
+  /// The text is another JSON object, right or wrong.
+  void changed(const nlohmann::json& manifest);
+  /// The text has changed; valid as valid() would say.
+  void checked(bool valid);
 
  private:
   void set(const QString& key, const nlohmann::json& value);

@@ -39,7 +39,7 @@ SettingsPanel::SettingsPanel(LivingSession session, JobList& jobs, QWidget* pare
   }
   column->addWidget(m_calls);
   addButtons();
-  connect(m_editor, &ManifestEditor::changed, this, [this](const json&, bool valid) { sayCalls(valid); });
+  connect(m_editor, &ManifestEditor::checked, this, &SettingsPanel::sayCalls);
   m_editor->setManifest(shortManifest(m_session.manifest));
 }
 

@@ -94,6 +94,9 @@ class LaneFormTest : public QObject {
     QCOMPARE(json::parse(text().toPlainText().toStdString()), json::parse(R"({"policy":{"name":"h2o","ratio":0.25}})"));
     text().setPlainText(R"({"policy":"h2o"})");  // another one, which takes nothing from the session's
     QVERIFY(!qobject_cast<QLineEdit*>(form().control("policy.ratio"))->placeholderText().contains("as the session"));
+    QVERIFY(ok()->isEnabled());
+    text().setPlainText("[");
+    QVERIFY(!ok()->isEnabled());
     text().setPlainText(R"({"dtype":"f16"})");
     QVERIFY(panel()->findChild<QLabel*>("problem")->text().contains("dtype is the same in all lanes"));
     QVERIFY(!ok()->isEnabled());

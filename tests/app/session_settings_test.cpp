@@ -110,6 +110,8 @@ class SessionSettingsTest : public QObject {
     QVERIFY(form().control("threads")->isVisible());
     panel()->findChild<QPlainTextEdit*>()->setPlainText(R"({"layout":"paged"})");
     QVERIFY(button("Apply")->isEnabled());
+    panel()->findChild<QPlainTextEdit*>()->setPlainText(R"({"layout":)");
+    QVERIFY(!button("Apply")->isEnabled());
     panel()->findChild<QPlainTextEdit*>()->setPlainText(R"({"threads":3})");
     QVERIFY2(text("problem").contains("threads is fixed when a session opens"), qPrintable(text("problem")));
     QCOMPARE(text("calls"), QString("Apply does nothing before the mistake is corrected."));
