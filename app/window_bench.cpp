@@ -169,8 +169,10 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
     endless["model"] = options.model;
     if (!options.weights.empty()) endless["weights"] = options.weights;
     if (!options.numerics.empty()) endless["numerics"] = options.numerics;
-    const std::string stored = options.weights.empty() ? "" : ", weights " + options.weights;
-    return {{options.model + stored + ", 256 rows by culling",
+    std::string name = options.model;
+    if (!options.weights.empty()) name += ", weights " + options.weights;
+    if (!options.numerics.empty()) name += ", " + options.numerics;
+    return {{name + ", 256 rows by culling",
              endless,
              "prompt",
              {{"text", "Once upon a time there was a cache."}},

@@ -35,12 +35,17 @@ WatchValue valueNow(Session& session, const Expression& expression) {
 }
 
 Result<Expression> readExpression(const Session& session, const std::string& text, bool condition) {
-  Expression out = KV_TRY(condition ? Expression::condition(text) : Expression::parse(text));
+  const auto named = [&](Error error) {
+    error.field = condition ? "condition" : "expression";
+    return error;
+  };
+  Result<Expression> read = condition ? Expression::condition(text) : Expression::parse(text);
+  if (!read) return named(read.error());
   std::int64_t slots = 0;
   for (const CacheLayer layer : session.store().layers())
     slots = std::max<std::int64_t>(slots, session.store().pool(layer).slots());
-  KV_TRY(out.fits(session.cacheLayers().layers, slots));
-  return out;
+  if (const Status fits = read->fits(session.cacheLayers().layers, slots); !fits) return named(fits.error());
+  return read;
 }
 
 }  // namespace kvlab

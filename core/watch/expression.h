@@ -4,9 +4,9 @@
 // fails, nothing is changed. "length >= 900 and not evicted(layer==3)", "changed(rows(layer==0))",
 // "read(ledger==12) > 0.2", "exactness(ledger==12) != 'exact'". Pure; engine thread.
 #pragma once
-#include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/api/error.h"
 #include "core/watch/facts.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kvlab {
 namespace {
@@ -19,30 +20,59 @@ struct Row {
 
 std::int32_t modelLayer(const CacheState& s, CacheLayer layer) { return s.cacheLayers().layerOf(layer).value(); }
 
+/// True if a chosen layer has it; the first one that has ends the walk.
 template <class F>
-void eachLayer(const CacheState& s, const Where& where, F&& of) {
+bool anyLayer(const CacheState& s, const Where& where, F&& has) {
   for (const CacheLayer layer : s.layers())
-    if (where.meets(Key::ByLayer, modelLayer(s, layer))) of(layer);
+    if (where.meets(Key::ByLayer, modelLayer(s, layer)) && has(layer)) return true;
+  return false;
 }
 
+/// True if a chosen row has it; layer by layer, each in the order of its map.
 template <class F>
-void eachRow(const CacheState& s, const Where& where, F&& of) {
-  eachLayer(s, where, [&](CacheLayer layer) {
+bool anyRow(const CacheState& s, const Where& where, F&& has) {
+  return anyLayer(s, where, [&](CacheLayer layer) {
     const ResidencyView& map = s.map(layer);
     for (auto i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
-      if (where.meets(Key::ByLedger, map.ledger[i].value()) && where.meets(Key::BySlot, map.slotOf[i].value()))
-        of(Row{layer, i, map.ledger[i], map.slotOf[i]});
+      if (where.meets(Key::ByLedger, map.ledger[i].value()) && where.meets(Key::BySlot, map.slotOf[i].value()) &&
+          has(Row{layer, i, map.ledger[i], map.slotOf[i]}))
+        return true;
+    return false;
   });
 }
 
-/// The row's place in a layer of another state.
-std::optional<std::size_t> indexIn(const CacheState& s, const Row& row) {
-  const ResidencyView& map = s.map(row.layer);
-  if (map.has(row.index) && map.ledger[row.index] == row.id) return row.index;
-  const auto begin = map.ledger.begin() + map.first;
-  const auto found = std::find(begin, map.ledger.end(), row.id);
-  if (found == map.ledger.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - map.ledger.begin());
+/// Finds rows in a list of an older state. Rows that are asked for in their order are found one behind the other.
+class Finder {
+ public:
+  Finder(const Column<LedgerId>& list, std::size_t first) : m_list(list), m_first(first), m_next(first) {}
+  std::optional<std::size_t> find(LedgerId id) {
+    const auto begin = m_list.begin() + static_cast<std::ptrdiff_t>(m_first),
+               next = m_list.begin() + static_cast<std::ptrdiff_t>(m_next);
+    auto found = std::find(next, m_list.end(), id);
+    if (found == m_list.end()) found = std::find(begin, next, id);
+    if (found == m_list.end() || *found != id) return std::nullopt;
+    m_next = static_cast<std::size_t>(found - m_list.begin()) + 1;
+    return m_next - 1;
+  }
+
+ private:
+  const Column<LedgerId>& m_list;
+  std::size_t m_first, m_next;
+};
+
+/// A row now, and the index of the row in its layer before; none if it was not there.
+using RowSince = bool (*)(const Sight&, const Row&, std::optional<std::size_t> then);
+
+bool anyRowSince(const Sight& at, const Where& where, RowSince has) {
+  if (!at.before.state) return false;
+  const CacheState& before = *at.before.state;
+  std::optional<Finder> finder;
+  std::int32_t layer = -1;
+  return anyRow(*at.now.state, where, [&](const Row& row) {
+    if (std::exchange(layer, row.layer.value()) != row.layer.value())
+      finder.emplace(before.map(row.layer).ledger, static_cast<std::size_t>(before.map(row.layer).first));
+    return has(at, row, before.ledger.contains(row.id) ? finder->find(row.id) : std::nullopt);
+  });
 }
 
 /// The largest of what is known.
@@ -65,21 +95,21 @@ double kl(const Sight& at, const Where&) { return at.now.kl; }
 
 double rows(const Sight& at, const Where& where) {
   Largest out;
-  eachLayer(*at.now.state, where,
-            [&](CacheLayer layer) { out.add(static_cast<double>(at.now.state->map(layer).resident())); });
+  anyLayer(*at.now.state, where,
+           [&](CacheLayer layer) { return out.add(static_cast<double>(at.now.state->map(layer).resident())), false; });
   return out.value();
 }
 
 double slotNumber(const Sight& at, const Where& where) {
   Largest out;
-  eachRow(*at.now.state, where, [&](const Row& row) { out.add(row.slot.value()); });
+  anyRow(*at.now.state, where, [&](const Row& row) { return out.add(row.slot.value()), false; });
   return out.value();
 }
 
 double phase(const Sight& at, const Where& where) {
   Largest out;
-  eachRow(*at.now.state, where,
-          [&](const Row& row) { out.add(at.now.state->map(row.layer).phase(row.index).value()); });
+  anyRow(*at.now.state, where,
+         [&](const Row& row) { return out.add(at.now.state->map(row.layer).phase(row.index).value()), false; });
   return out.value();
 }
 
@@ -163,57 +193,48 @@ bool became(const Sight& at, const Where& where) {
   return false;
 }
 
-bool inexact(const SightState& moment, std::size_t position) {
-  return position < moment.exactness->size() && (*moment.exactness)[position] != Exactness::Exact;
+bool inexact(const SightState& state, std::size_t position) {
+  return position < state.exactness->size() && (*state.exactness)[position] != Exactness::Exact;
 }
 
 bool stale(const Sight& at, const Where& where) {
   if (!at.before.exactness || !at.now.exactness) return false;
-  const Column<LedgerId>&then = at.before.state->context, &now = at.now.state->context;
+  const Column<LedgerId>& now = at.now.state->context;
+  Finder before(at.before.state->context, 0);
   for (std::size_t p = 0; p < now.size(); ++p) {
     if (!inexact(at.now, p) || !where.meets(Key::ByLedger, now[p].value())) continue;
-    const auto same = p < then.size() && then[p] == now[p] ? then.begin() + static_cast<std::ptrdiff_t>(p)
-                                                           : std::find(then.begin(), then.end(), now[p]);
-    if (same == then.end() || !inexact(at.before, static_cast<std::size_t>(same - then.begin()))) return true;
+    const auto then = at.before.state->ledger.contains(now[p]) ? before.find(now[p]) : std::nullopt;
+    if (!then || !inexact(at.before, *then)) return true;
   }
   return false;
 }
 
 bool wrap(const Sight& at, const Where& where) {
-  if (!at.before.state) return false;
-  bool out = false;
-  eachLayer(*at.now.state, where, [&](CacheLayer layer) {
-    const std::optional<RingState>&then = at.before.state->group(layer).ring, &now = at.now.state->group(layer).ring;
-    out = out || (then && now && now->wraps > then->wraps);
-  });
-  return out;
+  return at.before.state && anyLayer(*at.now.state, where, [&](CacheLayer layer) {
+           const std::optional<RingState>&then = at.before.state->group(layer).ring,
+                 &now = at.now.state->group(layer).ring;
+           return then && now && now->wraps > then->wraps;
+         });
 }
 
-bool moved(const Sight& at, const Where& where) {
-  if (!at.before.state) return false;
-  bool out = false;
-  eachRow(*at.now.state, where, [&](const Row& row) {
-    if (out) return;
-    const auto then = indexIn(*at.before.state, row);
-    out = then && at.before.state->map(row.layer).slotOf[*then] != row.slot;
-  });
-  return out;
+bool hasMoved(const Sight& at, const Row& row, std::optional<std::size_t> then) {
+  return then && at.before.state->map(row.layer).slotOf[*then] != row.slot;
 }
+
+bool computedAgain(const Sight& at, const Row& row) {
+  const Column<std::int32_t>&then = at.before.state->group(row.layer).writers,
+        &now = at.now.state->group(row.layer).writers;
+  const auto id = kvlab::at(row.id.value());
+  return id < then.size() && id < now.size() && then[id] != now[id];
+}
+
+bool moved(const Sight& at, const Where& where) { return anyRowSince(at, where, hasMoved); }
 
 /// A row is written where it is new, has another slot, or was computed again.
 bool written(const Sight& at, const Where& where) {
-  if (!at.before.state) return false;
-  bool out = false;
-  eachRow(*at.now.state, where, [&](const Row& row) {
-    if (out) return;
-    const auto then = indexIn(*at.before.state, row);
-    const Column<std::int32_t>&before = at.before.state->group(row.layer).writers,
-          &now = at.now.state->group(row.layer).writers;
-    const auto id = kvlab::at(row.id.value());
-    const bool again = id < before.size() && id < now.size() && before[id] != now[id];
-    out = !then || at.before.state->map(row.layer).slotOf[*then] != row.slot || again;
+  return anyRowSince(at, where, [](const Sight& sight, const Row& row, std::optional<std::size_t> then) {
+    return !then || hasMoved(sight, row, then) || computedAgain(sight, row);
   });
-  return out;
 }
 
 /// Attention of the tick's newest query to a layer's rows; empty if the tick made none. Without a layer in brackets it

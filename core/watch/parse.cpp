@@ -270,7 +270,7 @@ Error badExpression(const std::string& text, const std::string& why, std::size_t
                why + " (character " + std::to_string(std::min(place, text.size()) + 1) + ")",
                "write for example evicted(ledger==12), rows(layer==3) > 700, kl > 0.05 and length >= 900",
                std::nullopt,
-               "condition",
+               "expression",
                text};
 }
 

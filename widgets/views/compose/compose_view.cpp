@@ -148,8 +148,8 @@ bool ComposeView::isQueue() const { return m_check.problem.isEmpty() && listOf(m
 /// What the person did to the text before is no longer there to be undone: undo is the session's.
 void ComposeView::followQueue() {
   const QString text = draftText(queue());
-  if (text == m_read) refresh();  // the text stays, what it stands for has changed
-  m_editor->replaceText(text);
+  if (text != m_read) m_editor->replaceText(text);
+  else refresh();  // the text stays, what it stands for has changed
   m_editor->document()->clearUndoRedoStacks();
 }
 
