@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The situations of ../walk.md in a real window, by keys and the mouse: a picture of the whole screen for each.
+# The situations of ../walk.md in a real window, by keys and the mouse: a picture of the whole screen for each. Where
+# the folder has both pictures of a situation, they become a pair, before above now.
 #   pictures.sh PROGRAM FOLDER            this program
 #   pictures.sh PROGRAM FOLDER before     the program that the walk was made with, which lacks two views
 # Needs xvfb, openbox, xdotool and imagemagick (kvlab_install in app/setup.sh).
 set -uo pipefail
-program=$1 folder=$2 when=${3:-now}
+program=${1:?the program} folder=${2:?a folder for the pictures} when=${3:-now}
 mkdir -p "$folder"
 unset QT_QPA_PLATFORM
 
@@ -30,11 +31,14 @@ shoot() {
     [[ $window ]] && break
     sleep 0.25
   done
+  [[ $window ]] || { cat "$home/log" >&2; kill $(jobs -p); exit 1; }
   xdotool windowsize "$window" "$width" "$height" windowmove "$window" 0 0
   xdotool windowactivate --sync "$window"
   sleep 2
   "$name"
   import -window root "$folder/$name-$when.png"
+  [[ -e $folder/$name-before.png && -e $folder/$name-now.png ]] &&
+    convert "$folder/$name-before.png" "$folder/$name-now.png" -resize 800x -append "$folder/$name.png"
   mapfile -t jobs < <(jobs -p)
   kill "${jobs[@]}"
   wait
