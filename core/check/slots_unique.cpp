@@ -12,44 +12,44 @@ namespace {
 
 std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); }
 
-/// [highest used slot + 1] index of the map entry that names the slot, or -1. Reports slots outside the pool and slots
-/// named twice.
-std::vector<std::int32_t> slotUsers(const SharedMap& shared, std::int32_t slots, Findings& findings) {
-  std::int32_t highest = -1;
-  for (Slot slot : shared.map->residentSlots())
-    if (slot.value() < slots) highest = std::max(highest, slot.value());
-  std::vector<std::int32_t> user(static_cast<std::size_t>(highest + 1), -1);
-  for (auto i = static_cast<std::size_t>(shared.map->first); i < shared.map->slotOf.size(); ++i) {
-    const Slot slot = shared.map->slotOf[i];
-    Place place{shared.first(), i, {}};
-    if (i < shared.map->ledger.size()) place.ledger = shared.map->ledger[i];
-    const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
-    if (slot.value() < 0 || slot.value() >= slots) {
-      findings.add(
-          place,
-          where() + ": slot " + std::to_string(slot.value()) + " is outside the pool of " + std::to_string(slots));
-      continue;
-    }
-    const auto s = static_cast<std::size_t>(slot.value());
-    if (user[s] >= 0)
-      findings.add(place, where() + ": " + slotName(s) + " is already used by index " + std::to_string(user[s]));
-    user[s] = static_cast<std::int32_t>(i);
-  }
-  return user;
+Place placeOf(const SharedMap& shared, CacheLayer layer, std::size_t index) {
+  Place place{layer, index, {}};
+  if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
+  return place;
 }
 
-void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& slots,
-               const std::vector<std::int32_t>& user, Findings& findings) {
-  const std::vector<bool> free = slots.free(static_cast<std::int32_t>(user.size()));
-  for (std::size_t slot = 0; slot < user.size(); ++slot) {
-    if (!free[slot] || user[slot] < 0) continue;
-    const auto index = static_cast<std::size_t>(user[slot]);
-    Place place{layer, index, {}};
-    if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
-    findings.add(
-        place,
-        shared.name(layer) + ", index " + std::to_string(index) + ": " + slotName(slot) + " is used and free at once");
+/// Reports slots outside the pool and slots named twice.
+void checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
+  const std::span<const Slot> all = shared.map->slotOf.span();
+  std::vector<bool> named;  // [highest slot so far + 1]; a bit each, because history spreads slots over large pools
+  for (auto i = static_cast<std::size_t>(shared.map->first); i < all.size(); ++i) {
+    const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
+    if (all[i].value() < 0 || all[i].value() >= slots) {
+      findings.add(
+          placeOf(shared, shared.first(), i),
+          where() + ": slot " + std::to_string(all[i].value()) + " is outside the pool of " + std::to_string(slots));
+      continue;
+    }
+    const auto s = static_cast<std::size_t>(all[i].value());
+    if (named.size() <= s) named.resize(s + 1);
+    if (named[s]) {
+      const auto other = std::find(all.rend() - static_cast<std::ptrdiff_t>(i), all.rend(), all[i]);
+      findings.add(
+          placeOf(shared, shared.first(), i),
+          where() + ": " + slotName(s) + " is already used by index " + std::to_string(all.rend() - other - 1));
+    }
+    named[s] = true;
   }
+}
+
+void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& allocator, std::int32_t slots,
+               Findings& findings) {
+  const std::span<const Slot> all = shared.map->slotOf.span();
+  for (auto i = static_cast<std::size_t>(shared.map->first); i < all.size(); ++i)
+    if (all[i].value() >= 0 && all[i].value() < slots && allocator.isFree(all[i]))
+      findings.add(placeOf(shared, layer, i),
+                   shared.name(layer) + ", index " + std::to_string(i) + ": " +
+                       slotName(static_cast<std::size_t>(all[i].value())) + " is used and free at once");
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("slots_unique", out);
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
-    const std::vector<std::int32_t> user = slotUsers(shared, slots, findings);
-    for (const CacheLayer layer : shared.layers) checkFree(shared, layer, input.store.slots(layer), user, findings);
+    checkNamed(shared, slots, findings);
+    for (const CacheLayer layer : shared.layers) checkFree(shared, layer, input.store.slots(layer), slots, findings);
   }
 }
 

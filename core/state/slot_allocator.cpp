@@ -11,57 +11,63 @@ void removeSlots(std::vector<Slot>& from, std::vector<Slot> less) {
   std::erase_if(from, [&](Slot slot) { return std::ranges::binary_search(less, slot); });
 }
 
+std::vector<bool> SlotAllocator::free(std::int32_t below) const {
+  std::vector<bool> out(at(below));
+  for (std::int32_t slot = 0; slot < below; ++slot) out[at(slot)] = isFree(Slot(slot));
+  return out;
+}
+
 // --- any free slot -----------------------------------------------------------------------------------
 
 void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
   for (; count > 0 && !m_returned.empty(); --count) {
     out.push_back(m_returned.back());
+    m_taken[at(m_returned.back().value())] = true;
     m_returned.pop_back();
   }
   for (; count > 0; --count) out.push_back(Slot(m_fresh++));
+  m_taken.resize(at(m_fresh), true);
   touch(m_fresh);
 }
 
 /// Stored in reverse, so that take() returns the same slots in the same order again.
-void FreeSlots::give(std::span<const Slot> slots) { m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend()); }
+void FreeSlots::give(std::span<const Slot> slots) {
+  m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend());
+  for (Slot slot : slots) m_taken[at(slot.value())] = false;
+}
 
 void FreeSlots::restart(std::span<const Slot> taken) {
-  std::vector<bool> used;
+  m_taken.clear();
   for (Slot slot : taken) {
-    if (used.size() <= at(slot.value())) used.resize(at(slot.value()) + 1);
-    used[at(slot.value())] = true;
+    if (m_taken.size() <= at(slot.value())) m_taken.resize(at(slot.value()) + 1);
+    m_taken[at(slot.value())] = true;
   }
   m_returned.clear();
-  m_fresh = static_cast<std::int32_t>(used.size());
+  m_fresh = static_cast<std::int32_t>(m_taken.size());
   touch(m_fresh);
   for (std::int32_t s = m_fresh - 1; s >= 0; --s)
-    if (!used[at(s)]) m_returned.push_back(Slot(s));
+    if (!m_taken[at(s)]) m_returned.push_back(Slot(s));
 }
 
-std::vector<bool> FreeSlots::free(std::int32_t below) const {
-  std::vector<bool> out(at(below));
-  for (std::int32_t slot = m_fresh; slot < below; ++slot) out[at(slot)] = true;
-  for (Slot slot : m_returned)
-    if (slot.value() < below) out[at(slot.value())] = true;
-  return out;
-}
+bool FreeSlots::isFree(Slot slot) const { return slot.value() >= m_fresh || !m_taken[at(slot.value())]; }
 
 std::optional<std::int32_t> FreeSlots::end() const {
-  const std::vector<bool> all = free(m_fresh);
   std::int32_t end = m_fresh;
-  while (end > 0 && all[at(end - 1)]) --end;
+  while (end > 0 && isFree(Slot(end - 1))) --end;
   return end;
 }
 
 void FreeSlots::resize(std::int32_t slots) {
   m_fresh = *end();
   std::erase_if(m_returned, [&](Slot slot) { return slot.value() >= m_fresh; });
+  m_taken.resize(at(m_fresh));
   touchedOnly(m_fresh);
   m_slots = slots;
 }
 
 void FreeSlots::claim(std::span<const Slot> slots) {
   std::erase_if(m_returned, [&](Slot slot) { return std::ranges::binary_search(slots, slot); });
+  for (Slot slot : slots) m_taken[at(slot.value())] = true;
 }
 
 // --- one after another -------------------------------------------------------------------------------
@@ -92,11 +98,9 @@ void RunSlots::place(std::int32_t next, std::int32_t free) {
 }
 
 /// In a pool of two laps only free slots of the present lap count; the other lap is for the next edit.
-std::vector<bool> RunSlots::free(std::int32_t below) const {
-  std::vector<bool> out(at(below));
-  for (std::int32_t i = 0; i < m_free; ++i)
-    if (const std::int32_t slot = (m_next + i) % m_slots; slot < below) out[at(slot)] = true;
-  return out;
+bool RunSlots::isFree(Slot slot) const {
+  const bool known = slot.value() >= 0 && slot.value() < m_slots;
+  return known && (slot.value() + m_slots - m_next % m_slots) % m_slots < m_free;
 }
 
 // --- pages -------------------------------------------------------------------------------------------
@@ -171,12 +175,6 @@ void PageSlots::restart(std::span<const Slot> taken) {
   m_freePages = pages();
   m_free = static_cast<std::int32_t>(m_taken.size());
   for (Slot slot : taken) takeSlot(slot);
-}
-
-std::vector<bool> PageSlots::free(std::int32_t below) const {
-  std::vector<bool> out(at(below));
-  for (std::int32_t slot = 0; slot < below; ++slot) out[at(slot)] = isFree(Slot(slot));
-  return out;
 }
 
 bool PageSlots::isFree(Slot slot) const {

@@ -37,8 +37,9 @@ class SlotAllocator {
   virtual void give(std::span<const Slot> slots) = 0;
   /// Frees every slot except `taken`, given in logical order.
   virtual void restart(std::span<const Slot> taken) = 0;
+  virtual bool isFree(Slot slot) const = 0;
   /// For each of the first `below` slots, whether it is free.
-  virtual std::vector<bool> free(std::int32_t below) const = 0;
+  std::vector<bool> free(std::int32_t below) const;
   /// The end of the slots that are taken, where resize() can cut a pool off behind it.
   virtual std::optional<std::int32_t> end() const { return {}; }
   /// The pool has so many slots now, none of them before end() taken away.
@@ -70,7 +71,7 @@ class FreeSlots : public SlotAllocator {
   void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
-  std::vector<bool> free(std::int32_t below) const override;
+  bool isFree(Slot slot) const override;
   std::optional<std::int32_t> end() const override;
   void resize(std::int32_t slots) override;
   /// Takes slots that are free and were handed out before, ascending.
@@ -80,6 +81,7 @@ class FreeSlots : public SlotAllocator {
   std::int32_t m_slots;
   std::int32_t m_fresh = 0;
   std::vector<Slot> m_returned;
+  std::vector<bool> m_taken;  // [fresh] not returned
 };
 
 /// Takes consecutive slots from a pointer on. Rows never cross a multiple of `lap`, except in a ring that fills the
@@ -94,7 +96,7 @@ class RunSlots : public SlotAllocator {
   void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
-  std::vector<bool> free(std::int32_t below) const override;
+  bool isFree(Slot slot) const override;
   void place(std::int32_t next, std::int32_t free);
   /// Adds slots of rows that left at the old end, before the layout calls place().
   void widen(std::int32_t rows) { m_free += rows; }
@@ -118,8 +120,7 @@ class PageSlots : public SlotAllocator {
   void take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
-  std::vector<bool> free(std::int32_t below) const override;
-  bool isFree(Slot slot) const;
+  bool isFree(Slot slot) const override;
   std::int32_t block() const { return m_block; }
   std::int32_t pages() const { return static_cast<std::int32_t>(m_used.size()); }
   /// Takes the first slot of a free page; -1 if there is none.
