@@ -37,7 +37,8 @@ inline bool openIn(MainWindow& window, const nlohmann::json& manifest, const std
   if (!text.empty()) request["start"] = {{"text", text}};
   bool opened = false;
   window.openSession(request, [&](const Result<SessionPtr>& r) { opened = bool(r); });
-  return QTest::qWaitFor([&] { return opened; }, 20000) && settled(window);
+  const auto read = [&] { return text.empty() || window.context().history().back()->length() > 0; };
+  return QTest::qWaitFor([&] { return opened; }, 20000) && settled(window) && QTest::qWaitFor(read, 20000);
 }
 
 }  // namespace kvlab::test
