@@ -601,9 +601,15 @@ interface Session {
   /** The edits that undo and redo go over, nearest first: what each did, and the tick at its end. */
   edits(most?: number): { undo: { title: string; tick: number }[]; redo: { title: string; tick: number }[] };
   goto(tick: number): Where;
-  /** The session as it was after an earlier tick: each method that reads or measures says what it would have said then, and
-   * the session stays where it is. The first question executes the commands up to that tick again, beside the session;
-   * later ones step from there. fork() gives a session of its own in that state. Others are refused (not_a_query). */
+  /** Goes back to the last commit before the present state at which a condition held, as a debugger runs back to its last
+   * stop: "written(ledger==12, layer==3)", "stale(ledger==12)", "kl > 0.05". stoppedBy is null, and the session stays, where
+   * it never held. */
+  runBack(condition: string): Where & { stoppedBy: string | null };
+  /** The tick of that commit, without going there. */
+  lastTick(condition: string): number | null;
+  /** The session as it was after another tick of its branch: each method that reads or measures says what it would have said
+   * then, and the session stays where it is. The first question executes commands up to that tick again, beside the session
+   * and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that state. Others are refused (not_a_query). */
   at(tick: number): Session;
   branches(): { name: string; tick: number; current: boolean }[];
   reset(): null;

@@ -35,6 +35,29 @@ void History::startFrom(const History& other, CacheState state) {
   m_execute = other.m_execute;
 }
 
+void History::startAlong(const History& other, CacheState state) {
+  m_timeline = other.m_timeline.branchTrunk(state);
+  become(std::move(state));
+}
+
+/// True between two commands, and inside those whose rest is nothing but ticks.
+bool History::canResume() const {
+  if (!m_verb.empty()) return true;
+  int id = m_timeline.currentId();
+  while (id > 0 && m_timeline.entry(id).verb.empty()) id = m_timeline.entry(id).parent;
+  const Timeline::Entry& command = m_timeline.entry(id);
+  const bool given = command.args.is_object() && command.args.contains("tokens");
+  return command.verb == "run" || (command.verb == "step" && !given);
+}
+
+void History::anchor(const SessionParts& parts) {
+  const int last = m_timeline.anchored(m_timeline.currentId());
+  const std::int64_t done = m_timeline.current().work - (last < 0 ? 0 : m_timeline.entry(last).work);
+  const std::int64_t most = parts.manifest.historyBytes / 2;  // the rest is for kept states
+  if (m_replaying || done < m_anchorWork || !canResume() || anchorBytes(parts, m_state) > most / 4) return;
+  m_timeline.setAnchor(takeAnchor(parts, m_state), most);
+}
+
 void History::commit(Commit commit, SessionParts& parts) {
   noteWriters(m_state, commit, m_timeline.depth() + 1);
   Timeline::Entry entry;
@@ -42,6 +65,8 @@ void History::commit(Commit commit, SessionParts& parts) {
   entry.args = std::exchange(m_args, nullptr);
   if (!entry.verb.empty()) entry.words = wordsOf(entry.verb, entry.args, m_state, parts.model->tokenizer());
   entry.tick = commit.state.tick;
+  const std::int64_t rows = commit.state.ledger.nextId().value() - m_state.ledger.nextId().value();
+  entry.work = m_timeline.current().work + 1 + std::max<std::int64_t>(0, rows);
   entry.state = commit.state;
   entry.left = std::move(commit.left);
   entry.apart = commit.stored || parts.layouts.inPlace();
@@ -87,16 +112,19 @@ void History::beginCommand(std::string verb, nlohmann::json args) {
   m_args = std::move(args);
 }
 
-std::vector<PastCommand> History::commands(int id) const {
+std::vector<PastCommand> History::commands(int id, int from) const {
   std::vector<PastCommand> out;
-  const std::vector<int> path = m_timeline.path(id);
+  const std::vector<int> path = m_timeline.path(id, from);
+  bool rest = false;
   for (std::size_t i = 1; i < path.size(); ++i) {
     const Timeline::Entry& entry = m_timeline.entry(path[i]);
-    if (!entry.verb.empty()) out.push_back({entry.verb, entry.args, 0, path[i]});
-    if (out.empty()) continue;
+    rest = rest || (out.empty() && entry.verb.empty());
+    if (out.empty() || !entry.verb.empty())
+      out.push_back({entry.verb.empty() ? "step" : entry.verb, entry.args, 0, path[i]});
     ++out.back().commits;
     out.back().last = path[i];
   }
+  if (rest) out.front().args = {{"n", out.front().commits}};  // see canResume()
   return out;
 }
 
@@ -112,10 +140,11 @@ Result<nlohmann::json> History::executeAgain(Session& session, const PastCommand
       "a cancelled command or an armed fault cannot be executed again; start from a saved cache"};
 }
 
-Timeline History::beginReplay(CacheState empty) {
+Timeline History::beginReplay(CacheState state, int entry) {
   m_replaying = true;
   Timeline kept = std::move(m_timeline);
-  start(std::move(empty));
+  m_timeline.start(state, m_pools, kept.entry(entry).depth, kept.anchorBytes());
+  become(std::move(state));
   return kept;
 }
 

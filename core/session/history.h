@@ -36,6 +36,13 @@ class History {
   void start(CacheState state);
   /// Starts with the state of another session and the commands that led to it; older states are not copied.
   void startFrom(const History& other, CacheState state);
+  /// The same for a session on the same thread, with all commands of the branch and its anchors.
+  void startAlong(const History& other, CacheState state);
+  /// Gives the present state an anchor if it is far from the last one, and commands can be executed again from here.
+  void anchor(const SessionParts& parts);
+  /// How far anchors stand apart, in ticks and rows (Timeline::Entry::work), unless history_bytes is too small for
+  /// them.
+  void anchorEvery(std::int64_t work) { m_anchorWork = work; }
   /// Makes the commit's state current and records the command that made it. Only the first commit of a command carries
   /// the command; executing the command again makes its other commits too. Rows that the commit has overwritten come
   /// from the log of the store.
@@ -72,8 +79,9 @@ class History {
   void beginCommand(std::string verb, nlohmann::json args);
   bool inCommand() const { return !m_verb.empty(); }
   nlohmann::json& args() { return m_args; }  // arguments of the command that is being executed
-  /// Commands on the path from the root to an entry of the timeline.
-  std::vector<PastCommand> commands(int entry) const;
+  /// Commands on the path from an entry of the timeline, or from the root, to a later one. Of a command that is not
+  /// over at `from`, its rest.
+  std::vector<PastCommand> commands(int entry, int from = 0) const;
   /// Sets the function that executes recorded commands again.
   void setExecute(Execute execute) { m_execute = std::move(execute); }
   const Execute& execute() const { return m_execute; }
@@ -84,8 +92,9 @@ class History {
   bool reached() const { return m_commitsLeft == 0; }         // the recorded command has made all its commits
   bool replaying() const { return m_replaying; }              // commands are being executed to reach an older state
 
-  /// Restarts from `empty` with an empty timeline. Returns the present timeline, which endReplay() takes back.
-  Timeline beginReplay(CacheState empty);
+  /// Restarts from the state of an entry with a timeline that begins there. Returns the present timeline, which
+  /// endReplay() takes back.
+  Timeline beginReplay(CacheState state, int entry);
   /// Restores the timeline `kept`. Its entry `id` becomes current with the states that were reached, or, if there is
   /// `back`, its current entry keeps that. True if all slots that are taken are those of kept states.
   bool endReplay(Timeline kept, int id, std::optional<CacheState> back);
@@ -95,11 +104,13 @@ class History {
   CaptureLog* capture() const { return m_capture.get(); }
 
  private:
+  bool canResume() const;
   void become(CacheState state);
 
   CacheState m_state;
   mutable Measured m_measured;
   Timeline m_timeline;
+  std::int64_t m_anchorWork = 512;  // a copy of the rows costs little beside so much work
   int m_pools = 0;
   std::string m_verb;  // the command being executed
   nlohmann::json m_args;

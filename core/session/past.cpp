@@ -15,7 +15,8 @@ Result<Session*> Past::at(const Session& present, int entry) {
   if (!m_session || depth >= m_entries.size() || m_entries[depth] != entry) {
     m_session.reset();
     m_session = KV_TRY(present.fork(&present));
-    m_entries = present.timeline().path(present.timeline().currentId());
+    m_session->history().startAlong(present.history(), m_session->state());
+    m_entries = present.timeline().path(present.timeline().tip());
   }
   std::unique_ptr<Session> session = std::move(m_session);  // back only if it got there
   session->setProgress(present.progress());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Older states of a session, to be asked while the session stays where it is. A second session, forked when it is first
+// Other states of a session, to be asked while the session stays where it is. A second session, forked when it is first
 // needed, goes through the history instead: its rows are its own, so nothing that it does reaches the first one. It is
 // kept, and steps from tick to tick then. Owned by the session; engine thread.
 #pragma once
@@ -16,9 +16,12 @@ class Past {
  public:
   Past();
   ~Past();
-  /// A session in the state of an entry on the way from the start of history to the present state. It lives until the
+  /// A session in the state of an entry of the present branch. It lives until the
   /// next call. Errors: those of Session::fork and Session::travel; the next call begins anew then.
   Result<Session*> at(const Session& present, int entry);
+
+  /// The next call forks the session anew.
+  void forget() { m_entries.clear(); }
 
  private:
   std::unique_ptr<Session> m_session;

@@ -26,8 +26,8 @@ enum class HistoryStep : std::uint8_t { Commit, Edit };
 Status undo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status redo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status goTo(Session& session, Tick tick);
-/// The session in the state of an earlier tick, to be read and measured: the session itself where it stands there, else
-/// one that it keeps for this (past.h). Errors: out_of_range, and those of Past::at().
+/// The session in the state of another tick of its branch, to be read and measured: the session itself where it stands
+/// there, else one that it keeps for this (past.h). Errors: out_of_range, and those of Past::at().
 Result<Session*> sessionAt(Session& session, Tick tick);
 
 }  // namespace kvlab

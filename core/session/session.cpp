@@ -72,6 +72,13 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   return other;
 }
 
+void Session::publish() {
+  m_publisher.publish(*this);
+  if (!m_witness || !m_history.replaying() || timeline().depth() <= m_witnessed) return;
+  m_witnessed = timeline().depth();
+  m_witness();
+}
+
 CallContext Session::callContext(Trace& trace) {
   m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack));
   return {m_parts, trace, m_progress,
@@ -102,6 +109,7 @@ void Session::commit(Commit commit) {
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
   if (Status ready = changeable(); !ready) return ready;
+  m_history.anchor(m_parts);
   Trace trace;
   CallContext call = callContext(trace);
   Result<Commit> made = makes(call);

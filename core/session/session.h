@@ -84,8 +84,10 @@ class Session {
   }
   /// Replaces the present state by an equivalent one, see History::refine().
   void refine(CacheState state) { m_history.refine(std::move(state)); }
-  /// Goes to an entry of the timeline: restores its kept state, or executes its commands again.
-  Status travel(int entry);
+  /// Goes to an entry of the timeline: restores its kept state, or executes commands again from the nearest state
+  /// before it that there is. With a witness the entry must lie behind the present one: everything between them is
+  /// executed again, and the witness is called behind each commit, when readers may query the session.
+  Status travel(int entry, std::function<void()> witness = {});
   /// Removes all rows and zeroes the freed slots.
   Status reset();
   void setPending(std::vector<Action> actions) { m_pending = std::move(actions); }
@@ -102,7 +104,7 @@ class Session {
   // --- what readers see -----------------------------------------------------------------------------
   Publisher& publisher() { return m_publisher; }
   SnapshotPtr snapshot() const { return m_publisher.snapshot(); }
-  void publish() { m_publisher.publish(*this); }
+  void publish();
   void setPublish(std::function<void(SnapshotPtr)> publish) { m_publisher.setReceiver(std::move(publish)); }
   /// Receives the progress of long calls and can cancel them.
   void setProgress(Progress progress) { m_progress = std::move(progress); }
@@ -136,8 +138,10 @@ class Session {
   void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();
+  Status reach(int entry);
   Status walk(int entry);
-  Status replay(int entry);
+  Result<CacheState> startAt(int entry);
+  Status replay(int entry, int from);
 
   SessionParts m_parts;
   Revisers m_revisers;
@@ -151,7 +155,8 @@ class Session {
   Past m_past;
   Publisher m_publisher;
   Progress m_progress;
-  std::function<void()> m_betweenTicks;
+  std::function<void()> m_betweenTicks, m_witness;
+  std::int32_t m_witnessed = 0;  // depth of the entry that the witness has seen last
 };
 
 }  // namespace kvlab

@@ -22,17 +22,20 @@ std::int64_t columnBytes(const CacheState& state) {
   return 12 * std::int64_t{state.length()} + (state.wlod ? 32 * std::int64_t{state.wlod->count()} : 0);
 }
 
-void Timeline::start(const CacheState& state, int pools) {
+void Timeline::start(const CacheState& state, int pools, std::int32_t depth, std::int64_t anchorBytes) {
   m_entries = {Entry{}};
+  m_entries[0].depth = depth;
   m_entries[0].verb = "open";
   m_entries[0].tick = state.tick;
   m_entries[0].state = state;
   m_entries[0].pools = pools;
   m_branches = {{"main", 0}};
-  m_along = {0};
+  m_along.assign(at(depth) + 1, 0);
   m_current = m_branch = 0;
   m_firstFull = kNever;
   m_bytes = 0;
+  m_anchors.clear();
+  m_anchorBytes = anchorBytes;
 }
 
 void Timeline::noteCheck(const CheckMade& made) {
@@ -45,12 +48,13 @@ void Timeline::noteCheck(const CheckMade& made) {
   if (made.full) m_firstFull = std::min(m_firstFull, depth());
 }
 
-Timeline Timeline::trunk(const CacheState& state) const {
+Timeline Timeline::trunkTo(int tip, const CacheState& state, bool anchors) const {
   Timeline out;
   out.m_firstFull = m_firstFull;
-  for (int id : path(m_current)) {
+  for (int id : path(tip)) {
     const Entry& from = entry(id);
-    Entry to{.verb = from.verb,
+    Entry to{.work = from.work,
+             .verb = from.verb,
              .args = from.args,
              .tick = from.tick,
              .words = from.words,
@@ -64,7 +68,9 @@ Timeline Timeline::trunk(const CacheState& state) const {
     } else {
       out.push(std::move(to));
     }
+    if (anchors && from.anchor) out.setAnchor(from.anchor, std::numeric_limits<std::int64_t>::max());
   }
+  out.m_current = depth();
   out.m_entries[at(out.m_current)].state = state;
   return out;
 }
@@ -80,11 +86,45 @@ void Timeline::push(Entry entry) {
   entry.edit = goesOn && m_current > 0 ? current().edit : id;
   entry.parent = m_current;
   entry.depth = current().depth + 1;
+  entry.anchored = current().anchored;
   m_bytes += entry.bytes;
   m_entries[at(m_current)].children.push_back(id);
   m_entries.push_back(std::move(entry));
   m_branches[at(m_branch)].tip = m_current = id;
   m_along.push_back(id);
+}
+
+void Timeline::setAnchor(std::shared_ptr<const Anchor> anchor, std::int64_t most) {
+  Entry& here = m_entries[at(m_current)];
+  if (here.anchor) return;
+  m_anchorBytes += anchor->bytes;
+  m_anchors.insert(std::ranges::upper_bound(m_anchors, m_current), m_current);
+  here.anchor = std::move(anchor);
+  here.anchored = m_current;
+  while (m_anchorBytes > most && !m_anchors.empty()) dropAnchor();
+}
+
+/// Of all anchors goes the one without which the way between its neighbours is shortest; of equal ones the oldest.
+void Timeline::dropAnchor() {
+  const auto work = [this](std::size_t i) { return i < m_anchors.size() ? entry(m_anchors[i]).work : 0; };
+  std::size_t least = 0;
+  for (std::size_t i = 1; i + 1 < m_anchors.size(); ++i)
+    if (work(i + 1) - work(i - 1) < work(least + 1) - (least ? work(least - 1) : 0)) least = i;
+  Entry& gone = m_entries[at(m_anchors[least])];
+  m_anchorBytes -= gone.anchor->bytes;
+  gone.anchor.reset();
+  m_anchors.erase(m_anchors.begin() + static_cast<std::ptrdiff_t>(least));
+}
+
+int Timeline::anchored(int id) const {
+  for (id = entry(id).anchored; id >= 0 && !entry(id).anchor;)
+    id = entry(id).parent < 0 ? -1 : entry(entry(id).parent).anchored;
+  return id;
+}
+
+int Timeline::keptUpTo(int id) const {
+  while (id >= 0 && !entry(id).state && !entry(id).anchor) id = entry(id).parent;
+  return id >= 0 && entry(id).state ? id : -1;
 }
 
 std::vector<int> Timeline::path(int id, int first) const {
@@ -183,10 +223,10 @@ bool Timeline::adopt(int id, Timeline again) {
   }
   m_bytes = again.m_bytes;
   m_current = id;
-  const std::vector<int> own = path(id);
-  const std::size_t known = own.size() == again.m_entries.size() ? own.size() : 1;
-  for (std::size_t back = 1; back <= known; ++back) {
-    Entry &to = m_entries[at(own[own.size() - back])], &from = again.m_entries[again.m_entries.size() - back];
+  const bool same = depth() - again.m_entries[0].depth + 1 == again.size();
+  const std::size_t known = same ? again.m_entries.size() : 1;
+  for (std::size_t back = 1; back <= known; ++back, id = entry(id).parent) {
+    Entry &to = m_entries[at(id)], &from = again.m_entries[again.m_entries.size() - back];
     to.state = std::move(from.state);
     to.apart = from.apart;
     to.added = std::move(from.added);
@@ -197,7 +237,7 @@ bool Timeline::adopt(int id, Timeline again) {
     to.bytes = from.bytes;
     to.pools = from.pools;
   }
-  return known == own.size();
+  return same;
 }
 
 /// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
@@ -258,7 +298,7 @@ void Timeline::setApart(const CacheStore& store) {
 }
 
 bool Timeline::makeRoom(CacheStore& store, std::int32_t slots, Placing placing, std::int64_t bytes) {
-  while (store.available(placing) < slots || m_bytes > bytes)
+  while (store.available(placing) < slots || m_bytes + m_anchorBytes > bytes)
     if (!dropOne(store)) return store.available(placing) >= slots;
   return true;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every state a session has been in, as a tree of commands. Restoring a kept state needs no computation: the rows that
 // it names are still in the pools, or the entries between it and the current state keep them. A dropped state is
-// reached by executing its commands again. Knows which slots older states still need. Engine thread.
+// reached by executing commands again, from the nearest state before it that is kept or has an anchor. Knows which
+// slots older states still need. Engine thread.
 #pragma once
 #include <functional>
 #include <limits>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "core/api/report.h"
-#include "core/state/commit.h"
+#include "core/session/anchor.h"
 
 namespace kvlab {
 
@@ -33,6 +34,7 @@ class Timeline {
   struct Entry {
     int parent = -1;
     std::int32_t depth = 0;  // entries before it on the way from the start
+    std::int64_t work = 0;   // these entries and the rows that they made: what executing them again costs
     std::string verb;
     nlohmann::json args;
     Tick tick;
@@ -43,6 +45,8 @@ class Timeline {
     std::vector<CheckMade> checks = {};    // of the state, in their order
     std::vector<Evict> left = {};          // rows that windows have left behind
     std::optional<CacheState> state = {};  // empty = dropped
+    std::shared_ptr<const Anchor> anchor = {};
+    int anchored = -1;  // nearest entry up to it that had an anchor when the entry was made
     // Relative to the parent, while both states are kept:
     bool apart = false;                 // the pools have rows for one of both states only; else for both
     LayerSlots added = {}, freed = {};  // unless apart
@@ -52,9 +56,13 @@ class Timeline {
     int pools = 0;                                                   // number of the pools that the state has slots in
   };
 
-  void start(const CacheState& state, int pools);
-  /// The path to the current entry as a new timeline that keeps only `state`, at its end.
-  Timeline trunk(const CacheState& state) const;
+  /// Begins with one entry. Where other entries lie before it, `depth` counts them, and they have anchors of so many
+  /// bytes.
+  void start(const CacheState& state, int pools, std::int32_t depth = 0, std::int64_t anchorBytes = 0);
+  /// The way to the current entry as a new timeline that keeps only `state`.
+  Timeline trunk(const CacheState& state) const { return trunkTo(m_current, state, false); }
+  /// The whole branch as a new timeline with its anchors, which keeps only `state`, of the current entry.
+  Timeline branchTrunk(const CacheState& state) const { return trunkTo(tip(), state, true); }
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
   /// branch; the older branch keeps its name. An edit is what one command did; single ticks that only generate are one
   /// edit together.
@@ -63,6 +71,13 @@ class Timeline {
   void setReport(std::shared_ptr<const TickReport> report) {
     m_entries[static_cast<std::size_t>(m_current)].report = std::move(report);
   }
+  /// Gives the current entry an anchor. Others go, those that stand closest first, until all take at most `most` bytes.
+  void setAnchor(std::shared_ptr<const Anchor> anchor, std::int64_t most);
+  /// Nearest entry up to this one that has an anchor; -1 = none.
+  int anchored(int id) const;
+  /// Nearest entry up to this one whose state is kept, if no anchor is nearer; -1 = none.
+  int keptUpTo(int id) const;
+  std::int64_t anchorBytes() const { return m_anchorBytes; }
   /// Notes a check of the current state, in place of an earlier one that passed the same.
   void noteCheck(const CheckMade& made);
   /// Depth of the first entry with a check that was full; more than any depth if there is none.
@@ -101,11 +116,12 @@ class Timeline {
   /// Drops all kept states but the current one, because their rows were overwritten. Slots that only those states named
   /// become free, unless the layout counts slots itself.
   void dropAll(CacheStore& store, bool freeSlots);
-  /// Makes `id` current with the states of another timeline, in which its commands were executed again; no other state
-  /// is kept. False if the other timeline did not go the same way, so that only its last state is kept.
+  /// Makes `id` current with the states of another timeline, in which its commands were executed again from an entry
+  /// before it on; no other state is kept. False if the other timeline did not go the same way, so that only its last
+  /// state is kept.
   bool adopt(int id, Timeline again);
-  /// Drops kept states, oldest first, until `slots` slots are free in every layer and history uses at most `bytes`.
-  /// Returns false if dropping all is not enough.
+  /// Drops kept states, oldest first, until `slots` slots are free in every layer and history, its anchors included,
+  /// uses at most `bytes`. Returns false if dropping all is not enough.
   bool makeRoom(CacheStore& store, std::int32_t slots, Placing placing, std::int64_t bytes);
 
   struct Branch {
@@ -117,6 +133,9 @@ class Timeline {
   const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
 
  private:
+  Timeline trunkTo(int tip, const CacheState& state, bool anchors) const;
+  void dropAnchor();
+
   static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
 
   std::vector<bool> onPath() const;
@@ -132,6 +151,8 @@ class Timeline {
   int m_current = 0, m_branch = 0;
   std::int32_t m_firstFull = kNever;
   std::int64_t m_bytes = 0;
+  std::vector<int> m_anchors;  // entries with an anchor, ascending
+  std::int64_t m_anchorBytes = 0;
 };
 
 }  // namespace kvlab

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves a session through its history: from one kept state to the next, or by executing commands again.
 #include "core/kinds/base/cache_kind.h"
-#include "core/kinds/base/storage_plan.h"
 #include "core/layout/row_swap.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"
 
 namespace kvlab {
 namespace {
-
-/// Storage as another manifest of the same session wants it, empty.
-Status restock(SessionParts& parts, const Manifest& wanted) {
-  KV_TRY(takeManifest(parts, wanted));
-  parts.capacity = parts.kind->sizes(wanted, parts.model->config()).capacity;
-  return freshStorage(parts);
-}
 
 /// [layers] sizes of the pools.
 std::vector<std::int32_t> poolSlots(const CacheStore& store) {
@@ -96,11 +88,13 @@ Result<std::int64_t> stepTo(Session& session, int next) {
 
 }  // namespace
 
-Status Session::travel(int id) {
+Status Session::travel(int id, std::function<void()> witness) {
   KV_TRY(noOpenTick());
   const Health before = m_health;
   const Tick from = state().tick;
-  Status done = timeline().entry(id).state ? walk(id) : replay(id);
+  m_witness = std::move(witness);
+  Status done = reach(id);
+  m_witness = {};
   if (done) {
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
@@ -116,8 +110,27 @@ Status Session::travel(int id) {
   return done;
 }
 
-/// Goes from one kept state to the next; the last one's rules are in force then. A state that cannot be had so is
-/// reached by executing commands again.
+/// Restores a kept state, or executes commands again from the nearest state before it that there is. On error the
+/// session is where it was, or broken.
+Status Session::reach(int id) {
+  if (m_witness) return replay(id, timeline().currentId());
+  const bool broken = m_health.status == SessionState::Broken;
+  const int here = timeline().currentId(), kept = timeline().keptUpTo(id);
+  if (kept >= 0 && (!broken || kept == id)) {
+    const Status gone = walk(kept);
+    if (gone && kept == id) return ok();
+    if (gone) {
+      Status done = replay(id, kept);
+      if (!done && m_health.status != SessionState::Broken) KV_TRY(walk(here));
+      return done;
+    }
+    if (!broken && m_health.status == SessionState::Broken) return gone;
+  }
+  return replay(id, std::max(timeline().anchored(id), 0));
+}
+
+/// Goes from one kept state to the next; the last one's rules are in force then. On error the session is where it was,
+/// or broken.
 Status Session::walk(int id) {
   const int here = timeline().currentId();
   const auto go = [this](int target) -> Status {
@@ -138,13 +151,27 @@ Status Session::walk(int id) {
   }
   if (!broken && m_health.status == SessionState::Broken) return gone;
   KV_TRY(go(here));
-  return replay(id);
+  return gone;
 }
 
-/// Restarts from the opening state and executes the commands on the path to `id`. The timeline keeps its entries and
-/// the states on that path. On error the session is unchanged.
-Status Session::replay(int id) {
-  const std::vector<PastCommand> all = m_history.commands(id);
+/// Goes to the state of the present entry, of an entry with an anchor, or of the opening, and returns it. The rows of
+/// other states lie in no pool. On error the pools may be empty.
+Result<CacheState> Session::startAt(int entry) {
+  if (entry == timeline().currentId() && m_health.status != SessionState::Broken) return CacheState(state());
+  if (entry > 0) {
+    const std::shared_ptr<const Anchor> anchor = timeline().entry(entry).anchor;
+    KV_TRY(returnTo(m_parts, *anchor));
+    return CacheState(anchor->state);
+  }
+  KV_TRY(storedAlike(m_parts.opened, manifest()) ? takeManifest(m_parts, m_parts.opened)
+                                                 : restock(m_parts, m_parts.opened));
+  return emptyState(m_parts);
+}
+
+/// Executes the commands on the path from one entry, see startAt(), to another. The timeline keeps its entries and the
+/// states on that path. On error the session is unchanged.
+Status Session::replay(int id, int from) {
+  const std::vector<PastCommand> all = m_history.commands(id, from);
   const std::vector<Action> pending = m_pending;
   const int here = timeline().currentId();
   const CacheState before = state();
@@ -152,9 +179,10 @@ Status Session::replay(int id) {
   const std::vector<StoredRows> rows = rowsIn(m_parts, before);
   const std::vector<std::int32_t> slots = poolSlots(m_parts.store);
   const Manifest now = manifest();
-  Status done =
-      storedAlike(m_parts.opened, now) ? takeManifest(m_parts, m_parts.opened) : restock(m_parts, m_parts.opened);
-  Timeline kept = m_history.beginReplay(emptyState(m_parts));
+  Result<CacheState> first = startAt(from);
+  Status done = first ? ok() : Status(first.error());
+  m_witnessed = timeline().entry(from).depth;
+  Timeline kept = m_history.beginReplay(first ? first.take() : before, from);
   for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // each command brings its own pending actions
     if (const Result<nlohmann::json> result = m_history.executeAgain(*this, all[i]); !result) done = result.error();

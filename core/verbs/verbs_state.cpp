@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
 #include "core/session/edit_words.h"
+#include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/requests.h"
 #include "core/session/rules.h"
+#include "core/session/run_back.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
@@ -132,12 +134,26 @@ Result<json> goToVerb(Session& session, VerbArgs& in) {
   return where(session, goTo(session, Tick(in.integer("tick"))));
 }
 
+Result<json> runBackVerb(Session& session, VerbArgs& in) {
+  const Expression until = KV_TRY(readExpression(session, in.text("condition"), true));
+  const int entry = KV_TRY(runBack(session, until));
+  json out = KV_TRY(where(session, ok()));
+  out["stoppedBy"] = entry < 0 ? json() : json(until.text());
+  return out;
+}
+
+Result<json> lastTickVerb(Session& session, VerbArgs& in) {
+  const Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
+  const int entry = KV_TRY(lastHeld(session, condition));
+  return entry < 0 ? json() : json(session.timeline().entry(entry).tick.value());
+}
+
 Result<json> atVerb(Session& session, VerbArgs& in) {
   const std::string verb = in.text("verb");
   const VerbInfo* info = verbNamed(verb);
   if (!info) return unknownVerb(verb);
   if (info->name == "at" || (info->effect != Effect::Reads && info->effect != Effect::Measures))
-    return Error("not_a_query", verb + " was not asked", "an older tick can only be read and measured",
+    return Error("not_a_query", verb + " was not asked", "another tick can only be read and measured",
                  "go there with goto, or fork the session there", std::nullopt, "verb", verb);
   Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick"))));
   return execute(*there, verb, in.has("args") ? in.raw("args") : json::object());
@@ -229,10 +245,24 @@ std::span<const Verb> stateVerbs() {
         Effect::Travels,
         InLanes::Refused},
        goToVerb},
+      {{"runBack",
+        {arg::text("condition")},
+        "Goes back to the last commit before the present state at which a condition held; the future stays as a named "
+        "branch. Where it never held, the session stays, and stoppedBy is null.",
+        Effect::Travels,
+        InLanes::Refused},
+       runBackVerb},
+      {{"lastTick",
+        {arg::text("condition")},
+        "The tick of the last commit before the present state at which a condition held; null where it never held.",
+        Effect::Measures},
+       lastTickVerb},
       {{"at",
         {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
          arg::of("args", ArgType::Arguments).orNone()},
-        "What a verb that reads or measures would have said after an earlier tick; the session stays where it is.",
+        "What a verb that reads or measures would have said after another tick of the branch; the session stays where "
+        "it "
+        "is.",
         Effect::Measures},
        atVerb},
       {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},

@@ -142,6 +142,8 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"redo", {{"n", 1}, {"by", "edit"}}, {{"n", {9999, kFar}}}},
       {"edits", {{"most", 3}}},
       {"goto", {{"tick", 1}}, {{"tick", {9999, kFar}}}},
+      {"runBack", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
+      {"lastTick", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
       {"branches"},
       {"reset"},
       {"tokenise", {{"text", "ab"}}, {{"text", {"\xff"}}}},

@@ -9,7 +9,9 @@
 namespace kvlab::random_sessions {
 namespace {
 
-bool travels(const std::string& verb) { return verb == "undo" || verb == "redo" || verb == "goto"; }
+bool travels(const std::string& verb) {
+  return verb == "undo" || verb == "redo" || verb == "goto" || verb == "runBack";
+}
 
 }  // namespace
 

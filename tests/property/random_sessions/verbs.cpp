@@ -10,6 +10,11 @@ namespace kvlab::random_sessions {
 namespace {
 
 json nothing(Drawing&) { return json::object(); }
+json pastCondition(Drawing& in) {
+  return {{"condition",
+           in.draw.one({"evicted", "moved(layer==0)", "stale", "kl > 0.01", "length % 5 == 0", "wrap or replaced",
+                        "read(layer==1) > 0.5", "changed(rows)"})}};
+}
 json steps(Drawing& in) {
   json args = json::object();
   if (in.draw.percent(20)) args["n"] = in.draw.between(1, 3);
@@ -230,6 +235,8 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"tick", in.draw.below(12)}};
      }},
+    {"runBack", 3, false, pastCondition},
+    {"lastTick", 2, true, pastCondition},
     {"branches", 1, true, nothing},
     {"reset", 1, false, nothing},
     {"tokenise", 1, true,

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/anchor.h"
+
+#include "core/kinds/base/cache_kind.h"
+#include "core/kinds/base/storage_plan.h"
+#include "core/session/rules.h"
+#include "core/session/storage.h"
+#include "core/session/timeline.h"
+
+namespace kvlab {
+
+std::int64_t anchorBytes(const SessionParts& parts, const CacheState& state) {
+  const LayerSlots held = parts.layouts.heldBy(state);
+  std::int64_t bytes = columnBytes(state);
+  for (const CacheLayer layer : parts.store.layers())
+    bytes += parts.store.pool(layer).stride() * std::ssize(held[at(layer)]);
+  return bytes;
+}
+
+std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state) {
+  return std::make_shared<const Anchor>(Anchor{state, parts.manifest, rowsIn(parts, state), anchorBytes(parts, state)});
+}
+
+Status restock(SessionParts& parts, const Manifest& wanted) {
+  KV_TRY(takeManifest(parts, wanted));
+  parts.capacity = parts.kind->sizes(wanted, parts.model->config()).capacity;
+  return freshStorage(parts);
+}
+
+Status returnTo(SessionParts& parts, const Anchor& anchor) {
+  KV_TRY(restock(parts, anchor.manifest));
+  parts.layouts.restart(parts.store, anchor.state);
+  writeRows(parts, anchor.state, anchor.rows);
+  return ok();
+}
+
+}  // namespace kvlab
