@@ -46,6 +46,11 @@ Status run(CommandHost& host, const Json& args) {
   return ok();
 }
 
+Status runBack(CommandHost& host, const Json& args) {
+  const QString given = args.contains("condition") ? scriptText(args["condition"]) : QString();
+  return submitSaid(host, QString("s.runBack(%1)").arg(given), "runBack", args);
+}
+
 Status stop(CommandHost& host, const Json& args) {
   if (args.contains("job")) return host.runCommand("cancel_job", args);
   host.context().cancel();
@@ -231,6 +236,13 @@ void addRunCommands(std::vector<Command>& list) {
        .icon = "run",
        .args = {{"max_ticks", "number", "stop after so many ticks"}},
        .startsGroup = true,
+       .view = shownIn("events")});
+  add(list,
+      {"run_back", "Run Back", "Run",
+       "Go back to the last tick at which a breakpoint, or the given condition, held; the future stays."},
+      runBack, needsPast,
+      {.keys = {"Ctrl+Shift+F5"},
+       .args = {{"condition", "string", "as s.runBack takes it: written(ledger==12, layer==3), kl > 0.05"}},
        .view = shownIn("events")});
   add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
       needsWork,

@@ -97,6 +97,14 @@ QString ofTravel(const json& reply, const json&) {
   return branch == "main" ? text : tr("%1 of %2").arg(text, QString::fromStdString(branch));
 }
 
+QString ofRunBack(const json& reply, const json& args) {
+  const QString asked = QString::fromStdString(args.value("condition", ""));
+  if (reply["stoppedBy"].is_string())
+    return tr("%1: %2 held there").arg(ofTravel(reply, args), QString::fromStdString(reply["stoppedBy"]));
+  return asked.isEmpty() ? tr("No breakpoint held at any tick before this one")
+                         : tr("%1 held at no tick before this one").arg(asked);
+}
+
 QString ofInject(const json&, const json& args) {
   return args.value("now", false) ? tr("Applied; Ctrl+Z takes it back") : tr("Queued for the next tick");
 }
@@ -142,6 +150,7 @@ QString outcomeOf(const CommandReply& command) {
                                          {"undo", ofTravel},
                                          {"redo", ofTravel},
                                          {"step_back", ofTravel},
+                                         {"run_back", ofRunBack},
                                          {"inject", ofInject},
                                          {"check_invariants", ofInvariants}};
   const Say say = kSays.value(command.id, nullptr);

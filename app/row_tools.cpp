@@ -16,7 +16,7 @@ RowTools::RowTools(InspectorContext& context, InspectorView& strip, InspectorVie
   const QStringList groups[] = {{"replace", "insert_before", "paste", "delete"},
                                 {"evict", "evict_head", "evict_all", "pin", "brightness"},
                                 {"expand", "collapse"},
-                                {"break", "values", "history"},
+                                {"break", "back", "values", "history"},
                                 {"copy_script"}};
   for (const QStringList& group : groups) {
     if (!actions().isEmpty()) addSeparator();

@@ -602,15 +602,25 @@ interface Session {
   edits(most?: number): { undo: { title: string; tick: number }[]; redo: { title: string; tick: number }[] };
   goto(tick: number): Where;
   /** Goes back to the last commit before the present state at which a condition held, as a debugger runs back to its last
-   * stop: "written(ledger==12, layer==3)", "stale(ledger==12)", "kl > 0.05". stoppedBy is null, and the session stays, where
-   * it never held. */
-  runBack(condition: string): Where & { stoppedBy: string | null };
+   * stop: "written(ledger==12, layer==3)", "stale(ledger==12)", "kl > 0.05". Without a condition the breakpoints are asked.
+   * stoppedBy names what held; it is null, and the session stays, where nothing held. */
+  runBack(condition?: string): Where & { stoppedBy: string | null };
   /** The tick of that commit, without going there. */
-  lastTick(condition: string): number | null;
+  lastTick(condition?: string): number | null;
   /** The session as it was after another tick of its branch: each method that reads or measures says what it would have said
    * then, and the session stays where it is. The first question executes commands up to that tick again, beside the session
    * and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that state. Others are refused (not_a_query). */
   at(tick: number): Session;
+  /** How the present state differs from that of another tick of its branch. Rows are matched by ledger id. k and v are
+   * |now - then| / max(|now|, |then|) of a row, keys without rotation. changed lists rows with another phase or other values;
+   * moved counts those that only have another slot. s.at(40).difference(12) compares two older ticks. */
+  difference(tick: number): {
+    then: number; now: number; alike: boolean; kl: number | null; onlyThen: number[]; onlyNow: number[];
+    exactness: { ledger: number; then: string; now: string }[];
+    layers: { layer: number; kvHead: number | null; type: [string, string]; onlyThen: number[]; onlyNow: number[];
+              changed: { ledger: number; phase: [number, number]; k: number | null; v: number | null }[];
+              moved: number; same: number }[];
+  };
   branches(): { name: string; tick: number; current: boolean }[];
   reset(): null;
 

@@ -40,21 +40,12 @@ void History::startAlong(const History& other, CacheState state) {
   become(std::move(state));
 }
 
-/// True between two commands, and inside those whose rest is nothing but ticks.
-bool History::canResume() const {
-  if (!m_verb.empty()) return true;
-  int id = m_timeline.currentId();
-  while (id > 0 && m_timeline.entry(id).verb.empty()) id = m_timeline.entry(id).parent;
-  const Timeline::Entry& command = m_timeline.entry(id);
-  const bool given = command.args.is_object() && command.args.contains("tokens");
-  return command.verb == "run" || (command.verb == "step" && !given);
-}
-
-void History::anchor(const SessionParts& parts) {
+void History::anchor(const SessionParts& parts, bool tick) {
   const int last = m_timeline.anchored(m_timeline.currentId());
   const std::int64_t done = m_timeline.current().work - (last < 0 ? 0 : m_timeline.entry(last).work);
   const std::int64_t most = parts.manifest.historyBytes / 2;  // the rest is for kept states
-  if (m_replaying || done < m_anchorWork || !canResume() || anchorBytes(parts, m_state) > most / 4) return;
+  const bool resumes = !m_verb.empty() || (tick && m_timeline.onlyTicks(m_timeline.currentId()));
+  if (m_replaying || done < m_anchorWork || !resumes || anchorBytes(parts, m_state) > most / 4) return;
   m_timeline.setAnchor(takeAnchor(parts, m_state), most);
 }
 
@@ -124,7 +115,7 @@ std::vector<PastCommand> History::commands(int id, int from) const {
     ++out.back().commits;
     out.back().last = path[i];
   }
-  if (rest) out.front().args = {{"n", out.front().commits}};  // see canResume()
+  if (rest) out.front().args = {{"n", out.front().commits}};  // see Timeline::onlyTicks()
   return out;
 }
 
@@ -148,11 +139,18 @@ Timeline History::beginReplay(CacheState state, int entry) {
   return kept;
 }
 
+Timeline History::beginReplay(CacheStore& store) {
+  m_replaying = true;
+  Timeline again = m_timeline.takeKept(store);
+  return std::exchange(m_timeline, std::move(again));
+}
+
 bool History::endReplay(Timeline kept, int id, std::optional<CacheState> back) {
   m_replaying = false;
   std::swap(m_timeline, kept);
   if (!back) return m_timeline.adopt(id, std::move(kept));
   become(std::move(*back));
+  m_timeline.select(id);
   refine(m_state);
   return false;
 }

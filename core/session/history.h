@@ -38,8 +38,9 @@ class History {
   void startFrom(const History& other, CacheState state);
   /// The same for a session on the same thread, with all commands of the branch and its anchors.
   void startAlong(const History& other, CacheState state);
-  /// Gives the present state an anchor if it is far from the last one, and commands can be executed again from here.
-  void anchor(const SessionParts& parts);
+  /// Gives the present state an anchor before a tick or another commit, if it is far from the last one and commands can
+  /// be executed again from here.
+  void anchor(const SessionParts& parts, bool tick);
   /// How far anchors stand apart, in ticks and rows (Timeline::Entry::work), unless history_bytes is too small for
   /// them.
   void anchorEvery(std::int64_t work) { m_anchorWork = work; }
@@ -95,8 +96,10 @@ class History {
   /// Restarts from the state of an entry with a timeline that begins there. Returns the present timeline, which
   /// endReplay() takes back.
   Timeline beginReplay(CacheState state, int entry);
-  /// Restores the timeline `kept`. Its entry `id` becomes current with the states that were reached, or, if there is
-  /// `back`, its current entry keeps that. True if all slots that are taken are those of kept states.
+  /// The same from the present state, with the kept states before it.
+  Timeline beginReplay(CacheStore& store);
+  /// Restores the timeline `kept`. Its entry `id` becomes current with the states that were reached or, if there is
+  /// `back`, with that. True if all slots that are taken are those of kept states.
   bool endReplay(Timeline kept, int id, std::optional<CacheState> back);
 
   /// Every later command is appended to this log; null = no log.
@@ -104,7 +107,6 @@ class History {
   CaptureLog* capture() const { return m_capture.get(); }
 
  private:
-  bool canResume() const;
   void become(CacheState state);
 
   CacheState m_state;

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/edit/wlod_seen.h"
+#include "core/files/key_rotation.h"
+#include "kernels/ops/rope.h"
+
 namespace kvlab {
 namespace {
 
@@ -48,6 +52,26 @@ StoredRow storedRow(const RowPool& pool, Slot slot) {
   out.kScales = scalesAt(record, layout.kScales, format.k, format.kvHeads);
   out.vScales = scalesAt(record, layout.vScales, format.v, format.kvHeads);
   return out;
+}
+
+void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotated, std::vector<float>& keys) {
+  const ResidencyView& map = session.state().map(layer);
+  const int heads = session.store().pool(layer).format().kvHeads;
+  Transformer& t = session.transformer();
+  const Layer own = session.cacheLayers().layerOf(layer);
+  t.rotary().reach(session.state().reach());
+  if (rotated && !t.keysRotated()) {
+    const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
+    t.rotateKeys(own, keys.data(), std::span(phases).subspan(index, 1), heads);
+  }
+  const KeyRotation rotation(session.model().config(), own, session.state().reach());
+  std::vector<double> wide(keys.begin(), keys.end());
+  rotation.outside(heads, wide.data());
+  if (!rotated && t.keysRotated()) {
+    rotation.unrotate(map.phase(index).value(), heads, wide.data());
+    rotation.outside(heads, wide.data());
+  }
+  std::transform(wide.begin(), wide.end(), keys.begin(), [](double x) { return static_cast<float>(x); });
 }
 
 Result<RowPair> rebuiltRow(Session& session, CacheLayer layer, std::size_t index) {

@@ -11,34 +11,46 @@ namespace {
 
 class LookBack {
  public:
-  LookBack(Session& session, const Expression& condition)
-      : m_session(session), m_line(session.timeline()), m_condition(condition) {}
+  LookBack(Session& session, std::span<const Expression> conditions)
+      : m_session(session), m_line(session.timeline()), m_conditions(conditions) {}
 
-  Result<int> search() {
-    if (needs(Need::Stage))
-      return Error{"bad_condition",
-                   "the history was not searched",
-                   "stage(..) holds inside ticks, and history has commits",
-                   "leave stage(..) out",
-                   std::nullopt,
-                   "condition",
-                   m_condition.text()};
+  Result<LastHeld> search() {
+    for (const Expression& one : m_conditions)
+      if (one.needs(Need::Stage))
+        return Error{"bad_condition",
+                     "the history was not searched",
+                     "stage(..) holds inside ticks, and history has commits",
+                     "leave stage(..) out",
+                     std::nullopt,
+                     "condition",
+                     one.text()};
     int last = m_line.current().parent;
     const bool measures = needs(Need::Kl) || needs(Need::Exactness) || needs(Need::Attention);
-    while (!measures && last > 0 && m_line.entry(last).state && m_line.entry(m_line.entry(last).parent).state) {
-      if (m_condition.holds(sightOf(last))) return last;
-      last = m_line.entry(last).parent;
-    }
+    for (; !measures && last > 0 && canSee(last); last = m_line.entry(last).parent)
+      if (const Expression* held = heldAt(sightOf(last))) return LastHeld{last, held};
     while (last > 0) {
-      const int first = std::max(0, m_line.anchored(m_line.entry(last).parent));
-      if (const int held = KV_TRY(searchAgain(first, last)); held >= 0) return held;
+      // Executed again from an anchor, rows may get other slots: fewer of them belong to older states then.
+      const int first = needs(Need::Slots) ? 0 : std::max(0, m_line.anchored(m_line.entry(last).parent));
+      if (const LastHeld held = KV_TRY(searchAgain(first, last)); held.entry >= 0) return held;
       last = first;
     }
-    return -1;
+    return LastHeld{};
   }
 
  private:
-  bool needs(Need need) const { return m_condition.needs(need); }
+  bool needs(Need need) const {
+    return std::ranges::any_of(m_conditions, [need](const Expression& one) { return one.needs(need); });
+  }
+  /// The first condition that holds; null = none.
+  const Expression* heldAt(const Sight& at) const {
+    const auto held = std::ranges::find_if(m_conditions, [&](const Expression& one) { return one.holds(at); });
+    return held == m_conditions.end() ? nullptr : &*held;
+  }
+  /// True if the states before and behind a commit are kept, in pools of the same sizes if slots matter.
+  bool canSee(int id) const {
+    const Timeline::Entry &entry = m_line.entry(id), &before = m_line.entry(entry.parent);
+    return entry.state && before.state && (!needs(Need::Slots) || entry.pools == before.pools);
+  }
   Sight sightOf(int entry) const {
     Sight at;
     at.before.state = &*m_line.entry(m_line.entry(entry).parent).state;
@@ -47,10 +59,10 @@ class LookBack {
     return at;
   }
 
-  /// The last entry behind `first` up to `last` at which a condition held, by executing what lies between them again.
-  Result<int> searchAgain(int first, int last) {
+  /// The last entry behind `first` up to `last` at which one of them held, by executing what lies between them again.
+  Result<LastHeld> searchAgain(int first, int last) {
     const std::vector<int> path = m_line.path(last, first);
-    Session& there = *KV_TRY(m_session.past().at(m_session, first));
+    Session& there = *KV_TRY(m_session.past().at(m_session, first, last));
     const std::int64_t attention = there.watching().attentionUntil;
     if (needs(Need::Attention)) keepAttention(there);
     bool cancelled = false;
@@ -59,7 +71,7 @@ class LookBack {
       cancelled = cancelled || !report(m_session.progress(), "looking back", all - left, all);
       return !cancelled;
     });
-    int held = -1;
+    LastHeld held;
     CacheState before = there.state();
     std::optional<std::vector<Exactness>> exactBefore = exactnessOf(there);
     const Status gone = there.travel(there.timeline().along(m_line.entry(last).depth), [&] {
@@ -69,7 +81,7 @@ class LookBack {
       at.now = observeNow(there, [this](Need need) { return needs(need); });
       const int entry = path[static_cast<std::size_t>(there.timeline().depth() - m_line.entry(first).depth)];
       at.report = m_line.entry(entry).report.get();
-      if (m_condition.holds(at)) held = entry;
+      if (const Expression* by = heldAt(at)) held = {entry, by};
       before = there.state();
       exactBefore = std::move(at.now.exactness);
     });
@@ -90,18 +102,20 @@ class LookBack {
 
   Session& m_session;
   const Timeline& m_line;
-  const Expression& m_condition;
+  std::span<const Expression> m_conditions;
 };
 
 }  // namespace
 
-Result<int> lastHeld(Session& session, const Expression& condition) { return LookBack(session, condition).search(); }
+Result<LastHeld> lastHeld(Session& session, std::span<const Expression> conditions) {
+  return LookBack(session, conditions).search();
+}
 
-Result<int> runBack(Session& session, const Expression& condition) {
+Result<LastHeld> runBack(Session& session, std::span<const Expression> conditions) {
   KV_TRY(session.noOpenTick());
-  const int entry = KV_TRY(lastHeld(session, condition));
-  if (entry >= 0) KV_TRY(session.travel(entry));
-  return entry;
+  const LastHeld held = KV_TRY(lastHeld(session, conditions));
+  if (held.entry >= 0) KV_TRY(session.travel(held.entry));
+  return held;
 }
 
 }  // namespace kvlab

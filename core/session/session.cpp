@@ -109,7 +109,7 @@ void Session::commit(Commit commit) {
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
   if (Status ready = changeable(); !ready) return ready;
-  m_history.anchor(m_parts);
+  m_history.anchor(m_parts, false);
   Trace trace;
   CallContext call = callContext(trace);
   Result<Commit> made = makes(call);

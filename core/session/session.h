@@ -140,8 +140,13 @@ class Session {
   void startOver();
   Status reach(int entry);
   Status walk(int entry);
-  Result<CacheState> startAt(int entry);
-  Status replay(int entry, int from);
+  Result<Timeline> startAt(int entry);
+  struct Whereabouts {
+    int entry;
+    std::shared_ptr<const Anchor> anchor;
+  };
+  Whereabouts whereabouts() const { return {timeline().currentId(), takeAnchor(m_parts, state())}; }
+  Status replay(int entry, int from, const Whereabouts& back);
 
   SessionParts m_parts;
   Revisers m_revisers;

@@ -64,7 +64,7 @@ TickReport Session::tick(TickWish wish, const StageStop& stops) {
   }
   if (m_history.reached())
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
-  m_history.anchor(m_parts);
+  m_history.anchor(m_parts, true);
   if (Status room = growPools(*this, rowsAsked(wish, manifest(), state())); !room) return refused(room.error());
   auto tick =
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());

@@ -123,8 +123,19 @@ int Timeline::anchored(int id) const {
 }
 
 int Timeline::keptUpTo(int id) const {
-  while (id >= 0 && !entry(id).state && !entry(id).anchor) id = entry(id).parent;
-  return id >= 0 && entry(id).state ? id : -1;
+  if (entry(id).state) return id;
+  for (; id >= 0 && !entry(id).anchor; id = entry(id).parent) {
+    const int before = entry(id).parent;
+    if (before < 0 || !entry(before).state) continue;
+    if (!entry(id).verb.empty() || (onlyTicks(id) && entry(id).tick != entry(before).tick)) return before;
+  }
+  return -1;
+}
+
+bool Timeline::onlyTicks(int id) const {
+  while (id > 0 && entry(id).verb.empty()) id = entry(id).parent;
+  const nlohmann::json& args = entry(id).args;
+  return entry(id).verb == "run" || (entry(id).verb == "step" && !(args.is_object() && args.contains("tokens")));
 }
 
 std::vector<int> Timeline::path(int id, int first) const {
@@ -197,6 +208,44 @@ Result<std::int64_t> Timeline::exchange(int id, const std::function<Result<std::
   return moved;
 }
 
+namespace {
+
+/// Details vary with the time that things took. Here they do not, so that the same commands drop the same states again.
+std::int64_t bytesOf(const std::vector<Event>& events) {
+  constexpr std::int64_t kDetail = 32;
+  return std::ssize(events) * (std::int64_t{sizeof(Event)} + kDetail);
+}
+
+std::shared_ptr<const TickReport> withEvents(const TickReport& report, const std::vector<Event>& events) {
+  TickReport out{.ok = report.ok,
+                 .error = report.error,
+                 .tick = report.tick,
+                 .token = report.token,
+                 .block = report.block,
+                 .text = report.text,
+                 .actions = report.actions,
+                 .left = report.left,
+                 .events = events,
+                 .violations = report.violations};
+  return std::make_shared<const TickReport>(std::move(out));
+}
+
+}  // namespace
+
+void Timeline::setReport(std::shared_ptr<const TickReport> report) {
+  Entry& here = m_entries[at(m_current)];
+  here.report = std::move(report);
+  m_bytes -= here.eventBytes;
+  m_bytes += here.eventBytes = bytesOf(here.report->events);
+}
+
+/// Events of a tick come back with its state, so they go with it.
+void Timeline::dropState(Entry& entry) {
+  entry.state.reset();
+  m_bytes -= std::exchange(entry.eventBytes, 0);
+  if (entry.report && !entry.report->events.empty()) entry.report = withEvents(*entry.report, {});
+}
+
 /// What holds between a state and its parent's while both are kept.
 void Timeline::forget(Entry& entry) {
   entry.added = entry.freed = {};
@@ -210,15 +259,15 @@ void Timeline::dropAll(CacheStore& store, bool freeSlots) {
     while (dropOne(store)) {
     }
   for (int id = 0; id < size(); ++id) {
-    if (id != m_current) m_entries[at(id)].state.reset();
+    if (id != m_current) dropState(m_entries[at(id)]);
     forget(m_entries[at(id)]);
   }
-  m_bytes = 0;
+  m_bytes = current().eventBytes;
 }
 
 bool Timeline::adopt(int id, Timeline again) {
   for (Entry& entry : m_entries) {
-    entry.state.reset();
+    dropState(entry);
     forget(entry);
   }
   m_bytes = again.m_bytes;
@@ -226,18 +275,40 @@ bool Timeline::adopt(int id, Timeline again) {
   const bool same = depth() - again.m_entries[0].depth + 1 == again.size();
   const std::size_t known = same ? again.m_entries.size() : 1;
   for (std::size_t back = 1; back <= known; ++back, id = entry(id).parent) {
-    Entry &to = m_entries[at(id)], &from = again.m_entries[again.m_entries.size() - back];
-    to.state = std::move(from.state);
-    to.apart = from.apart;
-    to.added = std::move(from.added);
-    to.freed = std::move(from.freed);
-    to.kept = std::move(from.kept);
-    to.storedBefore = std::move(from.storedBefore);
-    to.stored = std::move(from.stored);
-    to.bytes = from.bytes;
-    to.pools = from.pools;
+    moveState(again.m_entries[again.m_entries.size() - back], m_entries[at(id)]);
   }
   return same;
+}
+
+/// Moves a state with all that holds between it and its parent's.
+void Timeline::moveState(Entry& from, Entry& to) {
+  to.state = std::exchange(from.state, {});
+  to.apart = from.apart;
+  to.added = std::move(from.added);
+  to.freed = std::move(from.freed);
+  to.kept = std::move(from.kept);
+  to.storedBefore = std::move(from.storedBefore);
+  to.stored = std::move(from.stored);
+  to.bytes = from.bytes;
+  to.pools = from.pools;
+  to.eventBytes = std::exchange(from.eventBytes, 0);
+  if (from.report) to.report = to.report ? withEvents(*to.report, from.report->events) : from.report;
+  forget(from);
+}
+
+Timeline Timeline::takeKept(CacheStore& store) {
+  while (dropBeside(store)) {
+  }
+  const std::vector<int> kept = path(m_current, oldestKept());
+  Timeline out;
+  out.start(*entry(kept.front()).state, 0, entry(kept.front()).depth, m_anchorBytes);
+  for (const int id : kept) {
+    if (id != kept.front()) out.push(Entry());
+    out.m_entries[at(out.m_current)].tick = entry(id).tick;
+    moveState(m_entries[at(id)], out.m_entries[at(out.m_current)]);
+  }
+  out.m_bytes = std::exchange(m_bytes, 0);
+  return out;
 }
 
 /// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
@@ -245,13 +316,13 @@ void Timeline::dropLeaf(int id, CacheStore& store) {
   Entry& entry = m_entries[at(id)];
   store.release(entry.added);
   m_bytes -= entry.bytes;
-  entry.state.reset();
+  dropState(entry);
   forget(entry);
 }
 
 /// Drops the oldest kept state, which has one kept successor, and frees the slots that the successor freed.
 void Timeline::dropOldest(int id, CacheStore& store) {
-  m_entries[at(id)].state.reset();
+  dropState(m_entries[at(id)]);
   for (int child : m_entries[at(id)].children) {
     Entry& next = m_entries[at(child)];
     if (!next.state) continue;
@@ -261,11 +332,11 @@ void Timeline::dropOldest(int id, CacheStore& store) {
   }
 }
 
-bool Timeline::dropOne(CacheStore& store) {
-  const bool beside = canRedo() || m_branches.size() > 1;
-  const std::vector<bool> leads = beside ? onPath() : std::vector<bool>();
-  // Drop side branches and the redo future first: leaves that do not lead to the current state.
-  for (int id = 0; beside && id < size(); ++id) {
+/// Drops a state of a side branch or of the redo future, a leaf that does not lead to the current state.
+bool Timeline::dropBeside(CacheStore& store) {
+  if (!canRedo() && m_branches.size() == 1) return false;
+  const std::vector<bool> leads = onPath();
+  for (int id = 0; id < size(); ++id) {
     if (!m_entries[at(id)].state || leads[at(id)]) continue;
     const std::vector<int>& children = m_entries[at(id)].children;
     const bool leaf =
@@ -274,6 +345,11 @@ bool Timeline::dropOne(CacheStore& store) {
     dropLeaf(id, store);
     return true;
   }
+  return false;
+}
+
+bool Timeline::dropOne(CacheStore& store) {
+  if (dropBeside(store)) return true;
   const int oldest = oldestKept();
   if (oldest == m_current) return false;
   dropOldest(oldest, store);

@@ -12,6 +12,7 @@
 
 #include "core/api/report.h"
 #include "core/session/anchor.h"
+#include "core/state/commit.h"
 
 namespace kvlab {
 
@@ -53,6 +54,7 @@ class Timeline {
     KeptRows kept = {};                 // of that of both states which is farther from the current one
     std::shared_ptr<const StoredAs> storedBefore = {}, stored = {};  // both, where their pools differ
     std::int64_t bytes = 0;                                          // what keeping the farther state costs
+    std::int64_t eventBytes = 0;                                     // what the report's events cost
     int pools = 0;                                                   // number of the pools that the state has slots in
   };
 
@@ -68,15 +70,17 @@ class Timeline {
   /// edit together.
   void push(Entry entry);
 
-  void setReport(std::shared_ptr<const TickReport> report) {
-    m_entries[static_cast<std::size_t>(m_current)].report = std::move(report);
-  }
+  /// Report of the tick that made the current entry. Its events go when the entry's state is dropped.
+  void setReport(std::shared_ptr<const TickReport> report);
   /// Gives the current entry an anchor. Others go, those that stand closest first, until all take at most `most` bytes.
   void setAnchor(std::shared_ptr<const Anchor> anchor, std::int64_t most);
   /// Nearest entry up to this one that has an anchor; -1 = none.
   int anchored(int id) const;
-  /// Nearest entry up to this one whose state is kept, if no anchor is nearer; -1 = none.
+  /// The entry itself, or the nearest one before it from which commands can be executed again, if its state is kept and
+  /// no anchor is nearer; -1 = none.
   int keptUpTo(int id) const;
+  /// True if the command that the entry belongs to does nothing but ticks, so that its rest is as many steps.
+  bool onlyTicks(int id) const;
   std::int64_t anchorBytes() const { return m_anchorBytes; }
   /// Notes a check of the current state, in place of an earlier one that passed the same.
   void noteCheck(const CheckMade& made);
@@ -113,6 +117,9 @@ class Timeline {
   /// Copies the rows of kept states into their entries, so that the pools hold rows of the current state only.
   void setApart(const CacheStore& store);
 
+  /// The kept states on the way to the current one as a timeline that goes on there; all other states are dropped. This
+  /// one keeps no state then, and adopt() brings them back.
+  Timeline takeKept(CacheStore& store);
   /// Drops all kept states but the current one, because their rows were overwritten. Slots that only those states named
   /// become free, unless the layout counts slots itself.
   void dropAll(CacheStore& store, bool freeSlots);
@@ -134,6 +141,9 @@ class Timeline {
 
  private:
   Timeline trunkTo(int tip, const CacheState& state, bool anchors) const;
+  void dropState(Entry& entry);
+  static void moveState(Entry& from, Entry& to);
+  bool dropBeside(CacheStore& store);
   void dropAnchor();
 
   static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();

@@ -113,20 +113,16 @@ Status Session::travel(int id, std::function<void()> witness) {
 /// Restores a kept state, or executes commands again from the nearest state before it that there is. On error the
 /// session is where it was, or broken.
 Status Session::reach(int id) {
-  if (m_witness) return replay(id, timeline().currentId());
-  const bool broken = m_health.status == SessionState::Broken;
   const int here = timeline().currentId(), kept = timeline().keptUpTo(id);
+  if (m_witness) return replay(id, here, whereabouts());
+  const bool broken = m_health.status == SessionState::Broken;
   if (kept >= 0 && (!broken || kept == id)) {
+    const std::optional<Whereabouts> back = kept == id ? std::nullopt : std::optional(whereabouts());
     const Status gone = walk(kept);
-    if (gone && kept == id) return ok();
-    if (gone) {
-      Status done = replay(id, kept);
-      if (!done && m_health.status != SessionState::Broken) KV_TRY(walk(here));
-      return done;
-    }
+    if (gone) return back ? replay(id, kept, *back) : ok();
     if (!broken && m_health.status == SessionState::Broken) return gone;
   }
-  return replay(id, std::max(timeline().anchored(id), 0));
+  return replay(id, std::max(timeline().anchored(id), 0), whereabouts());
 }
 
 /// Goes from one kept state to the next; the last one's rules are in force then. On error the session is where it was,
@@ -154,47 +150,41 @@ Status Session::walk(int id) {
   return gone;
 }
 
-/// Goes to the state of the present entry, of an entry with an anchor, or of the opening, and returns it. The rows of
-/// other states lie in no pool. On error the pools may be empty.
-Result<CacheState> Session::startAt(int entry) {
-  if (entry == timeline().currentId() && m_health.status != SessionState::Broken) return CacheState(state());
+/// Begins to execute commands again behind the present entry, an entry with an anchor, or the opening. Returns the
+/// timeline until then. On error it has not begun, and the pools may be empty.
+Result<Timeline> Session::startAt(int entry) {
+  if (entry > 0 && entry == timeline().currentId() && m_health.status != SessionState::Broken)
+    return m_history.beginReplay(m_parts.store);
+  m_history.setApart(m_parts);
   if (entry > 0) {
     const std::shared_ptr<const Anchor> anchor = timeline().entry(entry).anchor;
     KV_TRY(returnTo(m_parts, *anchor));
-    return CacheState(anchor->state);
+    return m_history.beginReplay(CacheState(anchor->state), entry);
   }
-  KV_TRY(storedAlike(m_parts.opened, manifest()) ? takeManifest(m_parts, m_parts.opened)
-                                                 : restock(m_parts, m_parts.opened));
-  return emptyState(m_parts);
+  KV_TRY(restock(m_parts, m_parts.opened));  // pools grow again where they grew, so rows get the same slots
+  return m_history.beginReplay(emptyState(m_parts), 0);
 }
 
 /// Executes the commands on the path from one entry, see startAt(), to another. The timeline keeps its entries and the
-/// states on that path. On error the session is unchanged.
-Status Session::replay(int id, int from) {
+/// states on that path. On error the session is back in the state of `back`.
+Status Session::replay(int id, int from, const Whereabouts& back) {
   const std::vector<PastCommand> all = m_history.commands(id, from);
   const std::vector<Action> pending = m_pending;
-  const int here = timeline().currentId();
-  const CacheState before = state();
-  m_history.setApart(m_parts);
-  const std::vector<StoredRows> rows = rowsIn(m_parts, before);
   const std::vector<std::int32_t> slots = poolSlots(m_parts.store);
-  const Manifest now = manifest();
-  Result<CacheState> first = startAt(from);
-  Status done = first ? ok() : Status(first.error());
   m_witnessed = timeline().entry(from).depth;
-  Timeline kept = m_history.beginReplay(first ? first.take() : before, from);
+  Result<Timeline> kept = startAt(from);
+  Status done = kept ? ok() : Status(kept.error());
   for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // each command brings its own pending actions
     if (const Result<nlohmann::json> result = m_history.executeAgain(*this, all[i]); !result) done = result.error();
   }
   bool counted = false;
   if (done) {
-    counted = m_history.endReplay(std::move(kept), id, {});
+    counted = m_history.endReplay(kept.take(), id, {});
   } else {
-    if (Status back = restock(m_parts, now); !back) markBroken(back.error().text());
+    if (Status gone = returnTo(m_parts, *back.anchor); !gone) markBroken(gone.error().text());
     if (poolSlots(m_parts.store) != slots) m_history.poolsChanged();
-    m_history.endReplay(std::move(kept), here, before);
-    writeRows(m_parts, before, rows);
+    if (kept) m_history.endReplay(kept.take(), back.entry, back.anchor->state);
   }
   m_pending = pending;
   if (!counted) m_parts.layouts.restart(m_parts.store, state());

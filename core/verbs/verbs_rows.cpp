@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/edit/wlod_seen.h"
-#include "core/files/key_rotation.h"
 #include "core/session/attention_matrix.h"
+#include "core/session/difference.h"
+#include "core/session/requests.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
 #include "core/verbs/packed_column.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
-#include "kernels/ops/rope.h"
 
 namespace kvlab {
 namespace {
@@ -49,27 +48,6 @@ Result<json> attentionOfQueries(Session& session, VerbArgs& in) {
               {"own", columnOf(found.own, packed)}};
 }
 
-/// Keys as a reader asks for them: as the model computes them before rotation, or turned to the row's phase.
-void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotated, std::vector<float>& data) {
-  const ResidencyView& map = session.state().map(layer);
-  const int heads = session.store().pool(layer).format().kvHeads;
-  Transformer& t = session.transformer();
-  const Layer own = session.cacheLayers().layerOf(layer);
-  t.rotary().reach(session.state().reach());
-  if (rotated && !t.keysRotated()) {
-    const std::vector<std::int32_t> phases = rotaryRowsOf(session.state(), map, t.rotary());
-    t.rotateKeys(own, data.data(), std::span(phases).subspan(index, 1), heads);
-  }
-  const KeyRotation rotation(session.model().config(), own, session.state().reach());
-  std::vector<double> keys(data.begin(), data.end());
-  rotation.outside(heads, keys.data());
-  if (!rotated && t.keysRotated()) {
-    rotation.unrotate(map.phase(index).value(), heads, keys.data());
-    rotation.outside(heads, keys.data());
-  }
-  std::transform(keys.begin(), keys.end(), data.begin(), [](double x) { return static_cast<float>(x); });
-}
-
 double lengthOf(std::span<const float> values) {
   double sum = 0;
   for (const float x : values) sum += double(x) * double(x);
@@ -100,6 +78,47 @@ json tensorOf(const std::vector<float>& values, const std::vector<float>& scales
   out["other"] = *other;
   out["relative"] = relativeByHead(values, *other, dim);
   return out;
+}
+
+json ledgerList(const std::vector<LedgerId>& ids) {
+  json out = json::array();
+  for (const LedgerId id : ids) out.push_back(id.value());
+  return out;
+}
+
+json layerJson(const Session& session, const LayerDifference& one) {
+  const std::optional<Head> part = session.cacheLayers().headOf(one.layer);
+  json changed = json::array();
+  for (const RowDifference& row : one.changed)
+    changed.push_back({{"ledger", row.row.value()},
+                       {"phase", {row.phaseThen, row.phaseNow}},
+                       {"k", finite(row.k)},
+                       {"v", finite(row.v)}});
+  return {{"layer", session.cacheLayers().layerOf(one.layer).value()},
+          {"kvHead", part ? json(part->value()) : json()},
+          {"type", {one.typeThen, one.typeNow}},
+          {"onlyThen", ledgerList(one.onlyThen)},
+          {"onlyNow", ledgerList(one.onlyNow)},
+          {"changed", std::move(changed)},
+          {"moved", one.moved},
+          {"same", one.same}};
+}
+
+Result<json> differenceVerb(Session& session, VerbArgs& in) {
+  Session* then = KV_TRY(sessionAt(session, Tick(in.integer("tick"))));
+  const StateDifference found = KV_TRY(difference(*then, session));
+  json layers = json::array(), exactness = json::array();
+  for (const LayerDifference& one : found.layers) layers.push_back(layerJson(session, one));
+  for (const ExactnessDifference& one : found.exactness)
+    exactness.push_back({{"ledger", one.row.value()}, {"then", name(one.then)}, {"now", name(one.now)}});
+  return json{{"then", found.then.value()},
+              {"now", found.now.value()},
+              {"alike", found.alike()},
+              {"kl", found.kl ? json(finite(*found.kl)) : json()},
+              {"onlyThen", ledgerList(found.onlyThen)},
+              {"onlyNow", ledgerList(found.onlyNow)},
+              {"exactness", std::move(exactness)},
+              {"layers", std::move(layers)}};
 }
 
 Result<json> row(Session& session, VerbArgs& in) {
@@ -149,6 +168,12 @@ std::span<const Verb> rowVerbs() {
         "K or V of one row, also beside what a rebuild computes or what the state before held.",
         Effect::Measures},
        row},
+      {{"difference",
+        {arg::integer("tick", 0, kMostId)},
+        "How the present state differs from that of another tick of the branch: tokens, rows by layer, exactness and "
+        "the KL divergence of the next token.",
+        Effect::Measures},
+       differenceVerb},
   };
   return kVerbs;
 }

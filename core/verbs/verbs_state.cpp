@@ -134,18 +134,32 @@ Result<json> goToVerb(Session& session, VerbArgs& in) {
   return where(session, goTo(session, Tick(in.integer("tick"))));
 }
 
+/// The condition that was given, or those of the breakpoints that can be asked of a commit.
+Result<std::vector<Expression>> conditionsOf(Session& session, const VerbArgs& in) {
+  std::vector<Expression> out;
+  if (in.has("condition")) {
+    out.push_back(KV_TRY(readExpression(session, in.text("condition"), true)));
+    return out;
+  }
+  for (const Breakpoints::Point& point : session.breakpoints().points())
+    if (!point.condition.needs(Need::Stage)) out.push_back(point.condition);
+  if (!out.empty()) return out;
+  return Error("no_breakpoint", "the history was not searched", "no breakpoint stands behind a tick",
+               "set one with break, or give a condition", std::nullopt, "condition", nullptr);
+}
+
 Result<json> runBackVerb(Session& session, VerbArgs& in) {
-  const Expression until = KV_TRY(readExpression(session, in.text("condition"), true));
-  const int entry = KV_TRY(runBack(session, until));
+  const std::vector<Expression> conditions = KV_TRY(conditionsOf(session, in));
+  const LastHeld held = KV_TRY(runBack(session, conditions));
   json out = KV_TRY(where(session, ok()));
-  out["stoppedBy"] = entry < 0 ? json() : json(until.text());
+  out["stoppedBy"] = held.by ? json(held.by->text()) : json();
   return out;
 }
 
 Result<json> lastTickVerb(Session& session, VerbArgs& in) {
-  const Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
-  const int entry = KV_TRY(lastHeld(session, condition));
-  return entry < 0 ? json() : json(session.timeline().entry(entry).tick.value());
+  const std::vector<Expression> conditions = KV_TRY(conditionsOf(session, in));
+  const LastHeld held = KV_TRY(lastHeld(session, conditions));
+  return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
 }
 
 Result<json> atVerb(Session& session, VerbArgs& in) {
@@ -246,15 +260,17 @@ std::span<const Verb> stateVerbs() {
         InLanes::Refused},
        goToVerb},
       {{"runBack",
-        {arg::text("condition")},
-        "Goes back to the last commit before the present state at which a condition held; the future stays as a named "
-        "branch. Where it never held, the session stays, and stoppedBy is null.",
+        {arg::text("condition").orNone()},
+        "Goes back to the last commit before the present state at which a condition held, or else one of the "
+        "breakpoints; the future stays as a named branch. Where none ever held, the session stays, and stoppedBy is "
+        "null.",
         Effect::Travels,
         InLanes::Refused},
        runBackVerb},
       {{"lastTick",
-        {arg::text("condition")},
-        "The tick of the last commit before the present state at which a condition held; null where it never held.",
+        {arg::text("condition").orNone()},
+        "The tick of the last commit before the present state at which a condition, or else one of the breakpoints, "
+        "held; null where none ever held.",
         Effect::Measures},
        lastTickVerb},
       {{"at",

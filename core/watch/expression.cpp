@@ -71,7 +71,11 @@ bool flagOf(const Term& term, const Sight& at) {
 
 /// The last layer's attention is there in any case.
 bool needed(const Term& term, Need need) {
-  return (term.fact && term.fact->need == need && (need != Need::Attention || term.where.names(Key::ByLayer))) ||
+  const auto meant = [&](const Fact& fact) {
+    if (need == Need::Slots && term.where.names(Key::BySlot)) return true;
+    return fact.need == need && (need != Need::Attention || term.where.names(Key::ByLayer));
+  };
+  return (term.fact && meant(*term.fact)) ||
       std::any_of(term.of.begin(), term.of.end(), [&](const Term& one) { return needed(one, need); });
 }
 

@@ -296,7 +296,7 @@ constexpr std::array kFacts = {
     tickFlag("invariant", "", invariant, "a check found an invariant broken"),
     number("kl", "", kl, "drift from a rebuild: KL divergence of the next token, nats", Need::Kl),
     number("length", "", length, "tokens of the context"),
-    tickFlag("moved", "layer, ledger, slot", moved, "a row has another slot than before"),
+    tickFlag("moved", "layer, ledger, slot", moved, "a row has another slot than before", Need::Slots),
     number("phase", "layer, ledger, slot", phase, "rotary phase of a row's key"),
     number("position", "ledger", position, "position of a row in the context"),
     tickNumber("read", "layer, ledger", read,
@@ -305,16 +305,16 @@ constexpr std::array kFacts = {
                isRead, Need::Attention),
     tickFlag("replaced", "ledger", became<RowState::Replaced>, "the token of a row was replaced"),
     number("rows", "layer", rows, "rows that a layer holds"),
-    number("slot", "layer, ledger, slot", slotNumber, "slot of a row"),
+    number("slot", "layer, ledger, slot", slotNumber, "slot of a row", Need::Slots),
     tickFlag("stage", "stage", atStage, "the tick is stopped behind this stage", Need::Stage),
     tickFlag("stale", "ledger", stale, "a row of the last layer would come out differently from a rebuild from now on",
              Need::Exactness),
     Fact{"text", "", "text of the tick's tokens", nullptr, nullptr, text, Need::None, true},
     number("tick", "", tick, "number of the tick"),
     tickNumber("token", "", token, "id of the tick's token"),
-    tickFlag("wrap", "layer", wrap, "the pointer of a ring passed slot 0"),
+    tickFlag("wrap", "layer", wrap, "the pointer of a ring passed slot 0", Need::Slots),
     tickFlag("written", "layer, ledger, slot", written,
-             "a row was written: it is new, has another slot, or was computed again")};
+             "a row was written: it is new, has another slot, or was computed again", Need::Slots)};
 
 }  // namespace
 

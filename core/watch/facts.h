@@ -32,8 +32,8 @@ struct Sight {
 };
 
 /// What a fact needs besides states and report: a pass, a walk over all rows, the attention of other layers than
-/// the last, or a tick that is stopped.
-enum class Need : std::uint8_t { None, Kl, Exactness, Attention, Stage };
+/// the last, a tick that is stopped, or the slots that the rows had at that time.
+enum class Need : std::uint8_t { None, Kl, Exactness, Attention, Stage, Slots };
 
 enum class Compare : std::uint8_t { Equal, NotEqual, GreaterEqual, LessEqual, Greater, Less };
 bool compares(double left, Compare how, double right);

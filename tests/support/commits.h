@@ -22,7 +22,8 @@ inline void randomCommit(SessionFixture& s, std::mt19937& random) {
       const LedgerId row = map.ledger[static_cast<std::size_t>(map.first + pick(static_cast<int>(map.resident())))];
       return (void)s.verb("evict", {{"layer", layer}, {"ledger", {row.value()}}, {"now", true}});
     }
-    case 4: return (void)s.verb("promptIds", {{"ids", SessionFixture::ids(1 + pick(4), random())}});
+    case 4:
+      return (void)s.verb("promptIds", {{"ids", SessionFixture::ids(1 + pick(4), static_cast<unsigned>(random()))}});
     case 5: return (void)s.verb("run", {{"maxTicks", 1 + pick(5)}});
     case 6: return (void)s.verb("setBrightness", {{"ledger", pick(length)}, {"value", pick(200)}});
     case 7:

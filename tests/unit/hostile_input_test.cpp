@@ -144,6 +144,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"goto", {{"tick", 1}}, {{"tick", {9999, kFar}}}},
       {"runBack", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
       {"lastTick", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
+      {"difference", {{"tick", 1}}, {{"tick", {9999, kFar}}}},
       {"branches"},
       {"reset"},
       {"tokenise", {{"text", "ab"}}, {{"text", {"\xff"}}}},

@@ -42,6 +42,7 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
   addEvictions();
   addTree();
   addBreaks();
+  addBack();
   addRest();
 }
 
@@ -94,6 +95,29 @@ void RowActions::addBreaks() {
       make("break", tr("Break when"), tr("Stop a run when something happens to the rows"), Needs::Row, {});
   breaks->setMenu(m_breaks.get());
   m_actions.append(breaks);
+}
+
+void RowActions::addBack() {
+  m_back = std::make_unique<QMenu>();
+  m_back->setToolTipsVisible(true);
+  const auto entry = [&](const char* id, const char* subject, bool layer, const QString& text, const QString& tip) {
+    m_back->addAction(make(id, text, tip, Needs::OneRow, [this, subject, layer] { runBack(subject, layer); }));
+  };
+  entry("last_write", "written", true, tr("Last write"),
+        tr("Go back to the tick in which the focused layer computed the row, or gave it another slot"));
+  entry("last_move", "moved", true, tr("Last move"),
+        tr("Go back to the tick in which the row got another slot in the focused layer"));
+  entry("last_evicted", "evicted", false, tr("Evicted"), tr("Go back to the last tick in which a layer lost the row"));
+  entry("last_changed", "changed", false, tr("Changed"),
+        tr("Go back to the tick in which the token of the row was replaced or deleted"));
+  entry("last_read", "read", false, tr("Last read"),
+        tr("Go back to the last tick whose query gave the row more than an equal share of its attention, in the last "
+           "layer"));
+  entry("last_stale", "stale", false, tr("Made stale"),
+        tr("Go back to the tick from which on a rebuild might compute the row differently"));
+  QAction* back = make("back", tr("Run back to"), tr("Go back to what happened to the focused row"), Needs::OneRow, {});
+  back->setMenu(m_back.get());
+  m_actions.append(back);
 }
 
 void RowActions::addRest() {
@@ -369,6 +393,14 @@ void RowActions::turnTree(const char* command, int up) {
 void RowActions::breakWhen(const char* subject) {
   for (LedgerId row : ledgers())
     run("break_add", {{"condition", std::string(subject) + "(ledger==" + std::to_string(row.value()) + ")"}});
+}
+
+void RowActions::runBack(const char* subject, bool layer) {
+  const Focus focus = m_context.focus();
+  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
+  std::string chosen = "ledger==" + std::to_string(focus.ledger.value());
+  if (layer) chosen += ", layer==" + std::to_string(layers.layerOf(focus.layer).value());
+  run("run_back", {{"condition", std::string(subject) + "(" + chosen + ")"}});
 }
 
 void RowActions::copyText() {

@@ -47,6 +47,7 @@ class RowActions : public QObject {
   void addEvictions();
   void addTree();
   void addBreaks();
+  void addBack();
   void addRest();
   void addLine();
   void retitle();
@@ -75,6 +76,7 @@ class RowActions : public QObject {
   void setBrightness();
   void turnTree(const char* command, int up);
   void breakWhen(const char* subject);
+  void runBack(const char* subject, bool layer);
   void copyText();
 
   InspectorContext& m_context;
@@ -86,7 +88,7 @@ class RowActions : public QObject {
     QString tip;
   };
   QHash<QAction*, Known> m_known;
-  std::unique_ptr<QMenu> m_breaks;
+  std::unique_ptr<QMenu> m_breaks, m_back;
 };
 
 }  // namespace kvlab

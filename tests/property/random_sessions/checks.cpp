@@ -33,7 +33,7 @@ bool mayHaveCommitted(const Step& step, const json& reports) {
 
 bool rightfulTravel(const std::string& code) {
   return code == "tick_open" || code == "nothing_to_undo" || code == "nothing_to_redo" || code == "out_of_range" ||
-      code == "bad_argument";
+      code == "bad_argument" || code == "no_breakpoint";
 }
 
 json toJson(const Failure& finding) {
@@ -50,6 +50,7 @@ Status Player::open(const json& manifest) {
   Result<std::unique_ptr<Session>> opened = openSession(*parsed, m_resources);
   if (!opened) return opened.error();
   m_session = opened.take();
+  m_session->history().anchorEvery(20);  // sessions are short
   m_hashes[m_session->timeline().currentId()] = hashOf(*m_session);
   return ok();
 }

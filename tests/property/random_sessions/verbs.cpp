@@ -237,6 +237,10 @@ const Maker kMakers[] = {
      }},
     {"runBack", 3, false, pastCondition},
     {"lastTick", 2, true, pastCondition},
+    {"difference", 2, true,
+     [](Drawing& in) -> json {
+       return {{"tick", in.draw.below(12)}};
+     }},
     {"branches", 1, true, nothing},
     {"reset", 1, false, nothing},
     {"tokenise", 1, true,

@@ -43,6 +43,7 @@ void EventsView::makeStrip() {
   command(tr("Out"), "step_out", tr("Apply all pending actions without generating (Shift+F11)"));
   command(tr("Back"), "step_back", tr("Go to the previous tick (Shift+F10)"));
   command(tr("Run"), "run", tr("Run until a breakpoint or Stop (F5)"));
+  command(tr("Run Back"), "run_back", tr("Go back to the last tick at which a breakpoint held (Ctrl+Shift+F5)"));
   m_summary = stripLabel({}, 1);
   QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
                                   tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
