@@ -17,8 +17,11 @@ namespace kvlab {
 
 namespace {
 
-constexpr int kLeast = 110;  // pixels of height that a view keeps; what it would like could be more than a screen has
-constexpr int kLow = 240;    // of the bottom row, where the window has room
+constexpr int kLeast = 110;   // pixels of height that a view keeps; what it would like could be more than a screen has
+constexpr int kLow = 240;     // of the bottom row, where the window has room
+constexpr int kBars = 90;     // of the height: menus, tools and the status strip
+constexpr int kCentre = 250;  // pixels of height that the views in the centre keep in a low window
+constexpr int kScarce = 850;  // in lower windows two views in the centre get nearly the same height
 constexpr const char* kFollowed = "kvlabFollowed";  // a tab bar whose clicks are said
 constexpr int kColumn = 48;                         // docks whose left edges differ by less than this form one column
 
@@ -158,12 +161,14 @@ void DockSet::arrange(const TaskLayout& layout) {
   const int high = m_window.height();
   size(upper, m_window.width() * layout.right / 100, layout.mostRight, Qt::Horizontal);
   size(left, m_window.width() / 5, 0, Qt::Horizontal);
-  size(bottom, std::max(high * layout.low / 100, std::min(kLow, high / 3)), layout.mostLow, Qt::Vertical);
+  const int low = std::max(high * layout.low / 100, std::min(kLow, high / 3));
+  size(bottom, std::min(low, high - kBars - kCentre), layout.mostLow, Qt::Vertical);
   if (!lower.isEmpty())
     m_window.resizeDocks({m_docks[upper.first()], m_docks[lower.first()]},
                          {10 * layout.upper, 1000 - 10 * layout.upper}, Qt::Vertical);
   if (layout.centre.size() == 2)
-    m_centre->resizeDocks({m_docks[layout.centre[0]], m_docks[layout.centre[1]]}, {640, 360}, Qt::Vertical);
+    m_centre->resizeDocks({m_docks[layout.centre[0]], m_docks[layout.centre[1]]},
+                          high < kScarce ? QList<int>{540, 460} : QList<int>{640, 360}, Qt::Vertical);
   dressAll();
 }
 

@@ -178,12 +178,10 @@ void FormField::tell() {
 }
 
 void FormField::dress(bool wrong) {
-  const auto look = Theme::current();
-  QFont font = look->ui;
-  font.setWeight(given() ? QFont::DemiBold : QFont::Normal);
-  m_label->setFont(font);
+  // A font would be lost with the next change of the theme.
+  const QString weight = given() ? QStringLiteral("font-weight:600;") : QString();
   m_label->setForegroundRole(idle() || locked() ? QPalette::PlaceholderText : QPalette::WindowText);
-  m_label->setStyleSheet(wrong ? "color:" + look->error.name() : QString());
+  m_label->setStyleSheet((wrong ? "color:" + Theme::current()->error.name() + ";" : QString()) + weight);
   m_reset->setVisible(given() && !locked());
 }
 

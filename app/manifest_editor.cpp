@@ -33,7 +33,6 @@ ManifestEditor::ManifestEditor(JobList& jobs, QWidget* parent)
   m_problem->setObjectName("problem");
   m_problem->setWordWrap(true);
   m_problem->setTextFormat(Qt::PlainText);
-  m_problem->setStyleSheet("color:" + Theme::current()->error.name());
   auto* model = qobject_cast<QComboBox*>(m_form->control("model"));
   connect(model, &QComboBox::currentTextChanged, m_offer, &ModelOffer::show);
   connect(m_form, &SessionForm::edited, this, &ManifestEditor::set);
@@ -88,14 +87,26 @@ void ManifestEditor::setBase(const json& base) {
 void ManifestEditor::setCaption(const QString& caption) { m_caption->setText(caption); }
 
 void ManifestEditor::say(const Error& error) {
-  m_problem->setText(QString::fromStdString(error.text()));
+  sayWrong(QString::fromStdString(error.text()));
   m_form->mark(QString::fromStdString(error.field));
+}
+
+void ManifestEditor::sayWrong(const QString& text) {
+  m_problem->setStyleSheet("color:" + Theme::current()->error.name());
+  m_problem->setText(text);
+}
+
+/// Where nothing was chosen yet nothing is wrong yet.
+void ManifestEditor::sayMissing(const Error& error) {
+  const QString text = QString::fromStdString(error.why + "; " + error.remedy);
+  m_problem->setStyleSheet("color:" + Theme::current()->muted.name());
+  m_problem->setText(text.left(1).toUpper() + text.mid(1));
 }
 
 /// Keys that the form has no control for stay as they are.
 void ManifestEditor::set(const QString& key, const json& value) {
   json now = manifest();
-  if (now.is_null()) return m_problem->setText(tr("Correct the JSON first; the form cannot change it."));
+  if (now.is_null()) return sayWrong(tr("Correct the JSON first; the form cannot change it."));
   if (key.startsWith("policy.") && !now.contains("policy") && !m_policy.is_null()) now["policy"] = m_policy;
   setManifestValue(now, key, value);
   setManifest(now);
@@ -111,14 +122,14 @@ void ManifestEditor::follow() {
   }
   m_form->mark({});
   if (!now.is_object()) {
-    m_problem->setText(place.empty() ? tr("This is not a JSON object.")
-                                     : tr("This is not JSON: see %1.").arg(QString::fromStdString(place)));
+    sayWrong(place.empty() ? tr("This is not a JSON object.")
+                           : tr("This is not JSON: see %1.").arg(QString::fromStdString(place)));
     return emit checked(false);
   }
   m_form->setManifest(now);
   m_problem->clear();
   const auto error = errorOf(now);
-  if (error) say(*error);
+  if (error) now.empty() ? sayMissing(*error) : say(*error);
   emit checked(!error);
   emit changed(now);
 }

@@ -53,6 +53,8 @@ class ManifestEditor : public QWidget {
   void set(const QString& key, const nlohmann::json& value);
   /// The form shows what the JSON says, and the line below what is wrong with it.
   void follow();
+  void sayWrong(const QString& text);
+  void sayMissing(const Error& error);
   std::optional<Error> errorOf(const nlohmann::json& manifest) const;
 
   Check m_check;

@@ -109,7 +109,7 @@ SessionForm::Group& SessionForm::groupOf(const QString& name, QWidget* content, 
   auto* inside = new QVBoxLayout(group->box);
   inside->setContentsMargins(0, 0, 0, Theme::kMedium);
   auto* heading = new QLabel(title, group->box);
-  heading->setFont(Theme::current()->smallStrong);
+  heading->setObjectName("formHeading");
   inside->addWidget(heading);
   group->form = new QFormLayout;
   group->form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);

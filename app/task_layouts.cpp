@@ -45,7 +45,8 @@ const std::vector<TaskLayout>& taskLayouts() {
        .rightBottom = {"history", "ledger", "model"},
        .bottom = {"audit", "lanes", "quant", "numbers"},
        .right = 38,
-       .low = 36},
+       .low = 36,
+       .upper = 62},
       {.id = "layout_rings",
        .title = "Rings",
        .help = "Show the views for ring layouts: large Rings, Storage, Mirror.",
@@ -81,7 +82,8 @@ const std::vector<TaskLayout>& taskLayouts() {
        .rightBottom = {"history", "invariants", "model"},
        .bottom = {"events", "console", "log", "jobs"},
        .right = 38,
-       .low = 40}};
+       .low = 40,
+       .upper = 66}};
   return all;
 }
 

@@ -11,6 +11,7 @@
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/table/data_table.h"
 #include "widgets/views/events/event_model.h"
 #include "widgets/views/events/tick_strip.h"
 #include "widgets/views/ledger/ledger_view.h"
@@ -39,6 +40,7 @@ fixture::Options brokenFor(const QString& id) {
   options.mixed = id == "rings" || id == "storage";
   options.policies = id == "smartkv";
   options.lanes = id == "lanes";
+  options.quant = id == "quant";
   options.wlod = id == "tree";
   return options;
 }
@@ -73,7 +75,8 @@ class FindingMarksTest : public QObject {
     QTest::addColumn<QString>("id");
     QTest::addColumn<QString>("says");
     const char* interval = "tags broken between tick 16 (verified) and tick 17 (found)";
-    for (const char* id : {"map", "strip", "rings", "storage", "smartkv", "mirror", "events", "row"})
+    for (const char* id :
+         {"map", "strip", "rings", "storage", "smartkv", "mirror", "events", "row", "attention", "quant"})
       QTest::newRow(id) << QString(id) << QString(interval);
     QTest::newRow("tree") << "tree"
                           << "row_checksums broken between tick 12 (verified) and tick 41 (found)";
@@ -92,9 +95,12 @@ class FindingMarksTest : public QObject {
     const Violation& first = s->alignment.findings.front().violation;
     context.focusLayer(*first.layer);
     context.focusLedger(violatedRow(*s, first).value_or(LedgerId(-1)));
+    if (id == "quant" || id == "attention") QVERIFY(view->setOption("follow", true));
     view->resize(900, 500);
     QVERIFY(golden::settle(*view));
     QString told = view->dump();
+    if (id == "quant")
+      told = view->findChild<DataTable*>()->model()->index(first.layer->value(), 0).data(Qt::ToolTipRole).toString();
     if (id == "strip") told = view->findChild<QLabel*>("readout")->text();
     if (id == "smartkv") told = view->findChild<BandCanvas*>()->readout();
     if (id == "events") {

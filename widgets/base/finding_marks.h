@@ -17,6 +17,7 @@ struct FindingMark {
   QString text;                     // the check, the ticks between which the damage came, and details
 
   bool concerns(CacheLayer one) const { return !layer || *layer == one; }
+  bool operator==(const FindingMark&) const = default;
 };
 
 class FindingMarks {
@@ -24,6 +25,7 @@ class FindingMarks {
   FindingMarks() = default;
   explicit FindingMarks(const Snapshot& snapshot);
 
+  bool operator==(const FindingMarks&) const = default;
   bool empty() const { return m_all.empty(); }
   const std::vector<FindingMark>& all() const { return m_all; }
   /// True if a finding names the layer.

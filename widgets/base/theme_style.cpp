@@ -25,7 +25,7 @@ QDockWidget { color: @muted; }
 QDockWidget::title { background: @raised; border-bottom: 1px solid @border; padding: 5px 8px; text-align: left; }
 QTabBar { background: @window; qproperty-drawBase: 0; }
 QTabBar::tab { background: @window; color: @muted; border: 0; border-top: 2px solid transparent;
-  padding: 5px 12px 6px 12px; }
+  padding: 5px 8px 6px 8px; }
 QTabBar::tab:selected { background: @raised; color: @text; border-top: 2px solid @accent; }
 QTabBar::tab:hover:!selected { background: @stripe; color: @text; }
 QTabWidget::pane { border: 0; }
@@ -39,6 +39,7 @@ QAbstractScrollArea::corner { background: @surface; border: 0; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 #controlStrip { background: @raised; border-bottom: 1px solid @border; }
+#formHeading { font-size: 11px; font-weight: 600; }
 #card { background: @raised; border-bottom: 1px solid @border; }
 #card QLabel { color: @muted; }
 #card #cardTitle { color: @text; }

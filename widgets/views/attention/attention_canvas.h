@@ -4,6 +4,7 @@
 #pragma once
 #include <QImage>
 
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/attention/attention_picture.h"
@@ -18,6 +19,8 @@ class AttentionCanvas : public AxisCanvas {
   /// Null shows nothing.
   void show(AttentionPicturePtr picture);
   const AttentionPicturePtr& picture() const { return m_picture; }
+  /// What checks have found by now, also since the measurement.
+  void setFindings(FindingMarks findings);
   /// The focused line: that of the focused head, or the chosen query.
   int focusLine() const;
   QString readout() const override;
@@ -35,6 +38,7 @@ class AttentionCanvas : public AxisCanvas {
   CanvasCell cellAt(QPoint point) const override;
   CanvasCell focusCell() const override { return {focusLine(), focusRow()}; }
   void choose(CanvasCell cell) override;
+  QString tipOf(CanvasCell cell) const override;
   void menuAbout(CanvasCell cell) override;
   Position positionOf(CanvasCell cell) const override;
   int lines() const override { return m_picture ? m_picture->lines() : 0; }
@@ -55,8 +59,10 @@ class AttentionCanvas : public AxisCanvas {
   void paintCells(QPainter& painter, const Parts& parts, const Theme& theme);
   void paintNames(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintCrossHair(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
   AttentionPicturePtr m_picture;
+  FindingMarks m_findings;
   int m_query = -1;  // chosen line of a matrix of queries
   QImage m_cells;    // blit in device pixels; null = outdated
   bool m_cellsDark = true;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/base/place_in.h"
 #include "widgets/canvas/cell_grid.h"
 #include "widgets/views/attention/attention_canvas.h"
 
@@ -22,6 +23,7 @@ void AttentionCanvas::paintContent(QPainter& painter, const Theme& theme) {
       painter, p.tokens, axis(), focusRow(), [&of](int row) { return shortTokenText(of, of.context[at(row)]); }, theme);
   paintSelectedRows(painter, context(), m_picture->of->context, axis(), p.cells, p.ruler.bottom(), theme);
   paintCrossHair(painter, p, theme);
+  paintWrong(painter, p, theme);
   painter.restore();
   paintReadout(painter, p.readout, readout(), tr("click a cell to focus its row and head"), theme);
 }
@@ -57,6 +59,17 @@ void AttentionCanvas::paintNames(QPainter& painter, const Parts& p, const Theme&
   painter.setPen(theme.faint);
   painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter,
                    m_picture->byQuery() ? tr("query") : tr("head"));
+}
+
+/// A finding of a row marks its column, one of the layer the whole matrix.
+void AttentionCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
+  for (const FindingMark& one : m_findings.all()) {
+    if (!one.concerns(m_picture->layer) || (!one.layer && one.row.value() < 0)) continue;
+    const int row = one.row.value() < 0 ? -1 : placeIn(*m_picture->of, one.row, one.position);
+    if (row < 0 && one.row.value() >= 0) continue;
+    const QRectF column = row < 0 ? QRectF(p.cells.left() + 3, 0, p.cells.width() - 6, 0) : cell(p, 0, row);
+    paintFinding(painter, QRectF(column.left(), p.cells.top(), column.width(), p.cells.height()), theme);
+  }
 }
 
 void AttentionCanvas::paintCrossHair(QPainter& painter, const Parts& p, const Theme& theme) const {

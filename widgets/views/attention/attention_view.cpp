@@ -181,6 +181,7 @@ void AttentionView::onSession() {
 }
 
 void AttentionView::onSnapshot() {
+  m_canvas->setFindings(shown() ? FindingMarks(*shown()) : FindingMarks());
   measureIfWanted();
   showState();
 }

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 constexpr int kGutter = 34, kRight = 10, kRuler = 22, kOverview = 12;
-constexpr int kTallLayer = 64, kTallTokens = 78, kFlatTokens = 26;
+constexpr int kTallLayer = 64, kTallTokens = 78, kFlatTokens = 26, kLeastLayer = 20, kMostRows = 160;
 }  // namespace
 
 MapCanvas::MapCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
@@ -29,8 +29,9 @@ void MapCanvas::setNote(const QString& note) {
 }
 
 double MapCanvas::tokenBand() const {
-  if (axis().scale < kTokenScale || height() < 190) return 0;
-  return axis().scale < kWideScale ? kTallTokens : kFlatTokens;
+  const int band = axis().scale < kWideScale ? kTallTokens : kFlatTokens;
+  const int rows = std::min(kMostRows, kLeastLayer * layers());  // what the rows need beside the texts
+  return axis().scale < kTokenScale || height() < kRuler + band + rows + kReadout ? 0 : band;
 }
 
 MapCanvas::Parts MapCanvas::parts() const {

@@ -3,6 +3,7 @@
 // of colours. If rows share a pixel, the largest value is shown. Owned by QuantView. GUI thread. Device-independent
 // pixels.
 #pragma once
+#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/max_pyramid.h"
@@ -18,6 +19,8 @@ class QuantCanvas : public AxisCanvas {
 
   /// Null shows nothing.
   void show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure figure);
+  /// What checks have found by now, also since the measurement.
+  void setFindings(FindingMarks findings);
   const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
   /// Area of a band's bars; for tests.
   QRect bars(int lane) const { return parts().lanes[at(lane)].bars; }
@@ -36,6 +39,7 @@ class QuantCanvas : public AxisCanvas {
   CanvasCell focusCell() const override { return {m_layer.value(), focusRow()}; }
   void choose(CanvasCell cell) override { emit clicked(CacheLayer(cell.line), cell.item); }
   Position positionOf(CanvasCell cell) const override;
+  QString tipOf(CanvasCell cell) const override;
   int lines() const override { return m_measure ? static_cast<int>(m_measure->layers.size()) : 0; }
   int items() const override { return length(); }
   QRect axisArea() const override;
@@ -59,6 +63,7 @@ class QuantCanvas : public AxisCanvas {
   void paintBars(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
   void paintStrip(QPainter& painter, std::size_t lane, const QRect& box, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Parts& parts, const Theme& theme) const;
+  void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
   /// The legend: the ends of the strip, and the marks.
   std::vector<LegendEntry> legend(const Theme& theme) const;
 
@@ -66,6 +71,7 @@ class QuantCanvas : public AxisCanvas {
   CacheLayer m_layer;
   QuantFigure m_figure = QuantFigure::Relative;
   std::array<QuantLane, 2> m_lanes;
+  FindingMarks m_findings;
   MaxPyramid m_rows;  // bars of K and V, then their strips
 };
 

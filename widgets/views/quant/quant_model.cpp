@@ -91,9 +91,14 @@ const std::vector<Pair>& pairs() {
 }  // namespace
 
 QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
-  addNumber("layer", tr("Layer"), tr("The layer"), "99999", [](QuantLine line) {
-    return layerText(*line.measure->of, line.layer);
-  }).key([](QuantLine line) { return line.layer.value(); });
+  addNumber("layer", tr("Layer"), tr("The layer"), "99999",
+            [this](QuantLine line) {
+              const QString text = layerText(*line.measure->of, line.layer);
+              return m_findings.in(line.layer) ? QStringLiteral("✕ ") + text : text;
+            })
+      .key([](QuantLine line) { return line.layer.value(); })
+      .toned([this](QuantLine line) { return m_findings.in(line.layer) ? Tone::Error : Tone::Normal; })
+      .tips([this](QuantLine line) { return m_findings.text(line.layer); });
   const auto addBoth = [this](const Pair& pair) { columns().insert(columns().end(), {pair.of(true), pair.of(false)}); };
   addBoth({"", tr("%1"), tr("Storage type of the %1"), "fp8-e4m3", 11, [](Tensor t) { return t.type; },
            [](Tensor t) { return QVariant(t.type); }, Tone::Normal});
@@ -105,7 +110,9 @@ QuantModel::QuantModel(QObject* parent) : ColumnModel(parent) {
          tr("Largest error of a logit of the newest query: |q · (stored − computed)| / √d, over rows and query heads"),
          true, &QuantTensor::worstLogit);
   for (const Pair& pair : pairs()) addBoth(pair);
-  withLines(kBadRole, [](QuantLine line) { return line.measure->layers[at(line.layer)].spoilt(); });
+  withLines(kBadRole, [this](QuantLine line) {
+    return line.measure->layers[at(line.layer)].spoilt() || m_findings.in(line.layer);
+  });
 }
 
 /// Adds a figure with a bar behind it, relative to the largest figure, which is emphasised.
@@ -126,6 +133,12 @@ void QuantModel::addBar(const char* id, const QString& title, const QString& tip
 int QuantModel::worstIn(const QString& column) const {
   const auto found = m_worst.find(column);
   return found == m_worst.end() ? -1 : found->second;
+}
+
+void QuantModel::setFindings(FindingMarks findings) {
+  if (m_findings == findings) return;
+  m_findings = std::move(findings);
+  if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
 void QuantModel::show(QuantMeasurePtr measure) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "widgets/base/finding_marks.h"
 #include "widgets/table/column_model.h"
 #include "widgets/views/quant/quant_measure.h"
 
@@ -24,6 +25,7 @@ class QuantModel : public ColumnModel<QuantLine> {
   explicit QuantModel(QObject* parent);
   /// Null shows nothing.
   void show(QuantMeasurePtr measure);
+  void setFindings(FindingMarks findings);
   /// The layer with the largest number in a column with bars; -1 if no number is above the others.
   int worstIn(const QString& column) const;
 
@@ -34,6 +36,7 @@ class QuantModel : public ColumnModel<QuantLine> {
   QuantLine line(int row) const override { return {m_measure.get(), CacheLayer(row)}; }
 
   QuantMeasurePtr m_measure;
+  FindingMarks m_findings;
   std::map<QString, int> m_worst;  // by column id
 };
 

@@ -6,6 +6,7 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/base/place_in.h"
 #include "widgets/canvas/series_palette.h"
 #include "widgets/views/quant/quant_canvas.h"
 
@@ -47,6 +48,7 @@ void QuantCanvas::paintContent(QPainter& painter, const Theme& theme) {
   painter.restore();
   for (std::size_t lane = 0; lane < m_lanes.size(); ++lane) paintLane(painter, lane, p.lanes[lane], theme);
   paintMarks(painter, p, theme);
+  paintWrong(painter, p, theme);
   if (p.legend.height() > 0) paintLegend(painter, p.legend, legend(theme), theme);
 }
 
@@ -182,6 +184,17 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
   }
 }
 
+/// A finding of a row marks its bars.
+void QuantCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
+  for (const FindingMark& one : m_findings.all()) {
+    const int row = one.concerns(m_layer) && one.row.value() >= 0 ? placeIn(*m_measure->of, one.row, one.position) : -1;
+    if (row < 0 || axis().pixel(row + 1) <= 0 || axis().pixel(row) >= axis().extent) continue;
+    const double left = p.ruler.left() + std::round(axis().pixel(row)), wide = std::max(2.0, std::round(axis().scale));
+    for (const LaneParts& lane : p.lanes)
+      paintFinding(painter, QRectF(left, lane.bars.top() + 2, wide, lane.strip.bottom() - lane.bars.top() - 2), theme);
+  }
+}
+
 std::vector<LegendEntry> QuantCanvas::legend(const Theme& theme) const {
   constexpr int kRoom = 18, kBar = 54;
   std::vector<LegendEntry> out{
@@ -207,6 +220,7 @@ std::vector<LegendEntry> QuantCanvas::legend(const Theme& theme) const {
                        paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBar, 10),
                                     colourTable(stripMap(m_lanes[0].strip.figure), theme));
                      }});
+  if (!m_findings.empty()) out.push_back(findingLegend(theme));
   return out;
 }
 

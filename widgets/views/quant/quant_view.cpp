@@ -182,6 +182,9 @@ void QuantView::onSession() {
 }
 
 void QuantView::onSnapshot() {
+  const FindingMarks findings = shown() ? FindingMarks(*shown()) : FindingMarks();
+  m_model->setFindings(findings);
+  m_canvas->setFindings(findings);
   measureIfWanted();
   showState();
 }

@@ -8,7 +8,7 @@
 
 namespace kvlab {
 namespace {
-constexpr int kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 204;
+constexpr int kSmall = 92, kSmallTall = 96, kFigureWidth = 86, kFigureHeight = 36, kFiguresWide = 236;
 constexpr int kNames = 26, kLow = 400, kLeastRing = 200;  // in a low view small rings show only their names
 constexpr int kBeside = 62;                               // room for labels left and right of the large ring
 }  // namespace
@@ -64,8 +64,10 @@ RingCanvas::Parts RingCanvas::parts() const {
   }
   p.first = std::clamp(selected() - p.count / 2, 0, std::max(0, groups - p.count));
   if (wide) {
-    p.columns = 2;
-    p.figures = QRect(rest.right() - kFiguresWide + 1, rest.top(), kFiguresWide, rest.height());
+    const int column = kFiguresWide / 2, lines = std::max(1, rest.height() / kFigureHeight);
+    p.columns = std::clamp((figures + lines - 1) / lines, 2, std::max(2, (rest.width() - kLeastRing) / column));
+    p.figureCount = p.columns * lines;
+    p.figures = QRect(rest.right() - p.columns * column + 1, rest.top(), p.columns * column, rest.height());
     rest.setRight(p.figures.left() - Theme::kMedium);
   } else {
     p.columns = std::max(1, rest.width() / kFigureWidth);
