@@ -180,10 +180,16 @@ QString needsOpenTick(const CommandHost& host) {
   return host.context().snapshot()->stage ? QString() : QString("no tick is open; Step Stage opens one");
 }
 
-QString breakLine(const Json& condition) { return QString("s.break(%1)").arg(scriptText(condition)); }
+QString breakLine(const Json& args) { return callText("break", args, {"condition"}); }
 
-Status addBreak(CommandHost& host, const Json& args) {
-  return submitSaid(host, breakLine(args["condition"]), "break", {{"condition", args["condition"]}});
+Status addBreak(CommandHost& host, const Json& args) { return submitSaid(host, breakLine(args), "break", args); }
+
+Status changeBreak(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("changeBreak", args, {"id"}), "changeBreak", args);
+}
+
+Status clearBreaks(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("clearBreaks", args, {"id"}), "clearBreaks", args);
 }
 
 /// The engine can only add a condition or remove all. The reply of the last verb is that of the command.
@@ -201,7 +207,7 @@ Status setBreaks(CommandHost& host, const Json& args) {
   context.submit("clearBreaks", Json::object(), &context, failed);
   for (const Json& one : conditions) {
     if (&one == &conditions.back()) return addBreak(host, {{"condition", one}});
-    emit context.scripted(breakLine(one));
+    emit context.scripted(breakLine({{"condition", one}}));
     context.submit("break", {{"condition", one}}, &context, failed);
   }
   return ok();
@@ -293,11 +299,21 @@ void addRunCommands(std::vector<Command>& list) {
       goToFinding, needsFinding, {.keys = {"Ctrl+Shift+J"}});
   add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, addBreak,
       needsSession,
-      {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, changed(rows(layer==3))", true}}});
+      {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, changed(rows(layer==3))", true},
+                {"ignore", "number", "so many times it does not stop yet"},
+                {"once", "boolean", "forget it when it has stopped a run"},
+                {"log", "boolean", "write a line to the log instead of stopping"}}});
+  add(list, {"break_change", "Change Breakpoint", "", "Ask a breakpoint or not, log instead of stopping, stop once."},
+      changeBreak, needsSession,
+      {.args = {{"id", "number", "a number of s.breaks()", true},
+                {"enabled", "boolean", "false: it is not asked"},
+                {"ignore", "number", "so many times it does not stop yet"},
+                {"once", "boolean", "forget it when it has stopped a run"},
+                {"log", "boolean", "write a line to the log instead of stopping"}}});
   add(list, {"break_set", "Set Breakpoints", "", "Stop runs on these conditions and on no others."}, setBreaks,
       needsSession, {.args = {{"conditions", "array", "the conditions", true}}});
-  add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run."},
-      plainVerb("clearBreaks"), needsSession);
+  add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."}, clearBreaks,
+      needsSession, {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}});
 }
 
 }  // namespace kvlab

@@ -484,6 +484,13 @@ interface SavedCapture {
   bytes: number;
 }
 
+interface BreakOptions { ignore?: number; once?: boolean; log?: boolean; enabled?: boolean }
+interface Breakpoint {
+  id: number; condition: string; ignore: number; once: boolean; log: boolean; enabled: boolean;
+  /** How often the condition has held, and at which tick last; null = never. */
+  hits: number; last: number | null;
+}
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -526,9 +533,14 @@ interface Session {
   /** A condition that stops run and step, in the language of the manual's page Expressions: "evicted(ledger==12)",
    * "kl > 0.05 and length >= 900", "changed(rows(layer==0))", "read(ledger==3)", "wrap(layer==3)", "invariant", "error".
    * "stage(plan)" stops inside a tick, which stays open. ignore: how often it may hold before it stops. once: it is forgotten
-   * when it has stopped a run. */
-  break(condition: string, options?: { ignore?: number; once?: boolean }): string[];
-  clearBreaks(): string[];
+   * when it has stopped a run. log: it writes a line to the log instead of stopping. */
+  break(condition: string, options?: BreakOptions): string[];
+  /** The breakpoints, how often each has held, and at which tick last. */
+  breaks(): Breakpoint[];
+  /** Changes what a breakpoint of breaks() does; what is not named stays. */
+  changeBreak(id: number, options: BreakOptions): Breakpoint;
+  /** Removes all breakpoints, or the one with this id. */
+  clearBreaks(id?: number): string[];
 
   /** Checks the whole pending list with these behind it and queues them; with instead, they take the place of the pending
    * list; with now, applies the whole list at once. On failure the pending list is as it was. */

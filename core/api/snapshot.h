@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/api/alignment.h"
+#include "core/api/breakpoint_view.h"
 #include "core/api/cache_layers.h"
 #include "core/api/column.h"
 #include "core/api/ids.h"
@@ -109,8 +110,9 @@ struct Snapshot {
   std::shared_ptr<const PlanView> plan;    // what `pending` would do; null where nothing is pending
   std::shared_ptr<const StageView> stage;  // where an open tick stands; null = no tick is open
   ByteCount bytes;
-  std::shared_ptr<const PolicyAudit> policies;  // null while every policy is full
-  std::optional<double> kl;                     // of the last drift pass
+  std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full
+  std::optional<double> kl;                                        // of the last drift pass
+  std::shared_ptr<const std::vector<BreakpointView>> breakpoints;  // null = none
   std::string branch = "main";
   bool canUndo = false, canRedo = false;
   std::shared_ptr<const WlodView> wlod;    // null where there is no wLOD

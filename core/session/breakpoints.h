@@ -3,9 +3,11 @@
 // "rows(layer==3) > 700 and not wrap". A condition with stage(..) stops inside a tick, all others behind one. Engine
 // thread.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/api/breakpoint_view.h"
 #include "core/watch/expression.h"
 
 namespace kvlab {
@@ -14,20 +16,34 @@ class Breakpoints {
  public:
   struct Point {
     Expression condition;
-    std::int64_t ignore = 0;  // so many times it does not stop yet
-    bool once = false;        // it is forgotten when it has stopped a run
+    BreakpointView view;
   };
 
-  void add(Point point) { m_points.push_back(std::move(point)); }
-  void clear() { m_points.clear(); }
+  /// The number of the new breakpoint.
+  int add(Expression condition, BreakpointView wish);
+  /// Replaces what readers see of the breakpoint with the same number, its condition excepted. False if there is none.
+  bool change(const BreakpointView& wish);
+  bool remove(int id);
+  void clear();
+  const BreakpointView* find(int id) const;
   const std::vector<Point>& points() const { return m_points; }
+  /// Views of all breakpoints in their order; null = none. Shared until something changes.
+  std::shared_ptr<const std::vector<BreakpointView>> views() const;
+
+  /// True if an enabled breakpoint could hold.
+  bool any() const;
+  /// True if an enabled one needs this.
   bool needs(Need need) const;
   /// The text of the first condition that holds and stops; empty = none. Inside a tick only conditions with stage(..)
   /// are asked, behind it only the others.
   std::string hit(const Sight& at);
 
  private:
+  bool stopsAt(Point& point, const Sight& at);
+
   std::vector<Point> m_points;
+  int m_next = 1;
+  mutable std::shared_ptr<const std::vector<BreakpointView>> m_views;  // null = outdated, or no breakpoint
 };
 
 }  // namespace kvlab

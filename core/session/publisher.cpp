@@ -91,6 +91,7 @@ void Publisher::publish(Session& session) {
   session.kind().describe(state, *snapshot);
   if (state.policy) snapshot->policies = {state.policy, &state.policy->audit};
   if (session.measured().drift) snapshot->kl = session.measured().drift->kl;
+  snapshot->breakpoints = session.breakpoints().views();
   snapshot->branch = session.timeline().branch();
   snapshot->canUndo = session.timeline().canUndo();
   snapshot->canRedo = session.timeline().canRedo();

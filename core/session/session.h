@@ -45,6 +45,7 @@ class Session {
   Watching& watching() { return m_watching; }
   const Watching& watching() const { return m_watching; }
   Breakpoints& breakpoints() { return m_breakpoints; }
+  const Breakpoints& breakpoints() const { return m_breakpoints; }
   Past& past() { return m_past; }
   const std::vector<Action>& pending() const { return m_pending; }
 

@@ -192,7 +192,8 @@ Stops::Stops(Session& session)
 
 void Stops::begin() {
   m_inside.clear();
-  if (m_breakpoints.points().empty()) return;
+  m_seen = m_breakpoints.views();
+  if (!m_breakpoints.any()) return;
   m_before = m_session.state();
   if (m_breakpoints.needs(Need::Exactness)) m_exactBefore = lastLayerExactness(m_session);
   if (m_breakpoints.needs(Need::Attention)) keepAttention(m_session);
@@ -210,13 +211,17 @@ StageStop Stops::inside() {
 }
 
 std::string Stops::after(const TickReport& report) {
-  if (m_session.stage() || m_breakpoints.points().empty()) return m_inside;
-  Sight at;
-  at.before.state = &m_before;
-  at.before.exactness = m_exactBefore;
-  at.now = observeNow(m_session, [this](Need need) { return m_breakpoints.needs(need); });
-  at.report = &report;
-  return m_breakpoints.hit(at);
+  std::string stopped = m_inside;
+  if (!m_session.stage() && m_breakpoints.any()) {
+    Sight at;
+    at.before.state = &m_before;
+    at.before.exactness = m_exactBefore;
+    at.now = observeNow(m_session, [this](Need need) { return m_breakpoints.needs(need); });
+    at.report = &report;
+    stopped = m_breakpoints.hit(at);
+  }
+  if (m_breakpoints.views() != m_seen) m_session.publish();  // readers see that it held
+  return stopped;
 }
 
 RunOutcome run(Session& session, int maxTicks, std::size_t reports) {

@@ -36,8 +36,9 @@ class Stops {
   Breakpoints m_none;
   Breakpoints& m_breakpoints;
   CacheState m_before;
-  std::optional<std::vector<Exactness>> m_exactBefore;  // only where a condition needs it
-  std::string m_inside;                                 // the condition that has stopped inside the tick
+  std::optional<std::vector<Exactness>> m_exactBefore;        // only where a condition needs it
+  std::shared_ptr<const std::vector<BreakpointView>> m_seen;  // before the tick
+  std::string m_inside;                                       // the condition that has stopped inside the tick
 };
 struct RunOutcome {
   std::deque<TickReport> reports;  // of the last ticks

@@ -142,7 +142,7 @@ Result<std::vector<Expression>> conditionsOf(Session& session, const VerbArgs& i
     return out;
   }
   for (const Breakpoints::Point& point : session.breakpoints().points())
-    if (!point.condition.needs(Need::Stage)) out.push_back(point.condition);
+    if (point.view.enabled && !point.condition.needs(Need::Stage)) out.push_back(point.condition);
   if (!out.empty()) return out;
   return Error("no_breakpoint", "the history was not searched", "no breakpoint stands behind a tick",
                "set one with break, or give a condition", std::nullopt, "condition", nullptr);

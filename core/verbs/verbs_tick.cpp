@@ -189,17 +189,62 @@ Result<json> planVerb(const Session& session, VerbArgs& in) {
   return out;
 }
 
-Result<json> addBreak(Session& session, VerbArgs& in) {
-  Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
-  session.breakpoints().add({std::move(condition), in.integer("ignore"), in.flag("once")});
+json conditionsOf(const Session& session) {
   json all = json::array();
-  for (const auto& point : session.breakpoints().points()) all.push_back(point.condition.text());
+  if (const auto views = session.breakpoints().views())
+    for (const BreakpointView& one : *views) all.push_back(one.condition);
   return all;
 }
 
-Result<json> clearBreaks(Session& session, VerbArgs&) {
-  session.breakpoints().clear();
-  return json::array();
+/// What a call says of a breakpoint; the rest stays.
+BreakpointView wished(BreakpointView view, const VerbArgs& in) {
+  if (in.has("ignore")) view.ignore = in.integer("ignore");
+  if (in.has("once")) view.once = in.flag("once");
+  if (in.has("log")) view.logs = in.flag("log");
+  if (in.has("enabled")) view.enabled = in.flag("enabled");
+  return view;
+}
+
+Result<json> addBreak(Session& session, VerbArgs& in) {
+  Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
+  session.breakpoints().add(std::move(condition), wished({}, in));
+  session.publish();
+  return conditionsOf(session);
+}
+
+Result<json> breaks(const Session& session, VerbArgs&) {
+  json out = json::array();
+  if (const auto views = session.breakpoints().views())
+    for (const BreakpointView& one : *views) out.push_back(toJson(one));
+  return out;
+}
+
+Error noBreakpoint(std::int64_t id, const std::string& what) {
+  return {"no_breakpoint",
+          what,
+          "there is no breakpoint " + std::to_string(id),
+          "s.breaks() lists all of them",
+          {},
+          "id",
+          id};
+}
+
+Result<json> changeBreak(Session& session, VerbArgs& in) {
+  const std::int64_t id = in.integer("id");
+  const BreakpointView* point = session.breakpoints().find(static_cast<int>(id));
+  if (!point) return noBreakpoint(id, "no breakpoint was changed");
+  const BreakpointView wish = wished(*point, in);
+  session.breakpoints().change(wish);
+  session.publish();
+  return toJson(wish);
+}
+
+Result<json> clearBreaks(Session& session, VerbArgs& in) {
+  if (!in.has("id")) session.breakpoints().clear();
+  else if (!session.breakpoints().remove(static_cast<int>(in.integer("id"))))
+    return noBreakpoint(in.integer("id"), "no breakpoint was removed");
+  session.publish();
+  return conditionsOf(session);
 }
 
 }  // namespace
@@ -297,12 +342,24 @@ std::span<const Verb> tickVerbs() {
         Effect::Commits},
        evict},
       {{"break",
-        {arg::text("condition"), arg::integer("ignore", 0, kMostTicks).orElse(0), arg::flag("once", false)},
-        "Adds a breakpoint for run and step: a condition, how often it may hold before it stops, and whether it stops "
-        "only once.",
+        {arg::text("condition"), arg::integer("ignore", 0, kMostTicks).orNone(),
+         arg::of("once", ArgType::Flag).orNone(), arg::of("log", ArgType::Flag).orNone(),
+         arg::of("enabled", ArgType::Flag).orNone()},
+        "Adds a breakpoint for run and step: a condition, how often it may hold before it stops, whether it stops only "
+        "once, and whether it writes a line to the log instead of stopping.",
         Effect::Queues},
        addBreak},
-      {{"clearBreaks", {}, "Removes all breakpoints.", Effect::Queues}, clearBreaks},
+      {{"breaks", {}, "Lists the breakpoints, how often each has held, and at which tick last.", Effect::Reads},
+       breaks},
+      {{"changeBreak",
+        {arg::integer("id", 0, kMostId), arg::of("enabled", ArgType::Flag).orNone(),
+         arg::integer("ignore", 0, kMostTicks).orNone(), arg::of("once", ArgType::Flag).orNone(),
+         arg::of("log", ArgType::Flag).orNone()},
+        "Changes what a breakpoint does: asked or not, how often it may hold before it stops, once, log.",
+        Effect::Queues},
+       changeBreak},
+      {{"clearBreaks", {arg::integer("id", 0, kMostId).orNone()}, "Removes all breakpoints, or one.", Effect::Queues},
+       clearBreaks},
   };
   return kVerbs;
 }

@@ -263,7 +263,35 @@ class ExpressionsTest : public QObject {
     s.must("break", {{"condition", "tick >= 0"}, {"ignore", 2}});
     QCOMPARE(s.must("run", {{"maxTicks", 10}})["stoppedBy"], json("changed(length)"));
     QCOMPARE(s.must("run", {{"maxTicks", 10}})["count"], json(1));
-    QCOMPARE(s->breakpoints().points().back().ignore, std::int64_t(0));  // it held each time, too
+    QCOMPARE(s->breakpoints().points().back().view.ignore, std::int64_t(0));  // it held each time, too
+  }
+
+  void breakpointsLogAndRest() {
+    SessionFixture s;
+    s.prompt(20);
+    std::vector<std::int64_t> seen;  // hits in the snapshots
+    s->setPublish([&](const SnapshotPtr& shown) {
+      if (shown->breakpoints) seen.push_back(shown->breakpoints->front().hits);
+    });
+    s.must("break", {{"condition", "changed(length)"}, {"log", true}});
+    s.must("break", {{"condition", "tick % 4 == 0"}});
+    const json first = s.must("run", {{"maxTicks", 10}});
+    QCOMPARE(first["stoppedBy"], json("tick % 4 == 0"));
+    const json all = s.must("breaks");
+    QCOMPARE(all[0]["hits"], first["count"]);
+    QCOMPARE(all[0]["last"], json(s->state().tick.value()));
+    QCOMPARE(all[1]["hits"], json(1));
+    QCOMPARE(seen.back(), first["count"].get<std::int64_t>());
+    s.must("changeBreak", {{"id", all[1]["id"]}, {"enabled", false}});
+    QCOMPARE(s.must("run", {{"maxTicks", 6}})["stoppedBy"], json("max_ticks"));
+    QCOMPARE(s.must("breaks")[1]["hits"], json(1));  // it was not asked
+    QCOMPARE(s.must("clearBreaks", {{"id", all[0]["id"]}}), json::array({"tick % 4 == 0"}));
+    QCOMPARE(s.verb("changeBreak", {{"id", all[0]["id"]}}).error().code, std::string("no_breakpoint"));
+    QCOMPARE(s.verb("runBack").error().code, std::string("no_breakpoint"));  // the other one rests
+    s.must("changeBreak", {{"id", all[1]["id"]}, {"enabled", true}});
+    QCOMPARE(s.must("runBack")["stoppedBy"], json("tick % 4 == 0"));
+    s.must("clearBreaks");
+    QVERIFY(!s->snapshot()->breakpoints);
   }
 
   /// Facts of rows against a comparison of all rows before and after, over layouts and random commits.

@@ -98,9 +98,13 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"layer", 0}, {"ledger", {14, 15}}, {"now", true}},
        {{"layer", {99}}, {"ledger", rows}, {"kvHead", {0, "x", -1, 0.5, true}}}},
       {"break",
-       {{"condition", "kl > 0.5"}, {"ignore", 2}, {"once", true}},
+       {{"condition", "kl > 0.5"}, {"ignore", 2}, {"once", true}, {"log", true}, {"enabled", false}},
        {{"condition", {"", "kl", "kl > x", "evicted(slot==1)", std::string(5000, '(')}}}},
-      {"clearBreaks"},
+      {"breaks"},
+      {"changeBreak",
+       {{"id", 1}, {"enabled", false}, {"ignore", 3}, {"once", true}, {"log", true}},
+       {{"id", {9999, kFar}}}},
+      {"clearBreaks", {{"id", 1}}, {{"id", {9999, kFar}}}},
       {"setBrightness", {{"ledger", 3}, {"value", 10.5}}, {{"ledger", {9999, kFar}}, {"value", {255.5, -0.5, 1e18}}}},
       {"pin", {{"ledger", 3}, {"on", true}}, {{"ledger", {9999, kFar}}}},
       {"opEvents", {{"on", true}}},
@@ -354,7 +358,7 @@ QByteArray digest(const Session& s, const QString& folder) {
       " branch " + s.timeline().branch();
   out += " pending " + std::to_string(s.pending().size());
   for (const auto& condition : const_cast<Session&>(s).breakpoints().points())
-    out += " break " + condition.condition.text();
+    out += " break " + toJson(condition.view).dump();
   for (const CacheLayer layer : s.store().layers())
     out += " free " + std::to_string(s.store().slots(layer).available());
   out += s.history().capture() ? " captured" : "";

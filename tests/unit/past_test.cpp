@@ -50,9 +50,9 @@ const std::vector<Question> kQuestions = {{"tokenise", {{"text", "the cat"}}},
                                           {"plan", {{"actions", {{{"action", "delete"}, {"position", 2}}}}}}};
 
 /// What these say is about the session as it stands, about others, or a file.
-const std::set<std::string> kOfNow = {"at",          "edits",       "branches",    "bytes",           "invariants",
-                                      "lifespans",   "saveCache",   "saveCapture", "recordLifespans", "lanesReport",
-                                      "lanesLosses", "batchReport", "batchBytes"};
+const std::set<std::string> kOfNow = {"at",          "breaks",      "edits",       "branches",    "bytes",
+                                      "invariants",  "lifespans",   "saveCache",   "saveCapture", "recordLifespans",
+                                      "lanesReport", "lanesLosses", "batchReport", "batchBytes"};
 
 /// Without times and the reasons that name them, what pools hold for history and have counted since they are there, and
 /// which check came last.

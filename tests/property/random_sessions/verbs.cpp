@@ -190,6 +190,11 @@ const Maker kMakers[] = {
      }},
     {"apply", 14, false, nothing},
     {"evict", 9, false, evict},
+    {"breaks", 1, true, nothing},
+    {"changeBreak", 1, false,
+     [](Drawing& in) -> json {
+       return {{"id", in.draw.between(1, 3)}, {"enabled", in.draw.percent(50)}, {"log", in.draw.percent(50)}};
+     }},
     {"break", 1, false,
      [](Drawing& in) -> json {
        return {

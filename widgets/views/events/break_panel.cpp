@@ -5,11 +5,32 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
+#include <QSignalBlocker>
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
+namespace {
+constexpr int kId = Qt::UserRole;
+
+QString textOf(const BreakpointView& one) {
+  QStringList parts{QString::fromStdString(one.condition)};
+  if (one.hits > 0) parts << QStringLiteral("×%1").arg(one.hits);
+  if (one.logs) parts << BreakPanel::tr("log");
+  if (one.once) parts << BreakPanel::tr("once");
+  return parts.join(QStringLiteral("  "));
+}
+
+QString tipOf(const BreakpointView& one) {
+  QString out = !one.enabled ? BreakPanel::tr("Off: it is not asked")
+      : one.logs             ? BreakPanel::tr("It writes a line to the log when it holds")
+                             : BreakPanel::tr("It stops a run when it holds");
+  if (one.last) out += BreakPanel::tr(".\nIt has held %1 times, last at tick %2").arg(one.hits).arg(one.last->value());
+  return out;
+}
+}  // namespace
 
 BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
     : QWidget(parent),
@@ -35,7 +56,9 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   m_edit->setMinimumContentsLength(12);
   m_edit->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   m_list->setAccessibleName(tr("Break conditions"));
-  m_list->setToolTip(tr("Conditions that stop a run; Del removes the selected condition"));
+  m_list->setToolTip(
+      tr("Conditions that stop a run; Space switches the selected one off or on, Del removes it, the menu has more"));
+  m_list->setContextMenuPolicy(Qt::CustomContextMenu);
   m_list->setFont(Theme::current()->mono);
   m_list->setFrameShape(QFrame::NoFrame);
   m_hint = new QLabel(tr("None: a run goes on until Stop.\nTry kl > 0.05 or invariant."), m_list->viewport());
@@ -68,21 +91,25 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   connect(m_add, &QPushButton::clicked, this, &BreakPanel::addTyped);
   connect(m_remove, &QPushButton::clicked, this, &BreakPanel::removeSelected);
   setCommand(m_add, "break_add");
-  setCommand(m_remove, "break_set");
+  setCommand(m_remove, "break_clear");
   runsCommand(m_clear, context, "break_clear");
-  connect(&context, &InspectorContext::commandReplied, this, &BreakPanel::take);
-  connect(&context, &InspectorContext::sessionChanged, this, [this] {
-    m_list->clear();
-    buttons();
+  connect(&context, &InspectorContext::snapshotChanged, this, &BreakPanel::refresh);
+  connect(&context, &InspectorContext::sessionChanged, this, &BreakPanel::refresh);
+  connect(m_list, &QListWidget::customContextMenuRequested, this, &BreakPanel::showMenu);
+  connect(m_list, &QListWidget::itemChanged, this, [this](const QListWidgetItem* item) {
+    m_context.runCommand(QStringLiteral("break_change"),
+                         {{"id", item->data(kId).toInt()}, {"enabled", item->checkState() == Qt::Checked}});
   });
   connect(m_edit, &QComboBox::editTextChanged, this, &BreakPanel::buttons);
   connect(m_list, &QListWidget::itemSelectionChanged, this, &BreakPanel::buttons);
+  refresh();
   buttons();
 }
 
 QStringList BreakPanel::conditions() const {
   QStringList list;
-  for (int i = 0; i < m_list->count(); ++i) list << m_list->item(i)->text();
+  if (m_shown)
+    for (const BreakpointView& one : *m_shown) list << QString::fromStdString(one.condition);
   return list;
 }
 
@@ -100,26 +127,57 @@ void BreakPanel::add(const QString& condition) {
   m_context.runCommand(QStringLiteral("break_add"), {{"condition", condition.toStdString()}});
 }
 
-void BreakPanel::removeSelected() {
-  if (m_list->selectedItems().isEmpty()) return;
-  nlohmann::json kept = nlohmann::json::array();
-  for (const QString& condition : conditions())
-    if (condition != m_list->selectedItems().front()->text()) kept.push_back(condition.toStdString());
-  m_context.runCommand(QStringLiteral("break_set"), {{"conditions", kept}});
+const BreakpointView* BreakPanel::selected() const {
+  const int row = m_list->selectedItems().isEmpty() ? -1 : m_list->row(m_list->selectedItems().front());
+  return row < 0 ? nullptr : &(*m_shown)[static_cast<std::size_t>(row)];
 }
 
-/// Takes conditions that the engine accepted, whoever set them.
-void BreakPanel::take(const CommandReply& command) {
-  if (!command.reply || !command.id.startsWith(QLatin1String("break_"))) return;
-  const auto text = [](const nlohmann::json& one) { return QString::fromStdString(one.get<std::string>()); };
-  if (command.id == QLatin1String("break_add")) {
-    if (!conditions().contains(text(command.args["condition"]))) m_list->addItem(text(command.args["condition"]));
-    m_edit->setCurrentText({});
-  } else {
-    m_list->clear();
-    for (const nlohmann::json& one : command.args.value("conditions", nlohmann::json::array()))
-      m_list->addItem(text(one));
+void BreakPanel::removeSelected() {
+  if (const BreakpointView* one = selected()) m_context.runCommand(QStringLiteral("break_clear"), {{"id", one->id}});
+}
+
+void BreakPanel::toggle(const char* what, bool on) {
+  if (const BreakpointView* one = selected())
+    m_context.runCommand(QStringLiteral("break_change"), {{"id", one->id}, {what, on}});
+}
+
+void BreakPanel::showMenu(const QPoint& place) {
+  const BreakpointView* one = selected();
+  if (!one) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const auto entry = [&](const QString& text, const char* what, bool on) {
+    QAction* action = menu->addAction(text);
+    action->setCheckable(true);
+    action->setChecked(on);
+    connect(action, &QAction::toggled, this, [this, what](bool now) { toggle(what, now); });
+  };
+  entry(tr("On"), "enabled", one->enabled);
+  entry(tr("Write to the log instead of stopping"), "log", one->logs);
+  entry(tr("Forget it when it has stopped a run"), "once", one->once);
+  menu->addSeparator();
+  connect(menu->addAction(tr("Remove")), &QAction::triggered, this, &BreakPanel::removeSelected);
+  menu->popup(m_list->viewport()->mapToGlobal(place));
+}
+
+/// What the newest snapshot says; the selection stays with its breakpoint.
+void BreakPanel::refresh() {
+  const auto& history = m_context.history();
+  const auto now = history.empty() ? nullptr : history.back()->breakpoints;
+  if (now == m_shown && m_list->count() == (now ? static_cast<int>(now->size()) : 0)) return;
+  const int chosen = selected() ? selected()->id : -1;
+  const QSignalBlocker quiet(m_list);
+  m_shown = now;
+  m_list->clear();
+  for (const BreakpointView& one : now ? *now : std::vector<BreakpointView>()) {
+    auto* item = new QListWidgetItem(textOf(one), m_list);
+    item->setData(kId, one.id);
+    item->setFlags(item->flags() | Qt::ItemIsUserCheckable);
+    item->setCheckState(one.enabled ? Qt::Checked : Qt::Unchecked);
+    item->setToolTip(tipOf(one));
+    item->setSelected(one.id == chosen);
   }
+  if (conditions().contains(m_edit->currentText().trimmed())) m_edit->setCurrentText({});  // the engine took it
   buttons();
 }
 

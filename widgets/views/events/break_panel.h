@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The conditions that stop a run: typed or chosen from examples, listed, removed. The engine can only add one or remove
-// all, so removing one sets the others again. GUI thread.
+// The conditions that stop a run: typed or chosen from examples, listed with how often they have held, switched off,
+// changed and removed. The newest snapshot says which there are, whoever set them. GUI thread.
 #pragma once
 #include <QComboBox>
 #include <QLabel>
@@ -25,7 +25,10 @@ class BreakPanel : public QWidget {
  private:
   void addTyped();
   void removeSelected();
-  void take(const CommandReply& command);
+  void refresh();
+  void showMenu(const QPoint& place);
+  void toggle(const char* what, bool on);
+  const BreakpointView* selected() const;
   void buttons();
 
   InspectorContext& m_context;
@@ -33,6 +36,7 @@ class BreakPanel : public QWidget {
   QPushButton *m_add, *m_remove, *m_clear;
   QListWidget* m_list;
   QLabel* m_hint = nullptr;
+  std::shared_ptr<const std::vector<BreakpointView>> m_shown;
 };
 
 }  // namespace kvlab

@@ -80,6 +80,7 @@ struct NumberPlot::Parts {
   }
   void build(const TickSeries& all, const std::vector<QString>& ids, bool stacked);
   void addPanel(PanelPart& part, int row, bool last);
+  void fitTicks();
   void addCurves(PanelPart& part);
   void pile(PanelPart& part) const;
   void fill();
@@ -201,6 +202,14 @@ void NumberPlot::Parts::addPanel(PanelPart& part, int row, bool last) {
     layer->update();
     syncing = false;
   });
+}
+
+/// Low panels get fewer numbers, which would lie over one another.
+void NumberPlot::Parts::fitTicks() {
+  constexpr int kNumber = 20, kMost = 4;
+  const int tall = plot->height() / std::max(1, static_cast<int>(panels.size()));
+  for (PanelPart& part : panels)
+    part.rect->axis(QCPAxis::atLeft)->ticker()->setTickCount(std::clamp(tall / kNumber, 1, kMost));
 }
 
 void NumberPlot::Parts::addCurves(PanelPart& part) {
@@ -397,6 +406,7 @@ NumberPlot::NumberPlot(QWidget* parent) : QWidget(parent), m_parts(std::make_uni
   m_parts->plot->setPlottingHint(QCP::phFastPolylines);
   m_parts->plot->setMouseTracking(true);
   m_parts->plot->installEventFilter(this);
+  connect(m_parts->plot, &QCustomPlot::beforeReplot, this, [this] { m_parts->fitTicks(); });
   m_parts->plot->plotLayout()->setRowSpacing(kPanelGap);
   m_parts->layer = new PlotOverlay(this);
   m_parts->layer->draw = [this](QPainter& painter) { m_parts->paint(painter); };
