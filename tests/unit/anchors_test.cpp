@@ -104,7 +104,14 @@ class AnchorsTest : public QObject {
     QCOMPARE(s->timeline().currentId(), tip);
     QCOMPARE(s.hash(), here);
     QVERIFY(s.sound());
+    QVERIFY(s->travel(kept));  // from here on the way leads forward
+    const std::string before = s.hash();
+    QVERIFY(!s->travel(afterLoad));
+    QCOMPARE(s->timeline().currentId(), kept);
+    QCOMPARE(s.hash(), before);
+    QVERIFY(s.sound());
     s.must("step");
+    QVERIFY(s.sound());
   }
 };
 
