@@ -192,7 +192,7 @@ Status clearBreaks(CommandHost& host, const Json& args) {
   return submitSaid(host, callText("clearBreaks", args, {"id"}), "clearBreaks", args);
 }
 
-/// The engine can only add a condition or remove all. The reply of the last verb is that of the command.
+/// Removes all breakpoints and adds these. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
   const Json& conditions = args["conditions"];
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))

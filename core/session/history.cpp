@@ -44,9 +44,9 @@ void History::anchor(const SessionParts& parts, bool tick) {
   const int last = m_timeline.anchored(m_timeline.currentId());
   const std::int64_t done = m_timeline.current().work - (last < 0 ? 0 : m_timeline.entry(last).work);
   const std::int64_t most = parts.manifest.historyBytes / 2;  // the rest is for kept states
+  if (m_replaying || done < m_anchorWork || most == 0) return;
   const bool resumes = !m_verb.empty() || (tick && m_timeline.onlyTicks(m_timeline.currentId()));
-  if (m_replaying || done < m_anchorWork || !resumes || anchorBytes(parts, m_state) > most / 4) return;
-  m_timeline.setAnchor(takeAnchor(parts, m_state), most);
+  if (resumes && anchorBytes(parts, m_state) <= most / 4) m_timeline.setAnchor(takeAnchor(parts, m_state), most);
 }
 
 void History::commit(Commit commit, SessionParts& parts) {

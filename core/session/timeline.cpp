@@ -217,16 +217,8 @@ std::int64_t bytesOf(const std::vector<Event>& events) {
 }
 
 std::shared_ptr<const TickReport> withEvents(const TickReport& report, const std::vector<Event>& events) {
-  TickReport out{.ok = report.ok,
-                 .error = report.error,
-                 .tick = report.tick,
-                 .token = report.token,
-                 .block = report.block,
-                 .text = report.text,
-                 .actions = report.actions,
-                 .left = report.left,
-                 .events = events,
-                 .violations = report.violations};
+  TickReport out = report;
+  out.events = events;
   return std::make_shared<const TickReport>(std::move(out));
 }
 
