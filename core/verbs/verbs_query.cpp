@@ -6,6 +6,7 @@
 #include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
+#include "core/verbs/ledger_list.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 
@@ -143,12 +144,6 @@ Result<json> rows(const Session& session, VerbArgs& in) {
   return out;
 }
 
-json idList(const std::vector<LedgerId>& ids) {
-  json out = json::array();
-  for (LedgerId id : ids) out.push_back(id.value());
-  return out;
-}
-
 Result<LedgerId> knownRow(const VerbArgs& in, const Session& session, const char* field) {
   const LedgerId id(static_cast<std::int32_t>(in.integer(field)));
   if (session.state().ledger.contains(id)) return id;
@@ -174,8 +169,8 @@ Result<json> ledger(const Session& session, VerbArgs& in) {
               {"bornTick", row.born.value()},
               {"changedTick", row.changed.value()},
               {"position", present ? json(position) : json(nullptr)},
-              {"parents", idList(row.parents)},
-              {"children", idList(row.children)}};
+              {"parents", ledgerList(row.parents)},
+              {"children", ledgerList(row.children)}};
 }
 
 bool names(const Evict& left, LedgerId id) {

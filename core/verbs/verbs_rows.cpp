@@ -8,6 +8,7 @@
 #include "core/session/requests.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
+#include "core/verbs/ledger_list.h"
 #include "core/verbs/packed_column.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
@@ -77,12 +78,6 @@ json tensorOf(const std::vector<float>& values, const std::vector<float>& scales
   if (!other) return out;
   out["other"] = *other;
   out["relative"] = relativeByHead(values, *other, dim);
-  return out;
-}
-
-json ledgerList(const std::vector<LedgerId>& ids) {
-  json out = json::array();
-  for (const LedgerId id : ids) out.push_back(id.value());
   return out;
 }
 

@@ -135,7 +135,7 @@ Result<json> goToVerb(Session& session, VerbArgs& in) {
 }
 
 /// The condition that was given, or those of the breakpoints that can be asked of a commit.
-Result<std::vector<Expression>> conditionsOf(Session& session, const VerbArgs& in) {
+Result<std::vector<Expression>> askedConditions(Session& session, const VerbArgs& in) {
   std::vector<Expression> out;
   if (in.has("condition")) {
     out.push_back(KV_TRY(readExpression(session, in.text("condition"), true)));
@@ -149,7 +149,7 @@ Result<std::vector<Expression>> conditionsOf(Session& session, const VerbArgs& i
 }
 
 Result<json> runBackVerb(Session& session, VerbArgs& in) {
-  const std::vector<Expression> conditions = KV_TRY(conditionsOf(session, in));
+  const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
   const LastHeld held = KV_TRY(runBack(session, conditions));
   json out = KV_TRY(where(session, ok()));
   out["stoppedBy"] = held.by ? json(held.by->text()) : json();
@@ -157,7 +157,7 @@ Result<json> runBackVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> lastTickVerb(Session& session, VerbArgs& in) {
-  const std::vector<Expression> conditions = KV_TRY(conditionsOf(session, in));
+  const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
   const LastHeld held = KV_TRY(lastHeld(session, conditions));
   return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
 }

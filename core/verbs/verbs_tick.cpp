@@ -9,6 +9,7 @@
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/verbs/chat_verb.h"
+#include "core/verbs/ledger_list.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -18,12 +19,6 @@ namespace {
 
 using nlohmann::json;
 constexpr std::int64_t kMostTicks = 1 << 24;
-
-json idsOf(std::span<const LedgerId> list) {
-  json out = json::array();
-  for (LedgerId id : list) out.push_back(id.value());
-  return out;
-}
 
 /// The verbs promptIds and prefill.
 Result<json> promptIds(Session& session, VerbArgs& in) {
@@ -170,7 +165,7 @@ json plannedJson(const PlannedAction& edit, int place, const Action& action) {
           {"action", toJson(action)["action"]},
           {"removed", removed},
           {"finalPosition", edit.finalPosition.value()},
-          {"newLedger", idsOf(edit.newLedger)}};
+          {"newLedger", ledgerList(edit.newLedger)}};
 }
 
 Result<json> planVerb(const Session& session, VerbArgs& in) {
