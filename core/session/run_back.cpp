@@ -15,15 +15,7 @@ class LookBack {
       : m_session(session), m_line(session.timeline()), m_conditions(conditions) {}
 
   Result<LastHeld> search() {
-    for (const Expression& one : m_conditions)
-      if (one.needs(Need::Stage))
-        return Error{"bad_condition",
-                     "the history was not searched",
-                     "stage(..) holds inside ticks, and history has commits",
-                     "leave stage(..) out",
-                     std::nullopt,
-                     "condition",
-                     one.text()};
+    KV_TRY(askable());
     int last = m_line.current().parent;
     const bool measures = needs(Need::Kl) || needs(Need::Exactness) || needs(Need::Attention);
     for (; !measures && last > 0 && canSee(last); last = m_line.entry(last).parent)
@@ -38,6 +30,17 @@ class LookBack {
   }
 
  private:
+  Status askable() const {
+    const auto stage = std::ranges::find_if(m_conditions, [](const Expression& one) { return one.needs(Need::Stage); });
+    if (stage == m_conditions.end()) return ok();
+    return Error{"bad_condition",
+                 "the history was not searched",
+                 "stage(..) holds inside ticks, and history has commits",
+                 "leave stage(..) out",
+                 std::nullopt,
+                 "condition",
+                 stage->text()};
+  }
   bool needs(Need need) const {
     return std::ranges::any_of(m_conditions, [need](const Expression& one) { return one.needs(need); });
   }

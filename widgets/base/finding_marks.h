@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/api/snapshot.h"
+#include "widgets/base/place_in.h"
 
 namespace kvlab {
 
@@ -17,6 +18,10 @@ struct FindingMark {
   QString text;                     // the check, the ticks between which the damage came, and details
 
   bool concerns(CacheLayer one) const { return !layer || *layer == one; }
+  /// Position of the row in the context of a state, if the finding is about the layer; -1 = not there.
+  int placeIn(const Snapshot& of, CacheLayer one) const {
+    return concerns(one) ? kvlab::placeIn(of, row, position) : -1;
+  }
   bool operator==(const FindingMark&) const = default;
 };
 

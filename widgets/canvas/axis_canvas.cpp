@@ -62,6 +62,12 @@ void AxisCanvas::moved() {
   update();
 }
 
+void AxisCanvas::setFindings(FindingMarks found) {
+  if (m_findings == found) return;
+  m_findings = std::move(found);
+  update();
+}
+
 void AxisCanvas::fit() {
   m_axis.fit();
   moved();

@@ -7,6 +7,7 @@
 #pragma once
 #include <QWidget>
 
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/base/theme.h"
 #include "widgets/canvas/axis_map.h"
@@ -40,6 +41,8 @@ class AxisCanvas : public QWidget {
   void revealFocus();
   /// Description of the cell under the pointer, else of the focused cell.
   virtual QString readout() const = 0;
+  /// What checks have found by now, for canvases that show a measurement of an older state.
+  void setFindings(FindingMarks found);
 
  signals:
   void readoutChanged();
@@ -78,6 +81,7 @@ class AxisCanvas : public QWidget {
   virtual QString tipOf(CanvasCell) const { return {}; }
 
   InspectorContext& context() const { return m_context; }
+  const FindingMarks& findings() const { return m_findings; }
   CanvasCell hovered() const { return m_hovered; }
   /// Call when the cells under the pointer have changed.
   void forgetHover() { m_hovered = {}; }
@@ -107,6 +111,7 @@ class AxisCanvas : public QWidget {
   void overviewTo(int x);
 
   InspectorContext& m_context;
+  FindingMarks m_findings;
   AxisMap m_axis;
   CanvasCell m_hovered;
   InspectorContext::Choice m_choice = InspectorContext::Choice::Only;

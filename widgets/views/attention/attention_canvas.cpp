@@ -31,18 +31,12 @@ void AttentionCanvas::show(AttentionPicturePtr picture) {
   place();
 }
 
-void AttentionCanvas::setFindings(FindingMarks findings) {
-  if (m_findings == findings) return;
-  m_findings = std::move(findings);
-  update();
-}
-
 /// What checks have found of the row in the measured layer, else of the layer.
 QString AttentionCanvas::tipOf(CanvasCell cell) const {
-  if (!m_picture || m_findings.empty() || cell.item < 0) return {};
+  if (!m_picture || findings().empty() || cell.item < 0) return {};
   const LedgerId row = m_picture->of->context[at(cell.item)];
-  return m_findings.of(row, m_picture->layer) ? m_findings.text(row, m_picture->layer)
-                                              : m_findings.text(m_picture->layer);
+  return findings().of(row, m_picture->layer) ? findings().text(row, m_picture->layer)
+                                              : findings().text(m_picture->layer);
 }
 
 int AttentionCanvas::focusLine() const {
@@ -142,7 +136,7 @@ QString AttentionCanvas::readout() const {
                .arg(shortTokenText(*m_picture->of, id),
                     std::isnan(value) ? noValueText(*m_picture->of, id, m_picture->layer, tr("attention"))
                                       : shareText(double(value)));
-    if (m_findings.of(id, m_picture->layer)) out += "  ✕ " + m_findings.text(id, m_picture->layer);
+    if (findings().of(id, m_picture->layer)) out += "  ✕ " + findings().text(id, m_picture->layer);
   }
   out += tr("   all rows %1").arg(shareText(sum));
   if (const float own = m_picture->own[at(line)]; own > 0)

@@ -4,7 +4,6 @@
 #pragma once
 #include <QImage>
 
-#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/views/attention/attention_picture.h"
@@ -19,8 +18,6 @@ class AttentionCanvas : public AxisCanvas {
   /// Null shows nothing.
   void show(AttentionPicturePtr picture);
   const AttentionPicturePtr& picture() const { return m_picture; }
-  /// What checks have found by now, also since the measurement.
-  void setFindings(FindingMarks findings);
   /// The focused line: that of the focused head, or the chosen query.
   int focusLine() const;
   QString readout() const override;
@@ -62,7 +59,6 @@ class AttentionCanvas : public AxisCanvas {
   void paintWrong(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
   AttentionPicturePtr m_picture;
-  FindingMarks m_findings;
   int m_query = -1;  // chosen line of a matrix of queries
   QImage m_cells;    // blit in device pixels; null = outdated
   bool m_cellsDark = true;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
-#include "widgets/base/place_in.h"
 #include "widgets/canvas/cell_grid.h"
 #include "widgets/views/attention/attention_canvas.h"
 
@@ -63,9 +62,9 @@ void AttentionCanvas::paintNames(QPainter& painter, const Parts& p, const Theme&
 
 /// A finding of a row marks its column, one of the layer the whole matrix.
 void AttentionCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
-  for (const FindingMark& one : m_findings.all()) {
+  for (const FindingMark& one : findings().all()) {
     if (!one.concerns(m_picture->layer) || (!one.layer && one.row.value() < 0)) continue;
-    const int row = one.row.value() < 0 ? -1 : placeIn(*m_picture->of, one.row, one.position);
+    const int row = one.placeIn(*m_picture->of, m_picture->layer);
     if (row < 0 && one.row.value() >= 0) continue;
     const QRectF column = row < 0 ? QRectF(p.cells.left() + 3, 0, p.cells.width() - 6, 0) : cell(p, 0, row);
     paintFinding(painter, QRectF(column.left(), p.cells.top(), column.width(), p.cells.height()), theme);

@@ -41,16 +41,10 @@ void QuantCanvas::show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure fi
   place();
 }
 
-void QuantCanvas::setFindings(FindingMarks findings) {
-  if (m_findings == findings) return;
-  m_findings = std::move(findings);
-  update();
-}
-
 /// What checks have found of the row in the layer.
 QString QuantCanvas::tipOf(CanvasCell cell) const {
-  if (!m_measure || m_findings.empty() || cell.item < 0) return {};
-  return m_findings.text(m_measure->of->context[at(cell.item)], m_layer);
+  if (!m_measure || findings().empty() || cell.item < 0) return {};
+  return findings().text(m_measure->of->context[at(cell.item)], m_layer);
 }
 
 QuantCanvas::Parts QuantCanvas::parts() const {

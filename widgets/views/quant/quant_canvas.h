@@ -3,7 +3,6 @@
 // of colours. If rows share a pixel, the largest value is shown. Owned by QuantView. GUI thread. Device-independent
 // pixels.
 #pragma once
-#include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/max_pyramid.h"
@@ -19,8 +18,6 @@ class QuantCanvas : public AxisCanvas {
 
   /// Null shows nothing.
   void show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure figure);
-  /// What checks have found by now, also since the measurement.
-  void setFindings(FindingMarks findings);
   const std::array<QuantLane, 2>& lanes() const { return m_lanes; }
   /// Area of a band's bars; for tests.
   QRect bars(int lane) const { return parts().lanes[at(lane)].bars; }
@@ -71,7 +68,6 @@ class QuantCanvas : public AxisCanvas {
   CacheLayer m_layer;
   QuantFigure m_figure = QuantFigure::Relative;
   std::array<QuantLane, 2> m_lanes;
-  FindingMarks m_findings;
   MaxPyramid m_rows;  // bars of K and V, then their strips
 };
 

@@ -6,7 +6,6 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/base/place_in.h"
 #include "widgets/canvas/series_palette.h"
 #include "widgets/views/quant/quant_canvas.h"
 
@@ -186,8 +185,8 @@ void QuantCanvas::paintMarks(QPainter& painter, const Parts& p, const Theme& the
 
 /// A finding of a row marks its bars.
 void QuantCanvas::paintWrong(QPainter& painter, const Parts& p, const Theme& theme) const {
-  for (const FindingMark& one : m_findings.all()) {
-    const int row = one.concerns(m_layer) && one.row.value() >= 0 ? placeIn(*m_measure->of, one.row, one.position) : -1;
+  for (const FindingMark& one : findings().all()) {
+    const int row = one.placeIn(*m_measure->of, m_layer);
     if (row < 0 || axis().pixel(row + 1) <= 0 || axis().pixel(row) >= axis().extent) continue;
     const double left = p.ruler.left() + std::round(axis().pixel(row)), wide = std::max(2.0, std::round(axis().scale));
     for (const LaneParts& lane : p.lanes)
@@ -220,7 +219,7 @@ std::vector<LegendEntry> QuantCanvas::legend(const Theme& theme) const {
                        paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBar, 10),
                                     colourTable(stripMap(m_lanes[0].strip.figure), theme));
                      }});
-  if (!m_findings.empty()) out.push_back(findingLegend(theme));
+  if (!findings().empty()) out.push_back(findingLegend(theme));
   return out;
 }
 
