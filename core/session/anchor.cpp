@@ -10,15 +10,16 @@
 namespace kvlab {
 
 std::int64_t anchorBytes(const SessionParts& parts, const CacheState& state) {
-  const LayerSlots held = parts.layouts.heldBy(state);
   std::int64_t bytes = columnBytes(state);
   for (const CacheLayer layer : parts.store.layers())
-    bytes += parts.store.pool(layer).stride() * std::ssize(held[at(layer)]);
+    bytes += parts.store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).resident());
   return bytes;
 }
 
 std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state) {
-  return std::make_shared<const Anchor>(Anchor{state, parts.manifest, rowsIn(parts, state), anchorBytes(parts, state)});
+  Anchor out{state, parts.manifest, rowsIn(parts, state), columnBytes(state)};
+  for (const auto& rows : out.rows) out.bytes += std::ssize(rows);
+  return std::make_shared<const Anchor>(std::move(out));
 }
 
 Status restock(SessionParts& parts, const Manifest& wanted) {

@@ -19,7 +19,7 @@ struct Anchor {
   std::int64_t bytes = 0;
 };
 
-/// Bytes that an anchor of a state takes.
+/// About the bytes that an anchor of a state would take, without a look at each row.
 std::int64_t anchorBytes(const SessionParts& parts, const CacheState& state);
 /// Copies the rows of the present state.
 std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state);
