@@ -18,6 +18,10 @@ inline QString needsFinding(const CommandHost& host) {
   return host.context().snapshot()->alignment.findings.empty() ? QString("no invariant is known to be broken")
                                                                : QString();
 }
+inline QString needsRow(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  return host.context().focus().ledger.value() < 0 ? QString("no row has the focus; click one") : QString();
+}
 /// Lanes can only go forward, all together.
 inline QString needsAlone(const CommandHost& host) {
   const SnapshotPtr snapshot = host.context().snapshot();

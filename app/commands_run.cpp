@@ -51,6 +51,26 @@ Status runBack(CommandHost& host, const Json& args) {
   return submitSaid(host, QString("s.runBack(%1)").arg(given), "runBack", args);
 }
 
+/// Shows the tick of the command that made a row stale, and the row where that began.
+Status why(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  Json asked = args;
+  if (!args.contains("ledger")) asked["ledger"] = context.focus().ledger.value();
+  const QString layer = args.contains("layer") ? ", " + scriptText(args["layer"]) : QString();
+  emit context.scripted(QString("s.why(%1%2)").arg(scriptText(asked["ledger"]), layer));
+  context.submit("why", asked, [&context](const Result<Json>& reply) {
+    if (!reply) return void(emit context.failed(reply.error()));
+    const Json& cause = (*reply)["cause"];
+    if (cause.is_null()) return;
+    context.showTick(Tick(cause["tick"].get<std::int64_t>()));
+    const CacheLayers& layers = context.snapshot()->info->cacheLayers;
+    const auto own = layers.of(Layer(cause["layer"].get<std::int32_t>()));
+    context.focusLayer(cause["kvHead"].is_null() ? own.front() : own[cause["kvHead"].get<std::int32_t>()]);
+    context.focusLedger(LedgerId(cause["rows"].back().get<std::int32_t>()));
+  });
+  return ok();
+}
+
 Status stop(CommandHost& host, const Json& args) {
   if (args.contains("job")) return host.runCommand("cancel_job", args);
   host.context().cancel();
@@ -250,6 +270,12 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"Ctrl+Shift+F5"},
        .args = {{"condition", "string", "as s.runBack takes it: written(ledger==12, layer==3), kl > 0.05"}},
        .view = shownIn("events")});
+  add(list,
+      {"why", "Why Stale?", "Run",
+       "Show the tick whose command made the focused row differ from a rebuild, and the row where that began."},
+      why, needsRow,
+      {.args = {{"ledger", "number", "ledger row; the focused one when missing"},
+                {"layer", "number", "layer of the model; the last one when missing"}}});
   add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
       needsWork,
       {.keys = {"Shift+F5", "Esc"},

@@ -17,9 +17,7 @@ namespace {
 /// A ledger of `count` live tokens.
 struct PlainLedger : LedgerView {
   explicit PlainLedger(std::size_t count) {
-    m_size = count;
-    for (std::size_t at = 0; at < count; at += kChunk)
-      m_chunks.push_back(std::make_shared<Chunk>(std::min(kChunk, count - at)));
+    while (size() < count) append({});
   }
 };
 

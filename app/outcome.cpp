@@ -105,6 +105,20 @@ QString ofRunBack(const json& reply, const json& args) {
                          : tr("%1 held at no tick before this one").arg(asked);
 }
 
+/// "Row 9 is stale since tick 41: replace 5 “key”; row 6 saw another context then"
+QString ofWhy(const json& reply, const json&) {
+  const json& cause = reply["cause"];
+  const QString row = tr("Row %1").arg(reply.value("ledger", std::int64_t{0}));
+  if (cause.is_null()) return tr("%1 is what a rebuild would compute").arg(row);
+  const QString text = tr("%1 is stale since tick %2: %3")
+                           .arg(row)
+                           .arg(cause.value("tick", std::int64_t{0}))
+                           .arg(QString::fromStdString(cause.value("edit", "")));
+  const json& rows = cause["rows"];
+  if (rows.size() < 2) return text;
+  return tr("%1; it began with row %2").arg(text).arg(rows.back().get<std::int64_t>());
+}
+
 QString ofInject(const json&, const json& args) {
   return args.value("now", false) ? tr("Applied; Ctrl+Z takes it back") : tr("Queued for the next tick");
 }
@@ -151,6 +165,7 @@ QString outcomeOf(const CommandReply& command) {
                                          {"redo", ofTravel},
                                          {"step_back", ofTravel},
                                          {"run_back", ofRunBack},
+                                         {"why", ofWhy},
                                          {"inject", ofInject},
                                          {"check_invariants", ofInvariants}};
   const Say say = kSays.value(command.id, nullptr);

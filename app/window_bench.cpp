@@ -3,7 +3,7 @@
 
 #include <QCoreApplication>
 #include <QElapsedTimer>
-#include <charconv>
+#include <QStringList>
 #include <map>
 
 #include "app/core_engine.h"
@@ -197,36 +197,42 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
                          : 320}};
 }
 
-/// What "window:5000:every" asks for: ticks, 0 where none are named, and which views are there.
+/// What "window:5000:every:wLOD" asks for: ticks, 0 where none are named, which views are there, and the one session.
 struct Wanted {
   int ticks = 0;
   std::vector<Views> views{Views::Usual, Views::All, Views::None};
+  std::string scene;  ///< a word of the scene's name; empty: all scenes
 };
 
 Result<Wanted> wantedOf(const std::string& only) {
   static const std::map<std::string, Views> kViews{
       {"first", Views::Usual}, {"every", Views::All}, {"none", Views::None}};
+  const QStringList parts = QString::fromStdString(only).split(':');
   Wanted out;
   if (only.empty()) return out;
-  const std::size_t colon = std::min(only.find(':'), only.size());
-  const auto read = std::from_chars(only.data(), only.data() + colon, out.ticks);
-  const auto views = colon == only.size() ? kViews.end() : kViews.find(only.substr(colon + 1));
+  bool number = false;
+  out.ticks = parts[0].toInt(&number);
+  const auto views = kViews.find(parts.value(1).toStdString());
   if (views != kViews.end()) out.views = {views->second};
-  if (read.ptr == only.data() + colon && out.ticks > 0 && (colon == only.size() || views != kViews.end())) return out;
+  out.scene = parts.value(2).toStdString();
+  const bool known = parts.size() == 1 || views != kViews.end();
+  if (number && out.ticks > 0 && known && parts.size() <= 3) return out;
   return Error("usage", "benchmark window:" + only, "it names no number of ticks, or no choice of views",
-               "write window:5000, or window:5000:first, :every or :none");
+               "write window:5000, or window:5000:first, :every or :none, and then :wLOD for that session alone");
 }
 
 }  // namespace
 
 Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const Wanted wanted = KV_TRY(wantedOf(options.only));
-  for (const Scene& scene : scenes(options, wanted.ticks))
+  for (const Scene& scene : scenes(options, wanted.ticks)) {
+    if (scene.name.find(wanted.scene) == std::string::npos) continue;
     for (const Views views : wanted.views) {
       if (!report(progress, "window: " + scene.name + ", " + words(views), 0, 0))
         return Error("cancelled", "the benchmark was cancelled", "", "");
       if (Status measured = measure(options, scene, views, rows); !measured) return measured;
     }
+  }
   return ok();
 }
 

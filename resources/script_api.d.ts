@@ -619,6 +619,31 @@ interface Session {
   runBack(condition?: string): Where & { stoppedBy: string | null };
   /** The tick of that commit, without going there. */
   lastTick(condition?: string): number | null;
+  /** The tick of the first commit up to the present state at which a condition held. firstTick("kl > 0.05") tells when a
+   * session began to differ from a rebuild. */
+  firstTick(condition?: string): number | null;
+  /** Everything that happened to a row in a layer, commit by commit, oldest first: loaded, computed, rebuilt, turned, copied,
+   * converted, damaged, left, became_stale, became_exact, each with the command that did it. wrote is true where the stored bytes are new
+   * or stand in another slot. slot and phase are those behind the event; null where the row has left. Slots of dropped
+   * ticks are those that the row gets when the ticks are executed again. */
+  story(ledger: number, layer: number, kvHead?: number): {
+    tick: number; verb: string; args: object; event: string; wrote: boolean; slot: number | null; phase: number | null;
+    exactness: string; detail: string;
+  }[];
+  /** The command that made a row differ from what a rebuild would compute, in a layer or else the last one. rows leads from
+   * the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer that is named.
+   * cause is null for an exact row. */
+  why(ledger: number, layer?: number, kvHead?: number): {
+    ledger: number; exactness: string;
+    cause: null | { tick: number; verb: string; args: object; edit: string; rows: number[]; layer: number;
+                    kvHead: number | null; exactness: string };
+  };
+  /** What the next token would be without some rows, asked of a fork: with and without are ln p of the likeliest tokens, kl is
+   * KL(with || without) in nats. The rows leave all layers, and later rows keep what they took from them; with rebuild the
+   * tokens leave the text and all rows are computed again. Attention tells where a query looked, this what came of it. */
+  knockOut(ledger: number[], options?: { rebuild?: boolean; k?: number }): {
+    kl: number; tokens: { id: number; text: string; with: number; without: number }[];
+  };
   /** The session as it was after another tick of its branch: each method that reads or measures says what it would have said
    * then, and the session stays where it is. The first question executes commands up to that tick again, beside the session
    * and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that state. Others are refused (not_a_query). */

@@ -27,6 +27,8 @@ class Column {
   const T* begin() const { return data(); }
   const T* end() const { return data() + m_size; }
   std::span<const T> span() const { return {data(), m_size}; }
+  /// Bytes of the buffer, which other columns may share.
+  std::size_t roomBytes() const { return m_buffer ? m_buffer->capacity * sizeof(T) : 0; }
   /// True if both columns are the same stretch of the same buffer: a cheap test for "unchanged".
   bool sharesWith(const Column& other) const { return m_buffer == other.m_buffer && m_size == other.m_size; }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger as readers see it: every token that ever came, in order of arrival. The engine and all
-// snapshots share chunks; the engine copies a chunk before it changes one. Any thread may read.
+// The ledger as readers see it: every token that ever came, in order of arrival. The engine and all snapshots share
+// rows in chunks; the engine copies a chunk before it changes one. Any thread may read.
 #pragma once
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,20 +38,35 @@ struct LedgerRow {
   float surprise = std::numeric_limits<float>::quiet_NaN();  // -ln p when it came, nats; none unless it was scored
 };
 
+/// A tree of three levels, so that a state that changes some rows keeps its own copy of few: the chunks that hold them,
+/// and the blocks that list these chunks.
 class LedgerView {
  public:
-  static constexpr std::size_t kChunk = 256;
-  using Chunk = std::vector<LedgerRow>;
-
   std::size_t size() const { return m_size; }
   const LedgerRow& operator[](LedgerId id) const {
     const auto i = static_cast<std::size_t>(id.value());
-    return (*m_chunks[i / kChunk])[i % kChunk];
+    return (*(*m_blocks[i / kRows])[i / kChunk % kBlock])[i % kChunk];
   }
   bool contains(LedgerId id) const { return id.value() >= 0 && static_cast<std::size_t>(id.value()) < m_size; }
 
  protected:
-  std::vector<std::shared_ptr<Chunk>> m_chunks;
+  LedgerId append(LedgerRow row);
+  /// Returns a row for changing. Copies its chunk first if another ledger shares it.
+  LedgerRow& change(LedgerId id);
+  /// Copies all that other ledgers share.
+  void unshare();
+  /// Bytes of what another ledger does not share.
+  std::int64_t bytesBeside(const LedgerView& other) const;
+
+ private:
+  static constexpr std::size_t kChunk = 32, kBlock = 64, kRows = kChunk * kBlock;  // rows, chunks, rows of a block
+  using Chunk = std::vector<LedgerRow>;                                            // with room for kChunk rows
+  using Block = std::array<std::shared_ptr<Chunk>, kBlock>;
+
+  static std::shared_ptr<Chunk> newChunk(std::span<const LedgerRow> rows);
+  std::shared_ptr<Block> copyOf(std::size_t block) const;
+
+  std::vector<std::shared_ptr<Block>> m_blocks;
   std::size_t m_size = 0;
 };
 

@@ -5,19 +5,18 @@
 #include "core/kinds/base/storage_plan.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"
-#include "core/session/timeline.h"
 
 namespace kvlab {
 
-std::int64_t anchorBytes(const SessionParts& parts, const CacheState& state) {
-  std::int64_t bytes = columnBytes(state);
+std::int64_t anchorRowBytes(const SessionParts& parts, const CacheState& state) {
+  std::int64_t bytes = 0;
   for (const CacheLayer layer : parts.store.layers())
     bytes += parts.store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).resident());
   return bytes;
 }
 
 std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state) {
-  Anchor out{state, parts.manifest, rowsIn(parts, state), columnBytes(state)};
+  Anchor out{state, parts.manifest, rowsIn(parts, state)};
   for (const auto& rows : out.rows) out.bytes += std::ssize(rows);
   return std::make_shared<const Anchor>(std::move(out));
 }

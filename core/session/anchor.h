@@ -16,11 +16,11 @@ struct Anchor {
   CacheState state;
   Manifest manifest;                            // storage and rules at that time
   std::vector<std::vector<std::uint8_t>> rows;  // [layers][rows, stride] records in the slots that the state holds
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;                       // of the rows
 };
 
-/// About the bytes that an anchor of a state would take, without a look at each row.
-std::int64_t anchorBytes(const SessionParts& parts, const CacheState& state);
+/// Bytes of the rows that an anchor of a state would have.
+std::int64_t anchorRowBytes(const SessionParts& parts, const CacheState& state);
 /// Copies the rows of the present state.
 std::shared_ptr<const Anchor> takeAnchor(const SessionParts& parts, const CacheState& state);
 /// Storage as another manifest of the same session wants it, empty. Errors: out_of_memory; the pools may be empty then.

@@ -4,6 +4,7 @@
 #include "core/session/edit_words.h"
 #include "core/session/storage.h"
 #include "core/state/row_writers.h"
+#include "core/state/state_bytes.h"
 
 namespace kvlab {
 namespace {
@@ -46,7 +47,7 @@ void History::anchor(const SessionParts& parts, bool tick) {
   const std::int64_t most = parts.manifest.historyBytes / 2;  // the rest is for kept states
   if (m_replaying || done < m_anchorWork || most == 0) return;
   const bool resumes = !m_verb.empty() || (tick && m_timeline.onlyTicks(m_timeline.currentId()));
-  if (resumes && anchorBytes(parts, m_state) <= most / 4) m_timeline.setAnchor(takeAnchor(parts, m_state), most);
+  if (resumes && anchorRowBytes(parts, m_state) <= most / 4) m_timeline.setAnchor(takeAnchor(parts, m_state), most);
 }
 
 void History::commit(Commit commit, SessionParts& parts) {
@@ -58,26 +59,28 @@ void History::commit(Commit commit, SessionParts& parts) {
   entry.tick = commit.state.tick;
   const std::int64_t rows = commit.state.ledger.nextId().value() - m_state.ledger.nextId().value();
   entry.work = m_timeline.current().work + 1 + std::max<std::int64_t>(0, rows);
-  entry.state = commit.state;
   entry.left = std::move(commit.left);
-  entry.apart = commit.stored || parts.layouts.inPlace();
-  if (!entry.apart) {
-    entry.added = std::move(commit.added);
-    entry.freed = std::move(commit.freed);
+  auto kept = std::make_unique<Timeline::Kept>(Timeline::Kept{.state = commit.state});
+  kept->apart = commit.stored || parts.layouts.inPlace();
+  if (!kept->apart) {
+    kept->added = std::move(commit.added);
+    kept->freed = std::move(commit.freed);
   }
   if (commit.stored) {
     poolsChanged();
-    entry.storedBefore = std::move(commit.stored);
-    entry.stored = storedAs(parts);
+    kept->storedBefore = std::move(commit.stored);
+    kept->stored = storedAs(parts);
   }
-  entry.pools = m_pools;
-  std::optional<KeptRows> kept = parts.store.log().take();
-  if (kept) entry.kept = std::move(*kept);
-  entry.bytes = columnBytes(m_state) + freedBytes(entry.freed, parts.store) + entry.kept.bytes();
+  kept->pools = m_pools;
+  std::optional<KeptRows> log = parts.store.log().take();
+  const bool whole = log.has_value();
+  if (whole) kept->rows = std::move(*log);
+  kept->bytes = bytesBeside(m_state, commit.state) + freedBytes(kept->freed, parts.store) + kept->rows.bytes();
+  entry.kept = std::move(kept);
   become(std::move(commit.state));
   m_timeline.push(std::move(entry));
   if (m_commitsLeft > 0) --m_commitsLeft;
-  if (commit.severed || !kept) forgetOlder(parts, !commit.severed);
+  if (commit.severed || !whole) forgetOlder(parts, !commit.severed);
   else makeRoom(parts, 0);
 }
 
@@ -95,7 +98,7 @@ void History::refine(CacheState state) {
 
 void History::select(int entry) {
   m_timeline.select(entry);
-  become(*m_timeline.entry(entry).state);
+  become(*m_timeline.entry(entry).state());
 }
 
 void History::beginCommand(std::string verb, nlohmann::json args) {

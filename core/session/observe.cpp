@@ -27,9 +27,7 @@ WatchValue valueNow(Session& session, const Expression& expression) {
   Sight at;
   at.now = observeNow(session, [&](Need need) { return expression.needs(need); });
   const Timeline::Entry& here = session.timeline().current();
-  if (here.parent >= 0)
-    if (const std::optional<CacheState>& before = session.timeline().entry(here.parent).state)
-      at.before.state = &*before;
+  if (here.parent >= 0) at.before.state = session.timeline().entry(here.parent).state();
   if (at.before.state) at.report = here.report.get();
   return expression.value(at);
 }

@@ -83,21 +83,22 @@ Result<RowPair> rebuiltRow(Session& session, CacheLayer layer, std::size_t index
 
 Result<EarlierRow> rowBefore(const Session& session, CacheLayer layer, std::size_t index) {
   const Timeline& timeline = session.timeline();
-  const Timeline::Entry& here = timeline.current();
-  const Timeline::Entry* before = here.parent < 0 ? nullptr : &timeline.entry(here.parent);
-  if (!before || !before->state || here.stored || (!here.apart && before->pools != session.history().pools()))
+  const int parent = timeline.current().parent;
+  const Timeline::Kept& here = *timeline.current().kept;
+  const Timeline::Kept* before = parent < 0 ? nullptr : timeline.entry(parent).kept.get();
+  if (!before || here.stored || (!here.apart && before->pools != session.history().pools()))
     return Error("not_kept", "the row was not compared with the tick before",
-                 before ? "history no longer holds the rows of the state before" : "there is no state before",
+                 parent >= 0 ? "history no longer holds the rows of the state before" : "there is no state before",
                  "compare it with a rebuild, or open the session with larger history_bytes");
   const RowPool& pool = session.store().pool(layer);
   const ResidencyView& now = session.state().map(layer);
   const LedgerId id = now.ledger[index];
-  const ResidencyView& map = before->state->map(layer);
+  const ResidencyView& map = before->state.map(layer);
   const auto found = std::find(map.ledger.begin(), map.ledger.end(), id);
   const auto place = static_cast<std::size_t>(found - map.ledger.begin());
-  EarlierRow out{before->tick, {}};
+  EarlierRow out{timeline.entry(parent).tick, {}};
   if (found == map.ledger.end() || !map.has(place)) return out;
-  if (const std::uint8_t* record = keptRecord(here.kept, layer, id, pool.stride())) {
+  if (const std::uint8_t* record = keptRecord(here.rows, layer, id, pool.stride())) {
     out.values = KV_TRY(decoded(pool, record));
     return out;
   }

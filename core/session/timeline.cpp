@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/state/state_bytes.h"
+
 namespace kvlab {
 namespace {
 
@@ -18,17 +20,12 @@ bool isPlainTick(const Timeline::Entry& entry) {
 
 }  // namespace
 
-std::int64_t columnBytes(const CacheState& state) {
-  return 12 * std::int64_t{state.length()} + (state.wlod ? 32 * std::int64_t{state.wlod->count()} : 0);
-}
-
 void Timeline::start(const CacheState& state, int pools, std::int32_t depth, std::int64_t anchorBytes) {
-  m_entries = {Entry{}};
-  m_entries[0].depth = depth;
+  m_entries.clear();
+  m_entries.emplace_back().depth = depth;
   m_entries[0].verb = "open";
   m_entries[0].tick = state.tick;
-  m_entries[0].state = state;
-  m_entries[0].pools = pools;
+  m_entries[0].kept = std::make_unique<Kept>(Kept{.state = state, .pools = pools});
   m_branches = {{"main", 0}};
   m_along.assign(at(depth) + 1, 0);
   m_current = m_branch = 0;
@@ -71,7 +68,7 @@ Timeline Timeline::trunkTo(int tip, const CacheState& state, bool anchors) const
     if (anchors && from.anchor) out.setAnchor(from.anchor, std::numeric_limits<std::int64_t>::max());
   }
   out.m_current = depth();
-  out.m_entries[at(out.m_current)].state = state;
+  out.m_entries[at(out.m_current)].kept = std::make_unique<Kept>(Kept{.state = state});
   return out;
 }
 
@@ -87,7 +84,7 @@ void Timeline::push(Entry entry) {
   entry.parent = m_current;
   entry.depth = current().depth + 1;
   entry.anchored = current().anchored;
-  m_bytes += entry.bytes;
+  if (entry.kept) m_bytes += entry.kept->bytes;
   m_entries[at(m_current)].children.push_back(id);
   m_entries.push_back(std::move(entry));
   m_branches[at(m_branch)].tip = m_current = id;
@@ -97,23 +94,36 @@ void Timeline::push(Entry entry) {
 void Timeline::setAnchor(std::shared_ptr<const Anchor> anchor, std::int64_t most) {
   Entry& here = m_entries[at(m_current)];
   if (here.anchor) return;
-  m_anchorBytes += anchor->bytes;
-  m_anchors.insert(std::ranges::upper_bound(m_anchors, m_current), m_current);
   here.anchor = std::move(anchor);
   here.anchored = m_current;
+  const auto place = std::ranges::upper_bound(m_anchors, m_current, {}, &Standing::entry);
+  const auto i = static_cast<std::size_t>(m_anchors.insert(place, {m_current}) - m_anchors.begin());
+  weighAnchor(i);
+  weighAnchor(i + 1);
   while (m_anchorBytes > most && !m_anchors.empty()) dropAnchor();
+}
+
+/// The first anchor shares its ledger with the states that come.
+void Timeline::weighAnchor(std::size_t i) {
+  if (i >= m_anchors.size()) return;
+  const Anchor& anchor = *entry(m_anchors[i].entry).anchor;
+  CacheState first;
+  first.ledger = anchor.state.ledger;
+  const CacheState& before = i > 0 ? entry(m_anchors[i - 1].entry).anchor->state : first;
+  m_anchorBytes -= m_anchors[i].bytes;
+  m_anchorBytes += m_anchors[i].bytes = anchor.bytes + bytesBeside(anchor.state, before);
 }
 
 /// Of all anchors goes the one without which the way between its neighbours is shortest; of equal ones the oldest.
 void Timeline::dropAnchor() {
-  const auto work = [this](std::size_t i) { return i < m_anchors.size() ? entry(m_anchors[i]).work : 0; };
+  const auto work = [this](std::size_t i) { return i < m_anchors.size() ? entry(m_anchors[i].entry).work : 0; };
   std::size_t least = 0;
   for (std::size_t i = 1; i + 1 < m_anchors.size(); ++i)
     if (work(i + 1) - work(i - 1) < work(least + 1) - (least ? work(least - 1) : 0)) least = i;
-  Entry& gone = m_entries[at(m_anchors[least])];
-  m_anchorBytes -= gone.anchor->bytes;
-  gone.anchor.reset();
+  m_anchorBytes -= m_anchors[least].bytes;
+  m_entries[at(m_anchors[least].entry)].anchor.reset();
   m_anchors.erase(m_anchors.begin() + static_cast<std::ptrdiff_t>(least));
+  weighAnchor(least);
 }
 
 int Timeline::anchored(int id) const {
@@ -123,10 +133,10 @@ int Timeline::anchored(int id) const {
 }
 
 int Timeline::keptUpTo(int id) const {
-  if (entry(id).state) return id;
+  if (entry(id).kept) return id;
   for (; id >= 0 && !entry(id).anchor; id = entry(id).parent) {
     const int before = entry(id).parent;
-    if (before < 0 || !entry(before).state) continue;
+    if (before < 0 || !entry(before).kept) continue;
     if (!entry(id).verb.empty() || (onlyTicks(id) && entry(id).tick != entry(before).tick)) return before;
   }
   return -1;
@@ -153,11 +163,11 @@ std::vector<bool> Timeline::onPath() const {
 }
 
 std::vector<bool> Timeline::inPools() const {
-  const auto beside = [this](int id) { return !entry(id).apart && entry(id).kept.layers.empty(); };
+  const auto beside = [this](int id) { return !entry(id).kept->apart && entry(id).kept->rows.layers.empty(); };
   std::vector<bool> out(m_entries.size());
-  for (int id = m_current; id >= 0 && entry(id).state; id = beside(id) ? entry(id).parent : -1) out[at(id)] = true;
+  for (int id = m_current; id >= 0 && entry(id).kept; id = beside(id) ? entry(id).parent : -1) out[at(id)] = true;
   for (int id = 1; id < size(); ++id)
-    if (entry(id).state && beside(id) && out[at(entry(id).parent)]) out[at(id)] = true;
+    if (entry(id).kept && beside(id) && out[at(entry(id).parent)]) out[at(id)] = true;
   return out;
 }
 
@@ -175,7 +185,7 @@ int Timeline::find(Tick tick) const {
 
 int Timeline::oldestKept() const {
   int oldest = m_current;
-  for (int id = m_current; id >= 0 && entry(id).state; id = entry(id).parent) oldest = id;
+  for (int id = m_current; id >= 0 && entry(id).kept; id = entry(id).parent) oldest = id;
   return oldest;
 }
 
@@ -194,16 +204,18 @@ std::vector<int> Timeline::way(int id) const {
 }
 
 void Timeline::refine(const CacheState& state, int pools) {
-  m_entries[at(m_current)].state = state;
-  m_entries[at(m_current)].pools = pools;
+  std::unique_ptr<Kept>& here = m_entries[at(m_current)].kept;
+  if (!here) here = std::make_unique<Kept>();
+  here->state = state;
+  here->pools = pools;
 }
 
 Result<std::int64_t> Timeline::exchange(int id, const std::function<Result<std::int64_t>(KeptRows&)>& swaps) {
-  Entry& entry = m_entries[at(id)];
-  const std::int64_t before = entry.kept.bytes();
-  Result<std::int64_t> moved = swaps(entry.kept);
-  const std::int64_t more = entry.kept.bytes() - before;
-  entry.bytes += more;
+  Kept& kept = *m_entries[at(id)].kept;
+  const std::int64_t before = kept.rows.bytes();
+  Result<std::int64_t> moved = swaps(kept.rows);
+  const std::int64_t more = kept.rows.bytes() - before;
+  kept.bytes += more;
   m_bytes += more;
   return moved;
 }
@@ -227,65 +239,51 @@ std::shared_ptr<const TickReport> withEvents(const TickReport& report, const std
 void Timeline::setReport(std::shared_ptr<const TickReport> report) {
   Entry& here = m_entries[at(m_current)];
   here.report = std::move(report);
-  m_bytes -= here.eventBytes;
-  m_bytes += here.eventBytes = bytesOf(here.report->events);
+  m_bytes -= here.kept->eventBytes;
+  m_bytes += here.kept->eventBytes = bytesOf(here.report->events);
 }
 
 /// Events of a tick come back with its state, so they go with it.
 void Timeline::dropState(Entry& entry) {
-  entry.state.reset();
-  m_bytes -= std::exchange(entry.eventBytes, 0);
+  if (!entry.kept) return;
+  m_bytes -= entry.kept->eventBytes + entry.kept->bytes;
+  entry.kept.reset();
   if (entry.report && !entry.report->events.empty()) entry.report = withEvents(*entry.report, {});
 }
 
 /// What holds between a state and its parent's while both are kept.
-void Timeline::forget(Entry& entry) {
-  entry.added = entry.freed = {};
-  entry.kept = {};
-  entry.storedBefore = entry.stored = {};
-  entry.bytes = 0;
+void Timeline::forget(Kept& kept) {
+  m_bytes -= kept.bytes;
+  kept = {.state = std::move(kept.state), .pools = kept.pools, .eventBytes = kept.eventBytes};
 }
 
 void Timeline::dropAll(CacheStore& store, bool freeSlots) {
   if (freeSlots)
     while (dropOne(store)) {
     }
-  for (int id = 0; id < size(); ++id) {
+  for (int id = 0; id < size(); ++id)
     if (id != m_current) dropState(m_entries[at(id)]);
-    forget(m_entries[at(id)]);
-  }
-  m_bytes = current().eventBytes;
+  forget(*m_entries[at(m_current)].kept);
 }
 
 bool Timeline::adopt(int id, Timeline again) {
-  for (Entry& entry : m_entries) {
-    dropState(entry);
-    forget(entry);
-  }
-  m_bytes = again.m_bytes;
+  for (Entry& entry : m_entries) dropState(entry);
   m_current = id;
   const bool same = depth() - again.m_entries[0].depth + 1 == again.size();
   const std::size_t known = same ? again.m_entries.size() : 1;
-  for (std::size_t back = 1; back <= known; ++back, id = entry(id).parent) {
-    moveState(again.m_entries[again.m_entries.size() - back], m_entries[at(id)]);
-  }
+  for (std::size_t back = 1; back <= known; ++back, id = entry(id).parent)
+    moveState(again, again.m_entries[again.m_entries.size() - back], m_entries[at(id)]);
   return same;
 }
 
-/// Moves a state with all that holds between it and its parent's.
-void Timeline::moveState(Entry& from, Entry& to) {
-  to.state = std::exchange(from.state, {});
-  to.apart = from.apart;
-  to.added = std::move(from.added);
-  to.freed = std::move(from.freed);
+/// Moves a state of another timeline here, with all that holds between it and its parent's.
+void Timeline::moveState(Timeline& other, Entry& from, Entry& to) {
+  if (!from.kept) return;
+  const std::int64_t bytes = from.kept->bytes + from.kept->eventBytes;
+  other.m_bytes -= bytes;
+  m_bytes += bytes;
   to.kept = std::move(from.kept);
-  to.storedBefore = std::move(from.storedBefore);
-  to.stored = std::move(from.stored);
-  to.bytes = from.bytes;
-  to.pools = from.pools;
-  to.eventBytes = std::exchange(from.eventBytes, 0);
   if (from.report) to.report = to.report ? withEvents(*to.report, from.report->events) : from.report;
-  forget(from);
 }
 
 Timeline Timeline::takeKept(CacheStore& store) {
@@ -293,34 +291,29 @@ Timeline Timeline::takeKept(CacheStore& store) {
   }
   const std::vector<int> kept = path(m_current, oldestKept());
   Timeline out;
-  out.start(*entry(kept.front()).state, 0, entry(kept.front()).depth, m_anchorBytes);
+  out.start(*entry(kept.front()).state(), 0, entry(kept.front()).depth, m_anchorBytes);
   for (const int id : kept) {
     if (id != kept.front()) out.push(Entry());
     out.m_entries[at(out.m_current)].tick = entry(id).tick;
-    moveState(m_entries[at(id)], out.m_entries[at(out.m_current)]);
+    out.moveState(*this, m_entries[at(id)], out.m_entries[at(out.m_current)]);
   }
-  out.m_bytes = std::exchange(m_bytes, 0);
   return out;
 }
 
 /// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
 void Timeline::dropLeaf(int id, CacheStore& store) {
-  Entry& entry = m_entries[at(id)];
-  store.release(entry.added);
-  m_bytes -= entry.bytes;
-  dropState(entry);
-  forget(entry);
+  store.release(entry(id).kept->added);
+  dropState(m_entries[at(id)]);
 }
 
 /// Drops the oldest kept state, which has one kept successor, and frees the slots that the successor freed.
 void Timeline::dropOldest(int id, CacheStore& store) {
   dropState(m_entries[at(id)]);
-  for (int child : m_entries[at(id)].children) {
-    Entry& next = m_entries[at(child)];
-    if (!next.state) continue;
-    store.release(next.freed);
-    m_bytes -= next.bytes;
-    forget(next);
+  for (int child : entry(id).children) {
+    Kept* next = entry(child).kept.get();
+    if (!next) continue;
+    store.release(next->freed);
+    forget(*next);
   }
 }
 
@@ -329,11 +322,8 @@ bool Timeline::dropBeside(CacheStore& store) {
   if (!canRedo() && m_branches.size() == 1) return false;
   const std::vector<bool> leads = onPath();
   for (int id = 0; id < size(); ++id) {
-    if (!m_entries[at(id)].state || leads[at(id)]) continue;
-    const std::vector<int>& children = m_entries[at(id)].children;
-    const bool leaf =
-        std::none_of(children.begin(), children.end(), [&](int child) { return entry(child).state.has_value(); });
-    if (!leaf) continue;
+    if (!entry(id).kept || leads[at(id)]) continue;
+    if (std::ranges::any_of(entry(id).children, [&](int child) { return entry(child).kept != nullptr; })) continue;
     dropLeaf(id, store);
     return true;
   }
@@ -351,17 +341,19 @@ bool Timeline::dropOne(CacheStore& store) {
 void Timeline::setApart(const CacheStore& store) {
   const std::vector<bool> leads = onPath();
   for (int id = 1; id < size(); ++id) {
-    Entry& edge = m_entries[at(id)];
-    if (!edge.state || edge.apart || !entry(edge.parent).state) continue;
-    const CacheState& far = leads[at(id)] ? *entry(edge.parent).state : *edge.state;
+    Kept* edge = entry(id).kept.get();
+    const Kept* parent = entry(entry(id).parent).kept.get();
+    if (!edge || edge->apart || !parent) continue;
+    const bool back = leads[at(id)];
+    const CacheState& far = back ? parent->state : edge->state;
     RowLog log;
     log.begin(far, std::numeric_limits<std::int64_t>::max());
-    store.keep(leads[at(id)] ? edge.freed : edge.added, log);
-    edge.kept.append(*log.take());
-    edge.added = edge.freed = {};
-    edge.apart = true;
-    m_bytes -= edge.bytes;
-    m_bytes += edge.bytes = columnBytes(far) + edge.kept.bytes();
+    store.keep(back ? edge->freed : edge->added, log);
+    edge->rows.append(*log.take());
+    edge->added = edge->freed = {};
+    edge->apart = true;
+    m_bytes -= edge->bytes;
+    m_bytes += edge->bytes = bytesBeside(far, back ? edge->state : parent->state) + edge->rows.bytes();
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +16,6 @@
 #include "core/state/commit.h"
 
 namespace kvlab {
-
-/// What the columns of a state by row and by entry cost a history that keeps the state.
-std::int64_t columnBytes(const CacheState& state);
 
 /// A check of a state, and which invariants it passed; bit i is invariant i.
 struct CheckMade {
@@ -31,6 +29,17 @@ struct CheckMade {
 
 class Timeline {
  public:
+  /// A state that is there, and how it differs from its parent's while both are.
+  struct Kept {
+    CacheState state;
+    int pools = 0;                      // number of the pools that the state has slots in
+    bool apart = false;                 // the pools have rows for one of both states only; else for both
+    LayerSlots added = {}, freed = {};  // unless apart
+    KeptRows rows = {};                 // of that of both states which is farther from the current one
+    std::shared_ptr<const StoredAs> storedBefore = {}, stored = {};  // both, where their pools differ
+    std::int64_t bytes = 0;                                          // what keeping the farther state costs
+    std::int64_t eventBytes = 0;                                     // what the report's events cost
+  };
   /// A verb that changed the session, and the state it led to.
   struct Entry {
     int parent = -1;
@@ -43,19 +52,13 @@ class Timeline {
     int edit = 0;            // first entry of the edit that the entry belongs to
     std::string words = {};  // of a first entry: what the edit does, in words; empty if it only generates
     std::shared_ptr<const TickReport> report = {};
-    std::vector<CheckMade> checks = {};    // of the state, in their order
-    std::vector<Evict> left = {};          // rows that windows have left behind
-    std::optional<CacheState> state = {};  // empty = dropped
+    std::vector<CheckMade> checks = {};  // of the state, in their order
+    std::vector<Evict> left = {};        // rows that windows have left behind
+    std::unique_ptr<Kept> kept = {};     // null = dropped
     std::shared_ptr<const Anchor> anchor = {};
     int anchored = -1;  // nearest entry up to it that had an anchor when the entry was made
-    // Relative to the parent, while both states are kept:
-    bool apart = false;                 // the pools have rows for one of both states only; else for both
-    LayerSlots added = {}, freed = {};  // unless apart
-    KeptRows kept = {};                 // of that of both states which is farther from the current one
-    std::shared_ptr<const StoredAs> storedBefore = {}, stored = {};  // both, where their pools differ
-    std::int64_t bytes = 0;                                          // what keeping the farther state costs
-    std::int64_t eventBytes = 0;                                     // what the report's events cost
-    int pools = 0;                                                   // number of the pools that the state has slots in
+
+    const CacheState* state() const { return kept ? &kept->state : nullptr; }
   };
 
   /// Begins with one entry. Where other entries lie before it, `depth` counts them, and they have anchors of so many
@@ -102,7 +105,8 @@ class Timeline {
   int editEnd(int id) const;
   /// Latest entry of the current branch with this tick; -1 = none.
   int find(Tick tick) const;
-  /// Replaces the current state by an equivalent one with slots in pools of this number; adds no entry.
+  /// Replaces the current state, kept or dropped, by an equivalent one with slots in pools of this number; adds no
+  /// entry.
   void refine(const CacheState& state, int pools);
   /// [entries] whether the rows of the state lie in the pools, and nothing need be exchanged to make it current.
   std::vector<bool> inPools() const;
@@ -142,15 +146,16 @@ class Timeline {
  private:
   Timeline trunkTo(int tip, const CacheState& state, bool anchors) const;
   void dropState(Entry& entry);
-  static void moveState(Entry& from, Entry& to);
+  void moveState(Timeline& other, Entry& from, Entry& to);
   bool dropBeside(CacheStore& store);
   void dropAnchor();
+  void weighAnchor(std::size_t i);
 
   static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
 
   std::vector<bool> onPath() const;
   int oldestKept() const;
-  static void forget(Entry& entry);
+  void forget(Kept& kept);
   void dropLeaf(int id, CacheStore& store);
   void dropOldest(int id, CacheStore& store);
   bool dropOne(CacheStore& store);
@@ -161,7 +166,12 @@ class Timeline {
   int m_current = 0, m_branch = 0;
   std::int32_t m_firstFull = kNever;
   std::int64_t m_bytes = 0;
-  std::vector<int> m_anchors;  // entries with an anchor, ascending
+  /// An entry with an anchor, and what the anchor costs beside the one before it.
+  struct Standing {
+    int entry = 0;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Standing> m_anchors;  // ascending
   std::int64_t m_anchorBytes = 0;
 };
 

@@ -55,14 +55,14 @@ Result<std::int64_t> stepTo(Session& session, int next) {
   const int here = session.timeline().currentId();
   const bool back = session.timeline().entry(here).parent == next;
   const int edge = back ? here : next;
-  const Timeline::Entry& between = session.timeline().entry(edge);
+  const Timeline::Kept& between = *session.timeline().entry(edge).kept;
   const bool apart = between.apart;
-  if (!apart && between.kept.layers.empty()) {
+  if (!apart && between.rows.layers.empty()) {
     history.select(next);
     return std::int64_t{0};
   }
   if (apart) history.setApart(parts);
-  CacheState to = *session.timeline().entry(next).state;
+  CacheState to = *session.timeline().entry(next).state();
   const Swap swap = [&](const Placed& there) {
     Result<std::int64_t> bytes = history.exchange(edge, [&](KeptRows& kept) {
       return swapRows({session.state(), parts.store}, there, kept, apart);
@@ -76,7 +76,7 @@ Result<std::int64_t> stepTo(Session& session, int next) {
   if (between.stored) {
     bytes = swapPools(session, to, back ? *between.storedBefore : *between.stored, swap);
   } else {
-    if (session.timeline().entry(next).pools != history.pools()) to = KV_TRY(placedAgain(session, to));
+    if (session.timeline().entry(next).kept->pools != history.pools()) to = KV_TRY(placedAgain(session, to));
     bytes = swap({to, parts.store});
   }
   if (!bytes) return bytes;

@@ -8,12 +8,16 @@ namespace kvlab {
 
 class Ledger : public LedgerView {
  public:
-  LedgerId append(LedgerRow row);
-  /// Returns a row for changing. Copies its chunk first if a snapshot or an older state shares it.
-  LedgerRow& change(LedgerId id);
+  using LedgerView::append;
+  using LedgerView::bytesBeside;
+  using LedgerView::change;
   /// A copy that shares no chunk, to be changed on another thread.
-  Ledger ownCopy() const;
-  LedgerId nextId() const { return LedgerId(static_cast<LedgerId::rep>(m_size)); }
+  Ledger ownCopy() const {
+    Ledger copy = *this;
+    copy.unshare();
+    return copy;
+  }
+  LedgerId nextId() const { return LedgerId(static_cast<LedgerId::rep>(size())); }
 };
 
 }  // namespace kvlab

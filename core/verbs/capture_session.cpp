@@ -45,8 +45,8 @@ std::vector<CaptureCommand> commandsOf(const Session& session, int tip) {
     if (!record.args.is_object()) record.args = json::object();
     const bool last = i + 1 == commands.size();
     if (there[at(command.last)] &&
-        (last || i % kHashPeriod == 0 || liveBytes(*entry.state, session.store()) < kHashedBytes))
-      record.hash = hashOf(*entry.state, session.store());
+        (last || i % kHashPeriod == 0 || liveBytes(*entry.state(), session.store()) < kHashedBytes))
+      record.hash = hashOf(*entry.state(), session.store());
     out.push_back(std::move(record));
   }
   return out;

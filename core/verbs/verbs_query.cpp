@@ -144,13 +144,6 @@ Result<json> rows(const Session& session, VerbArgs& in) {
   return out;
 }
 
-Result<LedgerId> knownRow(const VerbArgs& in, const Session& session, const char* field) {
-  const LedgerId id(static_cast<std::int32_t>(in.integer(field)));
-  if (session.state().ledger.contains(id)) return id;
-  return Error("out_of_range", "the row was not found", "there is no ledger row " + std::to_string(id.value()),
-               "the ledger has " + std::to_string(session.state().ledger.size()) + " rows", field, id.value());
-}
-
 Result<json> ledger(const Session& session, VerbArgs& in) {
   const LedgerId id = KV_TRY(knownRow(in, session, "id"));
   const CacheState& state = session.state();
@@ -190,12 +183,12 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
         if (names(*evict, id)) out.push_back(leftLine(entry, "left_layer", *evict));
   if (entry.verb == "rebuild")
     out.push_back({{"tick", entry.tick.value()}, {"event", "rebuilt"}, {"layer", nullptr}, {"detail", ""}});
-  if (!before || !before->state || !entry.state) return;
+  if (!before || !before->kept || !entry.kept) return;
   const auto placeIn = [&](const CacheState& state) {
     const auto found = std::find(state.context.begin(), state.context.end(), id);
     return found == state.context.end() ? -1 : static_cast<int>(found - state.context.begin());
   };
-  const int from = placeIn(*before->state), to = placeIn(*entry.state);
+  const int from = placeIn(*before->state()), to = placeIn(*entry.state());
   if (from >= 0 && to >= 0 && from != to)
     out.push_back({{"tick", entry.tick.value()},
                    {"event", "moved"},

@@ -5,7 +5,10 @@
 
 #include "core/session/attention_matrix.h"
 #include "core/session/difference.h"
+#include "core/session/edit_words.h"
+#include "core/session/knock_out.h"
 #include "core/session/requests.h"
+#include "core/session/row_story.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
 #include "core/verbs/ledger_list.h"
@@ -145,6 +148,66 @@ Result<json> row(Session& session, VerbArgs& in) {
   return out;
 }
 
+/// The command that a commit belongs to.
+json commandJson(const Timeline& timeline, int entry) {
+  const int tick = entry;
+  while (entry > 0 && timeline.entry(entry).verb.empty()) entry = timeline.entry(entry).parent;
+  return {{"tick", timeline.entry(tick).tick.value()},
+          {"verb", timeline.entry(entry).verb},
+          {"args", timeline.entry(entry).args}};
+}
+
+Result<json> storyVerb(Session& session, VerbArgs& in) {
+  const CacheLayer layer = layerOf(in, session);
+  if (in.error()) return *in.error();
+  const LedgerId row = KV_TRY(knownRow(in, session, "ledger"));
+  json out = json::array();
+  for (const RowChapter& one : KV_TRY(rowStory(session, layer, row))) {
+    json line = commandJson(session.timeline(), one.entry);
+    line.update({{"event", name(one.event)},
+                 {"wrote", one.wrote},
+                 {"slot", one.slot.value() < 0 ? json() : json(one.slot.value())},
+                 {"phase", one.slot.value() < 0 ? json() : json(one.phase)},
+                 {"exactness", name(one.exactness)},
+                 {"detail", one.detail}});
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+Result<json> whyVerb(Session& session, VerbArgs& in) {
+  const CacheLayers& layers = session.cacheLayers();
+  const CacheLayer layer = in.has("layer") ? layerOf(in, session) : layers.of(layers.last()).back();
+  if (in.error()) return *in.error();
+  const LedgerId row = KV_TRY(knownRow(in, session, "ledger"));
+  const RowCause cause = KV_TRY(whyInexact(session, layer, row));
+  json out{{"ledger", row.value()}, {"exactness", name(cause.exactness)}, {"cause", nullptr}};
+  if (cause.entry < 0) return out;
+  const std::optional<Head> part = layers.headOf(cause.layer);
+  out["cause"] = commandJson(session.timeline(), cause.entry);
+  out["cause"].update({{"rows", ledgerList(cause.rows)},
+                       {"layer", layers.layerOf(cause.layer).value()},
+                       {"kvHead", part ? json(part->value()) : json()},
+                       {"exactness", name(cause.first)},
+                       {"edit", editTitle(session.timeline(), cause.entry)}});
+  return out;
+}
+
+Result<json> knockOutVerb(Session& session, VerbArgs& in) {
+  const std::vector<LedgerId> rows = in.ids<LedgerId>("ledger");
+  const KnockOutBy by = in.flag("rebuild") ? KnockOutBy::Rebuild : KnockOutBy::Eviction;
+  const std::int64_t k = in.within("k", 1, session.model().config().vocab, in.integer("k"));
+  if (in.error()) return *in.error();
+  const KnockOut found = KV_TRY(knockOut(session, rows, by, static_cast<int>(k)));
+  json tokens = json::array();
+  for (const KnockOut::Token& one : found.tokens)
+    tokens.push_back({{"id", one.id.value()},
+                      {"text", session.model().tokenizer().tokenText(one.id)},
+                      {"with", finite(one.with)},
+                      {"without", finite(one.without)}});
+  return json{{"kl", finite(found.kl)}, {"tokens", std::move(tokens)}};
+}
+
 }  // namespace
 
 std::span<const Verb> rowVerbs() {
@@ -169,6 +232,26 @@ std::span<const Verb> rowVerbs() {
         "the KL divergence of the next token.",
         Effect::Measures},
        differenceVerb},
+      {{"story",
+        {arg::integer("ledger", 0, kMostId), layerArg(), headArg()},
+        "Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which "
+        "command; "
+        "dropped ticks are executed again.",
+        Effect::Measures},
+       storyVerb},
+      {{"why",
+        {arg::integer("ledger", 0, kMostId), layerArg().orNone(), headArg()},
+        "The command that made a row differ from what a rebuild would compute, in the last layer or another; the cause "
+        "is null for an exact row.",
+        Effect::Measures},
+       whyVerb},
+      {{"knockOut",
+        {arg::of("ledger", ArgType::LedgerIds), arg::flag("rebuild", false), arg::integer("k", 1, kMostId).orElse(10)},
+        "What the next token would be without some rows, in a fork: log probabilities of the likeliest tokens and the "
+        "KL "
+        "divergence. The rows leave all layers, or with rebuild the text.",
+        Effect::Measures},
+       knockOutVerb},
   };
   return kVerbs;
 }

@@ -150,7 +150,7 @@ Result<std::vector<Expression>> askedConditions(Session& session, const VerbArgs
 
 Result<json> runBackVerb(Session& session, VerbArgs& in) {
   const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
-  const LastHeld held = KV_TRY(runBack(session, conditions));
+  const Held held = KV_TRY(runBack(session, conditions));
   json out = KV_TRY(where(session, ok()));
   out["stoppedBy"] = held.by ? json(held.by->text()) : json();
   return out;
@@ -158,7 +158,13 @@ Result<json> runBackVerb(Session& session, VerbArgs& in) {
 
 Result<json> lastTickVerb(Session& session, VerbArgs& in) {
   const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
-  const LastHeld held = KV_TRY(lastHeld(session, conditions));
+  const Held held = KV_TRY(lastHeld(session, conditions));
+  return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
+}
+
+Result<json> firstTickVerb(Session& session, VerbArgs& in) {
+  const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
+  const Held held = KV_TRY(firstHeld(session, conditions));
   return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
 }
 
@@ -273,6 +279,12 @@ std::span<const Verb> stateVerbs() {
         "held; null where none ever held.",
         Effect::Measures},
        lastTickVerb},
+      {{"firstTick",
+        {arg::text("condition").orNone()},
+        "The tick of the first commit up to the present state at which a condition, or else one of the breakpoints, "
+        "held; null where none ever held.",
+        Effect::Measures},
+       firstTickVerb},
       {{"at",
         {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
          arg::of("args", ArgType::Arguments).orNone()},

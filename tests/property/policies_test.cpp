@@ -422,7 +422,7 @@ class PoliciesTest : public QObject {
       QCOMPARE(*s->store().slots(layer).end(), static_cast<int>(s->state().map(layer).resident()));
     s.must("step", {{"n", 2}});
     s.prompt(300, 7);
-    for (int entry = 0; entry < s->timeline().size(); ++entry) QVERIFY(s->timeline().entry(entry).state);
+    for (int entry = 0; entry < s->timeline().size(); ++entry) QVERIFY(s->timeline().entry(entry).kept);
     QVERIFY(*s->store().slots(CacheLayer(0)).end() < 100);
   }
 

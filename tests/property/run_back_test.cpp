@@ -136,11 +136,20 @@ class RunBackTest : public QObject {
       const auto later = r.held[i].lower_bound(tip);
       expected.push_back(later == r.held[i].begin() ? -1 : *std::prev(later));
       if (r.conditions[i].needs(Need::Slots) && expected[i] <= r.grown) continue;  // growing gives rows other slots
-      const Result<LastHeld> last = lastHeld(*s, std::span(&r.conditions[i], 1));
+      const Result<Held> last = lastHeld(*s, std::span(&r.conditions[i], 1));
       if (!last) qWarning("%s: %s", r.texts[i], last.error().text().c_str());
       const QString text =
           QString("%1: found %2, held at %3").arg(r.texts[i]).arg(last ? last->entry : -2).arg(expected[i]);
       if (!last || last->entry != expected[i]) QTest::qFail(qPrintable(text), __FILE__, __LINE__);
+      const Result<Held> first = firstHeld(*s, std::span(&r.conditions[i], 1));
+      const int begin = r.held[i].empty() ? -1 : *r.held[i].begin();
+      if (r.conditions[i].needs(Need::Slots) && begin <= r.grown && begin >= 0) continue;
+      if (!first || first->entry != begin)
+        QTest::qFail(qPrintable(QString("%1: first found %2, held first at %3")
+                                    .arg(r.texts[i])
+                                    .arg(first ? first->entry : -2)
+                                    .arg(begin)),
+                     __FILE__, __LINE__);
     }
     for (std::size_t i = 0; i < r.conditions.size() && !QTest::currentTestFailed(); ++i) {
       if (expected[i] < 0) continue;
@@ -154,7 +163,7 @@ class RunBackTest : public QObject {
     SessionFixture& s = r.s;
     const int tip = s->timeline().currentId();
     const std::string branch = s->timeline().branch();
-    const Result<LastHeld> there = runBack(*s, std::span(&r.conditions[condition], 1));
+    const Result<Held> there = runBack(*s, std::span(&r.conditions[condition], 1));
     QVERIFY(there && there->entry == expected);
     QCOMPARE(there->by, &r.conditions[condition]);
     QCOMPARE(s->timeline().currentId(), expected);

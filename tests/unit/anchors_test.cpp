@@ -13,7 +13,7 @@ class AnchorsTest : public QObject {
   static int executed(const SessionFixture& s) {
     int id = s->timeline().currentId(), made = 0;
     for (; s->timeline().entry(id).parent >= 0; id = s->timeline().entry(id).parent)
-      if (s->timeline().entry(s->timeline().entry(id).parent).state) ++made;
+      if (s->timeline().entry(s->timeline().entry(id).parent).kept) ++made;
     return made;
   }
 

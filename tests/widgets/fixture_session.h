@@ -49,19 +49,12 @@ inline float score(LedgerId id, std::size_t layer) {
 
 class Ledger : public LedgerView {
  public:
-  LedgerId append(LedgerRow row) {
-    if (m_size % kChunk == 0) m_chunks.push_back(std::make_shared<Chunk>());
-    m_chunks.back()->push_back(std::move(row));
-    return LedgerId(static_cast<std::int32_t>(m_size++));
-  }
-  LedgerRow& at(LedgerId id) {
-    const auto i = static_cast<std::size_t>(id.value());
-    return (*m_chunks[i / kChunk])[i % kChunk];
-  }
+  using LedgerView::append;
+  LedgerRow& at(LedgerId id) { return change(id); }
   /// A copy that shares nothing, as a snapshot must not change afterwards.
   Ledger copy() const {
     Ledger out = *this;
-    for (auto& chunk : out.m_chunks) chunk = std::make_shared<Chunk>(*chunk);
+    out.unshare();
     return out;
   }
 };

@@ -118,6 +118,9 @@ void RowActions::addBack() {
   QAction* back = make("back", tr("Run back to"), tr("Go back to what happened to the focused row"), Needs::OneRow, {});
   back->setMenu(m_back.get());
   m_actions.append(back);
+  add("why", tr("Why stale?"),
+      tr("Show the tick whose command made the row differ from a rebuild in the focused layer"), {Qt::Key_Y},
+      Needs::OneRow, [this] { askWhy(); });
 }
 
 void RowActions::addRest() {
@@ -401,6 +404,12 @@ void RowActions::runBack(const char* subject, bool layer) {
   std::string chosen = "ledger==" + std::to_string(focus.ledger.value());
   if (layer) chosen += ", layer==" + std::to_string(layers.layerOf(focus.layer).value());
   run("run_back", {{"condition", std::string(subject) + "(" + chosen + ")"}});
+}
+
+void RowActions::askWhy() {
+  const Focus focus = m_context.focus();
+  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
+  run("why", {{"ledger", focus.ledger.value()}, {"layer", layers.layerOf(focus.layer).value()}});
 }
 
 void RowActions::copyText() {

@@ -77,6 +77,7 @@ class RowActions : public QObject {
   void turnTree(const char* command, int up);
   void breakWhen(const char* subject);
   void runBack(const char* subject, bool layer);
+  void askWhy();
   void copyText();
 
   InspectorContext& m_context;

@@ -42,8 +42,13 @@ Tone shownTone(const QModelIndex& index, bool selected) {
 /// Draws text of any font on the baseline of the window's font in this line.
 void drawCell(QPainter& painter, const QRect& area, int align, const QString& text, const Theme& theme) {
   const QFontMetrics line(theme.ui), metrics = painter.fontMetrics();
-  const QString shown = metrics.elidedText(text, Qt::ElideRight, area.width());
-  const int free = area.width() - metrics.horizontalAdvance(shown);
+  int wide = metrics.horizontalAdvance(text);
+  QString shown = text;
+  if (wide >= area.width()) {  // shaping a text takes longer than painting it
+    shown = metrics.elidedText(text, Qt::ElideRight, area.width());
+    wide = metrics.horizontalAdvance(shown);
+  }
+  const int free = area.width() - wide;
   const int x = area.left() + (align & Qt::AlignRight ? free : align & Qt::AlignHCenter ? free / 2 : 0);
   painter.drawText(x, area.top() + (area.height() - line.height()) / 2 + line.ascent(), shown);
 }

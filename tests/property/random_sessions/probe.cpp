@@ -27,10 +27,11 @@ Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
   const std::vector<bool> there = session.timeline().inPools();
   for (int id = 0; id < session.timeline().size(); ++id) {
     const Timeline::Entry& entry = session.timeline().entry(id);
-    if (there[static_cast<std::size_t>(id)]) note(*entry.state);
+    if (!entry.kept) continue;
+    if (there[static_cast<std::size_t>(id)]) note(entry.kept->state);
     const auto at = static_cast<std::size_t>(layer.value());
-    if (at < entry.freed.size()) mark(given, entry.freed[at]);
-    if (at < entry.added.size()) mark(given, entry.added[at]);
+    if (at < entry.kept->freed.size()) mark(given, entry.kept->freed[at]);
+    if (at < entry.kept->added.size()) mark(given, entry.kept->added[at]);
   }
   return named;
 }

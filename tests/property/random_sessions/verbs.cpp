@@ -242,6 +242,19 @@ const Maker kMakers[] = {
      }},
     {"runBack", 3, false, pastCondition},
     {"lastTick", 2, true, pastCondition},
+    {"firstTick", 1, true, pastCondition},
+    {"story", 2, true,
+     [](Drawing& in) -> json {
+       return {{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
+     }},
+    {"why", 2, true,
+     [](Drawing& in) -> json {
+       return {{"ledger", in.draw.below(24)}};
+     }},
+    {"knockOut", 1, true,
+     [](Drawing& in) -> json {
+       return {{"ledger", {in.draw.below(24)}}, {"rebuild", in.draw.below(2) == 0}};
+     }},
     {"difference", 2, true,
      [](Drawing& in) -> json {
        return {{"tick", in.draw.below(12)}};

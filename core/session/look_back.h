@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows the commits of the way to the present state. Kept states are shown as they are; where a state was dropped, or
+// what is asked of a state needs a measurement, the session that answers for other ticks (past.h) executes the commands
+// again, from anchor to anchor. The session stays where it is. Engine thread.
+#pragma once
+#include <functional>
+
+#include "core/session/session.h"
+
+namespace kvlab {
+
+class LookBack {
+ public:
+  /// What must be known of the states; what a sight needs beside them, none of them has.
+  LookBack(Session& session, std::function<bool(Need)> needs)
+      : m_session(session), m_line(session.timeline()), m_needs(std::move(needs)) {}
+
+  /// Sees the state before a commit, the state behind it, and the report of its tick.
+  using See = std::function<void(const Sight&, int entry)>;
+  using Test = std::function<bool(const Sight&, int entry)>;
+
+  /// Shows the commits behind the entry `first` up to `last`, oldest first. Errors: cancelled, and those of Past::at()
+  /// and Session::travel().
+  Status forward(int first, int last, const See& see);
+  /// The last commit up to the entry `last` that passes the test; -1 = none. Errors: as forward().
+  Result<int> lastOf(int last, const Test& test);
+  /// The first commit up to the entry `last` that passes the test; -1 = none. Errors: as forward().
+  Result<int> firstOf(int last, const Test& test);
+
+ private:
+  bool needsMeasurement() const;
+  bool canSee(int id) const;
+  Sight sightOf(int entry) const;
+  int stretchBegin(int last) const;
+  Status execute(int first, int last, const See& see);
+
+  Session& m_session;
+  const Timeline& m_line;
+  std::function<bool(Need)> m_needs;
+};
+
+}  // namespace kvlab

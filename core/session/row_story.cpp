@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/row_story.h"
+
+#include <algorithm>
+
+#include "core/model/decoder/frequencies.h"
+#include "core/session/look_back.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::array kNames = {"loaded",    "computed", "rebuilt", "turned",       "copied",
+                               "converted", "damaged",  "left",    "became_stale", "became_exact"};
+
+/// Index of a row among those that have a slot in a layer; none if it has none.
+std::optional<std::size_t> placeOf(const ResidencyView& map, LedgerId row) {
+  const auto found = std::find(map.ledger.begin(), map.ledger.end(), row);
+  const auto place = static_cast<std::size_t>(found - map.ledger.begin());
+  return map.has(place) ? std::optional(place) : std::nullopt;
+}
+
+template <class T>
+bool continues(const Column<T>& now, const Column<T>& before) {
+  return now.size() >= before.size() &&
+      (now.prefix(before.size()).sharesWith(before) || std::equal(before.begin(), before.end(), now.begin()));
+}
+
+bool sameStart(const LayerGroup& before, const LayerGroup& now) {
+  return now.window == before.window && now.map->first == before.map->first &&
+      continues(now.map->ledger, before.map->ledger) && continues(now.map->phases, before.map->phases) &&
+      continues(now.provenance, before.provenance);
+}
+
+/// True if a commit only appended rows, so that all others are as exact as they were.
+bool onlyGrew(const ModelConfig& model, const CacheState& before, const CacheState& now) {
+  if (now.wlod || before.groups.size() != now.groups.size() || !continues(now.context, before.context)) return false;
+  if (turnWord(model, before.reach()) != turnWord(model, now.reach())) return false;
+  for (std::size_t g = 0; g < now.groups.size(); ++g)
+    if (!sameStart(before.groups[g], now.groups[g])) return false;
+  return true;
+}
+
+/// How the rows of a state stand to a rebuild, row by row.
+class Verdicts {
+ public:
+  Verdicts(const Session& session, const CacheState& state)
+      : m_state(state), m_map(session.kind().exactness(session.parts(), state)) {}
+
+  /// None for a row that is not in the context.
+  std::optional<Exactness> of(CacheLayer layer, LedgerId row) const {
+    const std::optional<std::size_t> place = positionOf(row);
+    if (!place) return std::nullopt;
+    return *place < m_map.layers[at(layer)].size() ? m_map.layers[at(layer)][*place] : Exactness::Exact;
+  }
+  /// The earliest inexact row that a row saw in a layer.
+  LedgerId seenBy(CacheLayer layer, LedgerId row) const {
+    const std::int32_t seen = m_map.inherited[at(layer)][*positionOf(row)];
+    return seen < 0 ? LedgerId(-1) : m_state.context[at(seen)];
+  }
+
+ private:
+  std::optional<std::size_t> positionOf(LedgerId row) const {
+    const auto found = std::find(m_state.context.begin(), m_state.context.end(), row);
+    if (found == m_state.context.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - m_state.context.begin());
+  }
+
+  const CacheState& m_state;
+  ExactnessMap m_map;
+};
+
+bool loads(const std::string& verb) { return verb == "loadCache"; }
+
+class Story {
+ public:
+  Story(Session& session, CacheLayer layer, LedgerId row) : m_session(session), m_layer(layer), m_row(row) {}
+
+  Result<std::vector<RowChapter>> tell() {
+    const Timeline& line = m_session.timeline();
+    const LedgerRow& row = m_session.state().ledger[m_row];
+    const std::vector<int> path = line.path(line.currentId());
+    const auto born = std::ranges::lower_bound(path, row.born, {}, [&](int id) { return line.entry(id).tick; });
+    const int first = born == path.begin() ? path.front() : *std::prev(born);
+    LookBack back(m_session, [](Need need) { return need == Need::Slots; });
+    KV_TRY(back.forward(first, line.currentId(), [&](const Sight& seen, int entry) { commit(seen, entry); }));
+    const ResidencyView& map = m_session.state().group(m_layer).stored();
+    if (const std::optional<std::size_t> place = placeOf(map, m_row); place && !m_chapters.empty())
+      m_chapters.back().slot = map.slotOf[*place];  // executed again, it may have got another one
+    return std::move(m_chapters);
+  }
+
+ private:
+  void commit(const Sight& seen, int entry) {
+    const CacheState &before = *seen.before.state, &now = *seen.now.state;
+    const ResidencyView &then = before.group(m_layer).stored(), &map = now.group(m_layer).stored();
+    const std::optional<std::size_t> from = placeOf(then, m_row), to = placeOf(map, m_row);
+    if (from && m_chapters.empty()) add(0, RowEvent::Loaded, then, *from, true);  // there before all commits
+    m_entry = entry;
+    if (to) held(before, now, then, map, from, *to);
+    else if (from) add(entry, RowEvent::Left, map, std::nullopt, false, whyGone(seen, now));
+    if (to) judge(before, now, from.has_value());
+  }
+
+  void held(const CacheState& before, const CacheState& now, const ResidencyView& then, const ResidencyView& map,
+            std::optional<std::size_t> from, std::size_t to) {
+    const LayerGroup &old = before.group(m_layer), &group = now.group(m_layer);
+    const auto id = at(m_row.value());
+    const std::int32_t depth = m_session.timeline().entry(m_entry).depth;
+    const bool wrote = id < group.writers.size() && group.writers[id] == depth;
+    const bool turned = from && then.phase(*from) != map.phase(to);
+    if (!wrote && !turned && from) return;
+    const std::string& verb = verbOf(m_entry);
+    const bool again = from && id < old.provenance.size() && id < group.provenance.size() &&
+        !(old.provenance[id] == group.provenance[id]);
+    RowEvent event = RowEvent::Computed;
+    if (!from) event = loads(verb) ? RowEvent::Loaded : RowEvent::Computed;
+    else if (verb == "fault") event = RowEvent::Damaged;
+    else if (verb == "rebuild") event = RowEvent::Rebuilt;
+    else if (converts(verb)) event = RowEvent::Converted;
+    else if (again) event = RowEvent::Computed;
+    else if (turned) event = RowEvent::Turned;
+    else if (then.slotOf[*from] != map.slotOf[to]) event = RowEvent::Copied;
+    std::string detail;
+    if (turned) detail = "phase " + text(then.phase(*from)) + " to " + text(map.phase(to));
+    add(m_entry, event, map, to, wrote, std::move(detail));
+  }
+
+  void judge(const CacheState& before, const CacheState& now, bool wasThere) {
+    if (wasThere && onlyGrew(m_session.model().config(), before, now)) return;
+    const std::optional<Exactness> is = Verdicts(m_session, now).of(m_layer, m_row);
+    if (!is || *is == m_exact) return;
+    const bool stale = *is != Exactness::Exact;
+    m_exact = *is;
+    RowChapter next = m_chapters.back();
+    next.entry = m_entry;
+    next.event = stale ? RowEvent::BecameStale : RowEvent::BecameExact;
+    next.wrote = false;
+    next.exactness = m_exact;
+    next.detail = stale ? std::string(name(m_exact)) : "";
+    m_chapters.push_back(std::move(next));
+  }
+
+  void add(int entry, RowEvent event, const ResidencyView& map, std::optional<std::size_t> place, bool wrote,
+           std::string detail = {}) {
+    RowChapter one{.entry = entry, .event = event, .wrote = wrote, .exactness = m_exact, .detail = std::move(detail)};
+    if (place) {
+      one.slot = map.slotOf[*place];
+      one.phase = map.phase(*place).value();
+    }
+    m_chapters.push_back(std::move(one));
+  }
+
+  /// How the row left: by the ledger, or because the layer gave it up.
+  std::string whyGone(const Sight& seen, const CacheState& now) const {
+    const LedgerRow& row = now.ledger[m_row];
+    if (row.state != RowState::Live && row.state != RowState::LeftWindow) return std::string(name(row.state));
+    const Timeline::Entry& entry = m_session.timeline().entry(m_entry);
+    const auto names = [&](const Evict& one) {
+      const CacheLayers& layers = m_session.cacheLayers();
+      return one.layer == layers.layerOf(m_layer) && std::ranges::find(one.ledger, m_row) != one.ledger.end();
+    };
+    if (std::ranges::any_of(entry.left, names)) return "left_window";
+    if (seen.report && now.policy)
+      for (const Action& action : seen.report->actions)
+        if (const auto* evict = std::get_if<Evict>(&action); evict && names(*evict))
+          return "evicted by " + now.policy->audit.layers[at(m_layer)].policy;
+    return "evicted";
+  }
+
+  /// Entries without a verb go on with the command before them.
+  const std::string& verbOf(int entry) const {
+    const Timeline& line = m_session.timeline();
+    while (entry > 0 && line.entry(entry).verb.empty()) entry = line.entry(entry).parent;
+    return line.entry(entry).verb;
+  }
+  static bool converts(const std::string& verb) { return verb == "setFormat" || verb == "setLayout"; }
+  static std::string text(Phase phase) {
+    std::string out = std::to_string(phase.value());
+    out.erase(out.find_last_not_of('0') + 1);
+    if (out.back() == '.') out.pop_back();
+    return out;
+  }
+
+  Session& m_session;
+  CacheLayer m_layer;
+  LedgerId m_row;
+  std::vector<RowChapter> m_chapters;
+  Exactness m_exact = Exactness::Exact;
+  int m_entry = 0;
+};
+
+/// Follows inherited inexactness to the row where it began, which lies in an earlier layer each time.
+void follow(const Session& session, RowCause& out) {
+  const Verdicts now(session, session.state());
+  for (CacheLayer layer = out.layer;; layer = out.layer) {
+    const LedgerId row = out.rows.back();
+    for (const CacheLayer one : session.state().layers()) {
+      out.first = now.of(one, row).value_or(Exactness::Exact);
+      out.layer = one;
+      if (out.first != Exactness::Exact || one == layer) break;
+    }
+    const LedgerId seen = out.first == Exactness::Inherited ? now.seenBy(out.layer, row) : LedgerId(-1);
+    if (seen.value() < 0) return;
+    out.rows.push_back(seen);
+  }
+}
+
+}  // namespace
+
+std::string_view name(RowEvent event) { return kNames[static_cast<std::size_t>(event)]; }
+
+Result<std::vector<RowChapter>> rowStory(Session& session, CacheLayer layer, LedgerId row) {
+  return Story(session, layer, row).tell();
+}
+
+Result<RowCause> whyInexact(Session& session, CacheLayer layer, LedgerId row) {
+  RowCause out{.rows = {row}, .layer = layer};
+  out.exactness = Verdicts(session, session.state()).of(layer, row).value_or(Exactness::Exact);
+  if (out.exactness == Exactness::Exact) return out;
+  follow(session, out);
+  const LedgerId origin = out.rows.back();
+  LookBack back(session, [](Need) { return false; });
+  out.entry = KV_TRY(back.lastOf(session.timeline().currentId(), [&](const Sight& seen, int) {
+    const auto exactIn = [&](const CacheState& state) {
+      const std::optional<Exactness> is =
+          state.ledger.contains(origin) ? Verdicts(session, state).of(out.layer, origin) : std::nullopt;
+      return is.value_or(Exactness::Exact) == Exactness::Exact;
+    };
+    const bool there = seen.before.state->ledger.contains(origin);
+    if (there && onlyGrew(session.model().config(), *seen.before.state, *seen.now.state)) return false;
+    return exactIn(*seen.before.state) && !exactIn(*seen.now.state);
+  }));
+  return out;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The story of a row tells each write of its stored bytes once, and where the row lies now; the cause of a row that
+// differs from a rebuild is the edit that was planted. Compared with the bytes in the pools after every commit.
+#include <map>
+#include <set>
+
+#include "core/session/row_story.h"
+#include "support/commits.h"
+
+using namespace kvlab;
+
+namespace {
+
+const std::vector<json> kManifests = {
+    json::object(),
+    {{"layout", "contiguous_splice"}},
+    {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}},
+    {{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
+    {{"layout", "ring_pointer"}, {"ring", {{"window", 12}}}},
+    {{"policy", "h2o:ratio=0.5,window=4"}},
+    {{"key_phase", "at_write"}},
+    {{"sampling", {{"temperature", 0.9}, {"seed", 3}}}, {"after_edit", "recompute"}},
+    {{"capacity", 0}, {"wlod", {{"budget", 160}, {"moments", 512}}}},
+    {{"policy", "snapkv:ratio=0.6,window=4"}, {"residency", "kv_head"}},
+};
+
+struct Cell {
+  Slot slot;
+  double phase = 0;
+  std::string bytes;
+  bool operator==(const Cell&) const = default;
+};
+using Cells = std::map<LedgerId, Cell>;
+
+/// The rows that a layer holds, read from its pool.
+Cells cellsOf(const Session& session, CacheLayer layer) {
+  const RowPool& pool = session.store().pool(layer);
+  const ResidencyView& map = session.state().group(layer).stored();
+  const auto tag = static_cast<std::size_t>(kernels::rowLayout(pool.format()).tag);
+  std::vector<std::uint8_t> record(static_cast<std::size_t>(pool.stride()));
+  Cells out;
+  for (auto i = static_cast<std::size_t>(map.first); i < map.size(); ++i) {
+    pool.readRecords({&map.slotOf[i], 1}, record.data());
+    out[map.ledger[i]] = {map.slotOf[i], map.phase(i).value(),
+                          std::string(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(tag))};
+  }
+  return out;
+}
+
+/// A session that notes at which entries the bytes or the slot of a row changed, by looking at the pools.
+struct Watched {
+  SessionFixture s;
+  std::vector<Cells> now;                                  // [layers]
+  std::vector<std::map<LedgerId, std::set<int>>> written;  // [layers] entries
+  std::set<int> seen;
+  std::int64_t slots = 0;
+  int grown = -1;  // entry at which the pools changed their size last
+
+  explicit Watched(const json& manifest) : s(manifest) {
+    now.resize(s->store().layers().size());
+    written.resize(now.size());
+    s->setPublish([this](const SnapshotPtr&) { look(); });
+    look();
+  }
+  void look() {
+    const int entry = s->timeline().currentId();
+    if (s->history().replaying() || !seen.insert(entry).second) return;
+    std::int64_t all = 0;
+    for (const CacheLayer layer : s->store().layers()) {
+      const auto l = static_cast<std::size_t>(layer.value());
+      all += s->store().pool(layer).slots();
+      Cells cells = cellsOf(*s, layer);
+      for (const auto& [row, cell] : cells) {
+        const auto before = now[l].find(row);
+        if (before == now[l].end() || before->second.slot != cell.slot || before->second.bytes != cell.bytes)
+          written[l][row].insert(entry);
+      }
+      now[l] = std::move(cells);
+    }
+    if (std::exchange(slots, all) != all) grown = entry;
+  }
+};
+
+}  // namespace
+
+class RowStoryTest : public QObject {
+  Q_OBJECT
+ private:
+  int m_writes = 0, m_again = 0, m_causes = 0, m_handedDown = 0;
+
+  void tellsAll(Watched& w, CacheLayer layer, LedgerId row) {
+    SessionFixture& s = w.s;
+    const auto l = static_cast<std::size_t>(layer.value());
+    const Result<std::vector<RowChapter>> told = rowStory(*s, layer, row);
+    QVERIFY2(told, told ? "" : told.error().text().c_str());
+    std::multiset<int> writes;
+    for (const RowChapter& one : *told)
+      if (one.wrote) writes.insert(one.entry);
+    for (const int entry : writes) QCOMPARE(writes.count(entry), std::size_t{1});
+    for (const int entry : w.written[l][row]) {
+      if (entry <= w.grown) continue;  // executed again in larger pools, rows may lie elsewhere
+      ++m_writes;
+      QVERIFY2(writes.contains(entry),
+               qPrintable(QString("row %1 was written at entry %2, verb %3, and the story does not say so")
+                              .arg(row.value())
+                              .arg(entry)
+                              .arg(s->timeline().entry(entry).verb.c_str())));
+    }
+    for (const int entry : writes) m_again += !w.written[l][row].contains(entry);
+    const auto held = w.now[l].find(row);
+    const bool gone = told->empty() || told->back().slot.value() < 0;
+    QCOMPARE(gone, held == w.now[l].end());
+    if (gone) return;
+    QCOMPARE(told->back().slot, held->second.slot);
+    QCOMPARE(told->back().phase, held->second.phase);
+    const auto& context = s->state().context;
+    const auto place = std::find(context.begin(), context.end(), row) - context.begin();
+    if (place < std::ssize(context))
+      QCOMPARE(told->back().exactness, exactnessMap(*s).layers[l][static_cast<std::size_t>(place)]);
+  }
+
+ private Q_SLOTS:
+  void everyWriteStandsThereOnce_data() {
+    QTest::addColumn<int>("manifest");
+    for (int i = 0; i < static_cast<int>(kManifests.size()); ++i)
+      QTest::addRow("%s", kManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
+  }
+  void everyWriteStandsThereOnce() {
+    QFETCH(int, manifest);
+    const int sessions = std::max(2, qEnvironmentVariableIntValue("KVLAB_STORY_SESSIONS"));
+    for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
+      const auto seed = static_cast<unsigned>(100 * manifest + n);
+      std::mt19937 random(seed);
+      Watched w(kManifests[static_cast<std::size_t>(manifest)]);
+      w.s->history().anchorEvery(24);
+      w.s.prompt(12, seed);
+      for (int i = 0; i < 24; ++i) randomCommit(w.s, random);
+      if (n % 2) w.s->history().forgetOlder(w.s->parts(), true);
+      for (int i = 0; i < 16 && !QTest::currentTestFailed(); ++i)
+        tellsAll(w, CacheLayer(static_cast<std::int32_t>(random() % w.now.size())),
+                 LedgerId(static_cast<std::int32_t>(random() % w.s->state().ledger.size())));
+      if (QTest::currentTestFailed()) qWarning("seed %u", seed);
+    }
+  }
+
+  /// One edit in the middle of plain ticks makes all rows inexact that are.
+  void theCauseIsThePlantedEdit() {
+    const int sessions = std::max(40, qEnvironmentVariableIntValue("KVLAB_STORY_SESSIONS"));
+    for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
+      std::mt19937 random(static_cast<unsigned>(n));
+      const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+      SessionFixture s(kManifests[static_cast<std::size_t>(n % 3)]);
+      s->history().anchorEvery(24);
+      s.prompt(8 + pick(12), static_cast<unsigned>(n));
+      s.must("step", {{"n", 1 + pick(8)}});
+      const int length = s->state().length(), before = s->timeline().currentId();
+      const std::vector<json> edits = {
+          {{"action", "replace"}, {"positions", {pick(length - 1)}}, {"new_token_ids", {3 + pick(250)}}},
+          {{"action", "delete"}, {"position", pick(length - 1)}},
+          {{"action", "insert"}, {"position", pick(length - 1)}, {"token_ids", {3 + pick(250)}}}};
+      if (pick(4) == 0) {
+        const std::int32_t layer = pick(s->cacheLayers().layers);
+        s.must("evict", {{"layer", layer}, {"ledger", {pick(length - 1)}}, {"now", true}});
+      } else {
+        s.must("inject", {{"actions", {edits[static_cast<std::size_t>(pick(3))]}}, {"now", true}});
+      }
+      const int edit = s->timeline().currentId();
+      QVERIFY(edit > before);
+      for (int i = 1 + pick(6); i > 0; --i) s.must("step", {{"n", 1 + pick(4)}});
+      if (n % 2) s->history().forgetOlder(s->parts(), true);
+      for (const CacheLayer layer : s->state().layers())
+        for (const LedgerId row : s->state().context) checkCause(s, layer, row, before, edit);
+      if (QTest::currentTestFailed()) qWarning("session %d", n);
+    }
+  }
+  void cleanupTestCase() {
+    QVERIFY(m_writes > 400);
+    QVERIFY2(m_again < m_writes, qPrintable(QString("%1 of %2").arg(m_again).arg(m_writes)));
+    QVERIFY(m_causes > 200);
+    QVERIFY(m_handedDown > 20);
+    qInfo("%d writes, %d more without other bytes; %d causes, %d handed down", m_writes, m_again, m_causes,
+          m_handedDown);
+  }
+
+ private:
+  void checkCause(SessionFixture& s, CacheLayer layer, LedgerId row, int before, int edit) {
+    const auto& context = s->state().context;
+    const auto place = static_cast<std::size_t>(std::find(context.begin(), context.end(), row) - context.begin());
+    const bool exact = exactnessMap(*s).layers[static_cast<std::size_t>(layer.value())][place] == Exactness::Exact;
+    const Result<RowCause> why = whyInexact(*s, layer, row);
+    QVERIFY2(why, why ? "" : why.error().text().c_str());
+    if (exact) {
+      QCOMPARE(why->entry, -1);
+      return;
+    }
+    ++m_causes;
+    m_handedDown += why->rows.size() > 1;
+    QVERIFY(why->first != Exactness::Exact && why->first != Exactness::Inherited);
+    QVERIFY2(why->entry > before && why->entry <= edit,
+             qPrintable(QString("row %1 of layer %2: entry %3 instead of %4, row %5 %6")
+                            .arg(row.value())
+                            .arg(layer.value())
+                            .arg(why->entry)
+                            .arg(edit)
+                            .arg(why->rows.back().value())
+                            .arg(name(why->first).data())));
+  }
+};
+
+QTEST_GUILESS_MAIN(RowStoryTest)
+#include "row_story_test.moc"
