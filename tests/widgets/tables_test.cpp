@@ -361,6 +361,33 @@ class TablesTest : public QObject {
     buttons.front()->click();
     QCOMPARE(context.focus().ledger, heir);
   }
+  /// The same view tells the story of the row in the focused layer; while the engine works, it is not asked again.
+  void historyTellsOfOneLayer() {
+    FakeContext context;
+    nlohmann::json asked;
+    context.answers["story"] = [&](const nlohmann::json& args) -> Result<nlohmann::json> {
+      asked = args;
+      return nlohmann::json::parse(R"([
+        {"tick":2,"verb":"prompt","event":"computed","wrote":true,"slot":8,"phase":8,"exactness":"exact","detail":""},
+        {"tick":5,"verb":"inject","event":"became_stale","wrote":false,"slot":8,"phase":8,"exactness":"context_edited","detail":"context_edited"},
+        {"tick":9,"verb":"step","event":"left","wrote":false,"slot":null,"phase":null,"exactness":"context_edited","detail":"evicted by h2o"}])");
+    };
+    HistoryView view(context, nullptr);
+    context.focusLedger(LedgerId(8));
+    context.focusLayer(CacheLayer(3));
+    QVERIFY(static_cast<bool>(view.setOption("rows", "layer")));
+    QVERIFY(golden::settle(view));
+    QCOMPARE(asked["ledger"].get<int>(), 8);
+    QCOMPARE(asked["layer"].get<int>(), 3);
+    const QString said = view.dump();
+    QVERIFY2(said.contains("slot 8, phase 8; prompt"), qPrintable(said));
+    QVERIFY2(said.contains("context edited; inject"), qPrintable(said));
+    QVERIFY2(said.contains("evicted by h2o; step"), qPrintable(said));
+    asked = {};
+    context.focusLayer(CacheLayer(1));
+    QVERIFY(golden::settle(view));
+    QCOMPARE(asked["layer"].get<int>(), 1);
+  }
   void historySaysWhatWentWrong() {
     FakeContext context;
     context.answers["history"] = [](const nlohmann::json&) -> Result<nlohmann::json> {

@@ -1,20 +1,60 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/history/history_view.h"
 
+#include <QComboBox>
 #include <QPainter>
 
+#include "widgets/base/layer_text.h"
+#include "widgets/base/strip_layout.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
 namespace {
 Tone toneOf(const QString& event) {
-  if (event == "born" || event == "restored" || event == "expanded" || event == "lit" || event == "verified")
-    return Tone::Ok;
-  if (event == "evicted" || event == "left layer" || event == "collapsed" || event == "moved") return Tone::Accent;
-  if (event == "replaced" || event == "deleted" || event == "parent" || event == "edited") return Tone::Warning;
-  if (event == "aborted" || event == "fault" || event == "damage found") return Tone::Error;
-  return Tone::Muted;
+  static const QHash<QString, Tone> kTones = {{"born", Tone::Ok},
+                                              {"restored", Tone::Ok},
+                                              {"expanded", Tone::Ok},
+                                              {"lit", Tone::Ok},
+                                              {"verified", Tone::Ok},
+                                              {"loaded", Tone::Ok},
+                                              {"computed", Tone::Ok},
+                                              {"rebuilt", Tone::Ok},
+                                              {"became exact", Tone::Ok},
+                                              {"evicted", Tone::Accent},
+                                              {"left layer", Tone::Accent},
+                                              {"collapsed", Tone::Accent},
+                                              {"moved", Tone::Accent},
+                                              {"turned", Tone::Accent},
+                                              {"copied", Tone::Accent},
+                                              {"converted", Tone::Accent},
+                                              {"left", Tone::Accent},
+                                              {"replaced", Tone::Warning},
+                                              {"deleted", Tone::Warning},
+                                              {"parent", Tone::Warning},
+                                              {"edited", Tone::Warning},
+                                              {"became stale", Tone::Warning},
+                                              {"aborted", Tone::Error},
+                                              {"fault", Tone::Error},
+                                              {"damage found", Tone::Error},
+                                              {"damaged", Tone::Error}};
+  return kTones.value(event, Tone::Muted);
+}
+
+QString detailText(const nlohmann::json& row) {
+  if (!row.contains("detail") || !row["detail"].is_string()) return {};
+  return QString::fromStdString(row["detail"].get<std::string>());
+}
+
+/// "slot 12, phase 9; inject": where a chapter of a story left the row, and the verb that did it.
+QString chapterText(const nlohmann::json& row) {
+  QStringList parts;
+  if (const std::string detail = row.value("detail", ""); !detail.empty())
+    parts << QString::fromStdString(detail).replace('_', ' ');
+  if (row.value("wrote", false) && row["slot"].is_number())
+    parts << HistoryView::tr("slot %1, phase %2").arg(row["slot"].get<int>()).arg(row["phase"].get<double>());
+  if (const std::string verb = row.value("verb", ""); !verb.empty()) parts << QString::fromStdString(verb);
+  return parts.join("; ");
 }
 
 QString layerText(const nlohmann::json& row) {
@@ -86,6 +126,18 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
       m_model(new HistoryModel(this)),
       m_table(new DataTable(m_page)),
       m_ask(context, this, "history") {
+  stripLabel(tr("Show"));
+  m_which =
+      stripChoice({tr("Token"), tr("Row in the layer")}, tr("What is listed"),
+                  tr("Token: what happened to the token in all layers, as far as history keeps it. Row in the layer: "
+                     "every write, turn and loss of its row in the focused layer, and when it became stale; dropped "
+                     "ticks are executed again for it"));
+  addOption("rows", {"token", "layer"}, m_which, [this] {
+    m_asked = LedgerId(-1);
+    ask();
+  });
+  strip()->addStretch(1);
+  connect(&context, &InspectorContext::busyChanged, this, &HistoryView::ask);
   auto* lines = tightColumn(m_page);
   lines->addWidget(m_card);
   lines->addWidget(m_table, 1);
@@ -124,10 +176,15 @@ void HistoryView::ask() {
   m_card->showRow(*s, row);
   const auto& history = context().history();
   const std::uint64_t newest = history.empty() ? s->serial : history.back()->serial;
-  if (row == m_asked && newest == m_askedSerial) return;
+  const bool story = m_which->currentIndex() == 1;
+  const CacheLayer layer = story ? context().focus().layer : m_askedLayer;
+  if (row == m_asked && layer == m_askedLayer && (newest == m_askedSerial || (story && context().busy()))) return;
   m_asked = row;
+  m_askedLayer = layer;
   m_askedSerial = newest;
-  m_ask.query("history", {{"ledger", row.value()}}, [this](const Result<nlohmann::json>& reply) { take(reply); });
+  nlohmann::json args{{"ledger", row.value()}};
+  if (story) args = withLayer(*s, layer, std::move(args));
+  m_ask.query(story ? "story" : "history", args, [this](const Result<nlohmann::json>& reply) { take(reply); });
 }
 
 void HistoryView::take(const Result<nlohmann::json>& reply) {
@@ -135,13 +192,14 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
   if (!reply)
     events.push_back(
         {shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
-  else if (reply->is_array())
-    for (const auto& row : *reply)
+  if (reply && reply->is_array())
+    for (const auto& row : *reply) {
+      const bool chapter = row.contains("wrote");  // of a story
+      const QString layer = chapter && shown() ? layerText(*shown(), m_askedLayer) : layerText(row);
       events.push_back({Tick(row.value("tick", std::int64_t{0})),
-                        QString::fromStdString(row.value("event", "")).replace('_', ' '), layerText(row),
-                        row.contains("detail") && row["detail"].is_string()
-                            ? QString::fromStdString(row["detail"].get<std::string>())
-                            : QString()});
+                        QString::fromStdString(row.value("event", "")).replace('_', ' '), layer,
+                        chapter ? chapterText(row) : detailText(row)});
+    }
   m_model->set(std::move(events));
   emit readyChanged();
 }

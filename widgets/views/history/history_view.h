@@ -59,7 +59,9 @@ class HistoryView : public InspectorView {
   RowCard* m_card;
   HistoryModel* m_model;
   DataTable* m_table;
+  QComboBox* m_which = nullptr;
   LedgerId m_asked{-1};
+  CacheLayer m_askedLayer;  // of a story
   std::uint64_t m_askedSerial = 0;
   EngineAsk m_ask;
 };
