@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bandwidth, prefill, decode and the price of watching a tick.
 #include "core/experiment/bench_rig.h"
+#include "core/session/observe.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/session/tiles.h"
@@ -56,6 +57,54 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
   return ok();
 }
 
+namespace {
+
+/// Breakpoints about rows, slots and reports that never hold.
+Status addWatches(Session& session, int count) {
+  static constexpr std::array kConditions = {
+      "rows(layer==0) > 1000000",     "evicted(ledger==%)",
+      "written(ledger==%, layer==0)", "brightness(ledger==%) < 0",
+      "phase(ledger==%) == 0.5",      "moved(ledger==%)",
+      "deleted(ledger==%)",           "token == 5 and length < 2",
+      "evictions(layer==1) > 999999", "slot(ledger==%) != before(slot(ledger==%))"};
+  for (int i = 0; i < count; ++i) {
+    std::string text = kConditions[at(i) % kConditions.size()];
+    for (std::size_t place; (place = text.find('%')) != std::string::npos;)
+      text.replace(place, 1, std::to_string(7 + i));
+    session.breakpoints().add(KV_TRY(readExpression(session, text, true)), {});
+  }
+  return ok();
+}
+
+/// A tick of a run that 20 breakpoints watch against one that none does.
+Status benchWatches(const BenchOptions& options, const char* model, int depth, nlohmann::json& rows) {
+  std::unique_ptr<Session> sides[2];
+  for (int on = 0; on < 2; ++on) {
+    sides[on] = KV_TRY(benchSession(options, model, false, 4096));
+    KV_TRY(failed(append(*sides[on], benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt)));
+    if (on) KV_TRY(addWatches(*sides[on], 20));
+  }
+  std::vector<double> ratio, us[2];
+  for (int i = 0; i < (options.quick ? 5 : 101); ++i) {
+    double pair[2];
+    for (int turn = 0; turn < 2; ++turn) {
+      const int on = (turn + i) % 2;  // who goes first changes, because the second one finds another cache
+      const auto start = BenchClock::now();
+      const RunOutcome done = run(*sides[on], 1, 1);
+      us[on].push_back(pair[on] = secondsSince(start) * 1e6);
+      if (done.count != 1) return Error("internal", "the watches were not measured", done.stoppedBy, "report this");
+    }
+    ratio.push_back(pair[1] / pair[0]);
+  }
+  const std::string what = std::string(model) + ", depth " + std::to_string(depth);
+  rows.push_back(benchRow("tick", what, "unwatched", "us", us[0]));
+  rows.push_back(benchRow("tick", what, "watches_20", "us", us[1]));
+  rows.push_back(benchRow("tick", what, "watches_20_ratio", "x", ratio));
+  return ok();
+}
+
+}  // namespace
+
 Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
   const std::vector<std::pair<const char*, int>> cases = options.quick
       ? std::vector<std::pair<const char*, int>>{{"synthetic:tiny", 64}}
@@ -96,6 +145,7 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
     rows.push_back(benchRow("tick", what, "probes_ratio", "x", ratio));
     rows.push_back(benchRow("tick", what, "key_norms_ratio", "x", norms));
     rows.push_back(benchRow("tick", what, "snapshot", "us", publish));
+    KV_TRY(benchWatches(options, model, depth, rows));
   }
   return ok();
 }

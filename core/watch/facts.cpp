@@ -28,12 +28,30 @@ bool anyLayer(const CacheState& s, const Where& where, F&& has) {
   return false;
 }
 
+/// Indices of a list of rows.
+struct Stretch {
+  std::size_t begin, end;
+};
+
+/// Where the chosen rows of a list can stand. A list names a row once.
+Stretch chosenIn(const Column<LedgerId>& list, const Where& where) {
+  const std::optional<LedgerId> only = where.onlyRow();
+  if (!only) return {0, list.size()};
+  auto place = at(only->value());  // as long as no row has left
+  if (place >= list.size() || list[place] != *only)
+    place = static_cast<std::size_t>(std::find(list.begin(), list.end(), *only) - list.begin());
+  return {place, std::min(place + 1, list.size())};
+}
+
 /// True if a chosen row has it; layer by layer, each in the order of its map.
 template <class F>
 bool anyRow(const CacheState& s, const Where& where, F&& has) {
+  const ResidencyView* known = nullptr;  // layers share maps
+  Stretch chosen{};
   return anyLayer(s, where, [&](CacheLayer layer) {
     const ResidencyView& map = s.map(layer);
-    for (auto i = static_cast<std::size_t>(map.first); i < map.size(); ++i)
+    if (std::exchange(known, &map) != &map) chosen = chosenIn(map.ledger, where);
+    for (std::size_t i = std::max(chosen.begin, at(map.first)); i < std::min(chosen.end, map.size()); ++i)
       if (where.meets(Key::ByLedger, map.ledger[i].value()) && where.meets(Key::BySlot, map.slotOf[i].value()) &&
           has(Row{layer, i, map.ledger[i], map.slotOf[i]}))
         return true;
@@ -45,7 +63,12 @@ bool anyRow(const CacheState& s, const Where& where, F&& has) {
 class Finder {
  public:
   Finder(const Column<LedgerId>& list, std::size_t first) : m_list(list), m_first(first), m_next(first) {}
-  std::optional<std::size_t> find(LedgerId id) {
+  /// likely: an index at which the row may stand.
+  std::optional<std::size_t> find(LedgerId id, std::size_t likely) {
+    if (likely >= m_first && likely < m_list.size() && m_list[likely] == id) {
+      m_next = likely + 1;
+      return likely;
+    }
     const auto begin = m_list.begin() + static_cast<std::ptrdiff_t>(m_first),
                next = m_list.begin() + static_cast<std::ptrdiff_t>(m_next);
     auto found = std::find(next, m_list.end(), id);
@@ -71,7 +94,7 @@ bool anyRowSince(const Sight& at, const Where& where, RowSince has) {
   return anyRow(*at.now.state, where, [&](const Row& row) {
     if (std::exchange(layer, row.layer.value()) != row.layer.value())
       finder.emplace(before.map(row.layer).ledger, static_cast<std::size_t>(before.map(row.layer).first));
-    return has(at, row, before.ledger.contains(row.id) ? finder->find(row.id) : std::nullopt);
+    return has(at, row, before.ledger.contains(row.id) ? finder->find(row.id, row.index) : std::nullopt);
   });
 }
 
@@ -115,7 +138,8 @@ double phase(const Sight& at, const Where& where) {
 
 double position(const Sight& at, const Where& where) {
   const Column<LedgerId>& context = at.now.state->context;
-  for (std::size_t p = context.size(); p-- > 0;)
+  const Stretch chosen = chosenIn(context, where);
+  for (std::size_t p = chosen.end; p-- > chosen.begin;)
     if (where.meets(Key::ByLedger, context[p].value())) return static_cast<double>(p);
   return kUnknown;
 }
@@ -123,7 +147,8 @@ double position(const Sight& at, const Where& where) {
 double brightness(const Sight& at, const Where& where) {
   Largest out;
   const CacheState& s = *at.now.state;
-  for (std::size_t p = 0; p < std::min(s.context.size(), s.brightness.size()); ++p)
+  const Stretch chosen = chosenIn(s.context, where);
+  for (std::size_t p = chosen.begin; p < std::min(chosen.end, s.brightness.size()); ++p)
     if (where.meets(Key::ByLedger, s.context[p].value())) out.add(s.brightness[p]);
   return out.value();
 }
@@ -131,7 +156,8 @@ double brightness(const Sight& at, const Where& where) {
 std::string exactnessName(const Sight& at, const Where& where) {
   const SightState& now = at.now;
   std::string out;
-  for (std::size_t p = 0; now.exactness && p < std::min(now.exactness->size(), now.state->context.size()); ++p) {
+  const Stretch chosen = chosenIn(now.state->context, where);
+  for (std::size_t p = chosen.begin; now.exactness && p < std::min(now.exactness->size(), chosen.end); ++p) {
     if (!where.meets(Key::ByLedger, now.state->context[p].value())) continue;
     out = name((*now.exactness)[p]);
     if ((*now.exactness)[p] != Exactness::Exact) break;
@@ -186,11 +212,12 @@ bool became(const Sight& at, const Where& where) {
   if (!at.before.state) return false;
   const Ledger &then = at.before.state->ledger, &now = at.now.state->ledger;
   const auto is = [](RowState state) { return ((state == Wanted) || ...); };
-  for (const LedgerId id : at.before.state->context)
-    if (where.meets(Key::ByLedger, id.value()) && now.contains(id) && is(now[id].state) &&
-        then[id].state != now[id].state)
-      return true;
-  return false;
+  const Column<LedgerId>& context = at.before.state->context;
+  const Stretch chosen = chosenIn(context, where);
+  return std::any_of(context.begin() + chosen.begin, context.begin() + chosen.end, [&](LedgerId id) {
+    return where.meets(Key::ByLedger, id.value()) && now.contains(id) && is(now[id].state) &&
+        then[id].state != now[id].state;
+  });
 }
 
 bool inexact(const SightState& state, std::size_t position) {
@@ -203,7 +230,7 @@ bool stale(const Sight& at, const Where& where) {
   Finder before(at.before.state->context, 0);
   for (std::size_t p = 0; p < now.size(); ++p) {
     if (!inexact(at.now, p) || !where.meets(Key::ByLedger, now[p].value())) continue;
-    const auto then = at.before.state->ledger.contains(now[p]) ? before.find(now[p]) : std::nullopt;
+    const auto then = at.before.state->ledger.contains(now[p]) ? before.find(now[p], p) : std::nullopt;
     if (!then || !inexact(at.before, *then)) return true;
   }
   return false;
@@ -251,7 +278,8 @@ void eachRead(const Sight& at, const Where& where, F&& of) {
     const ResidencyView& map = *s.attention->maps[l];
     const std::vector<float>& mass = s.attention->mass[l];
     const double equal = 1.0 / static_cast<double>(map.resident() + 1);  // the query's own row is read as well
-    for (auto i = static_cast<std::size_t>(map.first); i < std::min(map.size(), mass.size()); ++i)
+    const Stretch part = chosenIn(map.ledger, where);
+    for (std::size_t i = std::max(part.begin, kvlab::at(map.first)); i < std::min(part.end, mass.size()); ++i)
       if (where.meets(Key::ByLedger, map.ledger[i].value())) of(static_cast<double>(mass[i]), equal);
   }
 }
@@ -332,6 +360,14 @@ bool compares(double left, Compare how, double right) {
 
 bool Where::names(Key key) const {
   return std::any_of(m_tests.begin(), m_tests.end(), [key](const Test& test) { return test.key == key; });
+}
+
+std::optional<LedgerId> Where::onlyRow() const {
+  for (const Test& test : m_tests)
+    if (test.key == Key::ByLedger && test.how == Compare::Equal && test.value >= 0 && test.value <= 2147483647.0 &&
+        test.value == std::floor(test.value))
+      return LedgerId(static_cast<LedgerId::rep>(test.value));
+  return std::nullopt;
 }
 
 bool Where::meets(Key key, double value) const {

@@ -54,6 +54,8 @@ class Where {
   const std::vector<Test>& tests() const { return m_tests; }
   bool names(Key key) const;
   bool meets(Key key, double value) const;
+  /// The one ledger row that can be meant; none where there may be several.
+  std::optional<LedgerId> onlyRow() const;
 
  private:
   std::vector<Test> m_tests;

@@ -111,6 +111,26 @@ class GoldensTest : public QObject {
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
   }
+  /// Breakpoints of all sorts, and what happened to a row in one layer.
+  void filled_data() {
+    QTest::addColumn<QString>("id");
+    QTest::addColumn<QString>("theme");
+    for (const char* id : {"events", "history"})
+      for (const char* theme : {"dark", "light"}) QTest::addRow("%s_filled_%s", id, theme) << id << theme;
+  }
+  void filled() {
+    QFETCH(QString, id);
+    QFETCH(QString, theme);
+    Theme::apply(*qApp, theme);
+    FakeContext context(optionsFor(id));
+    if (id == "events") addBreakpoints(context);
+    context.answers["story"] = [](const nlohmann::json&) { return Result<nlohmann::json>(story()); };
+    const auto view = show(id, context);
+    if (id == "history") QVERIFY(static_cast<bool>(view->setOption("rows", "layer")));
+    golden::settle(*view);
+    QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
+    if (theme == "dark") QCOMPARE(golden::compareText(id + "_filled", view->dump()), QString());
+  }
   /// Two pictures of the same state are equal.
   void repeatable() {
     FakeContext one, two;
@@ -135,6 +155,30 @@ class GoldensTest : public QObject {
   }
 
  private:
+  static void addBreakpoints(FakeContext& context) {
+    std::vector<SnapshotPtr> history = context.history();
+    auto newest = std::make_shared<Snapshot>(*history.back());
+    newest->breakpoints = std::make_shared<const std::vector<BreakpointView>>(std::vector<BreakpointView>{
+        {.id = 1, .condition = "kl > 0.05"},
+        {.id = 2, .condition = "evicted(ledger==12)", .logs = true, .hits = 3, .last = Tick(12)},
+        {.id = 5, .condition = "rows(layer==3) > 700 and not wrap", .enabled = false, .hits = 1, .last = Tick(4)},
+        {.id = 6, .condition = "invariant", .once = true}});
+    history.back() = newest;
+    context.open(history);
+  }
+  static nlohmann::json story() {
+    const auto line = [](int tick, const char* verb, const char* event, int slot, const char* detail) {
+      const bool wrote = slot >= 0 && std::string(event) != "became_stale";
+      return nlohmann::json{{"tick", tick}, {"verb", verb}, {"event", event},  {"wrote", wrote},
+                            {"slot", slot}, {"phase", 44},  {"detail", detail}};
+    };
+    return {line(8, "inject", "computed", 61, ""),
+            line(11, "inject", "turned", 61, "phase 43 to 44"),
+            line(11, "inject", "became_stale", 61, "context_edited"),
+            line(13, "setFormat", "converted", 44, ""),
+            line(16, "rebuild", "rebuilt", 44, ""),
+            line(17, "run", "left", -1, "evicted by h2o")};
+  }
   static LedgerId brokenRow(const Snapshot& s) {
     return violatedRow(s, s.alignment.findings.front().violation).value_or(LedgerId(-1));
   }

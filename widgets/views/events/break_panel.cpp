@@ -61,6 +61,9 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   m_list->setContextMenuPolicy(Qt::CustomContextMenu);
   m_list->setFont(Theme::current()->mono);
   m_list->setFrameShape(QFrame::NoFrame);
+  m_list->setTextElideMode(Qt::ElideMiddle);  // what stands behind the condition stays
+  m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  outlineBoxes();
   m_hint = new QLabel(tr("None: a run goes on until Stop.\nTry kl > 0.05 or invariant."), m_list->viewport());
   m_hint->setWordWrap(true);
   m_hint->setForegroundRole(QPalette::PlaceholderText);
@@ -181,7 +184,15 @@ void BreakPanel::refresh() {
   buttons();
 }
 
+/// The style draws the boxes' outlines darker than the colour of a window, which in the dark theme cannot be seen.
+void BreakPanel::outlineBoxes() {
+  QPalette colours = m_list->palette();
+  colours.setColor(QPalette::Window, Theme::current()->muted);
+  m_list->setPalette(colours);
+}
+
 bool BreakPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_list && event->type() == QEvent::PaletteChange) outlineBoxes();
   const bool pressed = watched == m_list && event->type() == QEvent::KeyPress;
   const int key = pressed ? static_cast<QKeyEvent*>(event)->key() : 0;
   if (key != Qt::Key_Delete && key != Qt::Key_Backspace) return QWidget::eventFilter(watched, event);

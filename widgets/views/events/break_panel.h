@@ -23,6 +23,7 @@ class BreakPanel : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void outlineBoxes();
   void addTyped();
   void removeSelected();
   void refresh();
