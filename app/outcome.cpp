@@ -105,7 +105,7 @@ QString ofRunBack(const json& reply, const json& args) {
                          : tr("%1 held at no tick before this one").arg(asked);
 }
 
-/// "Row 9 is stale since tick 41: replace 5 “key”; row 6 saw another context then"
+/// "Row 9 is stale since tick 41: replace “silver” → “copper”; it began with row 6"
 QString ofWhy(const json& reply, const json&) {
   const json& cause = reply["cause"];
   const QString row = tr("Row %1").arg(reply.value("ledger", std::int64_t{0}));

@@ -5,6 +5,7 @@
 
 #include "core/model/decoder/frequencies.h"
 #include "core/session/look_back.h"
+#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {
@@ -17,12 +18,6 @@ std::optional<std::size_t> placeOf(const ResidencyView& map, LedgerId row) {
   const auto found = std::find(map.ledger.begin(), map.ledger.end(), row);
   const auto place = static_cast<std::size_t>(found - map.ledger.begin());
   return map.has(place) ? std::optional(place) : std::nullopt;
-}
-
-template <class T>
-bool continues(const Column<T>& now, const Column<T>& before) {
-  return now.size() >= before.size() &&
-      (now.prefix(before.size()).sharesWith(before) || std::equal(before.begin(), before.end(), now.begin()));
 }
 
 bool sameStart(const LayerGroup& before, const LayerGroup& now) {

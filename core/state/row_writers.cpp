@@ -3,15 +3,10 @@
 
 #include <algorithm>
 
+#include "core/state/continues.h"
+
 namespace kvlab {
 namespace {
-
-/// True if `now` begins with all of `old`, in the same buffer or value by value.
-template <class T>
-bool continues(const Column<T>& now, const Column<T>& old) {
-  return now.size() >= old.size() &&
-      (now.prefix(old.size()).sharesWith(old) || std::equal(old.begin(), old.end(), now.begin()));
-}
 
 /// [ledger] slots of a map; -1 where it has no row.
 std::vector<std::int32_t> slotsByRow(const ResidencyView& map, std::size_t rows) {

@@ -150,11 +150,11 @@ Result<json> row(Session& session, VerbArgs& in) {
 
 /// The command that a commit belongs to.
 json commandJson(const Timeline& timeline, int entry) {
-  const int tick = entry;
-  while (entry > 0 && timeline.entry(entry).verb.empty()) entry = timeline.entry(entry).parent;
-  return {{"tick", timeline.entry(tick).tick.value()},
-          {"verb", timeline.entry(entry).verb},
-          {"args", timeline.entry(entry).args}};
+  int first = entry;  // of the command
+  while (first > 0 && timeline.entry(first).verb.empty()) first = timeline.entry(first).parent;
+  return {{"tick", timeline.entry(entry).tick.value()},
+          {"verb", timeline.entry(first).verb},
+          {"args", timeline.entry(first).args}};
 }
 
 Result<json> storyVerb(Session& session, VerbArgs& in) {

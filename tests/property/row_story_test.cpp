@@ -11,19 +11,6 @@ using namespace kvlab;
 
 namespace {
 
-const std::vector<json> kManifests = {
-    json::object(),
-    {{"layout", "contiguous_splice"}},
-    {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}},
-    {{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
-    {{"layout", "ring_pointer"}, {"ring", {{"window", 12}}}},
-    {{"policy", "h2o:ratio=0.5,window=4"}},
-    {{"key_phase", "at_write"}},
-    {{"sampling", {{"temperature", 0.9}, {"seed", 3}}}, {"after_edit", "recompute"}},
-    {{"capacity", 0}, {"wlod", {{"budget", 160}, {"moments", 512}}}},
-    {{"policy", "snapkv:ratio=0.6,window=4"}, {"residency", "kv_head"}},
-};
-
 struct Cell {
   Slot slot;
   double phase = 0;
@@ -122,8 +109,8 @@ class RowStoryTest : public QObject {
  private Q_SLOTS:
   void everyWriteStandsThereOnce_data() {
     QTest::addColumn<int>("manifest");
-    for (int i = 0; i < static_cast<int>(kManifests.size()); ++i)
-      QTest::addRow("%s", kManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
+    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
+      QTest::addRow("%s", kHistoryManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
   }
   void everyWriteStandsThereOnce() {
     QFETCH(int, manifest);
@@ -131,7 +118,7 @@ class RowStoryTest : public QObject {
     for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
       const auto seed = static_cast<unsigned>(100 * manifest + 48 + n);
       std::mt19937 random(seed);
-      Watched w(kManifests[static_cast<std::size_t>(manifest)]);
+      Watched w(kHistoryManifests[static_cast<std::size_t>(manifest)]);
       w.s->history().anchorEvery(24);
       w.s.prompt(12, seed);
       for (int i = 0; i < 24; ++i) randomCommit(w.s, random);
@@ -149,7 +136,7 @@ class RowStoryTest : public QObject {
     for (int n = 0; n < sessions && !QTest::currentTestFailed(); ++n) {
       std::mt19937 random(static_cast<unsigned>(n));
       const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-      SessionFixture s(kManifests[static_cast<std::size_t>(n % 3)]);
+      SessionFixture s(kHistoryManifests[static_cast<std::size_t>(n % 3)]);
       s->history().anchorEvery(24);
       s.prompt(8 + pick(12), static_cast<unsigned>(n));
       s.must("step", {{"n", 1 + pick(8)}});

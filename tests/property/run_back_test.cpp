@@ -27,19 +27,6 @@ const std::vector<std::pair<const char*, std::vector<const char*>>> kConditions 
     {"exactness", {"stale", "exactness(ledger==5) != 'exact'"}},
     {"attention", {"read(layer==0, ledger==2) > 0.05", "read(ledger==1)"}}};
 
-const std::vector<json> kManifests = {
-    json::object(),
-    {{"layout", "contiguous_splice"}},
-    {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}},
-    {{"layout", "ring_fused"}, {"ring", {{"window", 12}}}},
-    {{"layout", "ring_pointer"}, {"ring", {{"window", 12}}}},
-    {{"policy", "h2o:ratio=0.5,window=4"}},
-    {{"policy", "streaming_llm:sinks=2,capacity=14"}, {"layout", "paged:block=4"}},
-    {{"sampling", {{"temperature", 0.9}, {"seed", 3}}}, {"after_edit", "recompute"}},
-    {{"capacity", 0}, {"wlod", {{"budget", 160}, {"moments", 512}}}},
-    {{"policy", "snapkv:ratio=0.6,window=4"}, {"residency", "kv_head"}},
-};
-
 /// A session, the hash of every entry, and the entries at which each condition held when they were made.
 struct Recorded {
   SessionFixture s;
@@ -101,9 +88,9 @@ class RunBackTest : public QObject {
   void equalsALookAtEveryCommit_data() {
     QTest::addColumn<int>("manifest");
     QTest::addColumn<int>("group");
-    for (int i = 0; i < static_cast<int>(kManifests.size()); ++i)
+    for (int i = 0; i < static_cast<int>(kHistoryManifests.size()); ++i)
       for (int group = 0; group < static_cast<int>(kConditions.size()); ++group)
-        QTest::addRow("%s %s", kConditions[at(group)].first, kManifests[at(i)].dump().c_str()) << i << group;
+        QTest::addRow("%s %s", kConditions[at(group)].first, kHistoryManifests[at(i)].dump().c_str()) << i << group;
   }
   void equalsALookAtEveryCommit() {
     QFETCH(int, manifest);
@@ -111,7 +98,7 @@ class RunBackTest : public QObject {
     const int sessions = qEnvironmentVariableIntValue("KVLAB_RUN_BACK_SESSIONS");
     for (int n = 0; n < std::max(sessions, 2); ++n) {
       const auto seed = static_cast<unsigned>(100 * manifest + n);
-      oneSession(kManifests[at(manifest)], seed, kConditions[at(group)].second);
+      oneSession(kHistoryManifests[at(manifest)], seed, kConditions[at(group)].second);
       if (QTest::currentTestFailed()) return qWarning("seed %u", seed);
     }
   }

@@ -137,7 +137,9 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
     ask();
   });
   strip()->addStretch(1);
-  connect(&context, &InspectorContext::busyChanged, this, &HistoryView::ask);
+  connect(&context, &InspectorContext::busyChanged, this, [this] {  // a story waits until the engine rests
+    if (m_which->currentIndex() == 1 && inUse()) ask();
+  });
   auto* lines = tightColumn(m_page);
   lines->addWidget(m_card);
   lines->addWidget(m_table, 1);
