@@ -388,6 +388,23 @@ class TablesTest : public QObject {
     QVERIFY(golden::settle(view));
     QCOMPARE(asked["layer"].get<int>(), 1);
   }
+  /// A story may cost the engine as much as the ticks did.
+  void hiddenHistoryAsksNothing() {
+    FakeContext context;
+    int asked = 0;
+    context.answers["story"] = [&](const nlohmann::json&) {
+      ++asked;
+      return Result<nlohmann::json>(nlohmann::json::array());
+    };
+    HistoryView view(context, nullptr);
+    QVERIFY(static_cast<bool>(view.setOption("rows", "layer")));
+    asked = 0;
+    context.focusLedger(LedgerId(8));
+    emit context.busyChanged();
+    QCOMPARE(asked, 0);
+    view.show();
+    QTRY_COMPARE(asked, 1);
+  }
   void historySaysWhatWentWrong() {
     FakeContext context;
     context.answers["history"] = [](const nlohmann::json&) -> Result<nlohmann::json> {
