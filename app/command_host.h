@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What commands can do to the program. Implemented by the main window, and by hand in tests. GUI thread.
 #pragma once
+#include "app/focus_trail.h"
 #include "app/live_context.h"
 #include "app/script/ports.h"
 
@@ -36,6 +37,10 @@ class CommandHost : public WindowPort {
   virtual Status floatView(const QString& id) = 0;
   virtual void showNeighbour(bool forward) = 0;
   virtual void showPalette() = 0;
+  virtual void showFind() = 0;
+  /// The places where the focus has been.
+  virtual FocusTrail& trail() = 0;
+  virtual const FocusTrail& trail() const = 0;
   /// Runs `open`, which ends the shown session: at once where nothing is lost or nobody is there, else the person is
   /// asked first. what: the session that opens.
   virtual void beforeOpening(const QString& what, std::function<void()> open) = 0;

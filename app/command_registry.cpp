@@ -60,6 +60,19 @@ const Command* CommandRegistry::find(const QString& id) const {
   return found == m_commands.end() ? nullptr : &*found;
 }
 
+std::vector<const Command*> CommandRegistry::matching(const QString& text) const {
+  std::vector<std::pair<int, const Command*>> found;
+  for (const Command& command : m_commands) {
+    if (std::ranges::any_of(command.args, &CommandArgument::required)) continue;
+    const int score = std::max(fuzzyScore(text, command.title), fuzzyScore(text, command.id) - 2);
+    if (score >= 0) found.emplace_back(score, &command);
+  }
+  std::ranges::stable_sort(found, std::greater(), &std::pair<int, const Command*>::first);
+  std::vector<const Command*> out;
+  for (const auto& [score, command] : found) out.push_back(command);
+  return out;
+}
+
 Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann::json& args) const {
   const Command* command = find(id);
   std::vector<std::string> ids;

@@ -57,6 +57,8 @@ class CommandRegistry {
 
   const std::vector<Command>& all() const { return m_commands; }
   const Command* find(const QString& id) const;
+  /// Commands that run without arguments and whose title or id fits a text that a person types, best first.
+  std::vector<const Command*> matching(const QString& text) const;
   /// Checks the arguments and that the command is not blocked, then runs it. Error codes: unknown_command,
   /// bad_argument, blocked, and the command's own.
   Status run(CommandHost& host, const QString& id, const nlohmann::json& args) const;

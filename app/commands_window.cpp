@@ -121,6 +121,28 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
        .args = {{"on", "boolean", "whether it sends messages; the other when missing"}}});
   add(list, {"newest_tick", "Newest Tick", "View", "Show the newest tick in all views again."}, showNewest, looksBack,
       {.keys = {"Alt+End"}});
+  add(
+      list, {"focus_back", "Back", "View", "Focus the row, layer and tick that were focused before."},
+      [](CommandHost& host, const Json&) {
+        say(host, QStringLiteral("view.command(\"focus_back\")"));
+        return host.trail().back(), ok();
+      },
+      [](const CommandHost& host) {
+        return host.trail().canGoBack() ? QString() : QString("nothing was focused before");
+      },
+      {.keys = {"Alt+Left"}, .startsGroup = true});
+  add(
+      list, {"focus_forward", "Forward", "View", "Focus what was focused before Back was used."},
+      [](CommandHost& host, const Json&) {
+        say(host, QStringLiteral("view.command(\"focus_forward\")"));
+        return host.trail().forward(), ok();
+      },
+      [](const CommandHost& host) { return host.trail().canGoForward() ? QString() : QString("Back was not used"); },
+      {.keys = {"Alt+Right"}});
+  add(list,
+      {"find", "Find…", "View",
+       "Find a token, a ledger id, a tick, an event, a command, a manifest key or a line of the log, and go there."},
+      always(&CommandHost::showFind), {}, {.keys = {"Ctrl+F"}});
   add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
       {.keys = {"Ctrl+Shift+L"},
        .icon = "theme",

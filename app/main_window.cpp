@@ -40,6 +40,7 @@ MainWindow::MainWindow(WindowSettings settings)
   resize(m_settings.headless ? kFirstSize : kFirstSize.boundedTo(screen()->availableSize() - kBorders));
   Theme::apply(*qApp, m_settings.theme);
   m_docks = new DockSet(*this, m_context);
+  m_trail = new FocusTrail(m_context, this);
   m_status = new StatusStrip(m_context, m_settings.backendNote, this);
   setStatusBar(m_status);
   buildCentre();
@@ -48,6 +49,7 @@ MainWindow::MainWindow(WindowSettings settings)
   buildRowTools();
   buildToolBar();
   m_palette = new Palette(m_commands, *this, this);
+  m_find = new FindBar(m_commands, *this, this);
   new FocusRing(this);
   new UndoKeys(this);
   new ReturnKey(this);
@@ -213,6 +215,7 @@ void MainWindow::connectContext() {
       [this](const QString& line, LiveContext::Evaluated reply) { evaluate(line, std::move(reply)); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
+  connect(m_trail, &FocusTrail::changed, this, &MainWindow::refreshActions);
   connect(&m_context.jobs(), &JobList::changed, this, &MainWindow::refreshActions);
   connect(&m_context.jobs(), &JobList::changed, this, [this] {
     if (m_context.jobs().running().empty()) m_banner->endQuestion(kClosing);

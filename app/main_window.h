@@ -9,6 +9,7 @@
 #include "app/command_registry.h"
 #include "app/dock_set.h"
 #include "app/engine_factory.h"
+#include "app/find_bar.h"
 #include "app/manual_window.h"
 #include "app/memory_line.h"
 #include "app/palette.h"
@@ -43,6 +44,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   Banner& banner() { return *m_banner; }
   StatusStrip& status() { return *m_status; }
   Palette& commandPalette() { return *m_palette; }
+  FindBar& findBar() { return *m_find; }
   DockSet& docks() { return *m_docks; }
   bool scriptRunning() const;
   /// Null before the manual is opened.
@@ -88,6 +90,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
   void showPalette() override { m_palette->open(); }
+  void showFind() override { m_find->open(); }
+  FocusTrail& trail() override { return *m_trail; }
+  const FocusTrail& trail() const override { return *m_trail; }
   void beforeOpening(const QString& what, std::function<void()> open) override;
   void showNewSession(const nlohmann::json& manifest) override;
   Result<nlohmann::json> options(const QString& view) const override;
@@ -170,6 +175,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   Banner* m_banner = nullptr;
   StatusStrip* m_status = nullptr;
   Palette* m_palette = nullptr;
+  FindBar* m_find = nullptr;
+  FocusTrail* m_trail = nullptr;
   ManualWindow* m_manual = nullptr;
   PromptLine* m_prompt = nullptr;
   RowTools* m_rowTools = nullptr;

@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 using nlohmann::json;
 
-QString valueText(const json& value) {
+QString scriptValue(const json& value) {
   return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
@@ -50,27 +50,27 @@ json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
 }  // namespace
 
 QString openingLine(const json& request) {
-  if (request.contains("capture")) return "s = lab.openCapture(" + valueText(absolute(request["capture"])) + ")";
+  if (request.contains("capture")) return "s = lab.openCapture(" + scriptValue(absolute(request["capture"])) + ")";
   json manifest = request.value("manifest", json::object());
   if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
-  return "s = lab.open(" + valueText(manifest) + ")";
+  return "s = lab.open(" + scriptValue(manifest) + ")";
 }
 
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const json& args) {
   const VerbInfo* info = infoOf(verbs, verb);
   const QString name = QString::fromStdString(verb);
-  if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, valueText(args));
+  if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, scriptValue(args));
   QStringList words;
   std::size_t given = 0;
   for (const ArgInfo& arg : info->args) {
     if (!args.contains(arg.name) || args[arg.name].is_object()) break;
-    words << valueText(args[arg.name]);
+    words << scriptValue(args[arg.name]);
     ++given;
   }
   QStringList named;
   for (std::size_t i = given; i < info->args.size(); ++i)
     if (const std::string& key = info->args[i].name; args.contains(key))
-      named << QString::fromStdString(key) + ": " + valueText(args[key]);
+      named << QString::fromStdString(key) + ": " + scriptValue(args[key]);
   if (!named.isEmpty()) words << "{" + named.join(", ") + "}";
   return QString("s.%1(%2)").arg(name, words.join(", "));
 }
@@ -114,7 +114,7 @@ QString SessionScript::refusedLine(const std::string& verb, const json& args, co
     return QString("expectError(() => %1, \"%2\");").arg(callLine(m_verbs, verb, args), error.code.c_str());
   static const std::set<std::string> kPrompts = {"prompt", "promptIds", "prefill", "chat", "score", "scoreIds"};
   const json ids = kPrompts.contains(verb) ? promptIds(m_before, newest) : json::array();
-  return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(valueText(ids));
+  return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(scriptValue(ids));
 }
 
 void SessionScript::answered(const std::string& verb, const json& args, const Result<json>& reply,

@@ -491,6 +491,22 @@ interface Breakpoint {
   hits: number; last: number | null;
 }
 
+/** Rows are matched by ledger id as far as both ledgers say the same; behind that, as after a fork, their tokens are aligned, and
+ * ledgerThen tells a row's id in the other state where it has another one. k and v are |now - then| / max(|now|, |then|) of a
+ * row, keys without rotation; null: not finite. changed lists rows with another phase or other values; moved counts those that
+ * only have another slot. onlyThen has ids of the other state. kl: KL(then || now) of the next token, nats. */
+interface Difference {
+  then: number; now: number; alike: boolean; kl: number | null; onlyThen: number[]; onlyNow: number[];
+  /** Texts of ids in onlyThen that the present state has another token for, or none. */
+  textsThen: { [ledger: string]: string };
+  /** The edit that lies between both, where the present state was compared with the one before the last edit. */
+  edit?: string;
+  exactness: { ledger: number; ledgerThen?: number; then: string; now: string }[];
+  layers: { layer: number; kvHead: number | null; type: [string, string]; onlyThen: number[]; onlyNow: number[];
+            changed: { ledger: number; ledgerThen?: number; phase: [number, number]; k: number | null; v: number | null }[];
+            moved: number; same: number }[];
+}
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -625,10 +641,11 @@ interface Session {
   /** Everything that happened to a row in a layer, commit by commit, oldest first: loaded, computed, rebuilt, turned, copied,
    * converted, damaged, left, became_stale, became_exact, each with the command that did it. wrote is true where the stored bytes are new
    * or stand in another slot. slot and phase are those behind the event; null where the row has left. Slots of dropped
-   * ticks are those that the row gets when the ticks are executed again. */
+   * ticks are those that the row gets when the ticks are executed again. checksum, of the last write: what rows() says of the row
+   * now; null where the row has left. */
   story(ledger: number, layer: number, kvHead?: number): {
     tick: number; verb: string; args: object; event: string; wrote: boolean; slot: number | null; phase: number | null;
-    exactness: string; detail: string;
+    exactness: string; detail: string; checksum?: string | null;
   }[];
   /** The command that made a row differ from what a rebuild would compute, in a layer or else the last one. rows leads from
    * the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer that is named.
@@ -644,20 +661,20 @@ interface Session {
   knockOut(ledger: number[], options?: { rebuild?: boolean; k?: number }): {
     kl: number; tokens: { id: number; text: string; with: number; without: number }[];
   };
-  /** The session as it was after another tick of its branch: each method that reads or measures says what it would have said
-   * then, and the session stays where it is. The first question executes commands up to that tick again, beside the session
-   * and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that state. Others are refused (not_a_query). */
-  at(tick: number): Session;
-  /** How the present state differs from that of another tick of its branch. Rows are matched by ledger id. k and v are
-   * |now - then| / max(|now|, |then|) of a row, keys without rotation. changed lists rows with another phase or other values;
-   * moved counts those that only have another slot. s.at(40).difference(12) compares two older ticks. */
-  difference(tick: number): {
-    then: number; now: number; alike: boolean; kl: number | null; onlyThen: number[]; onlyNow: number[];
-    exactness: { ledger: number; then: string; now: string }[];
-    layers: { layer: number; kvHead: number | null; type: [string, string]; onlyThen: number[]; onlyNow: number[];
-              changed: { ledger: number; phase: [number, number]; k: number | null; v: number | null }[];
-              moved: number; same: number }[];
-  };
+  /** The session as it was after another tick of its branch, or of another one: each method that reads or measures says what it
+   * would have said then, and the session stays where it is. The first question executes commands up to that tick again, beside the
+   * session and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that
+   * state, if it lies on this branch. Other methods are refused (not_a_query). */
+  at(tick: number, options?: { branch?: string }): Session;
+  /** How the present state differs from that of another tick of its branch, or of another branch; without both, from the state
+   * before the last edit that did more than to generate. s.at(40).difference(12) compares two older ticks. */
+  difference(tick?: number, branch?: string): Difference;
+  difference(options: { tick?: number; branch?: string }): Difference;
+  /** How the present state differs from what a capture leads to, at its end or at a tick, or from a cache file. */
+  differenceFrom(path: string, options?: { tick?: number }): Difference;
+  /** The first tick at which the present branch and another one differ in anything that stateHash() covers; null if one of them
+   * only goes on from the other. */
+  firstDifference(branch: string): number | null;
   branches(): { name: string; tick: number; current: boolean }[];
   reset(): null;
 
@@ -875,6 +892,8 @@ interface Lanes {
   needles(places: number[]): null;
   report(): LaneReport[];
   losses(): LanesLosses;
+  /** How a lane differs from another one; of: lane 0 unless given. */
+  difference(lane: number, of?: number): Difference;
   /** Shows them in the window: lane 0 is what the other views show. */
   show(): Lanes;
   close(): void;

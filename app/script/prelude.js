@@ -62,8 +62,8 @@
     show() { native(host.show(this.handle)); return this; }
     /** A second live session in the present state; the two share nothing but the model. */
     fork() { return new Session(native(host.fork(this.handle))); }
-    /** The session as it was after an earlier tick, to be read and measured. */
-    at(tick) { return new Past(this, tick); }
+    /** The session as it was after another tick, to be read and measured. */
+    at(tick, options = {}) { return new Past(this, { tick, branch: options.branch }); }
     close() { native(host.close(this.handle)); }
   }
   // How a verb reaches the session; a lane and a sequence have another way.
@@ -79,26 +79,27 @@
       },
     });
   }
-  // A session after an earlier tick.
+  // A session after another tick.
   class Past extends Session {
-    constructor(of, tick) {
+    constructor(of, where) {
       super(of.handle);
-      Object.defineProperty(this, "past", { value: { of, tick } });
+      Object.defineProperty(this, "past", { value: { of, where } });
       this.verb("tick", {});
     }
     fork() {
+      if (this.past.where.branch !== undefined) this.present("fork");
       const there = this.past.of.fork();
-      there.goto(this.past.tick);
+      there.goto(this.past.where.tick);
       return there;
     }
     show() { this.present("show"); }
     close() { this.present("close"); }
     present(what) {
-      fail({ code: "not_a_query", what: `${what} was refused`, why: "an older tick can only be read and measured",
-        remedy: `call ${what} of the session, or of fork()`, field: "tick", value: this.past.tick });
+      fail({ code: "not_a_query", what: `${what} was refused`, why: "another tick can only be read and measured",
+        remedy: `go there, and call ${what} of the session`, field: "tick", value: this.past.where.tick });
     }
   }
-  Object.defineProperty(Past.prototype, "verb", { value(name, args) { return this.past.of.verb("at", { tick: this.past.tick, verb: name, args }); } });
+  Object.defineProperty(Past.prototype, "verb", { value(name, args) { return this.past.of.verb("at", { ...this.past.where, verb: name, args }); } });
   // One session of several: kind is "lane" or "sequence", which is also the verb that reaches it; group names all of them.
   class Member extends Session {
     constructor(handle, kind, place, group, keeping) {
@@ -137,6 +138,8 @@
     report() { return groupVerb(this, "lanesReport", []); }
     /** How surprised each lane was by each token. */
     losses() { return groupVerb(this, "lanesLosses", []); }
+    /** How a lane differs from another one, lane 0 unless given. */
+    difference(...given) { return groupVerb(this, "lanesDifference", given); }
     show() { native(host.show(this.handle)); return this; }
     close() { native(host.close(this.handle)); }
   }

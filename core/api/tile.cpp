@@ -23,7 +23,9 @@ constexpr std::array<Names, kQuantities> kNames = {{{"brightness", "Brightness"}
                                                     {"quant_v", "Quantisation of V"},
                                                     {"quant_logit", "Quantisation in logits"},
                                                     {"score", "Policy score"},
-                                                    {"surprise", "Surprise of the model"}}};
+                                                    {"surprise", "Surprise of the model"},
+                                                    {"difference_k", "Difference of K"},
+                                                    {"difference_v", "Difference of V"}}};
 }  // namespace
 
 std::string_view name(Quantity quantity) { return kNames[static_cast<std::size_t>(quantity)].name; }

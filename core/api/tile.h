@@ -25,11 +25,13 @@ enum class Quantity : std::uint8_t {
   VNorm,
   QuantK,  // relative L2 of what is stored against what was computed; needs a quantisation pass
   QuantV,
-  QuantLogit,  // error of the newest query's logits from stored keys
-  Score,       // what the layer's policy last thought of the row; higher stays
-  Surprise,    // -ln p of the token when it was scored, nats; the same in all layers
+  QuantLogit,   // error of the newest query's logits from stored keys
+  Score,        // what the layer's policy last thought of the row; higher stays
+  Surprise,     // -ln p of the token when it was scored, nats; the same in all layers
+  DifferenceK,  // relative L2 against the state that was compared last; 1 = that state lacks the row
+  DifferenceV,
 };
-inline constexpr int kQuantities = 16;
+inline constexpr int kQuantities = 18;
 std::string_view name(Quantity quantity);   // "brightness"
 std::string_view title(Quantity quantity);  // "Brightness"
 std::optional<Quantity> quantityFromName(std::string_view name);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/api/finite.h"
+#include "core/verbs/difference_json.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
 
@@ -135,6 +136,14 @@ Result<json> lanesLosses(Lanes& lanes, VerbArgs&) {
   return json{{"tokens", std::move(tokens)}, {"texts", std::move(texts)}, {"lanes", std::move(rows)}};
 }
 
+Result<json> lanesDifference(Lanes& lanes, VerbArgs& in) {
+  const auto lane = static_cast<int>(in.within("lane", 0, lanes.size() - 1));
+  const auto of = static_cast<int>(in.within("of", 0, lanes.size() - 1, 0));
+  if (in.error()) return *in.error();
+  Session &then = lanes.session(of), &now = lanes.session(lane);
+  return toJson(KV_TRY(difference(then, now)), then, now);
+}
+
 /// Null for verbs that lanes pass on to a session.
 RunsOnLanes ownRun(const std::string& name) {
   static const std::map<std::string, RunsOnLanes> kTicks = {{"step", step}, {"run", run}};
@@ -229,6 +238,14 @@ std::span<const Verb> laneVerbs() {
         Effect::Reads,
         InLanes::Own},
        lanesLosses},
+      {{"lanesDifference",
+        {arg::integer("lane", 0, kMostLane), arg::integer("of", 0, kMostLane).orElse(0)},
+        "How a lane differs from another one, lane 0 unless given: rows by layer, exactness and the KL divergence of "
+        "the "
+        "next token.",
+        Effect::Measures,
+        InLanes::Own},
+       lanesDifference},
       {{"lanesNeedles",
         {arg::of("places", ArgType::LedgerIds)},
         "Sets the tokens whose survival the lanes report, as places among the tokens that all lanes took.",

@@ -90,6 +90,7 @@ struct Lanes::Lane {
 Lanes::~Lanes() = default;
 
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
+Session& Lanes::session(int lane) { return *m_lanes[at(lane)]->session; }
 
 Stops Lanes::stops() { return Stops(*m_lanes.front()->session); }
 Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {

@@ -54,6 +54,7 @@ class Lanes {
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
+  Session& session(int lane);                                             // to be measured
   Stops stops();                                                          // of lane 0
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // of lane 0
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has

@@ -39,9 +39,7 @@ std::string eventOf(const Timeline::Entry& made, const std::string& command) {
 std::string commitText(const Timeline& timeline, std::int32_t number) {
   int id = timeline.currentId();
   while (timeline.entry(id).depth > number) id = timeline.entry(id).parent;
-  int named = id;
-  while (timeline.entry(named).verb.empty()) named = timeline.entry(named).parent;
-  return eventOf(timeline.entry(id), timeline.entry(named).verb);
+  return eventOf(timeline.entry(id), timeline.entry(timeline.commandOf(id)).verb);
 }
 
 }  // namespace

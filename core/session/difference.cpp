@@ -5,27 +5,44 @@
 #include <cmath>
 
 #include "core/analysis/metrics.h"
+#include "core/files/fingerprint.h"
 #include "core/session/observe.h"
+#include "core/session/past.h"
+#include "core/session/requests.h"
+#include "core/session/row_pairs.h"
 #include "core/session/row_values.h"
+#include "core/session/state_hash.h"
 #include "core/session/truth.h"
 
 namespace kvlab {
 namespace {
 
-/// Rows that a layer holds, by ledger id, with their records.
+/// A row's id in its own state, and its place there.
+struct Place {
+  LedgerId row;
+  std::size_t index = 0;
+};
+/// Rows by the ids that they have in the later state; those that have none come first.
+using Rows = std::vector<std::pair<LedgerId, Place>>;
+
+void sortRows(Rows& rows) {
+  std::ranges::sort(rows, {}, [](const auto& one) { return std::pair(one.first, one.second.row); });
+}
+
+/// Rows that a layer holds, with their records.
 struct Held {
-  Held(Session& of, CacheLayer which) : session(of), layer(which), map(of.state().map(which)) {
+  Held(Session& of, CacheLayer which, const RowPairs* pairs) : session(of), layer(which), map(of.state().map(which)) {
     for (auto i = at(map.first); i < map.size(); ++i)
-      if (map.has(i)) rows.emplace_back(map.ledger[i], i);
-    std::ranges::sort(rows);
+      if (map.has(i)) rows.push_back({pairs ? pairs->nowOf(map.ledger[i]) : map.ledger[i], {map.ledger[i], i}});
+    sortRows(rows);
     std::vector<Slot> slots;
-    for (const auto& [id, index] : rows) slots.push_back(map.slotOf[index]);
+    for (const auto& [id, place] : rows) slots.push_back(map.slotOf[place.index]);
     records.resize(rows.size() * at(pool().stride()));
     if (!slots.empty()) pool().readRecords(slots, records.data());
   }
   const RowPool& pool() const { return session.store().pool(layer); }
-  Slot slot(std::size_t place) const { return map.slotOf[rows[place].second]; }
-  double phase(std::size_t place) const { return map.phase(rows[place].second).value(); }
+  Slot slot(std::size_t place) const { return map.slotOf[rows[place].second.index]; }
+  double phase(std::size_t place) const { return map.phase(rows[place].second.index).value(); }
   /// Keys and values of a row without its tag.
   std::span<const std::uint8_t> bytes(std::size_t place) const {
     const auto tag = at(kernels::rowLayout(pool().format()).tag);
@@ -33,7 +50,7 @@ struct Held {
   }
   RowPair values(std::size_t place) const {
     RowPair out = storedRow(pool(), slot(place)).values;
-    turnKeys(session, layer, rows[place].second, false, out.k);
+    turnKeys(session, layer, rows[place].second.index, false, out.k);
     return out;
   }
   std::string type() const {
@@ -44,8 +61,8 @@ struct Held {
   Session& session;
   CacheLayer layer;
   const ResidencyView& map;
-  std::vector<std::pair<LedgerId, std::size_t>> rows;  // ids ascending, and their indices in the map
-  std::vector<std::uint8_t> records;                   // [rows, stride]
+  Rows rows = {};
+  std::vector<std::uint8_t> records = {};  // [rows, stride]
 };
 
 /// 0 where both are the same; not-a-number is infinitely far away.
@@ -65,7 +82,10 @@ bool equalBytes(const Held& then, std::size_t a, const Held& now, std::size_t b)
 }
 
 void compareRow(const Held& then, std::size_t a, const Held& now, std::size_t b, LayerDifference& out) {
-  RowDifference row{.row = then.rows[a].first, .phaseThen = then.phase(a), .phaseNow = now.phase(b)};
+  RowDifference row{.row = now.rows[b].second.row,
+                    .rowThen = then.rows[a].second.row,
+                    .phaseThen = then.phase(a),
+                    .phaseNow = now.phase(b)};
   const bool turned = row.phaseThen != row.phaseNow, stored = equalBytes(then, a, now, b);
   if (turned || !stored) {
     const RowPair before = then.values(a), behind = now.values(b);
@@ -75,43 +95,70 @@ void compareRow(const Held& then, std::size_t a, const Held& now, std::size_t b,
   else ++(then.slot(a) == now.slot(b) ? out.same : out.moved);
 }
 
-LayerDifference compareLayer(Session& before, Session& behind, CacheLayer layer) {
-  const Held then(before, layer), now(behind, layer);
-  LayerDifference out{.layer = layer, .typeThen = then.type(), .typeNow = now.type()};
+/// Walks through two lists of rows: calls with each row that only one list has, and with each that both have.
+template <class OnlyThen, class OnlyNow, class Both>
+void meet(const Rows& then, const Rows& now, OnlyThen onlyThen, OnlyNow onlyNow, Both both) {
   std::size_t a = 0, b = 0;
-  while (a < then.rows.size() || b < now.rows.size()) {
-    const bool first = b == now.rows.size() || (a < then.rows.size() && then.rows[a].first < now.rows[b].first);
-    const bool second = !first && (a == then.rows.size() || now.rows[b].first < then.rows[a].first);
-    if (first) out.onlyThen.push_back(then.rows[a++].first);
-    else if (second) out.onlyNow.push_back(now.rows[b++].first);
-    else compareRow(then, a++, now, b++, out);
+  while (a < then.size() || b < now.size()) {
+    const bool alone = a < then.size() && then[a].first.value() < 0;
+    if (alone || b == now.size() || (a < then.size() && then[a].first < now[b].first)) onlyThen(a++);
+    else if (a == then.size() || now[b].first < then[a].first) onlyNow(b++);
+    else both(a++, b++);
   }
+}
+
+LayerDifference compareLayer(Session& before, Session& behind, CacheLayer layer, const RowPairs& pairs) {
+  const Held then(before, layer, &pairs), now(behind, layer, nullptr);
+  LayerDifference out{.layer = layer, .typeThen = then.type(), .typeNow = now.type()};
+  meet(
+      then.rows, now.rows, [&](std::size_t a) { out.onlyThen.push_back(then.rows[a].second.row); },
+      [&](std::size_t b) { out.onlyNow.push_back(now.rows[b].second.row); },
+      [&](std::size_t a, std::size_t b) { compareRow(then, a, now, b, out); });
+  std::ranges::sort(out.onlyThen);
   return out;
 }
 
-/// Rows of the context with their exactness, ids ascending.
-std::vector<std::pair<LedgerId, Exactness>> exactRows(const Session& session) {
-  const std::vector<Exactness> exact = lastLayerExactness(session);
-  std::vector<std::pair<LedgerId, Exactness>> out;
-  for (std::size_t p = 0; p < session.state().context.size(); ++p)
-    out.emplace_back(session.state().context[p], p < exact.size() ? exact[p] : Exactness::Exact);
-  std::ranges::sort(out, {}, &std::pair<LedgerId, Exactness>::first);
+Rows contextRows(const Session& session, const RowPairs* pairs) {
+  Rows out;
+  const Column<LedgerId>& context = session.state().context;
+  for (std::size_t p = 0; p < context.size(); ++p)
+    out.push_back({pairs ? pairs->nowOf(context[p]) : context[p], {context[p], p}});
+  sortRows(out);
   return out;
 }
 
-void compareContexts(const Session& before, const Session& behind, StateDifference& out) {
-  const auto then = exactRows(before), now = exactRows(behind);
-  auto a = then.begin(), b = now.begin();
-  while (a != then.end() || b != now.end()) {
-    if (b == now.end() || (a != then.end() && a->first < b->first)) {
-      out.onlyThen.push_back((a++)->first);
-    } else if (a == then.end() || b->first < a->first) {
-      out.onlyNow.push_back((b++)->first);
-    } else {
-      if (a->second != b->second) out.exactness.push_back({a->first, a->second, b->second});
-      ++a, ++b;
-    }
-  }
+void compareContexts(const Session& before, const Session& behind, const RowPairs& pairs, StateDifference& out) {
+  const Rows then = contextRows(before, &pairs), now = contextRows(behind, nullptr);
+  const std::vector<Exactness> exactThen = lastLayerExactness(before), exactNow = lastLayerExactness(behind);
+  const auto exact = [](const std::vector<Exactness>& all, std::size_t p) {
+    return p < all.size() ? all[p] : Exactness::Exact;
+  };
+  meet(
+      then, now, [&](std::size_t a) { out.onlyThen.push_back(then[a].second.row); },
+      [&](std::size_t b) { out.onlyNow.push_back(now[b].second.row); },
+      [&](std::size_t a, std::size_t b) {
+        const Exactness was = exact(exactThen, then[a].second.index), is = exact(exactNow, now[b].second.index);
+        if (was != is) out.exactness.push_back({now[b].second.row, then[a].second.row, was, is});
+      });
+  std::ranges::sort(out.onlyThen);
+}
+
+Status comparable(const Session& then, const Session& now) {
+  const auto refusal = [](std::string why) {
+    return Error{"not_comparable", "the states were not compared", std::move(why),
+                 "compare states of the same model and the same residency"};
+  };
+  if (modelFingerprint(then.model()) != modelFingerprint(now.model())) return refusal("they are of different models");
+  if (then.state().groupOf.size() != now.state().groupOf.size()) return refusal("one of them has residency by KV head");
+  return ok();
+}
+
+/// The ticks behind an entry up to another, ascending.
+std::vector<Tick> ticksBehind(const Timeline& timeline, int first, int last) {
+  std::vector<Tick> out;
+  for (const int id : timeline.path(last, first))
+    if (id != first && (out.empty() || timeline.entry(id).tick != out.back())) out.push_back(timeline.entry(id).tick);
+  return out;
 }
 
 }  // namespace
@@ -124,13 +171,52 @@ bool StateDifference::alike() const {
 }
 
 Result<StateDifference> difference(Session& then, Session& now) {
+  KV_TRY(comparable(then, now));
   KV_TRY(refreshLogits(then));
   KV_TRY(refreshLogits(now));
+  const RowPairs pairs(then.state(), now.state());
   StateDifference out{.then = then.state().tick, .now = now.state().tick};
-  compareContexts(then, now, out);
-  for (const CacheLayer layer : then.state().layers()) out.layers.push_back(compareLayer(then, now, layer));
+  compareContexts(then, now, pairs, out);
+  for (const CacheLayer layer : then.state().layers()) out.layers.push_back(compareLayer(then, now, layer, pairs));
   if (then.state().logits && now.state().logits) out.kl = klDivergence(*then.state().logits, *now.state().logits);
   return out;
+}
+
+std::vector<float> apartByIndex(const LayerDifference& found, const ResidencyView& map, bool keys) {
+  std::unordered_map<std::int32_t, float> apart;
+  for (const LedgerId row : found.onlyNow) apart[row.value()] = 1;
+  for (const RowDifference& row : found.changed) apart[row.row.value()] = static_cast<float>(keys ? row.k : row.v);
+  std::vector<float> out;
+  for (const LedgerId row : map.ledger) {
+    const auto one = apart.find(row.value());
+    out.push_back(one == apart.end() ? 0 : one->second);
+  }
+  return out;
+}
+
+Result<int> beforeLastEdit(const Timeline& timeline) {
+  for (int id = timeline.currentId(); id > 0; id = timeline.beforeEdit(id))
+    if (!timeline.entry(timeline.entry(id).edit).words.empty()) return timeline.beforeEdit(id);
+  return Error{"no_edit", "there is nothing to compare with", "the session has only generated so far",
+               "give a tick, or edit the context first"};
+}
+
+Result<std::optional<Tick>> firstDifference(Session& session, const std::string& branch) {
+  const Timeline& timeline = session.timeline();
+  const int number = KV_TRY(branchNamed(session, branch));
+  const int own = timeline.tip(), other = timeline.branches()[at(number)].tip;
+  const std::vector<Tick> ticks = ticksBehind(timeline, timeline.parting(own, other), own);
+  Past beside;
+  for (std::size_t i = 0; i < ticks.size() && ticks[i] <= timeline.entry(other).tick; ++i) {
+    if (!report(session.progress(), "comparing branches", static_cast<std::int64_t>(i), std::ssize(ticks)))
+      return Error{"cancelled", "the comparison was cancelled", "at tick " + std::to_string(ticks[i].value()),
+                   "the session stays where it was"};
+    const Session* mine = KV_TRY(session.past().at(session, timeline.find(ticks[i]), own));
+    const Session* theirs = KV_TRY(beside.at(session, timeline.find(ticks[i], number), other));
+    const auto hash = [](const Session& of) { return stateHash(of.state(), of.store(), {}); };
+    if (hash(*mine) != hash(*theirs)) return std::optional(ticks[i]);
+  }
+  return std::optional<Tick>();
 }
 
 }  // namespace kvlab

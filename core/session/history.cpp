@@ -37,8 +37,14 @@ void History::startFrom(const History& other, CacheState state) {
 }
 
 void History::startAlong(const History& other, CacheState state) {
-  m_timeline = other.m_timeline.branchTrunk(state);
+  m_timeline = other.m_timeline.branchTrunk(other.m_timeline.tip(), other.m_timeline.depth(), state);
   become(std::move(state));
+}
+
+void History::turnTo(const History& other, int tip, SessionParts& parts) {
+  forgetOlder(parts, true);
+  m_timeline = other.m_timeline.branchTrunk(tip, m_timeline.depth(), m_state);
+  refine(m_state);
 }
 
 void History::anchor(const SessionParts& parts, bool tick) {

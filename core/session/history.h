@@ -38,6 +38,9 @@ class History {
   void startFrom(const History& other, CacheState state);
   /// The same for a session on the same thread, with all commands of the branch and its anchors.
   void startAlong(const History& other, CacheState state);
+  /// For a session that startAlong() has begun: from the present state, which must lie on the way to the entry `tip`
+  /// of the other timeline, its commands lead to that entry. Older states are dropped.
+  void turnTo(const History& other, int tip, SessionParts& parts);
   /// Gives the present state an anchor before a tick or another commit, if it is far from the last one and commands can
   /// be executed again from here.
   void anchor(const SessionParts& parts, bool tick);

@@ -13,11 +13,14 @@
 
 namespace kvlab {
 
+struct StateDifference;
+
 struct Measured {
   std::optional<Drift> drift;
   std::optional<Quantisation> quantisation;
   std::shared_ptr<const NewestAttention> attention;  // every layer's; null = never requested
   std::optional<ExactnessMap> exactness;
+  std::shared_ptr<const StateDifference> difference;  // from the state that was compared last
 };
 
 /// State of the session, and what is known of each invariant.

@@ -16,8 +16,9 @@ class Past {
  public:
   Past();
   ~Past();
-  /// A session in the state of an entry of the present branch, whose timeline goes on to the entry `last` at least. It
-  /// lives until the next call. Errors: those of Session::fork and Session::travel; the next call begins anew then.
+  /// A session in the state of an entry, whose timeline goes on to the entry `last` at least. It lives until the next
+  /// call. Another branch is reached from the entry where both part. Errors: those of Session::fork and
+  /// Session::travel; the next call begins anew then.
   Result<Session*> at(const Session& present, int entry, int last = 0);
   /// The next call forks the session anew.
   void forget() { m_entries.clear(); }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/api/nearest.h"
+
 namespace kvlab {
 namespace {
 
@@ -128,23 +130,34 @@ Status redo(Session& session, std::int64_t n, HistoryStep by) {
   return session.travel(target);
 }
 
-namespace {
-Error noTick(const Session& session, Tick tick) {
-  return outOfRange("the tick was not found",
-                    "branch " + session.timeline().branch() + " has no tick " + std::to_string(tick.value()),
-                    "ticks run from 0 to the newest one", "tick", tick.value());
-}
-}  // namespace
+Status goTo(Session& session, Tick tick) { return session.travel(KV_TRY(entryAt(session, tick))); }
 
-Status goTo(Session& session, Tick tick) {
-  const int entry = session.timeline().find(tick);
-  return entry >= 0 ? session.travel(entry) : noTick(session, tick);
+Result<int> branchNamed(const Session& session, const std::string& branch) {
+  const Timeline& timeline = session.timeline();
+  if (const int found = timeline.branchNamed(branch); found >= 0) return found;
+  return Error{"unknown_branch",
+               "the branch was not found",
+               "the history has no branch " + branch + nearestNote(branch, namesOf(timeline.branches())),
+               "name one that branches() lists",
+               std::nullopt,
+               "branch",
+               branch};
 }
 
-Result<Session*> sessionAt(Session& session, Tick tick) {
-  if (tick == session.state().tick) return &session;
-  const int entry = session.timeline().find(tick);
-  if (entry < 0) return noTick(session, tick);
+Result<int> entryAt(const Session& session, Tick tick, const std::string& branch) {
+  const Timeline& timeline = session.timeline();
+  const int number = KV_TRY(branchNamed(session, branch.empty() ? timeline.branch() : branch));
+  if (const int entry = timeline.find(tick, number); entry >= 0) return entry;
+  const Timeline::Branch& there = timeline.branches()[at(number)];
+  return outOfRange("the tick was not found", "branch " + there.name + " has no tick " + std::to_string(tick.value()),
+                    "ticks run from 0 to " + std::to_string(timeline.entry(there.tip).tick.value()), "tick",
+                    tick.value());
+}
+
+Result<Session*> sessionAt(Session& session, Tick tick, const std::string& branch) {
+  const bool here = branch.empty() || branch == session.timeline().branch();
+  if (here && tick == session.state().tick) return &session;
+  const int entry = KV_TRY(entryAt(session, tick, branch));
   return session.past().at(session, entry);
 }
 

@@ -26,8 +26,12 @@ enum class HistoryStep : std::uint8_t { Commit, Edit };
 Status undo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status redo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status goTo(Session& session, Tick tick);
-/// The session in the state of another tick of its branch, to be read and measured: the session itself where it stands
-/// there, else one that it keeps for this (past.h). Errors: out_of_range, and those of Past::at().
-Result<Session*> sessionAt(Session& session, Tick tick);
+/// Number of a branch in the timeline. Error: unknown_branch.
+Result<int> branchNamed(const Session& session, const std::string& branch);
+/// The last entry with a tick on a branch, or else on the present one. Errors: unknown_branch, out_of_range.
+Result<int> entryAt(const Session& session, Tick tick, const std::string& branch = {});
+/// The session in the state of another tick, to be read and measured: the session itself where it stands there, else
+/// one that it keeps for this (past.h). Errors: those of entryAt() and Past::at().
+Result<Session*> sessionAt(Session& session, Tick tick, const std::string& branch = {});
 
 }  // namespace kvlab

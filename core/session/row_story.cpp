@@ -162,11 +162,9 @@ class Story {
     return "evicted";
   }
 
-  /// Entries without a verb go on with the command before them.
   const std::string& verbOf(int entry) const {
     const Timeline& line = m_session.timeline();
-    while (entry > 0 && line.entry(entry).verb.empty()) entry = line.entry(entry).parent;
-    return line.entry(entry).verb;
+    return line.entry(line.commandOf(entry)).verb;
   }
   static bool converts(const std::string& verb) { return verb == "setFormat" || verb == "setLayout"; }
   static std::string text(Phase phase) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/session/difference.h"
 #include "core/session/norm_tile.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
@@ -66,6 +67,8 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
     perIndex = alignedWith(map, {seen, std::move(perIndex)}, 1, kNone);
   }
   if (quantity == Quantity::Score) perIndex = scoresOf(state, layer);
+  if ((quantity == Quantity::DifferenceK || quantity == Quantity::DifferenceV) && measured.difference)
+    perIndex = apartByIndex(measured.difference->layers[at(layer)], map, quantity == Quantity::DifferenceK);
   const ExactnessMap* exact = quantity == Quantity::Staleness ? &exactnessMap(session) : nullptr;
   forResident(state, map, begin, begin + static_cast<std::int32_t>(out.size()), [&](std::int32_t p, std::size_t i) {
     const LedgerId id = state.context[at(p)];

@@ -45,7 +45,7 @@ void Timeline::noteCheck(const CheckMade& made) {
   if (made.full) m_firstFull = std::min(m_firstFull, depth());
 }
 
-Timeline Timeline::trunkTo(int tip, const CacheState& state, bool anchors) const {
+Timeline Timeline::trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const {
   Timeline out;
   out.m_firstFull = m_firstFull;
   for (int id : path(tip)) {
@@ -67,7 +67,7 @@ Timeline Timeline::trunkTo(int tip, const CacheState& state, bool anchors) const
     }
     if (anchors && from.anchor) out.setAnchor(from.anchor, std::numeric_limits<std::int64_t>::max());
   }
-  out.m_current = depth();
+  out.m_current = depth;
   out.m_entries[at(out.m_current)].kept = std::make_unique<Kept>(Kept{.state = state});
   return out;
 }
@@ -142,10 +142,15 @@ int Timeline::keptUpTo(int id) const {
   return -1;
 }
 
-bool Timeline::onlyTicks(int id) const {
+int Timeline::commandOf(int id) const {
   while (id > 0 && entry(id).verb.empty()) id = entry(id).parent;
-  const nlohmann::json& args = entry(id).args;
-  return entry(id).verb == "run" || (entry(id).verb == "step" && !(args.is_object() && args.contains("tokens")));
+  return id;
+}
+
+bool Timeline::onlyTicks(int id) const {
+  const Entry& command = entry(commandOf(id));
+  const bool given = command.args.is_object() && command.args.contains("tokens");
+  return command.verb == "run" || (command.verb == "step" && !given);
 }
 
 std::vector<int> Timeline::path(int id, int first) const {
@@ -177,10 +182,26 @@ int Timeline::editEnd(int id) const {
   return *std::prev(std::upper_bound(m_along.begin() + entry(id).depth, m_along.end(), entry(id).edit, later));
 }
 
-int Timeline::find(Tick tick) const {
-  for (int id = m_branches[at(m_branch)].tip; id >= 0; id = entry(id).parent)
+int Timeline::find(Tick tick, int branch) const {
+  for (int id = m_branches[at(branch)].tip; id >= 0; id = entry(id).parent)
     if (entry(id).tick == tick) return id;
   return -1;
+}
+
+/// An entry has a higher number than its parent.
+int Timeline::parting(int a, int b) const {
+  while (a != b) (a > b ? a : b) = entry(std::max(a, b)).parent;
+  return a;
+}
+
+int Timeline::newestTip(int id) const {
+  while (!entry(id).children.empty()) id = entry(id).children.back();
+  return id;
+}
+
+int Timeline::branchNamed(std::string_view name) const {
+  const auto found = std::ranges::find(m_branches, name, &Branch::name);
+  return found == m_branches.end() ? -1 : static_cast<int>(found - m_branches.begin());
 }
 
 int Timeline::oldestKept() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/report.h"
@@ -65,9 +66,12 @@ class Timeline {
   /// bytes.
   void start(const CacheState& state, int pools, std::int32_t depth = 0, std::int64_t anchorBytes = 0);
   /// The way to the current entry as a new timeline that keeps only `state`.
-  Timeline trunk(const CacheState& state) const { return trunkTo(m_current, state, false); }
-  /// The whole branch as a new timeline with its anchors, which keeps only `state`, of the current entry.
-  Timeline branchTrunk(const CacheState& state) const { return trunkTo(tip(), state, true); }
+  Timeline trunk(const CacheState& state) const { return trunkTo(m_current, depth(), state, false); }
+  /// The whole way to the entry `tip` as a new timeline with its anchors, which keeps only `state`, of the entry on
+  /// this way that has `depth` entries before it.
+  Timeline branchTrunk(int tip, std::int32_t depth, const CacheState& state) const {
+    return trunkTo(tip, depth, state, true);
+  }
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
   /// branch; the older branch keeps its name. An edit is what one command did; single ticks that only generate are one
   /// edit together.
@@ -82,6 +86,8 @@ class Timeline {
   /// The entry itself, or the nearest one before it from which commands can be executed again, if its state is kept and
   /// no anchor is nearer; -1 = none.
   int keptUpTo(int id) const;
+  /// First entry of the command that the entry belongs to: later ones have no verb.
+  int commandOf(int id) const;
   /// True if the command that the entry belongs to does nothing but ticks, so that its rest is as many steps.
   bool onlyTicks(int id) const;
   std::int64_t anchorBytes() const { return m_anchorBytes; }
@@ -103,8 +109,13 @@ class Timeline {
   int beforeEdit(int id) const { return entry(entry(id).edit).parent; }
   /// Last entry on the current branch of an entry's edit.
   int editEnd(int id) const;
-  /// Latest entry of the current branch with this tick; -1 = none.
-  int find(Tick tick) const;
+  /// Latest entry of a branch with this tick; -1 = none.
+  int find(Tick tick, int branch) const;
+  int find(Tick tick) const { return find(tick, m_branch); }
+  /// Last entry on the ways to both.
+  int parting(int a, int b) const;
+  /// Last entry of the newest branch that leads on from an entry.
+  int newestTip(int id) const;
   /// Replaces the current state, kept or dropped, by an equivalent one with slots in pools of this number; adds no
   /// entry.
   void refine(const CacheState& state, int pools);
@@ -142,9 +153,11 @@ class Timeline {
   const std::vector<Branch>& branches() const { return m_branches; }
   int tip() const { return m_branches[static_cast<std::size_t>(m_branch)].tip; }  // last entry of the current branch
   const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
+  /// Number of a branch; -1 = none has this name.
+  int branchNamed(std::string_view name) const;
 
  private:
-  Timeline trunkTo(int tip, const CacheState& state, bool anchors) const;
+  Timeline trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const;
   void dropState(Entry& entry);
   void moveState(Timeline& other, Entry& from, Entry& to);
   bool dropBeside(CacheStore& store);

@@ -18,8 +18,9 @@ constexpr const char* kPending = "pending";  // pending actions at the time of a
 const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
-    for (const std::span<const Verb> part : {tickVerbs(), stateVerbs(), queryVerbs(), rowVerbs(), storageVerbs(),
-                                             policyVerbs(), wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
+    for (const std::span<const Verb> part :
+         {tickVerbs(), stateVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), storageVerbs(), policyVerbs(),
+          wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     return all;
   }();

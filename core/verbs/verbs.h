@@ -47,6 +47,7 @@ std::span<const Verb> tickVerbs();
 std::span<const Verb> stateVerbs();
 std::span<const Verb> queryVerbs();
 std::span<const Verb> rowVerbs();
+std::span<const Verb> compareVerbs();
 std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
 std::span<const Verb> wlodVerbs();

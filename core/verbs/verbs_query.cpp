@@ -6,6 +6,7 @@
 #include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
+#include "core/verbs/hex_text.h"
 #include "core/verbs/ledger_list.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
@@ -62,12 +63,6 @@ Result<json> pos2ledger(const Session& session, VerbArgs& in) {
   for (LedgerId id :
        layered ? state.map(layer).ledger.span().subspan(at(state.map(layer).first)) : state.context.span())
     out.push_back(id.value());
-  return out;
-}
-
-std::string hex(std::uint64_t value) {
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(value >> shift) & 15];
   return out;
 }
 
@@ -138,7 +133,7 @@ Result<json> rows(const Session& session, VerbArgs& in) {
                    {"score", finite(scores[at(i)])},
                    {"exactness", hasSlot(map, at(i)) ? json(name(exact.layers[at(layer)][position])) : json()},
                    {"bornTick", row.born.value()},
-                   {"checksum", hasSlot(map, at(i)) ? json(hex(words.checksums[at(i)])) : json()}});
+                   {"checksum", hasSlot(map, at(i)) ? json(hexText(words.checksums[at(i)])) : json()}});
     if (session.transformer().keysRotated()) out.back()["rotations"] = rotationsOf(state, layer, map.ledger[at(i)]);
   }
   return out;

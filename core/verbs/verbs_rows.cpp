@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "core/session/attention_matrix.h"
-#include "core/session/difference.h"
 #include "core/session/edit_words.h"
 #include "core/session/knock_out.h"
-#include "core/session/requests.h"
 #include "core/session/row_story.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
+#include "core/verbs/hex_text.h"
 #include "core/verbs/ledger_list.h"
 #include "core/verbs/packed_column.h"
 #include "core/verbs/verb_layers.h"
@@ -84,41 +83,6 @@ json tensorOf(const std::vector<float>& values, const std::vector<float>& scales
   return out;
 }
 
-json layerJson(const Session& session, const LayerDifference& one) {
-  const std::optional<Head> part = session.cacheLayers().headOf(one.layer);
-  json changed = json::array();
-  for (const RowDifference& row : one.changed)
-    changed.push_back({{"ledger", row.row.value()},
-                       {"phase", {row.phaseThen, row.phaseNow}},
-                       {"k", finite(row.k)},
-                       {"v", finite(row.v)}});
-  return {{"layer", session.cacheLayers().layerOf(one.layer).value()},
-          {"kvHead", part ? json(part->value()) : json()},
-          {"type", {one.typeThen, one.typeNow}},
-          {"onlyThen", ledgerList(one.onlyThen)},
-          {"onlyNow", ledgerList(one.onlyNow)},
-          {"changed", std::move(changed)},
-          {"moved", one.moved},
-          {"same", one.same}};
-}
-
-Result<json> differenceVerb(Session& session, VerbArgs& in) {
-  Session* then = KV_TRY(sessionAt(session, Tick(in.integer("tick"))));
-  const StateDifference found = KV_TRY(difference(*then, session));
-  json layers = json::array(), exactness = json::array();
-  for (const LayerDifference& one : found.layers) layers.push_back(layerJson(session, one));
-  for (const ExactnessDifference& one : found.exactness)
-    exactness.push_back({{"ledger", one.row.value()}, {"then", name(one.then)}, {"now", name(one.now)}});
-  return json{{"then", found.then.value()},
-              {"now", found.now.value()},
-              {"alike", found.alike()},
-              {"kl", found.kl ? json(finite(*found.kl)) : json()},
-              {"onlyThen", ledgerList(found.onlyThen)},
-              {"onlyNow", ledgerList(found.onlyNow)},
-              {"exactness", std::move(exactness)},
-              {"layers", std::move(layers)}};
-}
-
 Result<json> row(Session& session, VerbArgs& in) {
   const CacheLayer layer = layerOf(in, session);
   const ResidencyView& map = session.state().map(layer);
@@ -150,11 +114,21 @@ Result<json> row(Session& session, VerbArgs& in) {
 
 /// The command that a commit belongs to.
 json commandJson(const Timeline& timeline, int entry) {
-  int first = entry;  // of the command
-  while (first > 0 && timeline.entry(first).verb.empty()) first = timeline.entry(first).parent;
-  return {{"tick", timeline.entry(entry).tick.value()},
-          {"verb", timeline.entry(first).verb},
-          {"args", timeline.entry(first).args}};
+  const Timeline::Entry& command = timeline.entry(timeline.commandOf(entry));
+  return {{"tick", timeline.entry(entry).tick.value()}, {"verb", command.verb}, {"args", command.args}};
+}
+
+/// Checksum of a row's stored bytes, as rows() tells it; null where the layer does not hold the row.
+json checksumOf(const Session& session, CacheLayer layer, LedgerId row) {
+  const ResidencyView& map = session.state().map(layer);
+  for (std::size_t i = at(map.first); i < map.size(); ++i) {
+    if (map.ledger[i] != row) continue;
+    std::uint64_t checksum = 0;
+    const std::int32_t slot = map.slotOf[i].value();
+    session.store().pool(layer).readTags({&slot, 1}, nullptr, &checksum);
+    return hexText(checksum);
+  }
+  return nullptr;
 }
 
 Result<json> storyVerb(Session& session, VerbArgs& in) {
@@ -172,6 +146,8 @@ Result<json> storyVerb(Session& session, VerbArgs& in) {
                  {"detail", one.detail}});
     out.push_back(std::move(line));
   }
+  const auto wrote = std::find_if(out.rbegin(), out.rend(), [](const json& line) { return line["wrote"]; });
+  if (wrote != out.rend()) (*wrote)["checksum"] = checksumOf(session, layer, row);
   return out;
 }
 
@@ -226,12 +202,6 @@ std::span<const Verb> rowVerbs() {
         "K or V of one row, also beside what a rebuild computes or what the state before held.",
         Effect::Measures},
        row},
-      {{"difference",
-        {arg::integer("tick", 0, kMostId)},
-        "How the present state differs from that of another tick of the branch: tokens, rows by layer, exactness and "
-        "the KL divergence of the next token.",
-        Effect::Measures},
-       differenceVerb},
       {{"story",
         {arg::integer("ledger", 0, kMostId), layerArg(), headArg()},
         "Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which "

@@ -175,7 +175,7 @@ Result<json> atVerb(Session& session, VerbArgs& in) {
   if (info->name == "at" || (info->effect != Effect::Reads && info->effect != Effect::Measures))
     return Error("not_a_query", verb + " was not asked", "another tick can only be read and measured",
                  "go there with goto, or fork the session there", std::nullopt, "verb", verb);
-  Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick"))));
+  Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick")), in.text("branch")));
   return execute(*there, verb, in.has("args") ? in.raw("args") : json::object());
 }
 
@@ -287,10 +287,9 @@ std::span<const Verb> stateVerbs() {
        firstTickVerb},
       {{"at",
         {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
-         arg::of("args", ArgType::Arguments).orNone()},
-        "What a verb that reads or measures would have said after another tick of the branch; the session stays where "
-        "it "
-        "is.",
+         arg::of("args", ArgType::Arguments).orNone(), arg::text("branch").orNone()},
+        "What a verb that reads or measures would have said after another tick of the branch, or of another branch; "
+        "the session stays where it is.",
         Effect::Measures},
        atVerb},
       {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},

@@ -5,7 +5,8 @@
 const known = view.list();
 // Pictures are as high as what they show; others have 750 pixels.
 const heights = { window: 1000, map: 470, strip: 200, mirror: 360, ledger: 200, history: 200, events: 400, compose: 320,
-  model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640, row: 640, attention: 360, jobs: 260 };
+  model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640, row: 640, attention: 360, jobs: 260,
+  difference: 420 };
 function picture(what, name) {
   const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
   view.screenshot(what, `${name || "view-" + what}.png`, size);
@@ -52,6 +53,8 @@ viewPicture("ledger", { state: "edited" });
 view.set("ledger", { state: "all" });
 view.focus({ ledger: place });
 viewPicture("history");
+view.focus({ layer: 2 });
+viewPicture("difference");
 view.set("map", { quantity: "brightness" });
 viewPicture("strip", { quantity: "brightness", ghosts: true });
 for (const [id, args] of [["step", {}], ["undo", {}], ["prompt", { text: question }], ["drift", {}], ["undo", {}]]) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/session/row_story.h"
+#include "kernels/row_checksum.h"
 #include "support/commits.h"
 
 using namespace kvlab;
@@ -75,6 +76,19 @@ class RowStoryTest : public QObject {
  private:
   int m_writes = 0, m_again = 0, m_causes = 0, m_handedDown = 0;
 
+  static void checksumIsThatOfTheBytes(SessionFixture& s, CacheLayer layer, LedgerId row, Slot slot) {
+    json args{{"ledger", row.value()}, {"layer", s->cacheLayers().layerOf(layer).value()}};
+    if (const auto head = s->cacheLayers().headOf(layer)) args["kvHead"] = head->value();
+    std::string checksum;
+    for (const json& one : s.must("story", args))
+      if (one.contains("checksum")) checksum = one["checksum"];
+    const RowPool& pool = s->store().pool(layer);
+    std::vector<std::uint8_t> record(static_cast<std::size_t>(pool.stride()));
+    pool.readRecords({&slot, 1}, record.data());
+    const std::uint64_t sum = kernels::rowChecksum(record.data(), kernels::rowLayout(pool.format()).tag);
+    QCOMPARE(QString::fromStdString(checksum), QString("%1").arg(sum, 16, 16, QChar('0')));
+  }
+
   void tellsAll(Watched& w, CacheLayer layer, LedgerId row) {
     SessionFixture& s = w.s;
     const auto l = static_cast<std::size_t>(layer.value());
@@ -100,6 +114,7 @@ class RowStoryTest : public QObject {
     if (gone) return;
     QCOMPARE(told->back().slot, held->second.slot);
     QCOMPARE(told->back().phase, held->second.phase);
+    checksumIsThatOfTheBytes(s, layer, row, held->second.slot);
     const auto& context = s->state().context;
     const auto place = std::find(context.begin(), context.end(), row) - context.begin();
     if (place < std::ssize(context))

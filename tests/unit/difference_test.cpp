@@ -2,7 +2,10 @@
 // The difference of two states: none of a state with itself, the same from both sides, and what a look at every row of
 // every layer says.
 #include "core/session/difference.h"
+#include "core/session/past.h"
 #include "core/session/requests.h"
+#include "core/session/row_pairs.h"
+#include "core/session/tiles.h"
 #include "support/commits.h"
 
 using namespace kvlab;
@@ -105,7 +108,7 @@ class DifferenceTest : public QObject {
           QCOMPARE(here.changed.size(), there.changed.size());
           for (std::size_t i = 0; i < here.changed.size(); ++i) {
             const RowDifference &a = there.changed[i], &b = here.changed[i];
-            QCOMPARE(b, (RowDifference{a.row, a.phaseNow, a.phaseThen, a.k, a.v}));
+            QCOMPARE(b, (RowDifference{a.row, a.row, a.phaseNow, a.phaseThen, a.k, a.v}));
           }
           changed += static_cast<int>(there.changed.size());
           gone += static_cast<int>(there.onlyThen.size());
@@ -134,6 +137,144 @@ class DifferenceTest : public QObject {
       QCOMPARE(one.changed.size(), one.layer == CacheLayer(2) ? 1u : 0u);
       if (!one.changed.empty()) QCOMPARE(one.changed[0].row, s->state().map(CacheLayer(2)).ledger[7]);
     }
+  }
+
+  /// A longest common subsequence, against the table that every textbook has.
+  void alignsAsLongAsPossible() {
+    std::mt19937 random(7);
+    for (int n = 0; n < 300; ++n) {
+      const auto list = [&] {
+        std::vector<std::int64_t> out(random() % 14);
+        for (auto& one : out) one = random() % 4;
+        return out;
+      };
+      const std::vector<std::int64_t> a = list(), b = list();
+      std::vector<std::vector<std::size_t>> longest(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+      for (std::size_t i = 0; i < a.size(); ++i)
+        for (std::size_t j = 0; j < b.size(); ++j)
+          longest[i + 1][j + 1] = a[i] == b[j] ? longest[i][j] + 1 : std::max(longest[i][j + 1], longest[i + 1][j]);
+      const Places found = alignedPlaces(a, b);
+      QCOMPARE(found.size(), longest[a.size()][b.size()]);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        QCOMPARE(a[found[i].first], b[found[i].second]);
+        if (i > 0) QVERIFY(found[i].first > found[i - 1].first && found[i].second > found[i - 1].second);
+      }
+      QVERIFY(alignedPlaces(a, b, 0).size() <= found.size());
+    }
+  }
+
+  /// Two branches after the same prompt: rows that came apart are one row where their tokens align.
+  void branchesAlign_data() { equalsALookAtEveryRow_data(); }
+  void branchesAlign() {
+    QFETCH(int, manifest);
+    SessionFixture s(kManifests[static_cast<std::size_t>(manifest)]);
+    s.prompt(10);
+    s.must("step", {{"tokens", {41}}});
+    const std::int64_t parting = s->state().tick.value();
+    for (const int token : {50, 60, 70, 80}) s.must("step", {{"tokens", {token}}});
+    const json there = s.must("tokens");
+    s.must("goto", {{"tick", parting}});
+    for (const int token : {55, 60, 70, 80}) s.must("step", {{"tokens", {token}}});
+    QCOMPARE(s->timeline().branches().size(), std::size_t(2));
+    const json answer = s.must("difference", {{"branch", "main"}});
+    QCOMPARE(answer["then"], json(parting + 4));
+    QCOMPARE(answer["onlyThen"].size(), std::size_t(1));
+    QCOMPARE(answer["onlyNow"].size(), std::size_t(1));
+    QCOMPARE(answer["textsThen"].size(), std::size_t(1));
+    for (const json& layer : answer["layers"])
+      for (const json& row : layer["changed"]) QVERIFY(row["ledger"] > 10);
+    QCOMPARE(s.must("at", {{"tick", parting + 4}, {"branch", "main"}, {"verb", "tokens"}}), there);
+    QCOMPARE(s.must("firstDifference", {{"branch", "main"}}), json(parting + 1));
+    QVERIFY(s.sound());
+  }
+
+  /// Two branches that do the same for a while: the tick at which a planted edit sets them apart is found, whatever
+  /// states are kept.
+  void bisectFindsThePlantedTick_data() { equalsALookAtEveryRow_data(); }
+  void bisectFindsThePlantedTick() {
+    QFETCH(int, manifest);
+    for (const std::int64_t kept : {std::int64_t{64} << 20, std::int64_t{0}})
+      for (const int planted : {1, 4, 9}) {
+        json keys = kManifests[static_cast<std::size_t>(manifest)];
+        keys["history_bytes"] = kept;
+        SessionFixture s(keys);
+        s.prompt(12);
+        const std::int64_t parting = s->state().tick.value();
+        const auto go = [&](int edit) {
+          for (int i = 1; i <= 9; ++i) {
+            if (i == edit) s.must("setBrightness", {{"ledger", s->state().context[0].value()}, {"value", 3}});
+            s.must("step", {{"tokens", {30 + i}}});
+          }
+        };
+        go(0);
+        s.must("goto", {{"tick", parting}});
+        s.must("step", {{"tokens", {31}}});  // opens the branch
+        s.must("undo");
+        go(planted);
+        const json found = s.must("firstDifference", {{"branch", "main"}});
+        QVERIFY2(found == json(parting + planted) || found == json(parting + planted - 1), found.dump().c_str());
+        const std::string hash = s.hash();
+        QCOMPARE(s.must("firstDifference", {{"branch", s->timeline().branch()}}), json());
+        QCOMPARE(s.hash(), hash);
+      }
+  }
+
+  /// A capture and a cache file, compared with the session that wrote them and with what it became.
+  void filesCompare() {
+    QTemporaryDir folder;
+    const std::string capture = folder.filePath("a.kvcap").toStdString();
+    const std::string cache = folder.filePath("a.safetensors").toStdString();
+    SessionFixture s;
+    s.prompt(12);
+    s.must("step", {{"n", 4}});
+    s.must("saveCapture", {{"path", capture}});
+    s.must("saveCache", {{"path", cache}});
+    const std::int64_t tick = s->state().tick.value();
+    QCOMPARE(s.must("differenceFrom", {{"path", capture}})["alike"], json(true));
+    QCOMPARE(s.must("differenceFrom", {{"path", cache}})["alike"], json(true));
+    QCOMPARE(s.must("differenceFrom", {{"path", capture}, {"tick", tick - 2}}), [&] {
+      json out = s.must("difference", {{"tick", tick - 2}});
+      return out;
+    }());
+    s.must("inject",
+           {{"actions", {{{"action", "replace"}, {"positions", {4}}, {"new_token_ids", {99}}}}}, {"now", true}});
+    const json edited = s.must("difference");
+    QCOMPARE(edited["onlyThen"], json({4}));
+    QVERIFY(edited["edit"].get<std::string>().starts_with("replace"));
+    const json from = s.must("differenceFrom", {{"path", cache}});
+    QCOMPARE(from["onlyThen"], json({4}));
+    QCOMPARE(from["layers"], edited["layers"]);
+    QCOMPARE(s.verb("differenceFrom", {{"path", cache}, {"tick", 2}}).error().code, std::string("bad_argument"));
+    QVERIFY(!s.verb("differenceFrom", {{"path", "nowhere"}}));
+    QCOMPARE(s.verb("difference", {{"branch", "twig"}}).error().code, std::string("unknown_branch"));
+    SessionFixture fresh;
+    QCOMPARE(fresh.verb("difference").error().code, std::string("no_edit"));
+  }
+
+  /// The tile of the quantity says of each row what the difference says.
+  void tilesShowIt() {
+    SessionFixture s;
+    s.prompt(12);
+    s.must("step", {{"n", 3}});
+    s.must("inject", {{"actions", {{{"action", "insert"}, {"position", 5}, {"token_ids", {77}}}}}, {"now", true}});
+    const json answer = s.must("difference");
+    auto pending = tile(*s, {.quantity = Quantity::DifferenceK});
+    QVERIFY(pending);
+    const Result<Tile> shown = (*pending)->take();
+    QVERIFY(shown);
+    for (std::size_t layer = 0; layer < answer["layers"].size(); ++layer) {
+      std::map<std::int32_t, float> apart;
+      for (const json& row : answer["layers"][layer]["changed"]) apart[row["ledger"]] = row["k"].get<float>();
+      for (const json& row : answer["layers"][layer]["onlyNow"]) apart[row] = 1;
+      QVERIFY(!apart.empty());
+      for (std::size_t p = 0; p < s->state().context.size(); ++p) {
+        const auto one = apart.find(s->state().context[p].value());
+        QCOMPARE(shown->values[layer * s->state().context.size() + p], one == apart.end() ? 0.0f : one->second);
+      }
+    }
+    s.must("step");
+    pending = tile(*s, {.quantity = Quantity::DifferenceK});
+    QVERIFY(std::isnan((*pending)->take()->values[0]));
   }
 };
 

@@ -152,7 +152,13 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"story", {{"ledger", 1}, {"layer", 0}}, {{"ledger", {9999, kFar}}, {"layer", {99, kFar}}, {"kvHead", {99}}}},
       {"why", {{"ledger", 1}, {"layer", 0}}, {{"ledger", {9999, kFar}}, {"layer", {99, kFar}}, {"kvHead", {99}}}},
       {"knockOut", {{"ledger", {1}}, {"rebuild", true}, {"k", 3}}, {{"ledger", {{9999}, {kFar}}}, {"k", {kFar}}}},
-      {"difference", {{"tick", 1}}, {{"tick", {9999, kFar}}}},
+      {"difference",
+       {{"tick", 1}, {"branch", "main"}},
+       {{"tick", {9999, kFar}}, {"branch", {"nonsense", std::string("k\0", 2)}}}},
+      {"differenceFrom",
+       {{"path", folder + "/way"}, {"tick", 1}},
+       {{"path", {folder, folder + "/none/f", folder + "/given"}}, {"tick", {9999, kFar}}}},
+      {"firstDifference", {{"branch", "main"}}, {{"branch", {"nonsense", std::string("k\0", 2)}}}},
       {"branches"},
       {"reset"},
       {"tokenise", {{"text", "ab"}}, {{"text", {"\xff"}}}},
@@ -187,8 +193,8 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"layer", {99}}, {"index", {9999}}}},
       {"invariants"},
       {"at",
-       {{"tick", 1}, {"verb", "ledger"}, {"args", {{"id", 3}}}},
-       {{"tick", {9999, kFar}}, {"verb", {"step", "at", "lunch"}}}},
+       {{"tick", 1}, {"verb", "ledger"}, {"args", {{"id", 3}}}, {"branch", "main"}},
+       {{"tick", {9999, kFar}}, {"verb", {"step", "at", "lunch"}}, {"branch", {"nonsense", std::string("k\0", 2)}}}},
       {"value",
        {{"expression", "length + 1"}},
        {{"expression", {"", "1 < 2", "rows(layer==99)", std::string(500, '-')}}}},
@@ -218,6 +224,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"lane", {{"lane", 0}, {"verb", "tick"}, {"args", json::object()}}},
       {"lanesReport"},
       {"lanesLosses"},
+      {"lanesDifference", {{"lane", 0}, {"of", 0}}},
       {"lanesNeedles", {{"places", {1}}}},
       {"batchOpen", {{"size", 2}, {"together", false}}},
       {"batchClose", {{"sequence", 0}}},
@@ -449,6 +456,7 @@ class HostileInputTest : public QObject {
     SessionFixture s(changes);
     if (!empty) furnish(s);
     s.must("saveCache", {{"path", folder() + "/given"}});
+    s.must("saveCapture", {{"path", folder() + "/way"}});
     const Good good = goodCalls(folder())[static_cast<std::size_t>(call)];
     const QByteArray before = digest(*s.session, m_folder.path());
     QByteArray wrong;

@@ -54,9 +54,23 @@ const std::vector<Question> kQuestions = {{"tokenise", {{"text", "the cat"}}},
                                           {"plan", {{"actions", {{{"action", "delete"}, {"position", 2}}}}}}};
 
 /// What these say is about the session as it stands, about others, or a file.
-const std::set<std::string> kOfNow = {"at",          "breaks",      "edits",       "branches",    "bytes",
-                                      "invariants",  "lifespans",   "saveCache",   "saveCapture", "recordLifespans",
-                                      "lanesReport", "lanesLosses", "batchReport", "batchBytes"};
+const std::set<std::string> kOfNow = {"at",
+                                      "breaks",
+                                      "edits",
+                                      "branches",
+                                      "bytes",
+                                      "invariants",
+                                      "lifespans",
+                                      "saveCache",
+                                      "saveCapture",
+                                      "recordLifespans",
+                                      "differenceFrom",
+                                      "firstDifference",
+                                      "lanesDifference",
+                                      "lanesReport",
+                                      "lanesLosses",
+                                      "batchReport",
+                                      "batchBytes"};
 
 /// Without times and the reasons that name them, what pools hold for history and have counted since they are there, and
 /// which check came last.
@@ -69,6 +83,13 @@ void eraseWhatIsOfNow(json& value) {
     for (const std::string& field : kFields) value.erase(field);
   if (value.is_structured())
     for (json& one : value) eraseWhatIsOfNow(one);
+}
+
+/// Where rows lie: when they were made, rows of another branch held slots.
+void eraseSlots(json& value) {
+  if (value.is_object()) value.erase("slot");
+  if (value.is_structured())
+    for (json& one : value) eraseSlots(one);
 }
 
 /// The answer, or the code of the refusal.
@@ -179,6 +200,50 @@ class PastTest : public QObject {
     QCOMPARE(code(s->state().tick.value(), "text"), std::string());
     s.must("redo");
     QCOMPARE(code(newest, "text"), std::string());
+  }
+
+  /// A tick of another branch says what it said when that branch was the present one.
+  void otherBranches_data() { answersAreThoseOfThen_data(); }
+  void otherBranches() {
+    QFETCH(QString, manifest);
+    SessionFixture s(json::parse(manifest.toStdString()));
+    s.prompt(16);
+    const std::int64_t parting = s->state().tick.value();
+    std::map<std::pair<std::string, std::int64_t>, std::vector<json>> then;
+    for (const int first : {1, 3, 5}) {
+      s.must("goto", {{"tick", parting}});
+      for (int i = first; i < first + 5; ++i) {
+        if (!commit(s, i)) continue;
+        auto& answers = then[{s->timeline().branch(), s->state().tick.value()}];
+        answers.clear();
+        for (const Question& one : kQuestions) answers.push_back(asked(s, one));
+      }
+    }
+    QCOMPARE(s->timeline().branches().size(), std::size_t(3));
+    const std::string hash = s.hash();
+    for (const auto& [where, answers] : then)
+      for (std::size_t q = 0; q < kQuestions.size(); ++q) {
+        const Question& one = kQuestions[q];
+        if (one.verb == "difference") continue;  // names a tick of its own branch
+        // It tells what the kept states tell, and those of another branch are not kept.
+        if (one.verb == "history" && s->manifest().historyBytes < 1 << 20) continue;
+        const Result<json> answer =
+            s.verb("at", {{"tick", where.second}, {"branch", where.first}, {"verb", one.verb}, {"args", one.args}});
+        json got = answer ? *answer : json{{"refused", answer.error().code}};
+        eraseWhatIsOfNow(got);
+        json wanted = answers[q];
+        eraseSlots(got), eraseSlots(wanted);
+        if (got.dump() != wanted.dump())
+          QFAIL(qPrintable(QString("%1 at tick %2 of %3: %4 %5")
+                               .arg(QString::fromStdString(one.verb))
+                               .arg(where.second)
+                               .arg(QString::fromStdString(where.first))
+                               .arg(QString::fromStdString(json::diff(wanted, got).dump()).left(400))));
+      }
+    QCOMPARE(s.hash(), hash);
+    QCOMPARE(s.verb("at", {{"tick", 1}, {"branch", "twig"}, {"verb", "text"}}).error().code,
+             std::string("unknown_branch"));
+    QVERIFY(s.sound());
   }
 
   /// What is pending and what branches off later leave the past as it was.

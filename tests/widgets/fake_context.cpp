@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "difference_fixture.h"
+
 namespace kvlab {
 
 float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_t layer, std::size_t p) {
@@ -30,6 +32,8 @@ float FakeContext::value(const Snapshot& s, Quantity quantity, std::size_t layer
     case Quantity::QuantV:
     case Quantity::QuantLogit:
     case Quantity::DriftK:
+    case Quantity::DifferenceK:
+    case Quantity::DifferenceV:
     case Quantity::DriftV:
       return layer == 0 || exact == Exactness::Exact
           ? 0.0f
@@ -144,6 +148,9 @@ void FakeContext::cannedReplies() {
     return Result<nlohmann::json>(measured ? toJson(fixture::lifespans(m_history.back())) : nlohmann::json());
   };
   answers["storage"] = [this](const nlohmann::json& args) { return Result<nlohmann::json>(storage(args)); };
+  answers["difference"] = [this](const nlohmann::json&) {
+    return Result<nlohmann::json>(fixture::difference(*m_history.back()));
+  };
   answers["quantisation"] = [this](const nlohmann::json&) {
     return Result<nlohmann::json>(fixture::quantisation(*m_history.back()));
   };

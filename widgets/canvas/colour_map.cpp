@@ -61,6 +61,8 @@ ColourScale::Bend bendOf(Quantity quantity) {
     case Quantity::QuantK:
     case Quantity::QuantV:
     case Quantity::QuantLogit:
+    case Quantity::DifferenceK:
+    case Quantity::DifferenceV:
     case Quantity::DriftV: return ColourScale::Bend::Log;
     default: return ColourScale::Bend::Linear;
   }
@@ -96,6 +98,8 @@ MapKind mapKindFor(Quantity quantity) {
     case Quantity::QuantK:
     case Quantity::QuantV:
     case Quantity::QuantLogit:
+    case Quantity::DifferenceK:
+    case Quantity::DifferenceV:
     case Quantity::DriftV: return MapKind::Inferno;
     default: return MapKind::Viridis;
   }

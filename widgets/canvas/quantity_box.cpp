@@ -24,6 +24,10 @@ const char* helpOf(Quantity quantity) {
     case Quantity::QuantLogit:
       return "Error of the newest query's attention logits because of the stored K; needs a quantisation pass";
     case Quantity::Surprise: return "How unlikely the model found the token, in nats; needs a text that was scored";
+    case Quantity::DifferenceK:
+      return "Relative difference of K from the state that the view Difference compares with; 1 for rows that it lacks";
+    case Quantity::DifferenceV:
+      return "Relative difference of V from the state that the view Difference compares with; 1 for rows that it lacks";
     case Quantity::Score: return "Last score from the layer's eviction policy; rows with the lowest scores are evicted";
   }
   return "";

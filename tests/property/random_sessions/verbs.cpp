@@ -257,7 +257,15 @@ const Maker kMakers[] = {
      }},
     {"difference", 2, true,
      [](Drawing& in) -> json {
-       return {{"tick", in.draw.below(12)}};
+       return {{"tick", in.draw.below(12)}, {"branch", in.draw.below(3) ? "main" : "branch-1"}};
+     }},
+    {"differenceFrom", 1, true,
+     [](Drawing& in) -> json {
+       return {{"path", load(in)["path"]}};
+     }},
+    {"firstDifference", 1, true,
+     [](Drawing& in) -> json {
+       return {{"branch", in.draw.below(2) ? "main" : "branch-1"}};
      }},
     {"branches", 1, true, nothing},
     {"reset", 1, false, nothing},
@@ -295,7 +303,9 @@ const Maker kMakers[] = {
     {"invariants", 1, true, nothing},
     {"at", 1, true,
      [](Drawing& in) -> json {
-       return {{"tick", in.draw.between(0, 30)}, {"verb", in.draw.one({"text", "stateHash", "drift", "policies"})}};
+       return {{"tick", in.draw.between(0, 30)},
+               {"verb", in.draw.one({"text", "stateHash", "drift", "policies"})},
+               {"branch", in.draw.below(3) ? "main" : "branch-1"}};
      }},
     {"value", 2, true,
      [](Drawing& in) -> json {

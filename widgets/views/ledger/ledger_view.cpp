@@ -50,7 +50,7 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
 
 void LedgerTableView::makeStrip() {
   m_text = stripFilter(tr("Filter by text or ledger id"), tr("Filter by text"),
-                       tr("Show only rows whose token contains this text, or the row with this ledger id (Ctrl+F)"), 1);
+                       tr("Show only rows whose token contains this text, or the row with this ledger id (/)"), 1);
   m_text->setMinimumWidth(110);
   addOption("text", m_text, [this] { filter(); });
   m_states = stripChoice({}, tr("Filter by state"), tr("Show only rows in this state"));
@@ -59,7 +59,7 @@ void LedgerTableView::makeStrip() {
   m_states->setMaxVisibleItems(static_cast<int>(kStates.size()));
   addOption("state", words, m_states, [this] { filter(); });
   m_count = stripLabel(QString());
-  QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence::Find);
+  QAction* find = addViewAction(tr("Filter"), tr("Type a text to filter by"), QKeySequence(QStringLiteral("/")));
   connect(find, &QAction::triggered, m_text, [this] { m_text->setFocus(Qt::ShortcutFocusReason); });
 }
 

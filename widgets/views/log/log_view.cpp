@@ -34,7 +34,7 @@ void LogView::makeStrip() {
   m_level->setAccessibleName(tr("Least level"));
   m_level->setToolTip(tr("Show lines of this level and above"));
   strip()->addWidget(m_level);
-  m_search = stripFilter(tr("Search (Ctrl+F)"), tr("Search the log"), tr("Show lines that contain this text"), 1);
+  m_search = stripFilter(tr("Search (/)"), tr("Search the log"), tr("Show lines that contain this text"), 1);
   m_search->setMinimumWidth(110);
   m_search->setMaximumWidth(260);
   m_count = stripLabel({});
@@ -46,8 +46,9 @@ void LogView::makeStrip() {
   connect(m_level, &QComboBox::currentIndexChanged, this, [this](int level) { m_filter->setLeast(level), refresh(); });
   connect(m_search, &QLineEdit::textChanged, this,
           [this](const QString& text) { m_filter->setNeedle(text), refresh(); });
+  addOption("search", m_search);
   connect(m_clear, &QToolButton::clicked, this, &LogView::clear);
-  QAction* find = addViewAction(tr("Search"), tr("Go to the search field"), QKeySequence::Find);
+  QAction* find = addViewAction(tr("Search"), tr("Go to the search field"), QKeySequence(QStringLiteral("/")));
   connect(find, &QAction::triggered, m_search, qOverload<>(&QWidget::setFocus));
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "difference_fixture.h"
+
+#include "fixture_session.h"
+
+namespace kvlab::fixture {
+namespace {
+
+using nlohmann::json;
+
+json changedRow(LedgerId id, int position, int layer) {
+  const auto seed = static_cast<std::uint64_t>(id.value());
+  const double far = layer == 0 ? 0 : 0.12 * layer * noise(seed, static_cast<std::uint64_t>(layer), 21);
+  return {{"ledger", id.value()},
+          {"phase", {position > 40 ? position - 1 : position, position}},
+          {"k", far},
+          {"v", 1.4 * far}};
+}
+
+}  // namespace
+
+json difference(const Snapshot& now) {
+  const auto length = static_cast<std::size_t>(now.length());
+  json layers = json::array(), exactness = json::array();
+  for (int layer = 0; layer < static_cast<int>(now.layers.size()); ++layer) {
+    json changed = json::array();
+    for (std::size_t p = 40; p < length; p += layer == 0 ? 4 : 2)
+      changed.push_back(changedRow(now.context[p], static_cast<int>(p), layer));
+    layers.push_back({{"layer", layer},
+                      {"kvHead", nullptr},
+                      {"type", {"f32/f32", layer == 3 ? "int8/int8" : "f32/f32"}},
+                      {"onlyThen", layer == 2 ? json({36, 300}) : json({36})},
+                      {"onlyNow", {now.context[38].value()}},
+                      {"changed", changed},
+                      {"moved", layer == 1 ? 7 : 0},
+                      {"same", 36}});
+  }
+  for (std::size_t p = 42; p < length; p += 9)
+    exactness.push_back({{"ledger", now.context[p].value()}, {"then", "exact"}, {"now", "context-edited"}});
+  return {{"then", now.tick.value() - 3},
+          {"now", now.tick.value()},
+          {"alike", false},
+          {"kl", 0.0137},
+          {"edit", "replace \u201c\u00b7cellar\u201d \u2192 \u201c\u00b7attic\u201d"},
+          {"onlyThen", {36}},
+          {"onlyNow", {now.context[38].value()}},
+          {"textsThen", {{"300", "\u00b7harbour"}}},
+          {"exactness", exactness},
+          {"layers", layers}};
+}
+
+}  // namespace kvlab::fixture

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The view Difference asks the engine what the person chose, shows what it answers, and leads to the rows.
+#include <QComboBox>
+#include <QLineEdit>
+#include <QToolButton>
+#include <QtTest>
+
+#include "difference_fixture.h"
+#include "open_view.h"
+#include "widgets/base/empty_notice.h"
+#include "widgets/views/difference/difference_view.h"
+
+using namespace kvlab;
+using nlohmann::json;
+
+class DifferenceViewTest : public QObject {
+  Q_OBJECT
+ private:
+  static const FakeContext::Call& last(const FakeContext& context) { return context.queried.back(); }
+
+ private Q_SLOTS:
+  void showsWhatWasFound() {
+    FakeContext context;
+    const auto view = open<DifferenceView>(context);
+    QCOMPARE(last(context).verb, std::string("difference"));
+    QCOMPARE(last(context).args, json::object());
+    const json reply = fixture::difference(*context.snapshot());
+    QCOMPARE(view->layers().model()->rowCount(), static_cast<int>(reply["layers"].size()));
+    context.focusLayer(CacheLayer(2));
+    const json& layer = reply["layers"][2];
+    QCOMPARE(view->rows().model()->rowCount(),
+             static_cast<int>(layer["changed"].size() + layer["onlyThen"].size() + layer["onlyNow"].size()));
+    QVERIFY2(view->dump().contains(QString::fromUtf8("\u00b7harbour")), qPrintable(view->dump()));
+    QVERIFY(view->dump().contains("KL 0.0137"));
+    // Rows of which only the exactness differs stand in the last layer.
+    context.focusLayer(CacheLayer(3));
+    QVERIFY(view->dump().contains("exact to context-edited"));
+  }
+
+  void clicksGoThere() {
+    FakeContext context;
+    const auto view = open<DifferenceView>(context);
+    const auto click = [](DataTable& table, int row) {
+      QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualRect(table.model()->index(row, 0)).center());
+    };
+    click(view->layers(), 1);
+    QCOMPARE(context.focus().layer, CacheLayer(1));
+    const auto idAt = [&](int row) {
+      return LedgerId(view->rows().model()->index(row, view->rows().columnOf("ledger")).data().toInt());
+    };
+    click(view->rows(), 4);
+    QCOMPARE(context.focus().ledger, idAt(4));
+    // A row of the other state that this ledger does not have leads nowhere.
+    context.focusLayer(CacheLayer(2));
+    for (int row = 0; row < view->rows().model()->rowCount(); ++row)
+      if (idAt(row) == LedgerId(300)) click(view->rows(), row);
+    QVERIFY(context.focus().ledger != LedgerId(300));
+    auto* colour = named<QToolButton>(*view, "Colour the map");
+    QTest::mouseClick(colour, Qt::LeftButton);
+    QCOMPARE(context.quantity(), Quantity::DifferenceK);
+  }
+
+  void asksForWhatIsChosen() {
+    FakeContext context;
+    const auto view = open<DifferenceView>(context);
+    auto* place = named<QLineEdit>(*view, "Which tick, branch, lane or file");
+    QVERIFY(!place->isVisible());
+    auto* choice = named<QComboBox>(*view, "Other state");
+    QStringList said;
+    connect(&context, &InspectorContext::scripted, this, [&](const QString& line) { said << line; });
+    const auto choose = [&](const char* with, const char* where) {
+      choice->setFocus();
+      choice->setCurrentIndex(choice->findText(with));
+      emit choice->activated(choice->currentIndex());
+      QVERIFY(place->isVisible() && place->text().isEmpty());
+      QTest::keyClicks(place, where);
+      QTest::keyClick(place, Qt::Key_Return);
+      golden::settle(*view);
+    };
+    choose("tick", "5");
+    QCOMPARE(last(context).args, json({{"tick", 5}}));
+    choose("branch", "branch-1");
+    QCOMPARE(last(context).args, json({{"branch", "branch-1"}}));
+    choose("branch", "branch-1 7");
+    QCOMPARE(last(context).args, json({{"branch", "branch-1"}, {"tick", 7}}));
+    choose("file", "/tmp/a.kvcap");
+    QCOMPARE(last(context).verb, std::string("differenceFrom"));
+    QCOMPARE(last(context).args, json({{"path", "/tmp/a.kvcap"}}));
+    QVERIFY2(said.last().endsWith("{with: \"file /tmp/a.kvcap\"})"), qPrintable(said.last()));
+    // What cannot be asked is said, and nothing is asked.
+    const auto asked = context.queried.size();
+    for (const auto& [with, where] :
+         {std::pair{"tick", "five"}, {"tick", "-1"}, {"branch", ""}, {"branch", "b x"}, {"lane", "1"}, {"file", ""}}) {
+      choose(with, where);
+      QVERIFY2(view->dump().contains("nothing compared"), with);
+      QVERIFY(view->findChild<EmptyNotice*>()->isVisible());
+    }
+    QCOMPARE(context.queried.size(), asked);
+    for (const json& bad : {json(3), json("soon"), json("")}) QVERIFY(!view->setOption("with", bad));
+    QVERIFY(static_cast<bool>(view->setOption("with", "branch main 3")));
+    QCOMPARE(view->options()["with"], json("branch main 3"));
+    golden::settle(*view);
+    QCOMPARE(last(context).args, json({{"branch", "main"}, {"tick", 3}}));
+    // An older tick says what it would have answered.
+    choose("tick", "5");
+    context.showTick(Tick(context.snapshot()->tick.value() - 2));
+    golden::settle(*view);
+    QCOMPARE(last(context).verb, std::string("at"));
+    QCOMPARE(last(context).args["args"], json({{"tick", 5}}));
+    QVERIFY(!named<QToolButton>(*view, "Colour the map")->isEnabled());
+  }
+
+  /// One question for a state; none while the engine runs and something is shown; a refusal is told.
+  void asksOnce() {
+    FakeContext context;
+    const auto view = open<DifferenceView>(context);
+    const auto asked = context.queried.size();
+    context.focusPosition(Position(3));
+    context.focusLayer(CacheLayer(1));
+    QCOMPARE(context.queried.size(), asked);
+    context.isBusy = true;
+    auto next = std::make_shared<Snapshot>(*context.snapshot());
+    next->tick = Tick(next->tick.value() + 1), ++next->serial;
+    context.push(next);
+    QCOMPARE(context.queried.size(), asked);
+    context.isBusy = false;
+    emit context.busyChanged();
+    QCOMPARE(context.queried.size(), asked + 1);
+    context.answers["difference"] = [](const json&) -> Result<json> {
+      return Error("no_edit", "there is nothing to compare with", "the session has only generated so far",
+                   "edit first");
+    };
+    auto later = std::make_shared<Snapshot>(*next);
+    ++later->serial;
+    context.push(later);
+    golden::settle(*view);
+    QVERIFY(view->dump().contains("nothing compared"));
+    for (const json& bad : {json(), json(3), json{{"then", "x"}}}) {
+      context.answers["difference"] = [bad](const json&) { return Result<json>(bad); };
+      later = std::make_shared<Snapshot>(*later);
+      ++later->serial;
+      context.push(later);
+      golden::settle(*view);
+      QVERIFY(view->dump().contains("nothing compared"));
+    }
+  }
+};
+
+QTEST_MAIN(DifferenceViewTest)
+#include "difference_view_test.moc"

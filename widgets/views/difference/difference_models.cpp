@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/difference/difference_models.h"
+
+#include <QHash>
+#include <algorithm>
+#include <cmath>
+
+#include "widgets/base/format.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/base/layer_text.h"
+
+namespace kvlab {
+namespace {
+using What = DifferentRow::What;
+
+/// A bar that is full at 1, the largest distance that there is, and short but there for small ones.
+double barOf(double apart) { return std::sqrt(std::clamp(std::isfinite(apart) ? apart : 1.0, 0.0, 1.0)); }
+
+QString apartText(double apart) { return std::isfinite(apart) ? QString::number(apart, 'g', 2) : QStringLiteral("∞"); }
+
+QString whatText(What what) {
+  switch (what) {
+    case What::OnlyThen: return DifferentRows::tr("left");
+    case What::OnlyNow: return DifferentRows::tr("came");
+    case What::Differs: return DifferentRows::tr("changed");
+    case What::ExactnessOnly: return DifferentRows::tr("exactness");
+  }
+  return {};
+}
+
+Tone toneOf(What what) {
+  return what == What::OnlyThen ? Tone::Error : what == What::OnlyNow ? Tone::Ok : Tone::Warning;
+}
+
+bool paired(const DifferentRow& row) { return row.what == What::Differs; }
+
+}  // namespace
+
+DifferentLayers::DifferentLayers(QObject* parent) : LineModel(parent) {
+  using Line = const DifferentLayer&;
+  addNumber("layer", tr("Layer"), tr("The layer"), "99999", [this](Line one) {
+    return m_of ? layerText(*m_of, one.layer) : QString::number(one.layer.value());
+  }).key([](Line one) { return one.layer.value(); });
+  addCount("left", tr("Left"), tr("Rows that only the other state has"), 5, &DifferentLayer::onlyThen);
+  addCount("came", tr("Came"), tr("Rows that only the shown state has"), 5, &DifferentLayer::onlyNow);
+  addCount("changed", tr("Changed"), tr("Rows with another phase or other values"), 0, &DifferentLayer::changed);
+  addWorst("k", tr("K worst"), tr("Largest relative difference of a row's keys, without rotation"),
+           &DifferentLayer::worstK);
+  addWorst("v", tr("V worst"), tr("Largest relative difference of a row's values"), &DifferentLayer::worstV);
+  addCount("moved", tr("Moved"), tr("Rows with the same values in another slot"), 2, &DifferentLayer::moved);
+  addCount("same", tr("Same"), tr("Rows with the same values in the same slot"), 3, &DifferentLayer::same);
+  add("type", tr("Types"), tr("Types that K and V are stored in: then, and now where they differ"),
+      {"int8/int8 to f16/f16", 1},
+      [](Line one) {
+        return one.typeThen == one.typeNow ? one.typeNow : tr("%1 to %2").arg(one.typeThen, one.typeNow);
+      })
+      .toned([](Line one) { return one.typeThen == one.typeNow ? Tone::Faint : Tone::Warning; });
+}
+
+void DifferentLayers::addCount(const char* id, const QString& title, const QString& tip, int gives,
+                               int DifferentLayer::*count) {
+  using Line = const DifferentLayer&;
+  addNumber(id, title, tip, {title + u'↑', gives}, [count](Line one) {
+    return QString::number(one.*count);
+  }).key([count](Line one) {
+      return one.*count;
+    }).toned([count](Line one) { return one.*count ? Tone::Normal : Tone::Faint; });
+}
+
+void DifferentLayers::addWorst(const char* id, const QString& title, const QString& tip,
+                               double DifferentLayer::*worst) {
+  using Line = const DifferentLayer&;
+  addNumber(id, title, tip, title + u'↑', [worst](Line one) { return apartText(one.*worst); })
+      .key([worst](Line one) { return one.*worst; })
+      .toned([worst](Line one) { return one.*worst > 0 ? Tone::Normal : Tone::Faint; })
+      .with(kBarRole, [worst](Line one) { return barOf(one.*worst); });
+}
+
+void DifferentLayers::show(std::vector<DifferentLayer> layers, SnapshotPtr of) {
+  m_of = std::move(of);
+  replace(std::move(layers));
+}
+
+DifferentRows::DifferentRows(QObject* parent) : LineModel(parent) {
+  using Row = const DifferentRow&;
+  add("what", tr("Row"),
+      tr("left: only the other state has it; came: only the shown state has it; changed: another "
+         "phase or other values; exactness: nothing else differs"),
+      "exactness", [](Row row) { return whatText(row.what); })
+      .words()
+      .toned([](Row row) { return toneOf(row.what); })
+      .key([](Row row) { return static_cast<int>(row.what); });
+  addNumber("ledger", tr("Ledger"), tr("Ledger id; of a row that left, its id in the other state"), {"Ledger↑", 2},
+            [](Row row) { return QString::number(row.row.value()); })
+      .key([](Row row) { return row.row.value(); })
+      .in(Tone::Muted);
+  addNumber("position", tr("Pos"), tr("Position in the shown context"), {"99999", 4}, [](Row row) {
+    return row.position < 0 ? QStringLiteral("–") : QString::number(row.position);
+  }).key([](Row row) {
+      return row.position;
+    }).in(Tone::Muted);
+  add("token", tr("Token"), tr("Text of the token"), QString(8, 'x'), [this](Row row) { return tokenOf(row); });
+  add("phase", tr("Phase"), tr("Phase of the row: then, and now where it differs"), {"1234 to 1234", 3}, [](Row row) {
+    if (!paired(row)) return QString();
+    const QString then = formatNumber(row.phaseThen), now = formatNumber(row.phaseNow);
+    return then == now ? now : tr("%1 to %2").arg(then, now);
+  }).toned([](Row row) { return row.phaseThen == row.phaseNow ? Tone::Faint : Tone::Warning; });
+  addApart("k", tr("K"), tr("Relative difference of the keys, without rotation: |now − then| / max(|now|, |then|)"),
+           &DifferentRow::k);
+  addApart("v", tr("V"), tr("Relative difference of the values"), &DifferentRow::v);
+  add("exactness", tr("Exactness"), tr("How the row compared with a rebuild: then, and now where it differs"),
+      {"exact to context-edited", 5}, [](Row row) { return row.exactness; })
+      .words()
+      .in(Tone::Muted);
+}
+
+void DifferentRows::addApart(const char* id, const QString& title, const QString& tip, double DifferentRow::*apart) {
+  using Row = const DifferentRow&;
+  addNumber(id, title, tip, "1.2e-05", [apart](Row row) { return paired(row) ? apartText(row.*apart) : QString(); })
+      .key([apart](Row row) { return paired(row) ? QVariant(row.*apart) : QVariant(); })
+      .toned([apart](Row row) { return row.*apart > 0 ? Tone::Normal : Tone::Faint; })
+      .with(kBarRole, [apart](Row row) { return paired(row) ? QVariant(barOf(row.*apart)) : QVariant(); });
+}
+
+QString DifferentRows::tokenOf(const DifferentRow& row) const {
+  if (!row.text.isEmpty()) return row.text;
+  return m_of && m_of->ledger.contains(row.row) ? tokenText(*m_of, row.row) : QString();
+}
+
+void DifferentRows::show(std::vector<DifferentRow> rows, SnapshotPtr of) {
+  m_of = std::move(of);
+  QHash<int, int> places;
+  for (int p = 0; m_of && p < m_of->length(); ++p) places[m_of->context[kvlab::at(p)].value()] = p;
+  for (DifferentRow& row : rows)
+    if (row.what != What::OnlyThen) row.position = places.value(row.row.value(), -1);
+  replace(std::move(rows));
+}
+
+int DifferentRows::lineOf(LedgerId id) const {
+  return find([id](const DifferentRow& row) { return row.row == id && row.text.isEmpty(); });
+}
+
+}  // namespace kvlab

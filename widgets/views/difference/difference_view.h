@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Difference: how the shown state differs from another one, by layers and by the rows of the focused layer. The other
+// state is the one before the last edit, another tick, another branch, a lane or a file. Compared anew when the shown
+// state changes and the engine rests. GUI thread.
+#pragma once
+#include "widgets/base/engine_ask.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/table/column_order.h"
+#include "widgets/table/data_table.h"
+#include "widgets/table/sorted_model.h"
+#include "widgets/views/difference/difference_models.h"
+
+namespace kvlab {
+
+class DifferenceView : public InspectorView {
+  Q_OBJECT
+ public:
+  /// What the shown state is compared with, in the order of the choice.
+  enum class With { Edit, AnotherTick, AnotherBranch, AnotherLane, File };
+
+  DifferenceView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  QString tsv() const override;
+  bool ready() const override { return InspectorView::ready() && !m_ask.waiting(); }
+  DataTable& layers() { return *m_layersTable; }
+  DataTable& rows() { return *m_rowsTable; }
+
+ protected:
+  void onSession() override;
+  void onSnapshot() override { compare(); }
+  void onFocus() override { showRows(); }
+
+ private:
+  struct Question {
+    std::string verb;
+    nlohmann::json args;
+    bool operator==(const Question&) const = default;
+  };
+
+  void makeStrip();
+  void makeBody();
+  With with() const;
+  /// The option: a word, and behind it what the line says.
+  QString withText() const;
+  std::string setWith(const nlohmann::json& value);
+  void chooseOther();
+  /// Error: what the line beside the choice should say.
+  Result<Question> question() const;
+  Result<Question> otherState() const;
+  void compare();
+  void take(const Result<nlohmann::json>& reply);
+  void refuse(const Error& error);
+  void showFound();
+  void showRows();
+  QString summary() const;
+  CacheLayer layer() const;
+
+  QComboBox* m_with = nullptr;
+  QLineEdit* m_place = nullptr;
+  QToolButton* m_colour = nullptr;
+  QLabel* m_state = nullptr;
+  DifferentLayers* m_layers;
+  DifferentRows* m_rows;
+  SortedModel *m_sortedLayers, *m_sortedRows;
+  DataTable *m_layersTable = nullptr, *m_rowsTable = nullptr;
+  ColumnOrder* m_order = nullptr;
+  std::optional<DifferenceFound> m_found;
+  SnapshotPtr m_of;  // what was compared
+  std::optional<Question> m_asked;
+  std::uint64_t m_askedSerial = 0;
+  EngineAsk m_ask;
+};
+
+}  // namespace kvlab
