@@ -507,6 +507,20 @@ interface Difference {
             moved: number; same: number }[];
 }
 
+/** Where a note stands, besides its tick: a layer of the model, a KV head of the layer, a row of the ledger. */
+interface NotePlace { tick?: number; layer?: number; kvHead?: number; ledger?: number }
+interface Note {
+  id: number;
+  /** Empty = a bookmark. */
+  text: string;
+  tick: number; branch: string;
+  layer: number | null; kvHead: number | null; ledger: number | null;
+  /** The state lies on the way to the present one, or is that one. */
+  here: boolean;
+  /** The history does not have the state any more. */
+  lost: boolean;
+}
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -676,6 +690,16 @@ interface Session {
    * only goes on from the other. */
   firstDifference(branch: string): number | null;
   branches(): { name: string; tick: number; current: boolean }[];
+  /** Writes a note about a tick of this branch, the present one unless given; without text it is a bookmark. Notes are no part
+   * of a state: undo leaves them alone. Captures keep them, and forks have them. */
+  note(text?: string, place?: NotePlace): Note;
+  note(place: NotePlace & { text?: string }): Note;
+  notes(): Note[];
+  changeNote(id: number, text: string): Note;
+  /** Removes all notes, or the one with this id; those that are left. */
+  clearNotes(id?: number): Note[];
+  /** Goes to the state of a note, on whichever branch; the future stays as a named branch. */
+  gotoNote(id: number): Where;
   reset(): null;
 
   text(): string;

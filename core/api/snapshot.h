@@ -14,6 +14,7 @@
 #include "core/api/column.h"
 #include "core/api/ids.h"
 #include "core/api/ledger_view.h"
+#include "core/api/note_view.h"
 #include "core/api/plan_view.h"
 #include "core/api/policy_audit.h"
 #include "core/api/report.h"
@@ -113,7 +114,10 @@ struct Snapshot {
   std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full
   std::optional<double> kl;                                        // of the last drift pass
   std::shared_ptr<const std::vector<BreakpointView>> breakpoints;  // null = none
+  std::shared_ptr<const std::vector<NoteView>> notes;              // in the order of their numbers; null = none
   std::string branch = "main";
+  std::uint32_t leaps =
+      0;  // times that the session has gone to another branch: earlier snapshots may lie beside its way
   bool canUndo = false, canRedo = false;
   std::shared_ptr<const WlodView> wlod;    // null where there is no wLOD
   std::shared_ptr<const LanesView> lanes;  // where it is the reference of lanes, else null

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -18,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kFirstLine = "kvlab-capture 1\n";
+constexpr std::string_view kKind = "kvlab-capture ", kFirstLine = "kvlab-capture 2\n";
+constexpr int kVersion = 2;
 constexpr std::size_t kFrame = 12;  // length and checksum
 constexpr std::size_t kMostPayload = std::size_t{256} << 20;
 
@@ -32,6 +34,14 @@ std::string framed(const json& payload, std::uint64_t number) {
   return out + text;
 }
 
+/// The version that a first line names; 0 = it is no first line of a capture.
+int versionOf(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kFirstLine.size()));
+  const bool line = text.size() == kFirstLine.size() && text.starts_with(kKind) && text.ends_with('\n');
+  const char digit = line ? text[kKind.size()] : '0';
+  return digit > '0' && digit <= '9' ? digit - '0' : 0;
+}
+
 Error badCapture(const std::string& file, const std::string& why, const std::string& field = {}) {
   return Error("bad_capture", "cannot read " + file, why, "use an undamaged copy of the capture", field);
 }
@@ -41,8 +51,9 @@ class CaptureReader {
   CaptureReader(std::span<const std::byte> bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
 
   Result<Capture> read() {
-    if (m_bytes.size() < kFirstLine.size() || std::memcmp(m_bytes.data(), kFirstLine.data(), kFirstLine.size()) != 0)
-      return badCapture(m_file, "byte 0: it does not begin with \"kvlab-capture 1\"");
+    m_version = versionOf(m_bytes);
+    if (m_version == 0) return badCapture(m_file, "byte 0: it does not begin with \"kvlab-capture\" and a version");
+    if (m_version > kVersion) return laterVersion();
     m_at = kFirstLine.size();
     const std::optional<std::string_view> first = next();
     if (!first) return badCapture(m_file, "record 0, the manifest, " + m_damage);
@@ -56,13 +67,20 @@ class CaptureReader {
             "; the last " + std::to_string(m_bytes.size() - begin) + " bytes were dropped";
         break;
       }
-      KV_TRY(readCommand(*text));
+      KV_TRY(readRecord(*text));
       m_capture.bytes = m_at;
     }
     return std::move(m_capture);
   }
 
  private:
+  Error laterVersion() const {
+    return Error("bad_capture", "cannot read " + m_file,
+                 "byte " + std::to_string(kKind.size()) + ": it has version " + std::to_string(m_version) +
+                     ", and this program reads versions 1 to " + std::to_string(kVersion),
+                 "open it with the program that wrote it, or a later one");
+  }
+
   /// The payload of the next record. If there is none, sets the note.
   std::optional<std::string_view> next() {
     if (m_bytes.size() - m_at < kFrame) return damaged("is cut short");
@@ -84,9 +102,10 @@ class CaptureReader {
     return std::nullopt;
   }
 
+  /// The last record.
+  std::string place() const { return "record " + std::to_string(m_number - 1) + " at byte " + std::to_string(m_begin); }
   Error bad(const std::string& why, const std::string& field = {}) const {
-    return badCapture(
-        m_file, "record " + std::to_string(m_number - 1) + " at byte " + std::to_string(m_begin) + ": " + why, field);
+    return badCapture(m_file, place() + ": " + why, field);
   }
 
   Result<json> object(std::string_view text) const {
@@ -106,9 +125,20 @@ class CaptureReader {
     return ok();
   }
 
-  Status readCommand(std::string_view text) {
-    const auto command = KV_TRY(object(text));
+  Status readRecord(std::string_view text) {
+    const auto payload = KV_TRY(object(text));
+    if (m_version < 2 || !isAside(payload)) return readCommand(payload);
+    Result<CaptureAside> aside = asideFromJson(payload);
+    if (!aside) return bad(aside.error().why, aside.error().field);
+    aside->after = m_capture.commands.size();
+    aside->place = place();
+    m_capture.asides.push_back(aside.take());
+    return ok();
+  }
+
+  Status readCommand(const json& command) {
     CaptureCommand out;
+    out.record = m_number - 1;
     const json verb = command.value("verb", json()), hash = command.value("hash", json(""));
     if (!verb.is_string()) return bad("verb is not text", "verb");
     if (!hash.is_string()) return bad("hash is not text", "hash");
@@ -135,6 +165,7 @@ class CaptureReader {
   const std::string& m_file;
   std::size_t m_at = 0, m_begin = 0;
   std::uint64_t m_number = 0;
+  int m_version = 0;
   std::string m_damage;
   Capture m_capture;
 };
@@ -158,6 +189,19 @@ std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
       {"verb", command.verb}, {"args", command.args}, {"tick", command.tick.value()}, {"commits", command.commits}};
   if (!command.hash.empty()) payload["hash"] = command.hash;
   return framed(payload, number);
+}
+
+std::string captureRecord(const CaptureAside& aside, std::uint64_t number) { return framed(toJson(aside), number); }
+
+std::string captureFile(const Capture& capture, std::uint64_t& next) {
+  std::string out = captureStart(capture.header);
+  next = 1;
+  auto aside = capture.asides.begin();
+  for (std::size_t done = 0; done <= capture.commands.size(); ++done) {
+    for (; aside != capture.asides.end() && aside->after <= done; ++aside) out += captureRecord(*aside, next++);
+    if (done < capture.commands.size()) out += captureRecord(capture.commands[done], next++);
+  }
+  return out;
 }
 
 Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string& file) {
@@ -185,9 +229,7 @@ CaptureLog::~CaptureLog() {
   if (m_file >= 0) ::close(m_file);
 }
 
-Status CaptureLog::append(const CaptureCommand& command) {
-  if (m_file < 0) return ok();
-  const std::string record = captureRecord(command, m_next++);
+Status CaptureLog::write(const std::string& record) {
   std::size_t done = 0;
   while (done < record.size()) {
     const ssize_t n = ::write(m_file, record.data() + done, record.size() - done);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture files (.kvcap) record the commands of a session for replay. Append-only:
-//   "kvlab-capture 1\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
+//   "kvlab-capture 2\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
 //   record's number, payload (JSON, UTF-8); little-endian, nothing between records.
 // Record 0 is {"manifest", "fingerprint" of the model, "numerics"}, every later one a command
 //   {"verb", "args", "tick" after it, "commits" it made, "hash"?}
+// or tells of notes and breakpoints (capture_aside.h). Version 1 had commands only, and is read as well.
 // hash is the state hash after the command, without pending actions. A file may end anywhere: the reader ignores bytes
 // after the last whole record and names them in a note. A whole record with invalid content is an error (code
 // bad_capture) that names record and byte. Values; any thread.
@@ -18,6 +19,7 @@
 #include "core/api/error.h"
 #include "core/api/ids.h"
 #include "core/api/manifest.h"
+#include "core/files/capture_aside.h"
 
 namespace kvlab {
 
@@ -27,6 +29,7 @@ struct CaptureCommand {
   Tick tick;
   std::int64_t commits = 1;  // fewer if the command was stopped or partly taken back
   std::string hash = {};     // empty = not recorded
+  std::uint64_t record = 0;  // number of its record in the file that it was read from
 };
 
 struct CaptureHeader {
@@ -37,13 +40,17 @@ struct CaptureHeader {
 struct Capture {
   CaptureHeader header;
   std::vector<CaptureCommand> commands;
-  std::string note;       // names ignored bytes; empty = none
-  std::size_t bytes = 0;  // up to the end of the last whole record
+  std::vector<CaptureAside> asides = {};  // in the order of the file
+  std::string note = {};                  // names ignored bytes; empty = none
+  std::size_t bytes = 0;                  // up to the end of the last whole record
 };
 
-/// Bytes of a file's start (first line and record 0), and of the record of a command (from 1).
+/// Bytes of a file's start (first line and record 0), and of a later record (from 1).
 std::string captureStart(const CaptureHeader& header);
 std::string captureRecord(const CaptureCommand& command, std::uint64_t number);
+std::string captureRecord(const CaptureAside& aside, std::uint64_t number);
+/// Bytes of a whole file; `next` receives the number of the next record. The asides stand in the order of their places.
+std::string captureFile(const Capture& capture, std::uint64_t& next);
 std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number);
 
 Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string& file);
@@ -64,10 +71,15 @@ class CaptureLog {
   const std::string& path() const { return m_path; }
   std::uint64_t next() const { return m_next; }  // number of the next record
   /// Error (code bad_file); after an error nothing more is written.
-  Status append(const CaptureCommand& command);
+  template <class Record>
+  Status append(const Record& record) {
+    return m_file < 0 ? ok() : write(captureRecord(record, m_next++));
+  }
 
  private:
   CaptureLog(std::string path, int file, std::uint64_t next) : m_path(std::move(path)), m_file(file), m_next(next) {}
+  Status write(const std::string& record);
+
   std::string m_path;
   int m_file;
   std::uint64_t m_next;

@@ -41,6 +41,12 @@ void Breakpoints::clear() {
   m_views.reset();
 }
 
+void Breakpoints::restore(std::vector<Point> points) {
+  m_points = std::move(points);
+  for (const Point& one : m_points) m_next = std::max(m_next, one.view.id + 1);
+  m_views.reset();
+}
+
 const BreakpointView* Breakpoints::find(int id) const {
   const auto found = std::ranges::find(m_points, id, [](const Point& one) { return one.view.id; });
   return found == m_points.end() ? nullptr : &found->view;

@@ -25,6 +25,8 @@ class Breakpoints {
   bool change(const BreakpointView& wish);
   bool remove(int id);
   void clear();
+  /// Takes these in place of all that there are, with their numbers.
+  void restore(std::vector<Point> points);
   const BreakpointView* find(int id) const;
   const std::vector<Point>& points() const { return m_points; }
   /// Views of all breakpoints in their order; null = none. Shared until something changes.

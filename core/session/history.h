@@ -56,6 +56,8 @@ class History {
   void refine(CacheState state);
   /// Makes a kept state of the timeline current.
   void select(int entry);
+  /// As Timeline::follow().
+  void follow(int branch) { m_timeline.follow(branch); }
   /// Drops kept states, oldest first, until `slots` slots for a purpose are free in every layer. Returns false if
   /// dropping all is not enough.
   bool makeRoom(SessionParts& parts, std::int32_t slots, Placing placing = Placing::Scratch) {

@@ -92,7 +92,9 @@ void Publisher::publish(Session& session) {
   if (state.policy) snapshot->policies = {state.policy, &state.policy->audit};
   if (session.measured().drift) snapshot->kl = session.measured().drift->kl;
   snapshot->breakpoints = session.breakpoints().views();
+  snapshot->notes = session.notes().views(session.timeline());
   snapshot->branch = session.timeline().branch();
+  snapshot->leaps = m_leaps;
   snapshot->canUndo = session.timeline().canUndo();
   snapshot->canRedo = session.timeline().canRedo();
   m_snapshot = std::move(snapshot);

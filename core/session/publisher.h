@@ -26,6 +26,8 @@ class Publisher {
   void publish(Session& session);
   /// Later serials are greater than `serial`, for readers that have seen snapshots of another session.
   void startAfter(std::uint64_t serial);
+  /// The session has gone to another branch.
+  void leap() { ++m_leaps; }
 
  private:
   const std::vector<TokenChance>& likeliest(const CacheState& state);
@@ -35,6 +37,7 @@ class Publisher {
   std::shared_ptr<const std::vector<float>> m_likeliestOf;  // the logits that the cached list belongs to
   std::vector<TokenChance> m_likeliest;
   std::uint64_t m_serial = 0;
+  std::uint32_t m_leaps = 0;
   std::function<void(SnapshotPtr)> m_receive;
 };
 

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Session>> Session::fork(const Session* beside) const {
   copy->m_health = m_health;
   copy->m_health.alignment.follow(timeline(), copy->timeline());
   copy->m_breakpoints = m_breakpoints;
+  copy->m_notes = m_notes.alongTrunk(timeline());
   copy->m_watching.attentionUntil = m_watching.attentionUntil;
   copy->publish();
   return copy;
@@ -171,6 +172,7 @@ const std::vector<InvariantState>& Session::check(bool full) {
 void Session::startOver() {
   m_health.alignment.forget();
   m_history.start(emptyState(m_parts));
+  m_notes.lose();
   m_pending.clear();
   m_health.report = nullptr;
   m_health.status = SessionState::Empty;

@@ -6,6 +6,7 @@
 #pragma once
 #include "core/session/breakpoints.h"
 #include "core/session/history.h"
+#include "core/session/notes.h"
 #include "core/session/open_tick.h"
 #include "core/session/past.h"
 #include "core/session/publisher.h"
@@ -46,6 +47,8 @@ class Session {
   const Watching& watching() const { return m_watching; }
   Breakpoints& breakpoints() { return m_breakpoints; }
   const Breakpoints& breakpoints() const { return m_breakpoints; }
+  Notes& notes() { return m_notes; }
+  const Notes& notes() const { return m_notes; }
   Past& past() { return m_past; }
   const std::vector<Action>& pending() const { return m_pending; }
 
@@ -87,8 +90,9 @@ class Session {
   void refine(CacheState state) { m_history.refine(std::move(state)); }
   /// Goes to an entry of the timeline: restores its kept state, or executes commands again from the nearest state
   /// before it that there is. With a witness the entry must lie behind the present one: everything between them is
-  /// executed again, and the witness is called behind each commit, when readers may query the session.
-  Status travel(int entry, std::function<void()> witness = {});
+  /// executed again, and the witness is called behind each commit, when readers may query the session. `branch`: the
+  /// branch to go on with, on which the entry lies.
+  Status travel(int entry, std::function<void()> witness = {}, std::optional<int> branch = {});
   /// Removes all rows and zeroes the freed slots.
   Status reset();
   void setPending(std::vector<Action> actions) { m_pending = std::move(actions); }
@@ -158,6 +162,7 @@ class Session {
   Health m_health;
   Watching m_watching;
   Breakpoints m_breakpoints;
+  Notes m_notes;
   Past m_past;
   Publisher m_publisher;
   Progress m_progress;

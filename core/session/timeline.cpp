@@ -204,6 +204,12 @@ int Timeline::branchNamed(std::string_view name) const {
   return found == m_branches.end() ? -1 : static_cast<int>(found - m_branches.begin());
 }
 
+void Timeline::follow(int branch) {
+  m_branch = branch;
+  m_along.resize(at(m_entries[0].depth));
+  for (const int id : path(tip())) m_along.push_back(id);
+}
+
 int Timeline::oldestKept() const {
   int oldest = m_current;
   for (int id = m_current; id >= 0 && entry(id).kept; id = entry(id).parent) oldest = id;

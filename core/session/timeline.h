@@ -155,6 +155,8 @@ class Timeline {
   const std::string& branch() const { return m_branches[static_cast<std::size_t>(m_branch)].name; }
   /// Number of a branch; -1 = none has this name.
   int branchNamed(std::string_view name) const;
+  /// Makes a branch the current one. The current entry must lie on it.
+  void follow(int branch);
 
  private:
   Timeline trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const;

@@ -88,7 +88,7 @@ Result<std::int64_t> stepTo(Session& session, int next) {
 
 }  // namespace
 
-Status Session::travel(int id, std::function<void()> witness) {
+Status Session::travel(int id, std::function<void()> witness, std::optional<int> branch) {
   KV_TRY(noOpenTick());
   const Health before = m_health;
   const Tick from = state().tick;
@@ -96,6 +96,8 @@ Status Session::travel(int id, std::function<void()> witness) {
   Status done = reach(id);
   m_witness = {};
   if (done) {
+    if (branch && timeline().branches()[at(*branch)].name != timeline().branch()) m_publisher.leap();
+    if (branch) m_history.follow(*branch);
     m_pending.clear();
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();

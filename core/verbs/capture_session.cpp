@@ -9,6 +9,7 @@
 #include "core/model/files/part_file.h"
 #include "core/session/requests.h"
 #include "core/session/state_hash.h"
+#include "core/verbs/capture_aside_session.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -63,12 +64,9 @@ std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
   return out;
 }
 
-/// The text of a whole capture. `next` receives the number of the next record.
-std::string captureOf(const Session& session, const std::vector<CaptureCommand>& commands, std::uint64_t& next) {
-  std::string out = captureStart(headerOf(session));
-  next = 1;
-  for (const CaptureCommand& command : commands) out += captureRecord(command, next++);
-  return out;
+/// The commands, and the notes and breakpoints among those that lead to the entry `tip`.
+std::string captureOf(const Session& session, std::vector<CaptureCommand> commands, int tip, std::uint64_t& next) {
+  return captureFile({headerOf(session), std::move(commands), asidesOf(session, tip)}, next);
 }
 
 Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
@@ -91,7 +89,7 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
     const VerbInfo* verb = verbNamed(capture.commands[i].verb);
     if (!verb || !verb->recorded())
       return Error("bad_capture", "cannot replay " + path,
-                   "record " + std::to_string(i + 1) + ": " + capture.commands[i].verb +
+                   "record " + std::to_string(capture.commands[i].record) + ": " + capture.commands[i].verb +
                        " is not a command that changes a session",
                    "use an undamaged copy of the capture", "verb", capture.commands[i].verb);
     last = std::max(last, capture.commands[i].tick);
@@ -122,20 +120,25 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
 }  // namespace
 
 Result<json> saveCapture(const Session& session, const std::string& path) {
+  const int tip = session.timeline().currentId();
+  std::vector<CaptureCommand> commands = commandsOf(session, tip);
+  const std::size_t count = commands.size();
   std::uint64_t next = 0;
-  const std::string bytes = captureOf(session, commandsOf(session, session.timeline().currentId()), next);
+  const std::string bytes = captureOf(session, std::move(commands), tip, next);
   PartFile file(path);
   file.append(bytes.data(), bytes.size());
   KV_TRY(file.publish());
-  return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
+  return json{{"path", path}, {"commands", count}, {"bytes", bytes.size()}};
 }
 
 Result<json> startCapture(Session& session, const std::string& path) {
+  std::vector<CaptureCommand> commands = commandsOfBranch(session);
+  const std::size_t count = commands.size();
   std::uint64_t next = 0;
-  const std::string bytes = captureOf(session, commandsOfBranch(session), next);
+  const std::string bytes = captureOf(session, std::move(commands), session.timeline().tip(), next);
   std::unique_ptr<CaptureLog> log = KV_TRY(CaptureLog::open(path, bytes, next));
   session.history().setCapture(std::move(log));
-  return json{{"path", path}, {"commands", next - 1}, {"bytes", bytes.size()}};
+  return json{{"path", path}, {"commands", count}, {"bytes", bytes.size()}};
 }
 
 Result<json> stopCapture(Session& session) {
@@ -147,15 +150,17 @@ Result<json> stopCapture(Session& session) {
 
 CaptureMark markCapture(Session& session) {
   return {session.timeline().size(), session.timeline().currentId(),
-          session.history().capture() && !session.history().replaying()};
+          session.history().capture() && !session.history().replaying(), session.notes().views(session.timeline()),
+          session.breakpoints().views()};
 }
 
-void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
+namespace {
+
+void appendCommand(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
   const Timeline& timeline = session.timeline();
   const bool restarted = timeline.size() < mark.entries;  // reset starts a new timeline
   const int made = restarted ? 0 : timeline.size() - mark.entries;
-  if (!mark.live || !session.history().capture() || (!restarted && made == 0 && timeline.currentId() == mark.current))
-    return;
+  if (!restarted && made == 0 && timeline.currentId() == mark.current) return;
   CaptureCommand record{verb, args.is_object() ? args : json::object(), session.state().tick, made};
   if (made > 0) {  // the command that the history knows: a step, whichever verb ended a tick that had been stopped
     const Timeline::Entry& entry = timeline.entry(mark.entries);
@@ -167,6 +172,21 @@ void appendCapture(Session& session, const CaptureMark& mark, const std::string&
     record.hash = hashOf(session.state(), session.store());
   if (Status appended = session.history().capture()->append(record); !appended)
     spdlog::error("{}", appended.error().text());
+}
+
+void appendAside(Session& session, const CaptureMark& mark) {
+  const CaptureAside aside = asideSince(session, mark.notes, mark.breakpoints);
+  if (aside.empty()) return;
+  if (Status appended = session.history().capture()->append(aside); !appended)
+    spdlog::error("{}", appended.error().text());
+}
+
+}  // namespace
+
+void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
+  if (!mark.live || !session.history().capture()) return;
+  appendCommand(session, mark, verb, args);
+  appendAside(session, mark);
 }
 
 json toJson(const ReplayStep& step) {
@@ -192,6 +212,13 @@ Result<Replay> replayCapture(const std::string& path, const std::string& resourc
   KV_TRY(checkOrigin(*session, capture, path));
   Replay out{std::move(session), {}, capture.note};
   const auto total = static_cast<std::int64_t>(capture.commands.size());
+  auto aside = capture.asides.begin();
+  const auto restore = [&]() -> Status {  // what the file says behind the commands that are done
+    for (; aside != capture.asides.end() && aside->after <= out.steps.size(); ++aside)
+      KV_TRY(restoreAside(*out.session, *aside, path));
+    return ok();
+  };
+  KV_TRY(restore());
   for (const CaptureCommand& command : capture.commands) {
     if (options.to && out.session->state().tick >= *options.to) break;
     if (!report(progress, "replaying", static_cast<std::int64_t>(out.steps.size()), total))
@@ -200,6 +227,7 @@ Result<Replay> replayCapture(const std::string& path, const std::string& resourc
                    "start it again");
     out.steps.push_back(replayStep(*out.session, command, options.verify));
     if (out.steps.back().error) break;
+    KV_TRY(restore());
   }
   if (options.to && out.ok() && out.session->state().tick > *options.to) KV_TRY(goTo(*out.session, *options.to));
   return out;

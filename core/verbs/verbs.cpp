@@ -19,8 +19,8 @@ const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
-         {tickVerbs(), stateVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), storageVerbs(), policyVerbs(),
-          wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
+         {tickVerbs(), stateVerbs(), noteVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), storageVerbs(),
+          policyVerbs(), wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     return all;
   }();
@@ -54,9 +54,10 @@ Status restorePending(Session& session, const json& args) {
   return ok();
 }
 
-/// While a tick is open, only verbs that look, and those that go on with the tick or set breakpoints.
+/// While a tick is open, only verbs that look, and those that go on with the tick, set breakpoints or write notes.
 bool goesWithOpenTick(const VerbInfo& info) {
-  static const std::set<std::string_view> kGo = {"stepStage", "finishTick", "cancelTick", "break", "clearBreaks"};
+  static const std::set<std::string_view> kGo = {"stepStage",   "finishTick", "cancelTick", "break",
+                                                 "clearBreaks", "note",       "changeNote", "clearNotes"};
   return info.effect == Effect::Reads || info.effect == Effect::Measures || kGo.contains(info.name);
 }
 

@@ -45,6 +45,7 @@ Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std
 // The parts of the table.
 std::span<const Verb> tickVerbs();
 std::span<const Verb> stateVerbs();
+std::span<const Verb> noteVerbs();
 std::span<const Verb> queryVerbs();
 std::span<const Verb> rowVerbs();
 std::span<const Verb> compareVerbs();

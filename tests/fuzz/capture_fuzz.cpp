@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a capture as it lies on the disk (first byte even), or payloads between NULs that are
-// framed here with their right checksums. What is accepted is the same after writing and reading
-// again, and any cut of it is a beginning of it.
+// framed here with their right checksums, as version 2 or, with the second bit, 1. What is accepted is the same after
+// writing and reading again, and any cut of it is a beginning of it.
 #include "core/files/capture.h"
 
 #include "fuzz.h"
@@ -10,8 +10,8 @@ using namespace kvlab;
 
 namespace {
 
-std::string framed(std::string_view payloads) {
-  std::string out = "kvlab-capture 1\n";
+std::string framed(std::string_view payloads, char version) {
+  std::string out = std::string("kvlab-capture ") + version + '\n';
   for (std::uint64_t number = 0; !payloads.empty(); ++number) {
     const std::string_view payload = payloads.substr(0, payloads.find('\0'));
     payloads.remove_prefix(std::min(payloads.size(), payload.size() + 1));
@@ -37,21 +37,27 @@ bool same(const CaptureCommand& a, const CaptureCommand& b) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view rest = fuzz::text(data, size).substr(1);
-  const auto capture = parsed(data[0] % 2 ? framed(rest) : std::string(rest));
+  const auto capture = parsed(data[0] % 2 ? framed(rest, data[0] & 2 ? '1' : '2') : std::string(rest));
   if (!capture) {
     fuzz::checkError(capture.error());
     return 0;
   }
-  std::string file = captureStart(capture->header);
-  for (std::size_t i = 0; i < capture->commands.size(); ++i) file += captureRecord(capture->commands[i], i + 1);
+  std::uint64_t next = 0;
+  const std::string file = captureFile(*capture, next);
   const auto again = parsed(file);
   fuzz::require(again && again->note.empty() && again->bytes == file.size(), "not read again");
   fuzz::require(again->commands.size() == capture->commands.size(), "another number of commands");
+  fuzz::require(again->asides.size() == capture->asides.size(), "another number of asides");
   // Text that is no UTF-8 cannot come out of a JSON parser, so commands come back as they were.
   for (std::size_t i = 0; i < capture->commands.size(); ++i)
     fuzz::require(same(again->commands[i], capture->commands[i]), "another command");
+  for (std::size_t i = 0; i < capture->asides.size(); ++i)
+    fuzz::require(
+        again->asides[i].after == capture->asides[i].after && toJson(again->asides[i]) == toJson(capture->asides[i]),
+        "another aside");
   const auto cut = parsed(file.substr(0, file.size() - 1));
-  fuzz::require(capture->commands.empty() == !cut, "a cut was not noticed");
-  fuzz::require(!cut || cut->commands.size() + 1 == capture->commands.size(), "another tail");
+  const auto records = [](const Capture& one) { return one.commands.size() + one.asides.size(); };
+  fuzz::require((records(*capture) == 0) == !cut, "a cut was not noticed");
+  fuzz::require(!cut || records(*cut) + 1 == records(*capture), "another tail");
   return 0;
 }

@@ -166,8 +166,14 @@ def capture_seeds():
     commands = [{"verb": "promptIds", "args": {"ids": [1, 2]}, "tick": 1, "commits": 1, "hash": "00ff"},
                 {"verb": "step", "args": {"n": 2, "pending": ACTIONS[:3]}, "tick": 3, "commits": 2},
                 {"verb": "undo", "args": {}, "tick": 2, "commits": 0}]
+    asides = [{"notes": [{"id": 1, "text": "a note", "tick": 1, "layer": 1, "kvHead": 0, "ledger": 0},
+                         {"id": 2, "text": "", "tick": 9, "branch": "branch-1"}],
+               "breakpoints": [{"id": 1, "condition": "kl > 1", "ignore": 0, "once": False, "log": True, "enabled": True,
+                                "hits": 2, "last": 3}]},
+              {"removed": [2], "breakpoints": []}]
     join = lambda values: b"\1" + b"\0".join(json.dumps(v).encode() for v in values)  # noqa: E731
-    return {"whole": join([header] + commands), "empty": join([header]), "line": b"\0kvlab-capture 1\n"}
+    return {"whole": join([header] + commands), "empty": join([header]), "line": b"\0kvlab-capture 1\n",
+            "asides": join([header, commands[0], asides[0], commands[1], asides[1]])}
 
 
 def tokenizer_step_seeds(base):

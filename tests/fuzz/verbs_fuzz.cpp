@@ -73,6 +73,7 @@ std::string digest(Session& s) {
               s.timeline().branch(),
               s.pending().size(),
               s.breakpoints().points().size(),
+              s.notes().size(),
               s.history().capture() != nullptr,
               s.health().status}
       .dump();
@@ -155,7 +156,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto parsed = parseJson(line, "line", "bad_line")) call(session, *parsed);
   }
   backAndForth(session);
-  for (const char* verb : {"stopCapture", "clearBreaks", "reset"})
+  for (const char* verb : {"stopCapture", "clearBreaks", "clearNotes", "reset"})
     fuzz::require(static_cast<bool>(execute(session, verb, nullptr)), "no reset");
   fuzz::require(digest(session) == first, "a reset left something");
   return 0;

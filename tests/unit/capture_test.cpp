@@ -26,6 +26,16 @@ std::string differences(const Replay& replay) {
   return out;
 }
 
+/// A record whose checksum is right, whatever it holds.
+std::string framedRecord(const std::string& text, std::uint64_t number) {
+  std::string record(12, '\0');
+  const auto length = static_cast<std::uint32_t>(text.size());
+  const std::uint64_t checksum = captureChecksum(text, number);
+  std::memcpy(record.data(), &length, 4);
+  std::memcpy(record.data() + 4, &checksum, 8);
+  return record + text;
+}
+
 }  // namespace
 
 class CaptureTest : public QObject {
@@ -36,6 +46,11 @@ class CaptureTest : public QObject {
   void anyFlipIsNoticed();
   void hostileRecords_data();
   void hostileRecords();
+  void hostileAsides_data();
+  void hostileAsides();
+  void asidesThatDoNotFit_data();
+  void asidesThatDoNotFit();
+  void readsEarlierVersions();
   void replaysEverything_data();
   void replaysEverything();
   void forgetsWhatWasNotPending();
@@ -130,17 +145,101 @@ void CaptureTest::hostileRecords() {
   QFETCH(QString, value);
   json command{{"verb", "step"}, {"args", json::object()}, {"tick", 1}, {"commits", 1}};
   command[json::json_pointer(pointer.toStdString())] = json::parse(value.toStdString());
-  const std::string text = command.dump();
-  std::string record(12, '\0');
-  const auto length = static_cast<std::uint32_t>(text.size());
-  const std::uint64_t checksum = captureChecksum(text, 1);
-  std::memcpy(record.data(), &length, 4);
-  std::memcpy(record.data() + 4, &checksum, 8);
-  const Result<Capture> capture = parseCapture(bytesOf(small(0) + record + text), "f");
+  const Result<Capture> capture = parseCapture(bytesOf(small(0) + framedRecord(command.dump(), 1)), "f");
   QVERIFY(!capture);
   QCOMPARE(capture.error().code, std::string("bad_capture"));
   QCOMPARE(capture.error().field, pointer.mid(1).toStdString());
   QVERIFY(capture.error().why.find("record 1 at byte ") == 0);
+}
+
+void CaptureTest::hostileAsides_data() {
+  QTest::addColumn<QString>("pointer");
+  QTest::addColumn<QString>("value");
+  const char* const bad[][2] = {{"/notes", "3"},
+                                {"/notes/0", "3"},
+                                {"/notes/0/id", "0"},
+                                {"/notes/0/id", "2147483647"},
+                                {"/notes/0/id", "-1"},
+                                {"/notes/0/text", "null"},
+                                {"/notes/0/tick", "0.5"},
+                                {"/notes/0/tick", "18446744073709551615"},
+                                {"/notes/0/layer", "-1"},
+                                {"/notes/0/kvHead", "\"x\""},
+                                {"/notes/0/ledger", "99999999999"},
+                                {"/notes/0/branch", "7"},
+                                {"/removed", "{}"},
+                                {"/removed/0", "\"x\""},
+                                {"/breakpoints", "1"},
+                                {"/breakpoints/0", "[]"},
+                                {"/breakpoints/0/id", "0"},
+                                {"/breakpoints/0/condition", "3"},
+                                {"/breakpoints/0/ignore", "-1"},
+                                {"/breakpoints/0/once", "1"},
+                                {"/breakpoints/0/log", "null"},
+                                {"/breakpoints/0/enabled", "\"yes\""},
+                                {"/breakpoints/0/hits", "0.1"},
+                                {"/breakpoints/0/last", "-4"}};
+  for (const auto& row : bad) QTest::addRow("%s %s", row[0], row[1]) << row[0] << row[1];
+  const QString much = QString(static_cast<int>(kMostNoteBytes) + 1, 'x');
+  QTest::newRow("text too long") << "/notes/0/text" << '"' + much + '"';
+  QTest::newRow("condition too long") << "/breakpoints/0/condition" << '"' + much + '"';
+}
+
+/// A record of notes and breakpoints whose checksum is right and whose content is not.
+void CaptureTest::hostileAsides() {
+  QFETCH(QString, pointer);
+  QFETCH(QString, value);
+  const auto file = [&](const json& aside) { return small(1) + framedRecord(aside.dump(), 2); };
+  json aside{{"notes", {{{"id", 1}, {"text", "x"}, {"tick", 1}, {"layer", 0}}}},
+             {"removed", {4}},
+             {"breakpoints", json::array({toJson(BreakpointView{.id = 1, .condition = "kl > 1"})})}};
+  const Result<Capture> good = parseCapture(bytesOf(file(aside)), "f");
+  QVERIFY2(good && good->note.empty() && good->asides.size() == 1, good ? "" : good.error().text().c_str());
+  QCOMPARE(toJson(good->asides[0]), aside);
+  QCOMPARE(good->asides[0].after, std::size_t(1));
+  aside[json::json_pointer(pointer.toStdString())] = json::parse(value.toStdString());
+  const Result<Capture> capture = parseCapture(bytesOf(file(aside)), "f");
+  QVERIFY(!capture);
+  QCOMPARE(capture.error().code, std::string("bad_capture"));
+  QVERIFY2(capture.error().why.find("record 2 at byte ") == 0, capture.error().why.c_str());
+  const QString named = pointer.section('/', -1);
+  if (named != "0") QCOMPARE(capture.error().field, named.toStdString());
+}
+
+void CaptureTest::asidesThatDoNotFit_data() {
+  QTest::addColumn<QByteArray>("aside");
+  QTest::newRow("tick") << QByteArray(R"({"notes":[{"id":1,"text":"","tick":9}]})");
+  QTest::newRow("layer") << QByteArray(R"({"notes":[{"id":1,"text":"","tick":1,"layer":77}]})");
+  QTest::newRow("head") << QByteArray(R"({"notes":[{"id":1,"text":"","tick":1,"layer":0,"kvHead":77}]})");
+  QTest::newRow("condition") << QByteArray(
+      R"({"breakpoints":[{"id":1,"condition":"kl > x","ignore":0,"once":false,"log":false,"enabled":true,"hits":0}]})");
+}
+
+/// What only the session can tell: it does not have the place, or cannot ask the condition.
+void CaptureTest::asidesThatDoNotFit() {
+  QFETCH(QByteArray, aside);
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {5, 6}}});
+  call(*s, "saveCapture", {{"path", path("fit")}});
+  writeFile(path("fit"), readAll(path("fit")) + framedRecord(aside.toStdString(), 2));
+  const Result<Replay> replay = replayed(path("fit"));
+  QVERIFY(!replay);
+  QCOMPARE(replay.error().code, std::string("bad_capture"));
+  QVERIFY2(replay.error().why.find("record 2 at byte ") == 0, replay.error().why.c_str());
+}
+
+void CaptureTest::readsEarlierVersions() {
+  std::string file = small(3);
+  QVERIFY(file.starts_with("kvlab-capture 2\n"));
+  file[14] = '1';
+  QCOMPARE(parseCapture(bytesOf(file), "f")->commands.size(), std::size_t(3));
+  // Version 1 had commands alone.
+  const Result<Capture> mixed = parseCapture(bytesOf(file + framedRecord(R"({"removed":[1]})", 4)), "f");
+  QVERIFY(!mixed && mixed.error().field == "verb");
+  file[14] = '3';
+  const Result<Capture> later = parseCapture(bytesOf(file), "f");
+  QVERIFY(!later && later.error().code == "bad_capture");
+  QVERIFY2(later.error().why.find("version 3") != std::string::npos, later.error().why.c_str());
 }
 
 void CaptureTest::replaysEverything_data() {

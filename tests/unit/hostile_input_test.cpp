@@ -105,6 +105,17 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"id", 1}, {"enabled", false}, {"ignore", 3}, {"once", true}, {"log", true}},
        {{"id", {9999, kFar}}}},
       {"clearBreaks", {{"id", 1}}, {{"id", {9999, kFar}}}},
+      {"note",
+       {{"text", "ab"}, {"tick", 1}, {"layer", 1}, {"kvHead", 0}, {"ledger", 3}},
+       {{"text", {"\xff", std::string(20000, 'x')}},
+        {"tick", {9999, kFar}},
+        {"layer", {99}},
+        {"kvHead", {99}},
+        {"ledger", {9999, kFar}}}},
+      {"notes"},
+      {"changeNote", {{"id", 1}, {"text", "cd"}}, {{"id", {9999, kFar}}, {"text", {"\xff", std::string(20000, 'x')}}}},
+      {"clearNotes", {{"id", 1}}, {{"id", {9999, kFar}}}},
+      {"gotoNote", {{"id", 1}}, {{"id", {9999, kFar}}}},
       {"setBrightness", {{"ledger", 3}, {"value", 10.5}}, {{"ledger", {9999, kFar}}, {"value", {255.5, -0.5, 1e18}}}},
       {"pin", {{"ledger", 3}, {"on", true}}, {{"ledger", {9999, kFar}}}},
       {"opEvents", {{"on", true}}},
@@ -370,6 +381,8 @@ QByteArray digest(const Session& s, const QString& folder) {
   out += " pending " + std::to_string(s.pending().size());
   for (const auto& condition : const_cast<Session&>(s).breakpoints().points())
     out += " break " + toJson(condition.view).dump();
+  if (const NoteList notes = s.notes().views(s.timeline()))
+    for (const NoteView& note : *notes) out += " note " + toJson(note).dump();
   for (const CacheLayer layer : s.store().layers())
     out += " free " + std::to_string(s.store().slots(layer).available());
   out += s.history().capture() ? " captured" : "";
@@ -404,7 +417,7 @@ class HostileInputTest : public QObject {
 
   std::string folder() const { return m_folder.path().toStdString(); }
 
-  /// Something in every part of a session: edits, a branch, pending actions, a breakpoint.
+  /// Something in every part of a session: edits, a branch, pending actions, a breakpoint, a note.
   static void furnish(const SessionFixture& s) {
     s.prompt(24);
     s.must("step", {{"n", 3}});
@@ -414,6 +427,7 @@ class HostileInputTest : public QObject {
     s.must("apply");
     s.must("undo");
     s.must("break", {{"condition", "length >= 900"}});
+    s.must("note", {{"text", "a note"}});
     s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 1}}}}});
   }
 

@@ -33,7 +33,8 @@ bool mayHaveCommitted(const Step& step, const json& reports) {
 
 bool rightfulTravel(const std::string& code) {
   return code == "tick_open" || code == "nothing_to_undo" || code == "nothing_to_redo" || code == "out_of_range" ||
-      code == "bad_argument" || code == "bad_condition" || code == "no_breakpoint";
+      code == "bad_argument" || code == "bad_condition" || code == "no_breakpoint" || code == "no_note" ||
+      code == "note_lost" || code == "capturing";
 }
 
 json toJson(const Failure& finding) {

@@ -39,6 +39,14 @@ json twoTicks(Session& session) {
   return out;
 }
 
+/// What a capture keeps beside the content: breakpoints, and what notes say.
+json asides(Session& session) {
+  json out = {execute(session, "breaks", nullptr).take(), json::array()};
+  for (const json& note : execute(session, "notes", nullptr).take())
+    out[1].push_back({note["id"], note["text"], note["tick"], note["layer"], note["ledger"]});
+  return out;
+}
+
 }  // namespace
 
 /// A manifest names the policies that a session was opened with; setPolicy has given this one others.
@@ -104,6 +112,8 @@ std::optional<Failure> Player::replayed(const std::string& verb, const std::stri
     if (!one.ok)
       return Failure{one.error ? "replay_failed" : "replay_hash", one.verb, one.error ? one.error->code : "",
                      toJson(one).dump()};
+  const json here = asides(*m_session), there = asides(*replay->session);
+  if (here != there) return Failure{"replay_asides", verb, "end", here.dump() + " became " + there.dump()};
   if (hashOf(*replay->session) == hashOf(*m_session)) return std::nullopt;
   return Failure{"replay_hash", verb, "end", "the replay ends in another state"};
 }

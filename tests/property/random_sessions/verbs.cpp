@@ -204,6 +204,26 @@ const Maker kMakers[] = {
                          "written(layer == 1) or stale", "read(layer == 0, ledger < 4) > 0.3"})}};
      }},
     {"clearBreaks", 1, false, nothing},
+    {"note", 2, false,
+     [](Drawing& in) -> json {
+       json args{{"text", drawText(in, 3)}};
+       if (in.draw.percent(40)) args["tick"] = in.draw.below(12);
+       if (in.draw.percent(40)) args["ledger"] = drawLedger(in);
+       return args;
+     }},
+    {"notes", 1, true, nothing},
+    {"changeNote", 1, false,
+     [](Drawing& in) -> json {
+       return {{"id", in.draw.between(1, 3)}, {"text", drawText(in, 3)}};
+     }},
+    {"clearNotes", 1, false,
+     [](Drawing& in) -> json {
+       return {{"id", in.draw.between(1, 3)}};
+     }},
+    {"gotoNote", 3, false,
+     [](Drawing& in) -> json {
+       return {{"id", in.draw.between(1, 3)}};
+     }},
     {"setBrightness", 4, false,
      [](Drawing& in) -> json {
        return {{"ledger", drawLedger(in)}, {"value", in.draw.between(0, 280)}};
