@@ -41,6 +41,11 @@ Status stepBack(CommandHost& host, const Json&) {
   return submitSaid(host, QString("s.goto(%1)").arg(tick), "goto", {{"tick", tick}});
 }
 
+Status goToTick(CommandHost& host, const Json& args) {
+  const QString branch = args.contains("branch") ? ", " + scriptText(args["branch"]) : QString();
+  return submitSaid(host, QString("s.goto(%1%2)").arg(scriptText(args["tick"]), branch), "goto", args);
+}
+
 Status run(CommandHost& host, const Json& args) {
   runTicks(host.context(), args.value("max_ticks", Json(1'000'000)));
   return ok();
@@ -257,6 +262,12 @@ void addRunCommands(std::vector<Command>& list) {
       needsPending, {.keys = {"Shift+F11"}});
   add(list, {"step_back", "Step Back", "Run", "Go to the previous tick; the future stays as a branch."}, stepBack,
       needsPast, {.keys = {"Shift+F10"}, .icon = "step_back"});
+  add(list,
+      {"go_to_tick", "Go to Tick", "",
+       "Go to a tick of this branch or of another one, which then goes on; the future stays as a branch."},
+      goToTick, needsIdleAlone,
+      {.args = {{"tick", "number", "the tick", true},
+                {"branch", "string", "one of s.branches(); the shown one unless given"}}});
   add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyIdle,
       {.keys = {"F5"},
        .icon = "run",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands for the window: views, theme, pictures, help.
+#include <cmath>
+
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "app/task_layouts.h"
@@ -57,6 +59,31 @@ Status showNewest(CommandHost& host, const nlohmann::json&) {
   emit context.scripted(QString("view.focus({tick: %1})").arg(newest.value()));
   context.showTick(newest);
   return ok();
+}
+
+Status limitTicks(CommandHost& host, const Json& args) {
+  const auto tick = [&](const char* name) {
+    const double value = args[name].get<double>();
+    return value >= 0 && value < 1e15 && value == std::floor(value) ? static_cast<std::int64_t>(value) : -1;
+  };
+  const std::int64_t first = tick("first"), last = tick("last");
+  if (first < 0 || last < first)
+    return badArgument(
+        "the ticks were not limited", "no tick lies from " + args["first"].dump() + " to " + args["last"].dump(),
+        "give two ticks, the earlier one first", first < 0 ? "first" : "last", args[first < 0 ? "first" : "last"]);
+  say(host, QString("view.command(\"limit_ticks\", {first: %1, last: %2})").arg(first).arg(last));
+  host.context().limitTicks(TickRange{Tick(first), Tick(last)});
+  return ok();
+}
+
+Status allTicks(CommandHost& host, const Json&) {
+  say(host, QStringLiteral("view.command(\"all_ticks\")"));
+  host.context().limitTicks({});
+  return ok();
+}
+
+QString needsLimits(const CommandHost& host) {
+  return host.context().tickLimits() ? QString() : QString("all ticks are shown");
 }
 
 QString looksBack(const CommandHost& host) {
@@ -143,6 +170,9 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       {"find", "Find…", "View",
        "Find a token, a ledger id, a tick, an event, a command, a manifest key or a line of the log, and go there."},
       always(&CommandHost::showFind), {}, {.keys = {"Ctrl+F"}});
+  add(list, {"limit_ticks", "Limit Ticks", "", "Show only some ticks in all views over ticks."}, limitTicks,
+      needsSession, {.args = {{"first", "number", "the first tick", true}, {"last", "number", "the last tick", true}}});
+  add(list, {"all_ticks", "All Ticks", "View", "Show all ticks in all views over ticks again."}, allTicks, needsLimits);
   add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
       {.keys = {"Ctrl+Shift+L"},
        .icon = "theme",

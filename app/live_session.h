@@ -31,7 +31,8 @@ class LiveSession : public QObject, public SessionPort {
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);
   void cancel() override { m_thread.cancel(); }
   SnapshotPtr snapshot() const override { return m_history.empty() ? nullptr : m_history.back(); }
-  /// Ascending ticks, oldest first; undo and goto drop later ticks.
+  /// Ascending ticks, oldest first; undo and goto drop later ticks, and a way to another branch those that may not lie
+  /// on it.
   const std::vector<SnapshotPtr>& history() const { return m_history; }
   bool busy() const { return m_busy; }
   /// Records from now on.
@@ -63,6 +64,7 @@ class LiveSession : public QObject, public SessionPort {
   std::vector<SnapshotPtr> m_history;
   SessionScript m_script;
   std::int64_t m_kept = 0;  // calls of the script up to which all can be had again
+  int m_trips = 0;          // commands without a reply that go to a named branch
   bool m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last member: its thread may call wake() until it has ended
 };

@@ -76,11 +76,11 @@ const std::vector<TaskLayout>& taskLayouts() {
        .low = 68},
       {.id = "layout_time",
        .title = "Time",
-       .help = "Show the views for what happens over ticks: Events, Numbers, Row history.",
+       .help = "Show the views for what happens over ticks: Time line, Events, Numbers, Row history.",
        .centre = {"map", "strip"},
        .rightTop = {"numbers"},
        .rightBottom = {"history", "invariants", "model"},
-       .bottom = {"events", "console", "log", "jobs"},
+       .bottom = {"timeline", "events", "console", "log", "jobs"},
        .right = 38,
        .low = 40,
        .upper = 66}};

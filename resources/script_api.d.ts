@@ -642,7 +642,8 @@ interface Session {
   redo(options: { n?: number; by?: "tick" | "edit" }): Where;
   /** The edits that undo and redo go over, nearest first: what each did, and the tick at its end. */
   edits(most?: number): { undo: { title: string; tick: number }[]; redo: { title: string; tick: number }[] };
-  goto(tick: number): Where;
+  /** A named branch becomes the current one; while a capture runs none can be named. */
+  goto(tick: number, branch?: string): Where;
   /** Goes back to the last commit before the present state at which a condition held, as a debugger runs back to its last
    * stop: "written(ledger==12, layer==3)", "stale(ledger==12)", "kl > 0.05". Without a condition the breakpoints are asked.
    * stoppedBy names what held; it is null, and the session stays, where nothing held. */
@@ -700,6 +701,16 @@ interface Session {
   clearNotes(id?: number): Note[];
   /** Goes to the state of a note, on whichever branch; the future stays as a named branch. */
   gotoNote(id: number): Where;
+  /** The whole history as a tree: a list of entries, each a commit, with a column for each figure. parent is -1 at the opening;
+   * edit is the first entry of what one command did; left counts rows that left layers. edits names those that did more than
+   * generate. kept has the runs of entries whose states are kept: first, behind the last, and so on. With since only later
+   * entries come; another number of starts says that the history has begun anew. */
+  timeline(since?: number, options?: { packed?: boolean }): {
+    starts: number; size: number; current: number; branch: string; since: number;
+    parent: number[]; edit: number[]; tick: number[]; left: number[];
+    edits: { entry: number[]; verb: string[]; words: string[] };
+    kept: number[]; branches: { name: string; tip: number }[];
+  };
   reset(): null;
 
   text(): string;

@@ -154,6 +154,14 @@ Result<int> entryAt(const Session& session, Tick tick, const std::string& branch
                     tick.value());
 }
 
+Status goTo(Session& session, Tick tick, const std::string& branch) {
+  const int entry = KV_TRY(entryAt(session, tick, branch));
+  if (session.history().capture())
+    return Error("capturing", "the session stays where it is", "a capture runs, and it has one branch only",
+                 "end it with stopCapture, or name no branch", std::nullopt, "branch", branch);
+  return session.travel(entry, {}, session.timeline().branchNamed(branch));
+}
+
 Result<Session*> sessionAt(Session& session, Tick tick, const std::string& branch) {
   const bool here = branch.empty() || branch == session.timeline().branch();
   if (here && tick == session.state().tick) return &session;

@@ -30,6 +30,9 @@ Status goTo(Session& session, Tick tick);
 Result<int> branchNamed(const Session& session, const std::string& branch);
 /// The last entry with a tick on a branch, or else on the present one. Errors: unknown_branch, out_of_range.
 Result<int> entryAt(const Session& session, Tick tick, const std::string& branch = {});
+/// Goes to a tick of a branch, which becomes the current one. Errors besides: those of entryAt(), and capturing while a
+/// capture runs, which has one branch only.
+Status goTo(Session& session, Tick tick, const std::string& branch);
 /// The session in the state of another tick, to be read and measured: the session itself where it stands there, else
 /// one that it keeps for this (past.h). Errors: those of entryAt() and Past::at().
 Result<Session*> sessionAt(Session& session, Tick tick, const std::string& branch = {});

@@ -29,6 +29,7 @@ void Timeline::start(const CacheState& state, int pools, std::int32_t depth, std
   m_branches = {{"main", 0}};
   m_along.assign(at(depth) + 1, 0);
   m_current = m_branch = 0;
+  ++m_starts;
   m_firstFull = kNever;
   m_bytes = 0;
   m_anchors.clear();

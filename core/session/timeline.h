@@ -157,6 +157,8 @@ class Timeline {
   int branchNamed(std::string_view name) const;
   /// Makes a branch the current one. The current entry must lie on it.
   void follow(int branch);
+  /// Grows with every start(): entries of another start are others.
+  int starts() const { return m_starts; }
 
  private:
   Timeline trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const;
@@ -178,7 +180,7 @@ class Timeline {
   std::vector<Entry> m_entries;
   std::vector<Branch> m_branches;
   std::vector<int> m_along;  // [depth] entries of the current branch
-  int m_current = 0, m_branch = 0;
+  int m_current = 0, m_branch = 0, m_starts = 0;
   std::int32_t m_firstFull = kNever;
   std::int64_t m_bytes = 0;
   /// An entry with an anchor, and what the anchor costs beside the one before it.

@@ -8,6 +8,7 @@
 #include "core/session/run_back.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
+#include "core/verbs/timeline_verb.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 #include "core/verbs/wlod_session.h"
@@ -131,7 +132,8 @@ Result<json> editsVerb(const Session& session, VerbArgs& in) {
 }
 
 Result<json> goToVerb(Session& session, VerbArgs& in) {
-  return where(session, goTo(session, Tick(in.integer("tick"))));
+  const Tick tick(in.integer("tick"));
+  return where(session, in.has("branch") ? goTo(session, tick, in.text("branch")) : goTo(session, tick));
 }
 
 /// The condition that was given, or those of the breakpoints that can be asked of a commit.
@@ -260,8 +262,8 @@ std::span<const Verb> stateVerbs() {
         Effect::Reads},
        editsVerb},
       {{"goto",
-        {arg::integer("tick", 0, kAllRows)},
-        "Goes to a tick of this branch; the future stays as a named branch.",
+        {arg::integer("tick", 0, kAllRows), arg::text("branch").orNone()},
+        "Goes to a tick of this branch, or of a named one, which then goes on; the future stays as a named branch.",
         Effect::Travels,
         InLanes::Refused},
        goToVerb},
@@ -293,6 +295,12 @@ std::span<const Verb> stateVerbs() {
         Effect::Measures},
        atVerb},
       {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},
+      {{"timeline",
+        {arg::integer("since", 0, kMostId).orElse(0), arg::flag("packed", false)},
+        "The history as a tree of entries: parents, ticks, edits in words, rows that left, branches, and which states "
+        "are kept; with since only entries from there on.",
+        Effect::Reads},
+       timelineVerb},
       {{"reset", {}, "Forgets all rows and starts over.", Effect::Travels, InLanes::Refused}, reset},
   };
   return kVerbs;

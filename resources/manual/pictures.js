@@ -6,7 +6,7 @@ const known = view.list();
 // Pictures are as high as what they show; others have 750 pixels.
 const heights = { window: 1000, map: 470, strip: 200, mirror: 360, ledger: 200, history: 200, events: 400, compose: 320,
   model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640, row: 640, attention: 360, jobs: 260,
-  difference: 420 };
+  difference: 420, timeline: 340 };
 function picture(what, name) {
   const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
   view.screenshot(what, `${name || "view-" + what}.png`, size);
@@ -93,6 +93,28 @@ viewPicture("model");
 viewPicture("attention", { lines: "heads", follow: true });
 view.set("attention", { follow: false });
 open.close();
+
+// --- branches --------------------------------------------------------------------------------------------------------
+const tree = lab.open({ model: "demo" });
+tree.prompt(story);
+ask(tree, question);
+tree.step(20);
+tree.inject({ action: "replace", positions: [place], new_token_ids: tree.tokenise("attic") }, { now: true });
+tree.step(10);
+view.focus({ ledger: place, layer: 2 });
+const tip = tree.tick;
+tree.goto(12);
+tree.setPolicy("h2o:capacity=60,window=8");
+tree.step(30);
+tree.goto(20);
+tree.inject({ action: "delete", position: 20 }, { now: true });
+tree.rebuild();
+tree.step(6);
+tree.goto(tip, "main");
+tree.break("changed(length)", { log: true });
+tree.step(4);
+viewPicture("timeline");
+tree.close();
 
 // --- storage, quantisation, rings ------------------------------------------------------------------------------------
 const stored = lab.open({ model: "demo", layout: "paged:block=16", kv: { k: "int8", v: "int8" }, capacity: 256,

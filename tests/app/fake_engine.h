@@ -83,7 +83,7 @@ class FakeEngine : public Engine {
     if (verb == "throw") throw std::runtime_error("thrown on purpose");
     if (verb == "block") return block();
     if (verb == "hook") return m_state.hook(), nlohmann::json();
-    if (verb == "goto") return jump(args.at("tick").get<std::int64_t>());
+    if (verb == "goto") return jump(args);
     return Error("unknown_verb", verb + " was not run", "there is no such verb", "use another");
   }
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override {
@@ -101,6 +101,7 @@ class FakeEngine : public Engine {
     snapshot->state = m_state.broken ? SessionState::Broken : SessionState::Ready;
     if (m_state.broken) snapshot->brokenReason = "the drill broke it";
     snapshot->context = m_context;
+    snapshot->branch = m_branch;
     return snapshot;
   }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_publish = publish; }
@@ -135,8 +136,9 @@ class FakeEngine : public Engine {
     --m_state.waiting;
     return Error("cancelled", "the work was stopped", "somebody asked for it", "run it again");
   }
-  nlohmann::json jump(std::int64_t tick) {
-    m_tick = tick;
+  nlohmann::json jump(const nlohmann::json& args) {
+    m_tick = args.at("tick").get<std::int64_t>();
+    m_branch = args.value("branch", m_branch);
     publish();
     return m_tick;
   }
@@ -155,6 +157,7 @@ class FakeEngine : public Engine {
   bool m_publishing = false;
   Column<LedgerId> m_context;
   std::int64_t m_tick = 0;
+  std::string m_branch = "main";
   std::uint64_t m_serial = 0;
   int m_count = 0;
 };

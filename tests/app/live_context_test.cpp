@@ -62,6 +62,25 @@ class LiveContextTest : public QObject {
     QCOMPARE(m_context.history().back()->tick, Tick(2));
   }
 
+  /// What was published on another branch may not lie on this one.
+  void anotherBranchHasAHistoryOfItsOwn() {
+    const auto ticks = [this] {
+      std::vector<std::int64_t> out;
+      for (const SnapshotPtr& one : m_context.history()) out.push_back(one->tick.value());
+      return out;
+    };
+    open();
+    run("step", {{"n", 2}});
+    run("goto", {{"tick", 3}, {"branch", "branch-1"}});
+    QCOMPARE(ticks(), std::vector<std::int64_t>{3});
+    run("step", {{"n", 2}});
+    run("goto", {{"tick", 9}, {"branch", "main"}});
+    QCOMPARE(ticks(), std::vector<std::int64_t>{9});
+    run("goto", {{"tick", 4}});
+    run("step", {{"n", 2}});
+    QCOMPARE(ticks(), (std::vector<std::int64_t>{4, 5, 6}));
+  }
+
   void scrubbingTouchesNoEngine() {
     open();
     run("step", {{"n", 5}});

@@ -33,7 +33,7 @@ s.drift();
 view.focus({ row: 12, layer: 2 });
 s.inject({ action: "delete", position: 20 });
 shootViews("map", "strip", "mirror", "ledger", "history", "events", "compose", "model", "numbers", "console", "log",
-           "jobs", "row", "storage");
+           "jobs", "row", "storage", "timeline");
 view.command("attention_measure");
 shootViews("attention");
 shootLayout("edit");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "difference_fixture.h"
+#include "timeline_fixture.h"
 
 namespace kvlab {
 
@@ -143,6 +144,10 @@ nlohmann::json FakeContext::storage(const nlohmann::json& args) const {
 void FakeContext::cannedReplies() {
   answers["history"] = [this](const nlohmann::json& args) {
     return Result<nlohmann::json>(rowHistory(LedgerId(args.value("ledger", -1))));
+  };
+  answers["timeline"] = [this](const nlohmann::json& args) {
+    return Result<nlohmann::json>(
+        fixture::branched(m_history).reply(args.value("since", 0), args.value("packed", false)));
   };
   answers["lifespans"] = [this](const nlohmann::json&) {
     return Result<nlohmann::json>(measured ? toJson(fixture::lifespans(m_history.back())) : nlohmann::json());

@@ -120,7 +120,22 @@ void InspectorContext::meetSession() {
   ++m_sessionNumber;
   m_anchor = LedgerId(-1);
   select({});
+  limitTicks({});
   emit sessionChanged();
+}
+
+void InspectorContext::limitTicks(std::optional<TickRange> range) {
+  if (range == m_tickLimits) return;
+  m_tickLimits = range;
+  emit ticksLimited();
+}
+
+std::span<const SnapshotPtr> InspectorContext::historyInLimits() const {
+  const std::span<const SnapshotPtr> all = history();
+  if (!m_tickLimits) return all;
+  const auto tickOf = [](const SnapshotPtr& one) { return one->tick; };
+  const auto first = std::ranges::lower_bound(all, m_tickLimits->first, {}, tickOf);
+  return {first, std::ranges::upper_bound(first, all.end(), m_tickLimits->last, {}, tickOf)};
 }
 
 void InspectorContext::setHovered(Position position) {

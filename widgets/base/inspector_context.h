@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
@@ -26,6 +27,13 @@ struct Focus {
   Position position{-1};
   LedgerId ledger{-1};
   bool operator==(const Focus&) const = default;
+};
+
+/// Ticks from the first to the last, both included.
+struct TickRange {
+  Tick first, last;
+  bool has(Tick tick) const { return first <= tick && tick <= last; }
+  bool operator==(const TickRange&) const = default;
 };
 
 /// The outcome of a command of the registry.
@@ -104,6 +112,11 @@ class InspectorContext : public QObject {
   std::vector<Position> chosenRows() const;
   Position hovered() const { return m_hovered; }
   void setHovered(Position position);
+  /// The ticks that all views over ticks show; empty = all.
+  const std::optional<TickRange>& tickLimits() const { return m_tickLimits; }
+  void limitTicks(std::optional<TickRange> range);
+  /// The part of history() within the limits.
+  std::span<const SnapshotPtr> historyInLimits() const;
   /// The quantity that colours map and token strip, shared by all views.
   Quantity quantity() const { return m_quantity; }
   void setQuantity(Quantity quantity);
@@ -116,6 +129,7 @@ class InspectorContext : public QObject {
   void selectionChanged();
   void hoverChanged();
   void quantityChanged();
+  void ticksLimited();
   void busyChanged();
   /// Progress of long work: done of total (0 = unknown) and its name; total < 0 = finished.
   void progressed(const QString& what, qint64 done, qint64 total);
@@ -135,6 +149,7 @@ class InspectorContext : public QObject {
   LedgerId m_anchor{-1};  // where Extend begins
   Position m_hovered{-1};
   Quantity m_quantity = Quantity::Brightness;
+  std::optional<TickRange> m_tickLimits;
   quint64 m_sessionNumber = 0;
   bool m_clockFrozen = false;
 };

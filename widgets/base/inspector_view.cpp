@@ -20,6 +20,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/row_actions.h"
+#include "widgets/base/tick_limit_note.h"
 #include "widgets/base/tight_column.h"
 
 namespace kvlab {
@@ -254,6 +255,11 @@ QLineEdit* InspectorView::stripFilter(const QString& hint, const QString& name, 
   line->setToolTip(tip);
   strip()->addWidget(line, stretch);
   return line;
+}
+
+void InspectorView::stripTickLimits() {
+  strip()->addWidget(new TickLimitNote(m_context, this));
+  connect(&m_context, &InspectorContext::ticksLimited, this, &InspectorView::takeAgain);
 }
 
 QLabel* InspectorView::readoutLine() {

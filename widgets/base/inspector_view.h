@@ -105,6 +105,9 @@ class InspectorView : public QWidget {
   /// A button and a choice in the strip, with accessible names.
   QToolButton* stripButton(const QString& text, const QString& name, const QString& tip);
   QComboBox* stripChoice(const QStringList& items, const QString& name, const QString& tip);
+  /// Says in the strip to which ticks the view is limited, for views over ticks: the view takes the snapshot again when
+  /// that changes.
+  void stripTickLimits();
   /// A flat button, a button with a menu, a check box and a filter line. Clicks on the flat button and the check box
   /// change only this view.
   QToolButton* stripTool(const QString& text, const QString& tip);

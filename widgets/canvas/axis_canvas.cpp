@@ -122,7 +122,9 @@ void AxisCanvas::hover(CanvasCell cell) {
 void AxisCanvas::pull(QPoint to) {
   const QPoint by = to - m_from;
   const bool far = std::abs(by.x()) > kPullFrom || (std::abs(by.y()) > kPullFrom && scrollLines(0));
-  if (m_held == Held::Pressed && far) m_held = Held::Pulled;
+  const bool marks = m_held == Held::Marked || (m_held == Held::Pressed && far && m_shift);
+  if (marks && markRange(m_from.x(), to.x(), false)) m_held = Held::Marked;
+  else if (m_held == Held::Pressed && far) m_held = Held::Pulled;
   if (m_held != Held::Pulled || !hasAxis()) return;
   setCursor(Qt::ClosedHandCursor);
   scrollLines(m_scrolled - by.y());
@@ -161,6 +163,7 @@ void AxisCanvas::mousePressEvent(QMouseEvent* event) {
   m_from = event->position().toPoint();
   m_first = m_axis.first;
   m_scrolled = 0;
+  m_shift = event->modifiers() & Qt::ShiftModifier;
   m_held = event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton ? Held::Pressed : Held::Nothing;
   if (event->button() == Qt::RightButton) return menuAbout(cellAt(m_from));
   if (event->button() != Qt::LeftButton || !overviewArea().contains(m_from)) return;
@@ -181,6 +184,7 @@ void AxisCanvas::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
   const Held held = std::exchange(m_held, Held::Nothing);
   if (held == Held::Pulled || held == Held::Overview) emit ranged();
+  if (held == Held::Marked) markRange(m_from.x(), event->position().toPoint().x(), true);
   const bool click = held == Held::Pressed && event->button() == Qt::LeftButton;
   CanvasCell cell = click ? cellAt(event->position().toPoint()) : CanvasCell();
   if (!cell.there()) return;

@@ -2,8 +2,9 @@
 // Base class of the painted parts of views. A canvas has cells: lines from top to bottom, items from left to right,
 // usually along an axis with zoom and pan. The base class handles pointer, wheel and keyboard for all canvases: a click
 // chooses a cell, a double click or 0 shows the whole axis, the wheel zooms at the pointer and with Shift pans,
-// dragging pans, plus and minus zoom at the focus, arrow keys move the focus. Subclasses implement hooks for the place
-// and the meaning of cells. Owned by a view. GUI thread. Device-independent pixels.
+// dragging pans, or with Shift marks a range where the canvas has a use for one, plus and minus zoom at the focus,
+// arrow keys move the focus. Subclasses implement hooks for the place and the meaning of cells. Owned by a view. GUI
+// thread. Device-independent pixels.
 #pragma once
 #include <QWidget>
 
@@ -75,6 +76,9 @@ class AxisCanvas : public QWidget {
   virtual bool activate(CanvasCell) { return false; }
   /// The menu is about to open over a cell.
   virtual void menuAbout(CanvasCell) {}
+  /// Dragging with Shift goes from one pixel of the canvas to another; `over`: it ended there. False if the canvas
+  /// marks no ranges, and pans.
+  virtual bool markRange(int /*from*/, int /*to*/, bool /*over*/) { return false; }
   /// Scrolls the lines by a number of pixels; false if lines do not scroll.
   virtual bool scrollLines(int) { return false; }
   /// Tool tip of a cell; empty = the canvas's tool tip.
@@ -103,7 +107,7 @@ class AxisCanvas : public QWidget {
   bool event(QEvent* event) final;
 
  private:
-  enum class Held { Nothing, Pressed, Pulled, Overview };
+  enum class Held { Nothing, Pressed, Pulled, Marked, Overview };
   bool hasAxis() const { return !axisArea().isEmpty(); }
   void moved();
   void hover(CanvasCell cell);
@@ -116,9 +120,10 @@ class AxisCanvas : public QWidget {
   CanvasCell m_hovered;
   InspectorContext::Choice m_choice = InspectorContext::Choice::Only;
   Held m_held = Held::Nothing;
-  QPoint m_from;       // pointer position of the press
-  double m_first = 0;  // first visible item at the press
-  int m_scrolled = 0;  // pixels scrolled since the press
+  QPoint m_from;         // pointer position of the press
+  double m_first = 0;    // first visible item at the press
+  int m_scrolled = 0;    // pixels scrolled since the press
+  bool m_shift = false;  // was held at the press
 };
 
 }  // namespace kvlab

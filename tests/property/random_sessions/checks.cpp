@@ -34,7 +34,7 @@ bool mayHaveCommitted(const Step& step, const json& reports) {
 bool rightfulTravel(const std::string& code) {
   return code == "tick_open" || code == "nothing_to_undo" || code == "nothing_to_redo" || code == "out_of_range" ||
       code == "bad_argument" || code == "bad_condition" || code == "no_breakpoint" || code == "no_note" ||
-      code == "note_lost" || code == "capturing";
+      code == "note_lost" || code == "capturing" || code == "unknown_branch";
 }
 
 json toJson(const Failure& finding) {

@@ -258,7 +258,9 @@ const Maker kMakers[] = {
      }},
     {"goto", 5, false,
      [](Drawing& in) -> json {
-       return {{"tick", in.draw.below(12)}};
+       json out{{"tick", in.draw.below(12)}};
+       if (in.draw.percent(30)) out["branch"] = in.draw.one({"main", "branch-1", "branch-2"});
+       return out;
      }},
     {"runBack", 3, false, pastCondition},
     {"lastTick", 2, true, pastCondition},
@@ -288,6 +290,10 @@ const Maker kMakers[] = {
        return {{"branch", in.draw.below(2) ? "main" : "branch-1"}};
      }},
     {"branches", 1, true, nothing},
+    {"timeline", 1, true,
+     [](Drawing& in) -> json {
+       return {{"since", in.draw.below(9)}};
+     }},
     {"reset", 1, false, nothing},
     {"tokenise", 1, true,
      [](Drawing& in) -> json {

@@ -45,6 +45,7 @@ void EventsView::makeStrip() {
   command(tr("Run"), "run", tr("Run until a breakpoint or Stop (F5)"));
   command(tr("Run Back"), "run_back", tr("Go back to the last tick at which a breakpoint held (Ctrl+Shift+F5)"));
   m_summary = stripLabel({}, 1);
+  stripTickLimits();
   QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
                                   tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
   save->setAutoRaise(true);
@@ -125,7 +126,7 @@ void EventsView::onSnapshot() {
   for (QToolButton* button : strip()->parentWidget()->findChildren<QToolButton*>())
     button->setEnabled(shown() != nullptr);
   m_summary->setText(any ? summary() : QString());
-  m_ticks->show(context().history(), shown() ? shown()->tick : Tick(-1),
+  m_ticks->show(context().historyInLimits(), shown() ? shown()->tick : Tick(-1),
                 shown() ? shown()->alignment.findings : std::vector<Finding>());
   m_model->setTree(any ? EventTree::of(*shown()->report) : EventTree(), foundInLayers());
   m_tree->timeline().axis.setFull(0, any && m_model->tree().endUs > 0 ? m_model->tree().endUs : 1);

@@ -49,7 +49,7 @@ TickStrip::Bar TickStrip::barOf(const Snapshot& snapshot) {
   return bar;
 }
 
-void TickStrip::show(const std::vector<SnapshotPtr>& history, Tick shown, const std::vector<Finding>& findings) {
+void TickStrip::show(HistoryReader::History history, Tick shown, const std::vector<Finding>& findings) {
   auto [unread, again] = m_reader.read(history);
   if (again) m_bars.clear();
   for (; unread != history.end(); ++unread) {

@@ -13,7 +13,7 @@ class TickStrip : public ScrolledTicks {
  public:
   explicit TickStrip(QWidget* parent);
   /// Ticks in which the damage of a finding may have come have a red line above them.
-  void show(const std::vector<SnapshotPtr>& history, Tick shown, const std::vector<Finding>& findings = {});
+  void show(HistoryReader::History history, Tick shown, const std::vector<Finding>& findings = {});
   QSize sizeHint() const override;
 
  protected:

@@ -8,39 +8,10 @@
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
+#include "widgets/table/event_tone.h"
 
 namespace kvlab {
 namespace {
-Tone toneOf(const QString& event) {
-  static const QHash<QString, Tone> kTones = {{"born", Tone::Ok},
-                                              {"restored", Tone::Ok},
-                                              {"expanded", Tone::Ok},
-                                              {"lit", Tone::Ok},
-                                              {"verified", Tone::Ok},
-                                              {"loaded", Tone::Ok},
-                                              {"computed", Tone::Ok},
-                                              {"rebuilt", Tone::Ok},
-                                              {"became exact", Tone::Ok},
-                                              {"evicted", Tone::Accent},
-                                              {"left layer", Tone::Accent},
-                                              {"collapsed", Tone::Accent},
-                                              {"moved", Tone::Accent},
-                                              {"turned", Tone::Accent},
-                                              {"copied", Tone::Accent},
-                                              {"converted", Tone::Accent},
-                                              {"left", Tone::Accent},
-                                              {"replaced", Tone::Warning},
-                                              {"deleted", Tone::Warning},
-                                              {"parent", Tone::Warning},
-                                              {"edited", Tone::Warning},
-                                              {"became stale", Tone::Warning},
-                                              {"aborted", Tone::Error},
-                                              {"fault", Tone::Error},
-                                              {"damage found", Tone::Error},
-                                              {"damaged", Tone::Error}};
-  return kTones.value(event, Tone::Muted);
-}
-
 QString detailText(const nlohmann::json& row) {
   if (!row.contains("detail") || !row["detail"].is_string()) return {};
   return QString::fromStdString(row["detail"].get<std::string>());
@@ -71,7 +42,7 @@ HistoryModel::HistoryModel(QObject* parent) : LineModel(parent) {
             [](Past e) { return QString::number(e.tick.value()); })
       .with(kFirstOfTick, [](Past e) { return e.first; })
       .with(kShownTick, [this](Past e) { return e.tick == m_shown; })
-      .with(kEventTone, [](Past e) { return static_cast<int>(toneOf(e.event)); });
+      .with(kEventTone, [](Past e) { return static_cast<int>(toneOfEvent(e.event)); });
   add("event", tr("event"), tr("Event"), "context edited", [](Past e) { return e.event; })
       .words()
       .toned(tone(Tone::Normal));
@@ -137,6 +108,8 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
     ask();
   });
   strip()->addStretch(1);
+  stripTickLimits();
+  connect(&context, &InspectorContext::ticksLimited, this, &HistoryView::showEvents);
   connect(&context, &InspectorContext::busyChanged, this, [this] {  // a story waits until the engine rests
     if (m_which->currentIndex() == 1 && inUse()) ask();
   });
@@ -168,7 +141,8 @@ void HistoryView::ask() {
   if (!s || !s->ledger.contains(row)) {
     m_asked = LedgerId(-1);
     m_ask.forget();
-    m_model->set({});
+    m_events.clear();
+    showEvents();
     const QString how = !s ? noSessionHow()
         : s->ledger.size() ? tr("Click a token in the map, the strip, the mirror or the ledger.")
                            : promptHow();
@@ -190,20 +164,29 @@ void HistoryView::ask() {
 }
 
 void HistoryView::take(const Result<nlohmann::json>& reply) {
-  std::vector<HistoryEvent> events;
+  m_events.clear();
+  m_refused = !reply;
   if (!reply)
-    events.push_back(
+    m_events.push_back(
         {shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
   if (reply && reply->is_array())
     for (const auto& row : *reply) {
       const bool chapter = row.contains("wrote");  // of a story
       const QString layer = chapter && shown() ? layerText(*shown(), m_askedLayer) : layerText(row);
-      events.push_back({Tick(row.value("tick", std::int64_t{0})),
-                        QString::fromStdString(row.value("event", "")).replace('_', ' '), layer,
-                        chapter ? chapterText(row) : detailText(row)});
+      m_events.push_back({Tick(row.value("tick", std::int64_t{0})),
+                          QString::fromStdString(row.value("event", "")).replace('_', ' '), layer,
+                          chapter ? chapterText(row) : detailText(row)});
     }
-  m_model->set(std::move(events));
+  showEvents();
   emit readyChanged();
+}
+
+/// Those within the limits of the ticks.
+void HistoryView::showEvents() {
+  std::vector<HistoryEvent> events = m_events;
+  if (const auto& limits = context().tickLimits())
+    std::erase_if(events, [&](const HistoryEvent& one) { return !m_refused && !limits->has(one.tick); });
+  m_model->set(std::move(events));
 }
 
 QString HistoryView::dump() const {

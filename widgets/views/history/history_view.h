@@ -54,12 +54,15 @@ class HistoryView : public InspectorView {
  private:
   void ask();
   void take(const Result<nlohmann::json>& reply);
+  void showEvents();
 
   QWidget* m_page;
   RowCard* m_card;
   HistoryModel* m_model;
   DataTable* m_table;
   QComboBox* m_which = nullptr;
+  std::vector<HistoryEvent> m_events;  // of all ticks
+  bool m_refused = false;              // they tell why there are none
   LedgerId m_asked{-1};
   CacheLayer m_askedLayer;  // of a story
   std::uint64_t m_askedSerial = 0;

@@ -37,6 +37,7 @@ NumbersView::NumbersView(InspectorContext& context, QWidget* parent)
 
 void NumbersView::makeStrip() {
   m_at = stripLabel({}, 1);
+  stripTickLimits();
   m_stacked = stripTool(tr("Stack steps"), tr("Stack the steps of a tick; their sum is the tick's latency"));
   m_stacked->setCheckable(true);
   m_stacked->setChecked(true);
@@ -80,7 +81,7 @@ void NumbersView::makeBody() {
 bool NumbersView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_late; }
 
 int NumbersView::shownPlace() const {
-  return shown() ? m_series.nearest(static_cast<double>(shown()->tick.value())) : -1;
+  return shown() ? plotted().nearest(static_cast<double>(shown()->tick.value())) : -1;
 }
 
 void NumbersView::onSnapshot() {
@@ -121,33 +122,43 @@ void NumbersView::refreshSoon() {
 }
 
 void NumbersView::refresh() {
-  const bool any = m_series.ticks().size() > 0;
-  setEmpty(any ? QString() : tr("Figures over ticks"),
-           shown() ? tr("Step (F10) to plot latency, bytes, rows, brightness and drift.") : noSessionHow());
+  const auto& limits = context().tickLimits();
+  m_limited = limits ? std::optional(m_series.within(static_cast<double>(limits->first.value()),
+                                                     static_cast<double>(limits->last.value())))
+                     : std::nullopt;
+  const bool any = plotted().ticks().size() > 0;
+  setEmpty(any ? QString() : tr("Figures over ticks"), emptyHow());
   for (QToolButton* one : {m_stacked, m_clip, m_log, m_copy}) one->setEnabled(any);
   showValues();
-  m_plot->show(m_series, m_model->chosen(), m_stacked->isChecked());
+  m_plot->show(plotted(), m_model->chosen(), m_stacked->isChecked());
   m_plot->setShown(shown() ? static_cast<double>(shown()->tick.value()) : -1);
+}
+
+QString NumbersView::emptyHow() const {
+  if (!shown()) return noSessionHow();
+  if (context().tickLimits() && !m_series.ticks().empty())
+    return tr("No tick of the history lies within the limits; the button above shows all ticks.");
+  return tr("Step (F10) to plot latency, bytes, rows, brightness and drift.");
 }
 
 void NumbersView::showValues() {
   const int place = m_plot->cursor() >= 0 ? m_plot->cursor() : shownPlace();
-  m_model->show(m_series, place);
-  m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(m_series.ticks()[at(place)], 0, 'f', 0));
+  m_model->show(plotted(), place);
+  m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(plotted().ticks()[at(place)], 0, 'f', 0));
 }
 
 void NumbersView::onTheme() {
   if (m_plot) m_plot->follow();
 }
 
-QString NumbersView::csv() const { return m_series.csv(m_model->chosen()); }
+QString NumbersView::csv() const { return plotted().csv(m_model->chosen()); }
 
 QString NumbersView::tsv() const {
-  return m_series.ticks().empty() ? QString() : csv().replace(QLatin1Char(','), QLatin1Char('\t'));
+  return plotted().ticks().empty() ? QString() : csv().replace(QLatin1Char(','), QLatin1Char('\t'));
 }
 
 QString NumbersView::dump() const {
-  if (m_series.ticks().empty()) return QStringLiteral("numbers: no tick\n");
+  if (plotted().ticks().empty()) return QStringLiteral("numbers: no tick\n");
   return QStringLiteral("numbers: %1\n").arg(m_at->text()) + csv();
 }
 

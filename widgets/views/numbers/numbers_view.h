@@ -38,8 +38,12 @@ class NumbersView : public InspectorView {
   void refreshSoon();
   void showValues();
   int shownPlace() const;
+  QString emptyHow() const;
+  /// The series within the limits of the ticks.
+  const TickSeries& plotted() const { return m_limited ? *m_limited : m_series; }
 
   TickSeries m_series;
+  std::optional<TickSeries> m_limited;  // empty while there are no limits
   SeriesModel* m_model;
   DataTable* m_list = nullptr;
   NumberPlot* m_plot = nullptr;

@@ -72,7 +72,7 @@ void TickSeries::forget() {
   }
 }
 
-bool TickSeries::update(const std::vector<SnapshotPtr>& history) {
+bool TickSeries::update(HistoryReader::History history) {
   auto [unread, again] = m_reader.read(history);
   if (unread == history.end() && (!again || m_ticks.empty())) return false;
   if (again) forget();
@@ -94,6 +94,13 @@ void TickSeries::dropFrom(double tick) {
   m_ticks.resize(keep);
   m_edits.erase(std::lower_bound(m_edits.begin(), m_edits.end(), tick), m_edits.end());
   for (Series& series : m_series) series.values.resize(keep, kUnknown);
+}
+
+TickSeries TickSeries::within(double first, double last) const {
+  TickSeries out = *this;
+  out.dropBefore(first);
+  out.dropFrom(last + 1);
+  return out;
 }
 
 void TickSeries::append(const Snapshot& snapshot) {

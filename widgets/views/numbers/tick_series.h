@@ -29,7 +29,7 @@ class TickSeries {
  public:
   TickSeries();
   /// True if snapshots changed, also if a tick was published again.
-  bool update(const std::vector<SnapshotPtr>& history);
+  bool update(HistoryReader::History history);
   /// Adds a figure that snapshots do not have; kept only for ticks of the history.
   void sample(const QString& id, Tick tick, double value);
 
@@ -42,6 +42,8 @@ class TickSeries {
   const Series* find(const QString& id) const;
   /// Index of the tick nearest to `tick`; -1 if there are no ticks.
   int nearest(double tick) const;
+  /// A copy with the ticks from the first to the last.
+  TickSeries within(double first, double last) const;
   /// CSV: a header "tick,<id>,<id>" and a line per tick.
   QString csv(const std::vector<QString>& ids) const;
 

@@ -30,6 +30,7 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView
 
 void RingsView::makeStrip() {
   m_state = stripLabel({}, 1);
+  stripTickLimits();
   m_before =
       stripButton(tr("◀ Wrap"), tr("Previous wrap"), tr("Go to the previous tick in which the pointer passed slot 0"));
   m_after = stripButton(tr("Wrap ▶"), tr("Next wrap"), tr("Go to the next tick in which the pointer passed slot 0"));
@@ -73,7 +74,7 @@ void RingsView::sayState() {
   const int entry = m_canvas->selected();
   const bool any = entry >= 0 && !isEmpty();
   const CacheLayer layer = any ? m_canvas->entries()[at(entry)].group.layers.front() : CacheLayer(0);
-  m_ticks->show(context().history(), layer, shown() ? shown()->tick : Tick(-1));
+  m_ticks->show(context().historyInLimits(), layer, shown() ? shown()->tick : Tick(-1));
   for (QToolButton* one : {m_before, m_after}) one->setVisible(any);
   m_before->setEnabled(m_ticks->wrapBeside(false).has_value());
   m_after->setEnabled(m_ticks->wrapBeside(true).has_value());

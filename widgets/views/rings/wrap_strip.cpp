@@ -22,7 +22,7 @@ WrapStrip::WrapStrip(QWidget* parent) : TickPicker(parent) {
 
 QSize WrapStrip::sizeHint() const { return {240, 76}; }
 
-void WrapStrip::show(const std::vector<SnapshotPtr>& history, CacheLayer layer, Tick shown) {
+void WrapStrip::show(HistoryReader::History history, CacheLayer layer, Tick shown) {
   auto [unread, again] = m_reader.read(history);
   if (std::exchange(m_layer, layer) != layer || again) {
     m_points.clear();

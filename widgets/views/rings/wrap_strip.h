@@ -14,7 +14,7 @@ class WrapStrip : public TickPicker {
  public:
   explicit WrapStrip(QWidget* parent);
   /// Shows the ring of `layer` in each snapshot.
-  void show(const std::vector<SnapshotPtr>& history, CacheLayer layer, Tick shown);
+  void show(HistoryReader::History history, CacheLayer layer, Tick shown);
   /// The nearest tick before (or after) the shown one whose commit passed slot 0.
   std::optional<Tick> wrapBeside(bool after) const;
   QSize sizeHint() const override;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The history of a session as columns, for pictures of it: entries with their ticks, edits in words, branches, and
+// which states are kept. Reads; engine thread.
+#pragma once
+#include "core/session/session.h"
+#include "core/verbs/verb_args.h"
+
+namespace kvlab {
+
+/// Entries from `since` on; what may change later, as the kept states and the tips of branches, is always whole.
+Result<nlohmann::json> timelineVerb(const Session& session, VerbArgs& in);
+
+}  // namespace kvlab

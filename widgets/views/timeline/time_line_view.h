@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Time line: all ticks of the session and its branches on one axis, with marks for edits, events of the focused row and
+// hits of breakpoints. Chooses the tick that all views show, goes to other branches, and limits the ticks of all views.
+// Asks the verb `timeline` for what is new, and `history` for the focused row. GUI thread.
+#pragma once
+#include <QTimer>
+
+#include "widgets/base/engine_ask.h"
+#include "widgets/base/inspector_view.h"
+#include "widgets/views/timeline/time_strip.h"
+
+namespace kvlab {
+
+class TimeLineView : public InspectorView {
+  Q_OBJECT
+ public:
+  TimeLineView(InspectorContext& context, QWidget* parent);
+  QString dump() const override;
+  /// A line for each edit.
+  QString tsv() const override;
+  bool ready() const override;
+  const TickTree& tree() const { return m_tree; }
+  TimeStrip& line() { return *m_line; }
+
+ protected:
+  void onSession() override;
+  void onSnapshot() override;
+  void onFocus() override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  void makeStrip();
+  void makeActions();
+  void makeRange();
+  void ask();
+  void take(const Result<nlohmann::json>& reply);
+  void askRow();
+  void takeRow(const Result<nlohmann::json>& reply);
+  void showBreakpoints();
+  void refresh();
+  void go(int lane, std::int64_t tick);
+  /// The tick of a lane is shown without the engine: it lies behind the present state, and its snapshot is kept.
+  bool isNear(int entry) const;
+  /// Arguments of the command that goes to a tick of a lane; the branch only where it is another one.
+  nlohmann::json placeOf(int lane, std::int64_t tick) const;
+  void limit(TickRange range);
+  void copyLine();
+  void sayRange();
+
+  TickTree m_tree;
+  TimeStrip* m_line;
+  QLabel* m_where = nullptr;
+  QLabel* m_readout = nullptr;
+  QToolButton *m_rows = nullptr, *m_limit = nullptr;
+  QString m_why;               // the time line cannot be shown; else empty
+  std::uint64_t m_serial = 0;  // of the newest snapshot that was asked about
+  bool m_late = false;         // a snapshot came while a reply was outstanding
+  LedgerId m_row{-1};          // asked about
+  std::uint64_t m_rowSerial = 0;
+  EngineAsk m_ask, m_rowAsk;
+  QTimer m_rangeSaid;
+};
+
+}  // namespace kvlab
