@@ -80,6 +80,30 @@ class SaidLinesTest : public QObject {
     QCOMPARE(shown(*m_other), shown(*m_window));
   }
 
+  void limitsAndBranchesSayTheirLines() {
+    QVERIFY(!m_window->runCommand("all_ticks", json::object()));  // they are all shown
+    QVERIFY(!m_window->runCommand("limit_ticks", {{"first", 3}, {"last", 2}}));
+    QVERIFY(!m_window->runCommand("limit_ticks", {{"first", 0.5}, {"last", 2}}));
+    QVERIFY(m_window->runCommand("limit_ticks", {{"first", 0}, {"last", 1}}));
+    QCOMPARE(m_said.last(), QString("view.command(\"limit_ticks\", {first: 0, last: 1})"));
+    replay();
+    QCOMPARE(m_other->context().tickLimits(), m_window->context().tickLimits());
+    QVERIFY(m_window->runCommand("all_ticks", json::object()) && !m_window->context().tickLimits());
+    const auto run = [&](const char* id, const json& args) {
+      QVERIFY(m_window->runCommand(id, args));
+      QTRY_VERIFY(!m_window->context().busy());
+    };
+    run("step", {{"n", 2}});
+    run("go_to_tick", {{"tick", 1}});
+    run("step", json::object());
+    QCOMPARE(m_window->context().snapshot()->branch, std::string("branch-1"));
+    m_said.clear();
+    run("go_to_tick", {{"tick", 3}, {"branch", "main"}});
+    QCOMPARE(m_said, QStringList{"s.goto(3, \"main\")"});
+    QCOMPARE(m_window->context().snapshot()->branch, std::string("main"));
+    QCOMPARE(m_window->context().snapshot()->tick, Tick(3));
+  }
+
   void theMouseSaysTheSame() {
     auto* button = dock("map")->findChild<QAbstractButton*>("qt_dockwidget_floatbutton");
     QVERIFY(button && button->isVisible());

@@ -111,11 +111,11 @@ class GoldensTest : public QObject {
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
   }
-  /// Breakpoints of all sorts, and what happened to a row in one layer.
+  /// Breakpoints of all sorts, what happened to a row in one layer, and some ticks only.
   void filled_data() {
     QTest::addColumn<QString>("id");
     QTest::addColumn<QString>("theme");
-    for (const char* id : {"events", "history"})
+    for (const char* id : {"events", "history", "timeline", "numbers"})
       for (const char* theme : {"dark", "light"}) QTest::addRow("%s_filled_%s", id, theme) << id << theme;
   }
   void filled() {
@@ -123,7 +123,8 @@ class GoldensTest : public QObject {
     QFETCH(QString, theme);
     Theme::apply(*qApp, theme);
     FakeContext context(optionsFor(id));
-    if (id == "events") addBreakpoints(context);
+    if (id == "events" || id == "timeline") addBreakpoints(context);
+    if (id == "timeline" || id == "numbers") context.limitTicks(TickRange{Tick(6), Tick(14)});
     context.answers["story"] = [](const nlohmann::json&) { return Result<nlohmann::json>(story()); };
     const auto view = show(id, context);
     if (id == "history") QVERIFY(static_cast<bool>(view->setOption("rows", "layer")));

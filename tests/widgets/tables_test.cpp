@@ -356,7 +356,7 @@ class TablesTest : public QObject {
     context.focusLedger(LedgerId(8));
     QVERIFY(golden::settle(view));
     const LedgerId heir = context.snapshot()->ledger[LedgerId(8)].children.front();
-    const auto buttons = view.findChildren<QToolButton*>();
+    const auto buttons = view.findChild<RowCard*>()->findChildren<QToolButton*>();
     QCOMPARE(buttons.size(), 1);
     buttons.front()->click();
     QCOMPARE(context.focus().ledger, heir);

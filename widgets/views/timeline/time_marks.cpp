@@ -40,7 +40,7 @@ const Look& lookOf(MarkSort sort) { return kLooks[static_cast<std::size_t>(sort)
 QPolygonF polygonOf(Form form, QPointF at) {
   const auto point = [at](double x, double y) { return at + QPointF(x, y); };
   switch (form) {
-    case Form::Flag: return {{point(-2, -kSize - 1), point(kSize, -2), point(-2, 1), point(-2, kSize + 1)}};
+    case Form::Flag: return {{point(-3, -5), point(4.5, -2), point(-1.5, 1), point(-1.5, 5), point(-3, 5)}};
     case Form::Diamond: return {{point(0, -kSize), point(kSize, 0), point(0, kSize), point(-kSize, 0)}};
     case Form::Wedge: return {{point(-kSize, -3), point(kSize, -3), point(0, kSize)}};
     default: return {{point(-3, -3), point(3, -3), point(3, 3), point(-3, 3)}};

@@ -165,7 +165,7 @@ bool TimeStrip::markRange(int from, int to, bool over) {
   m_from = over ? -1 : from;
   m_to = to;
   update();
-  const auto [first, last] = std::minmax(tickAt(from), tickAt(to));
+  const auto [first, last] = std::minmax({tickAt(from), tickAt(to)});
   if (over) emit limited({Tick(first), Tick(last)});
   return true;
 }

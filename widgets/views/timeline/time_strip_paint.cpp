@@ -44,12 +44,12 @@ void TimeStrip::paintLimits(QPainter& painter, const Parts& p, const Theme& them
     const double left = p.lanes.left() + axis().pixel(static_cast<double>(limits->first.value())),
                  right = p.lanes.left() + axis().pixel(static_cast<double>(limits->last.value() + 1));
     const auto dim = [&](double from, double to) {
-      const double begin = std::max<double>(from, all.left()), end = std::min<double>(to, all.right() + 1);
+      const double begin = std::max<double>(from, all.left()), end = std::min<double>(to, width());
       if (end > begin)
         painter.fillRect(QRectF(begin, all.top(), end - begin, all.height()), Theme::faded(theme.surface, 190));
     };
     dim(all.left(), left);
-    dim(right, all.right() + 1);
+    dim(right, width());
     for (const double x : {left, right - 1})
       if (x >= all.left() && x <= all.right())
         painter.fillRect(QRectF(std::round(x), p.ruler.bottom() - 5, 1, all.height() + 5), theme.warning);
