@@ -217,6 +217,14 @@ Status clearBreaks(CommandHost& host, const Json& args) {
   return submitSaid(host, callText("clearBreaks", args, {"id"}), "clearBreaks", args);
 }
 
+Status addWatch(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("watch", args, {"expression"}), "watch", args);
+}
+
+Status clearWatches(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("clearWatches", args, {"id"}), "clearWatches", args);
+}
+
 /// Removes all breakpoints and adds these. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
   const Json& conditions = args["conditions"];
@@ -349,6 +357,10 @@ void addRunCommands(std::vector<Command>& list) {
                 {"log", "boolean", "write a line to the log instead of stopping"}}});
   add(list, {"break_set", "Set Breakpoints", "", "Stop runs on these conditions and on no others."}, setBreaks,
       needsSession, {.args = {{"conditions", "array", "the conditions", true}}});
+  add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, addWatch, needsSession,
+      {.args = {{"expression", "string", "as s.value takes it: kl, rows(layer==3), brightness(ledger==12)", true}}});
+  add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, clearWatches, needsSession,
+      {.args = {{"id", "number", "a number of s.watches(); all when missing"}}});
   add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."}, clearBreaks,
       needsSession, {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}});
 }

@@ -521,6 +521,9 @@ interface Note {
   lost: boolean;
 }
 
+/** value is null where it is not known. */
+interface Watch { id: number; expression: string; value: number | boolean | string | null; }
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -760,6 +763,13 @@ interface Session {
     /** Of a broken one. */
     since?: DamageSince;
   }[];
+  /** An expression whose value the window shows with every tick from now on; the list of all watches. Forks have them too. */
+  watch(expression: string): Watch[];
+  watches(): Watch[];
+  /** Removes all watches, or the one with this id. */
+  clearWatches(id?: number): Watch[];
+  /** What expressions can ask: keys names the comparisons that a fact takes in brackets. */
+  facts(): { name: string; keys: string; type: "number" | "flag" | "text"; help: string }[];
   /** The value of an expression now; null where it is not known. What it says of a tick refers to the commit that led here. */
   value(expression: string): number | boolean | string | null;
   drift(options?: { rows?: boolean }): Drift;

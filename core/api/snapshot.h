@@ -20,6 +20,7 @@
 #include "core/api/report.h"
 #include "core/api/stage_view.h"
 #include "core/api/storage_view.h"
+#include "core/api/watch_view.h"
 
 namespace kvlab {
 
@@ -114,6 +115,7 @@ struct Snapshot {
   std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full
   std::optional<double> kl;                                        // of the last drift pass
   std::shared_ptr<const std::vector<BreakpointView>> breakpoints;  // null = none
+  std::shared_ptr<const std::vector<WatchView>> watches;           // with their values in this state; null = none
   std::shared_ptr<const std::vector<NoteView>> notes;              // in the order of their numbers; null = none
   std::string branch = "main";
   std::uint32_t leaps =

@@ -92,6 +92,7 @@ void Publisher::publish(Session& session) {
   if (state.policy) snapshot->policies = {state.policy, &state.policy->audit};
   if (session.measured().drift) snapshot->kl = session.measured().drift->kl;
   snapshot->breakpoints = session.breakpoints().views();
+  snapshot->watches = session.watches().views();
   snapshot->notes = session.notes().views(session.timeline());
   snapshot->branch = session.timeline().branch();
   snapshot->leaps = m_leaps;

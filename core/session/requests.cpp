@@ -155,11 +155,12 @@ Result<int> entryAt(const Session& session, Tick tick, const std::string& branch
 }
 
 Status goTo(Session& session, Tick tick, const std::string& branch) {
-  const int entry = KV_TRY(entryAt(session, tick, branch));
+  const int number = KV_TRY(branchNamed(session, branch));
   if (session.history().capture())
     return Error("capturing", "the session stays where it is", "a capture runs, and it has one branch only",
                  "end it with stopCapture, or name no branch", std::nullopt, "branch", branch);
-  return session.travel(entry, {}, session.timeline().branchNamed(branch));
+  const int entry = KV_TRY(entryAt(session, tick, branch));
+  return session.travel(entry, {}, number);
 }
 
 Result<Session*> sessionAt(Session& session, Tick tick, const std::string& branch) {

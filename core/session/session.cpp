@@ -44,6 +44,7 @@ Result<std::unique_ptr<Session>> Session::fork(const Session* beside) const {
   copy->m_health = m_health;
   copy->m_health.alignment.follow(timeline(), copy->timeline());
   copy->m_breakpoints = m_breakpoints;
+  copy->m_watches = m_watches;
   copy->m_notes = m_notes.alongTrunk(timeline());
   copy->m_watching.attentionUntil = m_watching.attentionUntil;
   copy->publish();
@@ -74,6 +75,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
 }
 
 void Session::publish() {
+  if (!m_open && !m_history.replaying()) m_watches.ask(*this);
   m_publisher.publish(*this);
   if (!m_witness || !m_history.replaying() || timeline().depth() <= m_witnessed) return;
   m_witnessed = timeline().depth();
@@ -171,6 +173,7 @@ const std::vector<InvariantState>& Session::check(bool full) {
 /// Starts with an empty cache and an empty history.
 void Session::startOver() {
   m_health.alignment.forget();
+  m_watches.forget();
   m_history.start(emptyState(m_parts));
   m_notes.lose();
   m_pending.clear();

@@ -10,6 +10,7 @@
 #include "core/session/open_tick.h"
 #include "core/session/past.h"
 #include "core/session/publisher.h"
+#include "core/session/watches.h"
 
 namespace kvlab {
 
@@ -47,6 +48,8 @@ class Session {
   const Watching& watching() const { return m_watching; }
   Breakpoints& breakpoints() { return m_breakpoints; }
   const Breakpoints& breakpoints() const { return m_breakpoints; }
+  Watches& watches() { return m_watches; }
+  const Watches& watches() const { return m_watches; }
   Notes& notes() { return m_notes; }
   const Notes& notes() const { return m_notes; }
   Past& past() { return m_past; }
@@ -162,6 +165,7 @@ class Session {
   Health m_health;
   Watching m_watching;
   Breakpoints m_breakpoints;
+  Watches m_watches;
   Notes m_notes;
   Past m_past;
   Publisher m_publisher;

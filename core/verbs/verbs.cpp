@@ -19,8 +19,8 @@ const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
-         {tickVerbs(), stateVerbs(), noteVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), storageVerbs(),
-          policyVerbs(), wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
+         {tickVerbs(), stateVerbs(), noteVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
+          storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     return all;
   }();
@@ -56,8 +56,8 @@ Status restorePending(Session& session, const json& args) {
 
 /// While a tick is open, only verbs that look, and those that go on with the tick, set breakpoints or write notes.
 bool goesWithOpenTick(const VerbInfo& info) {
-  static const std::set<std::string_view> kGo = {"stepStage",   "finishTick", "cancelTick", "break",
-                                                 "clearBreaks", "note",       "changeNote", "clearNotes"};
+  static const std::set<std::string_view> kGo = {"stepStage", "finishTick",   "cancelTick", "break",      "clearBreaks",
+                                                 "watch",     "clearWatches", "note",       "changeNote", "clearNotes"};
   return info.effect == Effect::Reads || info.effect == Effect::Measures || kGo.contains(info.name);
 }
 

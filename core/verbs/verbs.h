@@ -49,6 +49,7 @@ std::span<const Verb> noteVerbs();
 std::span<const Verb> queryVerbs();
 std::span<const Verb> rowVerbs();
 std::span<const Verb> compareVerbs();
+std::span<const Verb> watchVerbs();
 std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
 std::span<const Verb> wlodVerbs();

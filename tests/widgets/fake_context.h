@@ -93,6 +93,7 @@ class FakeContext : public InspectorContext {
                                                            {"attention_measure", "attentionMatrix"},
                                                            {"check_invariants", "invariants"},
                                                            {"break_add", "break"},
+                                                           {"watch_add", "watch"},
                                                            {"wlod_expand", "expand"},
                                                            {"wlod_collapse", "collapse"},
                                                            {"wlod_refocus", "refocus"}};

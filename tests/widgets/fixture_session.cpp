@@ -379,8 +379,21 @@ class Maker {
     s->bytes = {1024 * 1024, rows * 256 * kLayers, actions.empty() ? 1024 : 4096};
     if (tick >= 5) s->kl = 0.002 * tick + 0.01 * noise(3, static_cast<std::uint64_t>(tick));
     s->canUndo = tick > 0;
+    if (m_options.watches) s->watches = watches(*s);
     if (m_options.lanes) s->lanes = lanes(*s, tick);
     m_history.push_back(std::move(s));
+  }
+
+  static std::shared_ptr<const std::vector<WatchView>> watches(const Snapshot& s) {
+    const auto tick = static_cast<std::uint64_t>(s.tick.value());
+    std::vector<WatchView> out{
+        {1, "brightness(ledger==44)", 255 * std::pow(0.97, s.tick.value()) + 20 * noise(5, tick)},
+        {2, "rows(layer==2)", static_cast<double>(s.layers[2]->resident())},
+        {4, "exactness(ledger==44)", std::string(tick < 11 ? "exact" : "context-edited")},
+        {5, "changed(rows(layer==2)) and not evicted(layer==2)", tick % 3 != 0},
+        {6, "kl"}};
+    if (s.kl) out.back().value = *s.kl;
+    return std::make_shared<const std::vector<WatchView>>(std::move(out));
   }
 
   /// A replaced word, a deletion, an insertion and an eviction from one layer wait for the next tick.

@@ -7,7 +7,7 @@
 // `policies`, layer 0's policy never has to evict, those of layers 1 and 2 do in every tick, layer 3's is a no-op. With
 // `lanes` it is the reference of four others: a ring, rows in int8, a few rows per layer, and one that left. With
 // `quant` layer 0 is stored in f16, the others quantised, K in int8 and V in fp8, in layer 3 both in int8. With
-// `wlod` the context is that of wlod_view_fixture.h.
+// `wlod` the context is that of wlod_view_fixture.h. With `watches` it has watches of all types.
 #pragma once
 #include <memory>
 #include <string>
@@ -27,6 +27,7 @@ struct Options {
   bool lanes = false;
   bool wlod = false;
   bool quant = false;
+  bool watches = false;
 };
 
 inline Options withPolicies() {

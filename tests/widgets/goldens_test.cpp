@@ -191,6 +191,7 @@ class GoldensTest : public QObject {
     options.lanes = id == "lanes";
     options.wlod = id == "tree";
     options.quant = id == "quant";
+    options.watches = id == "watches";
     return options;
   }
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {

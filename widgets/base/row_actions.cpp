@@ -42,6 +42,7 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
   addEvictions();
   addTree();
   addBreaks();
+  addWatches();
   addBack();
   addRest();
 }
@@ -95,6 +96,24 @@ void RowActions::addBreaks() {
       make("break", tr("Break when"), tr("Stop a run when something happens to the rows"), Needs::Row, {});
   breaks->setMenu(m_breaks.get());
   m_actions.append(breaks);
+}
+
+void RowActions::addWatches() {
+  m_watches = std::make_unique<QMenu>();
+  m_watches->setToolTipsVisible(true);
+  const auto entry = [&](const char* id, const char* subject, bool layer, const QString& text, const QString& tip) {
+    m_watches->addAction(make(id, text, tip, Needs::Row, [this, subject, layer] { watch(subject, layer); }));
+  };
+  entry("watch_brightness", "brightness", false, tr("Brightness"),
+        tr("Show the brightness of the row with every tick"));
+  entry("watch_read", "read", true, tr("Attention"),
+        tr("Show the attention that the newest query pays to the row in the focused layer, with every tick"));
+  entry("watch_exactness", "exactness", false, tr("Exactness"),
+        tr("Show with every tick how the row of the last layer stands to a rebuild"));
+  entry("watch_slot", "slot", true, tr("Slot"), tr("Show the slot of the row in the focused layer with every tick"));
+  QAction* watches = make("watch", tr("Watch"), tr("Show a value of the rows with every tick"), Needs::Row, {});
+  watches->setMenu(m_watches.get());
+  m_actions.append(watches);
 }
 
 void RowActions::addBack() {
@@ -393,17 +412,26 @@ void RowActions::turnTree(const char* command, int up) {
   run(command, {{"node", entry.at(entry.level + up).id().value()}}, row);
 }
 
+/// "ledger==12", or "ledger==12, layer==3" for the focused layer.
+std::string RowActions::rowsOf(LedgerId row, bool layer) const {
+  std::string out = "ledger==" + std::to_string(row.value());
+  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
+  if (layer) out += ", layer==" + std::to_string(layers.layerOf(m_context.focus().layer).value());
+  return out;
+}
+
 void RowActions::breakWhen(const char* subject) {
   for (LedgerId row : ledgers())
-    run("break_add", {{"condition", std::string(subject) + "(ledger==" + std::to_string(row.value()) + ")"}});
+    run("break_add", {{"condition", std::string(subject) + "(" + rowsOf(row, false) + ")"}});
+}
+
+void RowActions::watch(const char* subject, bool layer) {
+  for (LedgerId row : ledgers())
+    run("watch_add", {{"expression", std::string(subject) + "(" + rowsOf(row, layer) + ")"}});
 }
 
 void RowActions::runBack(const char* subject, bool layer) {
-  const Focus focus = m_context.focus();
-  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
-  std::string chosen = "ledger==" + std::to_string(focus.ledger.value());
-  if (layer) chosen += ", layer==" + std::to_string(layers.layerOf(focus.layer).value());
-  run("run_back", {{"condition", std::string(subject) + "(" + chosen + ")"}});
+  run("run_back", {{"condition", std::string(subject) + "(" + rowsOf(m_context.focus().ledger, layer) + ")"}});
 }
 
 void RowActions::askWhy() {

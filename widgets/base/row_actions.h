@@ -25,7 +25,7 @@ class RowActions : public QObject {
   ~RowActions() override;
   const QList<QAction*>& actions() const { return m_actions; }
   /// The action with this id: replace, insert_before, delete, evict, evict_head, evict_all, pin, brightness, expand,
-  /// collapse, break, values, history, paste, copy_text, copy_script. Null = none.
+  /// collapse, break, watch, values, history, paste, copy_text, copy_script. Null = none.
   QAction* action(const QString& id) const;
   /// Why an action cannot run now; empty if it can.
   QString obstacle(const QAction& action) const;
@@ -47,6 +47,7 @@ class RowActions : public QObject {
   void addEvictions();
   void addTree();
   void addBreaks();
+  void addWatches();
   void addBack();
   void addRest();
   void addLine();
@@ -76,6 +77,8 @@ class RowActions : public QObject {
   void setBrightness();
   void turnTree(const char* command, int up);
   void breakWhen(const char* subject);
+  void watch(const char* subject, bool layer);
+  std::string rowsOf(LedgerId row, bool layer) const;
   void runBack(const char* subject, bool layer);
   void askWhy();
   void copyText();
@@ -89,7 +92,7 @@ class RowActions : public QObject {
     QString tip;
   };
   QHash<QAction*, Known> m_known;
-  std::unique_ptr<QMenu> m_breaks, m_back;
+  std::unique_ptr<QMenu> m_breaks, m_watches, m_back;
 };
 
 }  // namespace kvlab

@@ -295,6 +295,13 @@ const Maker kMakers[] = {
        return {{"since", in.draw.below(9)}};
      }},
     {"reset", 1, false, nothing},
+    {"watch", 1, false,
+     [](Drawing& in) -> json {
+       return {{"expression", in.draw.one({"length", "changed(rows)", "kl", "exactness(ledger==3)"})}};
+     }},
+    {"watches", 1, true, nothing},
+    {"clearWatches", 1, false, nothing},
+    {"facts", 1, true, nothing},
     {"tokenise", 1, true,
      [](Drawing& in) -> json {
        return {{"text", drawText(in, 3)}};

@@ -6,9 +6,14 @@
 
 namespace kvlab {
 namespace {
-const QString kSteps = QStringLiteral("us.*");  // stands for every step of a tick
+// Each stands for a whole group of series: every step of a tick, every watch.
+const QString kSteps = QStringLiteral("us.*"), kWatched = QStringLiteral("watch.*");
 
-bool isStep(const QString& id) { return id.startsWith(QLatin1String("us.")) && id != QLatin1String("us.total"); }
+/// The group that a series is in; empty = none.
+QString groupOf(const QString& id) {
+  if (id.startsWith(QLatin1String("watch."))) return kWatched;
+  return id.startsWith(QLatin1String("us.")) && id != QLatin1String("us.total") ? kSteps : QString();
+}
 
 std::vector<SeriesLine> linesOf(const TickSeries& series, int cursor) {
   std::vector<SeriesLine> lines;
@@ -34,7 +39,7 @@ std::vector<SeriesLine> linesOf(const TickSeries& series, int cursor) {
 
 SeriesModel::SeriesModel(QObject* parent)
     : LineModel(parent),
-      m_on{kSteps, QStringLiteral("rows.length"), QStringLiteral("rows.stale"), QStringLiteral("model.kl")} {
+      m_on{kSteps, kWatched, QStringLiteral("rows.length"), QStringLiteral("rows.stale"), QStringLiteral("model.kl")} {
   using Line = const SeriesLine&;
   add("series", tr("Series"), {}, {}, [](Line line) { return line.title; }).with(Qt::CheckStateRole, [this](Line line) {
     return line.id.isEmpty() ? QVariant() : QVariant(static_cast<int>(on(line) ? Qt::Checked : Qt::Unchecked));
@@ -47,7 +52,7 @@ SeriesModel::SeriesModel(QObject* parent)
 }
 
 bool SeriesModel::on(const SeriesLine& line) const {
-  return m_on.count(line.id) > 0 || (isStep(line.id) && m_on.count(kSteps) > 0);
+  return m_on.count(line.id) > 0 || m_on.count(groupOf(line.id)) > 0;
 }
 
 void SeriesModel::show(const TickSeries& series, int cursor) {
@@ -65,9 +70,10 @@ std::vector<QString> SeriesModel::chosen() const {
 }
 
 void SeriesModel::setOn(const QString& id, bool wanted) {
-  if (isStep(id) && m_on.erase(kSteps))  // from now on steps are chosen one by one
+  const QString group = groupOf(id);
+  if (m_on.erase(group))  // from now on its series are chosen one by one
     for (const SeriesLine& line : lines())
-      if (isStep(line.id)) m_on.insert(line.id);
+      if (groupOf(line.id) == group) m_on.insert(line.id);
   wanted ? static_cast<void>(m_on.insert(id)) : static_cast<void>(m_on.erase(id));
   changed();
   emit chosenChanged();

@@ -37,13 +37,13 @@ constexpr Known kKnown[] = {{"us.total", "whole tick", Panel::Latency},
 }  // namespace
 
 QString title(Panel panel) {
-  static constexpr std::array kTitles = {"Latency by step", "Operations",   "Bytes", "Rows",
-                                         "Brightness",      "Model: KL, p", "Counts"};
+  static constexpr std::array kTitles = {"Latency by step", "Operations",   "Bytes",  "Rows",
+                                         "Brightness",      "Model: KL, p", "Counts", "Watches"};
   return QCoreApplication::translate("kvlab", kTitles[static_cast<std::size_t>(panel)]);
 }
 
 QString unit(Panel panel) {
-  static constexpr std::array kUnits = {"µs", "µs", "B", "rows", "0–255", "", ""};
+  static constexpr std::array kUnits = {"µs", "µs", "B", "rows", "0–255", "", "", ""};
   return QString::fromUtf8(kUnits[static_cast<std::size_t>(panel)]);
 }
 
@@ -163,9 +163,20 @@ void TickSeries::takeRows(const Snapshot& snapshot) {
                                           [](Exactness e) { return e != Exactness::Exact; })));
   if (snapshot.kl) put("model.kl", *snapshot.kl);
   if (!snapshot.topk.empty()) put("model.top1", static_cast<double>(snapshot.topk.front().p));
+  if (snapshot.watches)
+    for (const WatchView& watch : *snapshot.watches) takeWatch(watch);
   put("count.broken",
       static_cast<double>(std::count_if(snapshot.invariants.begin(), snapshot.invariants.end(),
                                         [](const InvariantState& s) { return !s.ok; })));
+}
+
+/// Texts cannot be plotted.
+void TickSeries::takeWatch(const WatchView& watch) {
+  const QString text = QString::fromStdString(watch.expression);
+  double value = kUnknown;
+  if (const double* number = std::get_if<double>(&watch.value)) value = *number;
+  if (const bool* flag = std::get_if<bool>(&watch.value)) value = *flag ? 1 : 0;
+  set(QStringLiteral("watch.") + text, text, Panel::Watched, value);
 }
 
 void TickSeries::sample(const QString& id, Tick tick, double value) {

@@ -12,8 +12,8 @@
 namespace kvlab {
 
 /// Series of one panel share an axis and a unit.
-enum class Panel { Latency, Operations, Bytes, Rows, Brightness, Model, Counts };
-inline constexpr int kPanels = 7;
+enum class Panel { Latency, Operations, Bytes, Rows, Brightness, Model, Counts, Watched };
+inline constexpr int kPanels = 8;
 QString title(Panel panel);
 QString unit(Panel panel);
 /// A readable value with the panel's unit.
@@ -55,6 +55,7 @@ class TickSeries {
   void set(const QString& id, const QString& title, Panel panel, double value);
   void takeReport(const TickReport& report);
   void takeRows(const Snapshot& snapshot);
+  void takeWatch(const WatchView& watch);
 
   std::vector<double> m_ticks, m_edits;
   std::vector<Series> m_series;

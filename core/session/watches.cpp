@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/watches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/session/observe.h"
+
+namespace kvlab {
+namespace {
+
+decltype(WatchView::value) shownValue(const WatchValue& value) {
+  if (const double* number = std::get_if<double>(&value)) {
+    if (std::isfinite(*number)) return *number;
+    return {};
+  }
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
+  return std::get<std::string>(value);
+}
+
+}  // namespace
+
+int Watches::add(Expression expression) {
+  m_watches.push_back({m_next, std::move(expression)});
+  forget();
+  return m_next++;
+}
+
+bool Watches::remove(int id) {
+  forget();
+  return std::erase_if(m_watches, [id](const Watch& one) { return one.id == id; }) > 0;
+}
+
+void Watches::clear() {
+  forget();
+  m_watches.clear();
+}
+
+void Watches::ask(Session& session) {
+  const int entry = session.timeline().currentId();
+  if (m_asking || entry == m_asked) return;
+  m_asked = entry;
+  m_asking = true;
+  std::vector<WatchView> views;
+  for (const Watch& one : m_watches)
+    views.push_back({one.id, one.expression.text(), shownValue(valueNow(session, one.expression))});
+  m_asking = false;
+  m_views = views.empty() ? nullptr : std::make_shared<const std::vector<WatchView>>(std::move(views));
+}
+
+}  // namespace kvlab

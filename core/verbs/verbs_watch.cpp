@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs of watches, and the list of what expressions can ask.
+#include "core/session/observe.h"
+#include "core/session/watches.h"
+#include "core/verbs/verb_args.h"
+#include "core/verbs/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+json watchesOf(const Session& session) {
+  json out = json::array();
+  if (const auto views = session.watches().views())
+    for (const WatchView& one : *views) out.push_back(toJson(one));
+  return out;
+}
+
+Result<json> addWatch(Session& session, VerbArgs& in) {
+  Expression expression = KV_TRY(readExpression(session, in.text("expression"), false));
+  session.watches().add(std::move(expression));
+  session.publish();
+  return watchesOf(session);
+}
+
+Result<json> watches(const Session& session, VerbArgs&) { return watchesOf(session); }
+
+Result<json> clearWatches(Session& session, VerbArgs& in) {
+  if (!in.has("id")) session.watches().clear();
+  else if (const auto id = static_cast<int>(in.integer("id")); !session.watches().remove(id))
+    return Error{"no_watch",
+                 "no watch was removed",
+                 "there is no watch " + std::to_string(id),
+                 "s.watches() lists all of them",
+                 {},
+                 "id",
+                 id};
+  session.publish();
+  return watchesOf(session);
+}
+
+std::string_view name(ValueType type) {
+  return type == ValueType::Number ? "number" : type == ValueType::Flag ? "flag" : "text";
+}
+
+Result<json> factsVerb(const Session&, VerbArgs&) {
+  json out = json::array();
+  for (const Fact& fact : facts())
+    out.push_back({{"name", fact.name}, {"keys", fact.keys}, {"type", name(fact.type())}, {"help", fact.help}});
+  return out;
+}
+
+}  // namespace
+
+std::span<const Verb> watchVerbs() {
+  static const Verb kVerbs[] = {
+      {{"watch",
+        {arg::text("expression")},
+        "Adds an expression whose value is published with every state from now on.",
+        Effect::Queues},
+       addWatch},
+      {{"watches", {}, "Lists the watches with their values now.", Effect::Reads}, watches},
+      {{"clearWatches", {arg::integer("id", 0, kMostId).orNone()}, "Removes all watches, or one.", Effect::Queues},
+       clearWatches},
+      {{"facts", {}, "Lists what expressions can ask, with the comparisons that each takes.", Effect::Reads},
+       factsVerb},
+  };
+  return kVerbs;
+}
+
+}  // namespace kvlab
