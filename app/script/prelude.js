@@ -99,7 +99,7 @@
         remedy: `go there, and call ${what} of the session`, field: "tick", value: this.past.where.tick });
     }
   }
-  Object.defineProperty(Past.prototype, "verb", { value(name, args) { return this.past.of.verb("at", { ...this.past.where, verb: name, args }); } });
+  Object.defineProperty(Past.prototype, "verb", { value(name, args) { return this.past.of.verb("at", Object.assign({ verb: name, args }, this.past.where)); } });
   // One session of several: kind is "lane" or "sequence", which is also the verb that reaches it; group names all of them.
   class Member extends Session {
     constructor(handle, kind, place, group, keeping) {

@@ -94,6 +94,7 @@ struct WlodView;   // core/api/wlod_view.h
 struct Snapshot {
   std::shared_ptr<const SessionInfo> info;
   std::uint64_t serial = 0;  // grows with every publication
+  int entry = 0;             // commit of the history that made the state: the same number, the same state
   Tick tick;
   SessionState state = SessionState::Empty;
   std::string brokenReason;

@@ -71,6 +71,7 @@ void Publisher::publish(Session& session) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->info = m_info;
   snapshot->serial = ++m_serial;
+  snapshot->entry = session.timeline().currentId();
   snapshot->tick = state.tick;
   snapshot->state = health.status;
   snapshot->brokenReason = health.reason;

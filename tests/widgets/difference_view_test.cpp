@@ -118,9 +118,13 @@ class DifferenceViewTest : public QObject {
     context.focusPosition(Position(3));
     context.focusLayer(CacheLayer(1));
     QCOMPARE(context.queried.size(), asked);
+    auto measured = std::make_shared<Snapshot>(*context.snapshot());
+    ++measured->serial;  // the comparison itself publishes
+    context.push(measured);
+    QCOMPARE(context.queried.size(), asked);
     context.isBusy = true;
     auto next = std::make_shared<Snapshot>(*context.snapshot());
-    next->tick = Tick(next->tick.value() + 1), ++next->serial;
+    next->tick = Tick(next->tick.value() + 1), ++next->entry;
     context.push(next);
     QCOMPARE(context.queried.size(), asked);
     context.isBusy = false;
@@ -131,14 +135,14 @@ class DifferenceViewTest : public QObject {
                    "edit first");
     };
     auto later = std::make_shared<Snapshot>(*next);
-    ++later->serial;
+    ++later->entry;
     context.push(later);
     golden::settle(*view);
     QVERIFY(view->dump().contains("nothing compared"));
     for (const json& bad : {json(), json(3), json{{"then", "x"}}}) {
       context.answers["difference"] = [bad](const json&) { return Result<json>(bad); };
       later = std::make_shared<Snapshot>(*later);
-      ++later->serial;
+      ++later->entry;
       context.push(later);
       golden::settle(*view);
       QVERIFY(view->dump().contains("nothing compared"));

@@ -354,6 +354,7 @@ class Maker {
     s->info = m_info;
     s->serial = static_cast<std::uint64_t>(m_history.size() + 1);
     s->tick = Tick(tick);
+    s->entry = tick;
     s->state = SessionState::Ready;
     s->context = Column<LedgerId>(m_context);
     s->ledger = m_ledger.copy();

@@ -187,9 +187,9 @@ void DifferenceView::compare() {
     m_ask.forget();
     return refuse(wanted.error());
   }
-  if (m_asked == *wanted && (m_askedSerial == shown()->serial || context().busy())) return;
+  if (m_asked == *wanted && (m_askedOf == shown()->entry || context().busy())) return;
   m_asked = *wanted;
-  m_askedSerial = shown()->serial;
+  m_askedOf = shown()->entry;
   m_ask.query(wanted->verb, wanted->args, [this, of = shown()](const Result<nlohmann::json>& reply) {
     m_of = of;
     take(reply);

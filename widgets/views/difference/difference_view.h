@@ -67,7 +67,7 @@ class DifferenceView : public InspectorView {
   std::optional<DifferenceFound> m_found;
   SnapshotPtr m_of;  // what was compared
   std::optional<Question> m_asked;
-  std::uint64_t m_askedSerial = 0;
+  int m_askedOf = 0;  // entry of the shown state
   EngineAsk m_ask;
 };
 

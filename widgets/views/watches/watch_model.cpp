@@ -55,8 +55,8 @@ WatchModel::WatchModel(QObject* parent) : LineModel(parent) {
       [](Line line) { return QString::fromStdString(line.now.expression); });
   addNumber("now", tr("Now"), tr("Value in the newest tick; – where it is not known"), "context-edited",
             [](Line line) { return watchText(line.now.value); });
-  addNumber("shown", tr("Shown"), tr("Value in the shown tick; empty where it was not watched then"), {"context-edited", 1},
-            [](Line line) { return line.shown; })
+  addNumber("shown", tr("Shown"), tr("Value in the shown tick; empty where it was not watched then"),
+            {"context-edited", 1}, [](Line line) { return line.shown; })
       .toned([](Line line) { return line.shown == watchText(line.now.value) ? Tone::Faint : Tone::Accent; });
   add("course", tr("Course"), tr("Values of the last 256 ticks, from the least to the largest; flags are 0 and 1"),
       {QString(12, 'x'), 2}, [](Line) { return QString(); })
