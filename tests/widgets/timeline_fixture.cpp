@@ -115,4 +115,16 @@ Branching longHistory(int commits, int branches) {
   return out;
 }
 
+Branching wideHistory(int commits, int branches, int every) {
+  Branching out;
+  for (int branch = 0; branch < branches; ++branch) {
+    out.goTo(0, 0);
+    for (int tick = 1; tick <= commits / branches; ++tick) {
+      const bool edit = tick % every == 0;
+      out.commit(tick, !edit ? "step" : tick / every % 2 ? "inject" : "prompt", edit ? "edit" : "", tick % 3 == 0);
+    }
+  }
+  return out;
+}
+
 }  // namespace kvlab::fixture

@@ -38,5 +38,7 @@ class Branching {
 Branching branched(const std::vector<SnapshotPtr>& history);
 /// So many commits on so many branches, each third tick an edit.
 Branching longHistory(int commits, int branches);
+/// So many commits on branches of the same length that all part at the opening, with an edit in every so many ticks.
+Branching wideHistory(int commits, int branches, int every);
 
 }  // namespace kvlab::fixture

@@ -17,7 +17,7 @@ namespace {
 constexpr int kApart = 9;                 // pixels between marks that stand alone
 constexpr double kSize = 4, kTall = 5.5;  // half of a mark, and of a bar
 
-enum class Form : std::uint8_t { Flag, Diamond, Disc, Square, Cross, Wedge, Ring, Octagon };
+enum class Form : std::uint8_t { Flag, Diamond, Disc, Square, Cross, Wedge, Ring, Pause };
 
 struct Look {
   Form form;
@@ -34,7 +34,7 @@ constexpr Look kLooks[kMarkSorts] = {{Form::Flag, &Theme::accent, "text"},
                                      {Form::Diamond, &Theme::warning, "row changed"},
                                      {Form::Cross, &Theme::error, "row damaged"},
                                      {Form::Ring, &Theme::muted, "row"},
-                                     {Form::Octagon, &Theme::error, "breakpoint held"}};
+                                     {Form::Pause, &Theme::error, "breakpoint held"}};
 const Look& lookOf(MarkSort sort) { return kLooks[static_cast<std::size_t>(sort)]; }
 
 QPolygonF polygonOf(Form form, QPointF at) {
@@ -56,10 +56,8 @@ void paintForm(QPainter& painter, QPointF at, Form form, const QColor& colour) {
     painter.drawLine(at + QPointF(-3, -3), at + QPointF(3, 3));
     return painter.drawLine(at + QPointF(-3, 3), at + QPointF(3, -3));
   }
-  if (form != Form::Octagon) return painter.drawPolygon(polygonOf(form, at));
-  QPolygonF eight;
-  for (int i = 0; i < 8; ++i) eight << at + kSize * QPointF(std::cos((i + 0.5) * M_PI_4), std::sin((i + 0.5) * M_PI_4));
-  painter.drawPolygon(eight);
+  if (form != Form::Pause) return painter.drawPolygon(polygonOf(form, at));
+  for (const double x : {-3.5, 1.0}) painter.drawRect(QRectF(at + QPointF(x, -kSize), QSizeF(2.5, 2 * kSize)));
 }
 
 MarkSort lowest(std::uint16_t bits) { return static_cast<MarkSort>(std::countr_zero(bits)); }

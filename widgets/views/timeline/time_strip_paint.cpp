@@ -86,7 +86,7 @@ void TimeStrip::paintLine(QPainter& painter, const Parts& p, int lane, const The
   const auto x = [&](std::int64_t tick) { return std::clamp(xOf(p, static_cast<double>(tick)), least, most); };
   const double begin = x(m_tree->tick(one.from < 0 ? 0 : one.from)), end = x(m_tree->tick(one.tip));
   const auto line = [&](double from, double to, double tall, bool onWay) {
-    if (to >= from)
+    if (to >= from && to > least && from < most)
       painter.fillRect(
           QRectF(std::round(from), y - std::floor(tall / 2), std::max(1.0, std::round(to) - std::round(from)), tall),
           lineColour(onWay, theme));
