@@ -7,13 +7,6 @@
 
 namespace kvlab {
 
-nlohmann::json toJson(const BreakpointView& point) {
-  return {{"id", point.id},         {"condition", point.condition},
-          {"ignore", point.ignore}, {"once", point.once},
-          {"log", point.logs},      {"enabled", point.enabled},
-          {"hits", point.hits},     {"last", point.last ? nlohmann::json(point.last->value()) : nlohmann::json()}};
-}
-
 int Breakpoints::add(Expression condition, BreakpointView wish) {
   wish.id = m_next++;
   wish.condition = condition.text();

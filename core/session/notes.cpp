@@ -15,19 +15,6 @@ bool leadsHere(const Timeline& timeline, int entry) {
 
 }  // namespace
 
-nlohmann::json toJson(const NoteView& note) {
-  const auto idOf = [](const auto& id) { return id ? nlohmann::json(id->value()) : nlohmann::json(); };
-  return {{"id", note.id},
-          {"text", note.text},
-          {"tick", note.tick.value()},
-          {"branch", note.branch},
-          {"layer", idOf(note.layer)},
-          {"kvHead", idOf(note.kvHead)},
-          {"ledger", idOf(note.ledger)},
-          {"here", note.here},
-          {"lost", note.entry < 0}};
-}
-
 int Notes::add(NoteView wish, const Timeline& timeline, int entry) {
   wish.id = m_next;
   wish.branch = timeline.branch();
