@@ -99,6 +99,7 @@ std::vector<Command> builtinCommands(const std::vector<ViewName>& views) {
   std::vector<Command> list;
   addSessionCommands(list);
   addEditCommands(list);
+  addNoteCommands(list);
   addRunCommands(list);
   addJobCommands(list);
   addStorageCommands(list);

@@ -88,6 +88,7 @@ void addStorageCommands(std::vector<Command>& list);
 void addPolicyCommands(std::vector<Command>& list);
 void addLanesCommands(std::vector<Command>& list);
 void addEditCommands(std::vector<Command>& list);
+void addNoteCommands(std::vector<Command>& list);
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views);
 
 }  // namespace kvlab

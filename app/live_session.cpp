@@ -71,7 +71,9 @@ void LiveSession::freezeClock() {
   for (SnapshotPtr& kept : m_history) kept = withoutTimes(kept);
 }
 
+/// Snapshots of another branch may lie beside the way to this one.
 void LiveSession::keep(const SnapshotPtr& snapshot) {
+  if (!m_history.empty() && m_history.back()->leaps != snapshot->leaps) m_history.clear();
   while (!m_history.empty() && m_history.back()->tick >= snapshot->tick) m_history.pop_back();
   if (m_trips > 0 && !m_history.empty() && m_history.back()->branch != snapshot->branch)
     std::erase_if(m_history, [&](const SnapshotPtr& one) { return one->branch != snapshot->branch; });

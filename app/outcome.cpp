@@ -164,6 +164,7 @@ QString outcomeOf(const CommandReply& command) {
                                          {"undo", ofTravel},
                                          {"redo", ofTravel},
                                          {"step_back", ofTravel},
+                                         {"note_go", ofTravel},
                                          {"run_back", ofRunBack},
                                          {"why", ofWhy},
                                          {"inject", ofInject},

@@ -127,6 +127,7 @@ void SessionScript::answered(const std::string& verb, const json& args, const Re
       add(reply->is_object() && reply->value("cancelled", false)
               ? "// " + callLine(m_verbs, verb, done) + " was cancelled"
               : callLine(m_verbs, verb, done) + ";");
+    if (verb == "note" && reply) m_notes[reply->value("id", 0)] = m_lines.size();
   }
   m_before = newest;
 }
@@ -137,11 +138,18 @@ std::int64_t SessionScript::calls() const {
   return sum;
 }
 
-QString SessionScript::text() const {
+QString SessionScript::textTo(int note) const {
+  const auto written = m_notes.find(note);
+  return textOf(written == m_notes.end() ? std::min<std::size_t>(m_lines.size(), 1) : written->second);
+}
+
+QString SessionScript::textOf(std::size_t lines) const {
   QString out;
-  for (const Line& line : m_lines)
+  for (std::size_t i = 0; i < lines; ++i) {
+    const Line& line = m_lines[i];
     out += line.times == 1 ? line.text + '\n'
                            : QString("for (let i = 0; i < %1; ++i) %2\n").arg(line.times).arg(line.text);
+  }
   return out;
 }
 

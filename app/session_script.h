@@ -4,6 +4,7 @@
 // LiveSession. GUI thread.
 #pragma once
 #include <QString>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -31,7 +32,10 @@ class SessionScript {
                 const SnapshotPtr& newest);
   /// The session is a fork of the one that the script was copied from.
   void forked() { add("s = s.fork();"); }
-  QString text() const;
+  QString text() const { return textOf(m_lines.size()); }
+  /// The lines up to the call that wrote a note. Of a note that none of them wrote the opening, which brought it.
+  QString textTo(int note) const;
+  bool wrote(int note) const { return m_notes.contains(note); }
   /// Calls that the script has, the opening included.
   std::int64_t calls() const;
   /// A call of the session's verb.
@@ -43,12 +47,15 @@ class SessionScript {
     std::int64_t times = 1;
   };
   void add(const QString& line);
+  /// The first lines.
+  QString textOf(std::size_t lines) const;
   QString refusedLine(const std::string& verb, const nlohmann::json& args, const Error& error,
                       const SnapshotPtr& newest) const;
 
   std::vector<VerbInfo> m_verbs;
   std::vector<Line> m_lines;
-  SnapshotPtr m_before;  // of the last reply
+  std::map<int, std::size_t> m_notes;  // lines up to the call that wrote a note
+  SnapshotPtr m_before;                // of the last reply
 };
 
 }  // namespace kvlab

@@ -6,7 +6,7 @@ const known = view.list();
 // Pictures are as high as what they show; others have 750 pixels.
 const heights = { window: 1000, map: 470, strip: 200, mirror: 360, ledger: 200, history: 200, events: 400, compose: 320,
   model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640, row: 640, attention: 360, jobs: 260,
-  difference: 420, watches: 240, timeline: 260 };
+  difference: 420, watches: 240, timeline: 260, notes: 260 };
 function picture(what, name) {
   const size = { width: what === "window" ? 1600 : 1200, height: heights[what] || 750 };
   view.screenshot(what, `${name || "view-" + what}.png`, size);
@@ -75,6 +75,11 @@ view.command("break_add", { condition: `tick == ${s.tick + 2}` });
 view.command("run", { max_ticks: 100 });
 view.command("drift");
 viewPicture("jobs");
+s.note("the attic takes the place of the cellar", { tick: s.tick - 12, layer: 2, ledger: place });
+s.note("", { tick: s.tick - 8 });
+s.note("from here the answer is the attic", { tick: s.tick - 5 });
+s.note("the rows behind the edit stay stale until a rebuild", { layer: 3, ledger: place + 4 });
+viewPicture("notes");
 view.command("break_clear");
 s.fault("tag_bit", { layer: 1, index: 5 });
 s.step();

@@ -12,6 +12,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "notes_fixture.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/view_registry.h"
 
@@ -60,6 +61,24 @@ class GoldensTest : public QObject {
     const auto view = show(id, context);
     QVERIFY(!view->picture(sizeOf(*findView(id)), 1).isNull());
     QCOMPARE(golden::compareImage(id + "_empty", view->picture(sizeOf(*findView(id)), 1)), QString());
+  }
+  /// The readout has all of a long note, and where a state is that the views cannot show.
+  void chosenNotes() {
+    FakeContext context;
+    const auto view = show("notes", context);
+    for (const int row : {3, 4}) {
+      view->findChild<QTableView*>()->selectRow(row);
+      const QImage shot = view->picture(sizeOf(*findView("notes")), 1);
+      QCOMPARE(golden::compareImage(row == 3 ? "notes_apart" : "notes_long", shot), QString());
+    }
+  }
+  void withoutNotes() {
+    Theme::apply(*qApp, "dark");
+    FakeContext context;
+    std::unique_ptr<InspectorView> view(makeView(*findView("notes"), context, nullptr));
+    view->resize(sizeOf(*findView("notes")));
+    golden::settle(*view);
+    QCOMPARE(golden::compareImage("notes_none", view->picture(sizeOf(*findView("notes")), 1)), QString());
   }
   /// In a dock as narrow as docks get no control is cut off and no table scrolls sideways.
   void narrow_data() { text_data(); }
@@ -195,6 +214,7 @@ class GoldensTest : public QObject {
     return options;
   }
   static std::unique_ptr<InspectorView> show(const QString& id, FakeContext& context, QSize size = {}) {
+    if (id == "notes" && context.snapshot()) fixture::setNotes(context, fixture::notes());
     std::unique_ptr<InspectorView> view(makeView(*findView(id), context, nullptr));
     if (context.snapshot()) {
       context.setFocus(

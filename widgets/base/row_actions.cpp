@@ -10,6 +10,7 @@
 #include "core/api/wlod_view.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/note_place.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/token_text.h"
 #include "widgets/base/word_edit.h"
@@ -147,6 +148,8 @@ void RowActions::addRest() {
       [this] { run("show_row", json::object()); });
   add("history", tr("Show history"), tr("What happened to the focused row, tick by tick"), {Qt::Key_H}, Needs::OneRow,
       [this] { run("show_history", json::object()); });
+  add("note", tr("Note…"), tr("Write a note about the focused row at the shown tick; without words it is a bookmark"),
+      {Qt::Key_N}, Needs::OneRow, [this] { writeNote(); });
   addLine();
   add("paste", tr("Paste before"), tr("Insert the clipboard's text before the rows; at the end where none is chosen"),
       {QKeySequence::Paste}, Needs::Newest, [this] { paste(); });
@@ -438,6 +441,19 @@ void RowActions::askWhy() {
   const Focus focus = m_context.focus();
   const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
   run("why", {{"ledger", focus.ledger.value()}, {"layer", layers.layerOf(focus.layer).value()}});
+}
+
+/// The row may have left the context, and has no place in the view then.
+void RowActions::writeNote() {
+  const std::vector<Position> rows = m_context.chosenRows();
+  const QRect place = rows.empty() ? QRect(m_view.rect().center(), QSize()) : m_placeOf(rows.front());
+  const SnapshotPtr s = m_context.snapshot();
+  const QString row = tr("row %1 at tick %2").arg(m_context.focus().ledger.value()).arg(s->tick.value());
+  WordEdit::open(m_view, place, {}, tr("Note about %1").arg(row),
+                 [this, args = notePlace(m_context)](const QString& text) mutable {
+                   args["text"] = text.toStdString();
+                   run("note", args);
+                 });
 }
 
 void RowActions::copyText() {

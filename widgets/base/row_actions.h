@@ -25,7 +25,7 @@ class RowActions : public QObject {
   ~RowActions() override;
   const QList<QAction*>& actions() const { return m_actions; }
   /// The action with this id: replace, insert_before, delete, evict, evict_head, evict_all, pin, brightness, expand,
-  /// collapse, break, watch, values, history, paste, copy_text, copy_script. Null = none.
+  /// collapse, break, watch, values, history, note, paste, copy_text, copy_script. Null = none.
   QAction* action(const QString& id) const;
   /// Why an action cannot run now; empty if it can.
   QString obstacle(const QAction& action) const;
@@ -81,6 +81,7 @@ class RowActions : public QObject {
   std::string rowsOf(LedgerId row, bool layer) const;
   void runBack(const char* subject, bool layer);
   void askWhy();
+  void writeNote();
   void copyText();
 
   InspectorContext& m_context;
