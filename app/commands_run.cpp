@@ -76,6 +76,36 @@ Status why(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// Selects the rows for which a condition holds.
+Status selectWhere(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  emit context.scripted(QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(args["condition"])));
+  context.submit("rowsWhere", args, [&context](const Result<Json>& reply) {
+    if (!reply) return void(emit context.failed(reply.error()));
+    std::vector<LedgerId> rows;
+    for (const Json& row : *reply) rows.emplace_back(row.get<std::int32_t>());
+    if (rows.empty()) return void(emit context.logged(2, QStringLiteral("no row meets the condition")));
+    context.focusLedger(rows.front());
+    std::ranges::sort(rows);
+    context.select(std::move(rows));
+  });
+  return ok();
+}
+
+/// Shows the tick from which on the next token differs from that of a rebuild.
+Status driftBegan(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  const std::string condition = "kl > " + Json(args.value("kl", 0.001)).dump();
+  emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
+  context.submit("firstTick", {{"condition", condition}}, [&context, condition](const Result<Json>& reply) {
+    if (!reply) return void(emit context.failed(reply.error()));
+    if (reply->is_null())
+      return void(emit context.logged(2, QString::fromStdString("no tick so far has " + condition)));
+    context.showTick(Tick(reply->get<std::int64_t>()));
+  });
+  return ok();
+}
+
 Status stop(CommandHost& host, const Json& args) {
   if (args.contains("job")) return host.runCommand("cancel_job", args);
   host.context().cancel();
@@ -295,6 +325,15 @@ void addRunCommands(std::vector<Command>& list) {
       why, needsRow,
       {.args = {{"ledger", "number", "ledger row; the focused one when missing"},
                 {"layer", "number", "layer of the model; the last one when missing"}}});
+  add(list,
+      {"drift_began", "When Did It Drift?", "Run",
+       "Show the first tick whose next token differs from that of a rebuild; a rebuild for every tick."},
+      driftBegan, needsIdle, {.args = {{"kl", "number", "KL divergence in nats that counts; 0.001 when missing"}}});
+  add(list,
+      {"select_where", "Select Rows Where", "",
+       "Select the rows of the context for which a condition holds: brightness < 20 and exactness != 'exact'."},
+      selectWhere, needsRows,
+      {.args = {{"condition", "string", "an expression; facts of rows speak of each row", true}}});
   add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
       needsWork,
       {.keys = {"Shift+F5", "Esc"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/find_bar.h"
 
+#include <QRegularExpression>
 #include <algorithm>
 
 #include "core/api/manifest_list.h"
@@ -10,10 +11,10 @@
 namespace kvlab {
 namespace {
 
-constexpr std::size_t kMostRows = 12, kMostEvents = 8, kMostCommands = 6, kMostKeys = 8,
-                      kMostLines = 6;     // most entries of each sort
-constexpr std::size_t kLogLines = 10000;  // lines of the log that are searched
-constexpr int kLookedAt = 200000;         // events that are looked at
+constexpr std::size_t kMostRows = 12, kMostEvents = 8, kMostCommands = 6, kMostKeys = 8, kMostLines = 6,
+                      kMostNotesShown = 8;  // most entries of each sort
+constexpr std::size_t kLogLines = 10000;    // lines of the log that are searched
+constexpr int kLookedAt = 200000;           // events that are looked at
 
 bool holds(const std::string& text, const QString& wanted) {
   return QString::fromStdString(text).contains(wanted, Qt::CaseInsensitive);
@@ -22,7 +23,9 @@ bool holds(const std::string& text, const QString& wanted) {
 }  // namespace
 
 FindBar::FindBar(const CommandRegistry& registry, CommandHost& host, QWidget* parent)
-    : PopupList(tr("Find a token, a ledger id, a tick, an event, a command, a manifest key or a line of the log"),
+    : PopupList(tr("Find a token, an id, a tick, an event, a note, a command, a manifest key, a log line, or rows "
+                   "where a condition "
+                   "holds"),
                 tr("Find"), tr("Places"), parent),
       m_registry(registry),
       m_host(host) {
@@ -49,8 +52,10 @@ QStringList FindBar::shownEntries() const {
 void FindBar::fill(const QString& text) {
   m_places.clear();
   if (text.trimmed().isEmpty()) return;
+  addCondition(text);
   addTicks(text);
   addRows(text);
+  addNotes(text);
   addEvents(text);
   addCommands(text);
   addKeys(text);
@@ -76,6 +81,16 @@ void FindBar::addTicks(const QString& text) {
       });
 }
 
+/// What looks like a condition is one about rows.
+void FindBar::addCondition(const QString& text) {
+  static const QRegularExpression comparison(QStringLiteral("[a-z] *(==|!=|<|>)"));
+  if (!text.contains(comparison)) return;
+  addPlace({tr("Select rows where %1").arg(text.trimmed()), tr("the ledger can show only these"), tr("condition")},
+           [this, text] {
+             m_host.context().runCommand(QStringLiteral("select_where"), {{"condition", text.trimmed().toStdString()}});
+           });
+}
+
 void FindBar::addRows(const QString& text) {
   const SnapshotPtr shown = m_host.context().snapshot();
   const RowFinder::Found found = m_rows.find(shown, text, kMostRows);
@@ -90,6 +105,19 @@ void FindBar::addRows(const QString& text) {
       (void)m_host.setOptions(QStringLiteral("ledger"), {{"text", text.toStdString()}});
       (void)m_host.showView(QStringLiteral("ledger"));
     });
+}
+
+void FindBar::addNotes(const QString& text) {
+  const SnapshotPtr shown = m_host.context().snapshot();
+  std::size_t found = 0;
+  for (const NoteView& note : shown && shown->notes ? *shown->notes : std::vector<NoteView>()) {
+    if (!holds(note.text, text)) continue;
+    if (++found > kMostNotesShown) return;
+    addPlace({QString::fromStdString(note.text), tr("tick %1").arg(note.tick.value()), tr("note")},
+             [this, id = note.id] {
+               m_host.context().runCommand(QStringLiteral("note_go"), {{"id", id}});
+             });
+  }
 }
 
 /// The newest ticks in which an event has the text in its name or its detail.

@@ -22,9 +22,11 @@ class FindBar : public PopupList {
   void take(const QVariant& place) override;
   void addRows(const QString& text);
   void addTicks(const QString& text);
+  void addNotes(const QString& text);
   void addEvents(const QString& text);
   void addCommands(const QString& text);
   void addKeys(const QString& text);
+  void addCondition(const QString& text);
   void addLog(const QString& text);
   void addPlace(Entry entry, std::function<void()> go);
 

@@ -665,6 +665,9 @@ interface Session {
     tick: number; verb: string; args: object; event: string; wrote: boolean; slot: number | null; phase: number | null;
     exactness: string; detail: string; checksum?: string | null;
   }[];
+  /** How much attention the newest query of each tick paid to a row in a layer, oldest first; ticks that did not look at it are left
+   * out. mass: 0 to 1, mean over query heads. */
+  reads(ledger: number, layer: number): { tick: number; verb: string; args: object; mass: number }[];
   /** The command that made a row differ from what a rebuild would compute, in a layer or else the last one. rows leads from
    * the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer that is named.
    * cause is null for an exact row. */
@@ -772,6 +775,9 @@ interface Session {
   facts(): { name: string; keys: string; type: "number" | "flag" | "text"; help: string }[];
   /** The value of an expression now; null where it is not known. What it says of a tick refers to the commit that led here. */
   value(expression: string): number | boolean | string | null;
+  /** Ledger ids of the tokens for which a condition holds: facts of rows speak of the token's row, as in
+   * "brightness < 20 and exactness != 'exact'". */
+  rowsWhere(condition: string): number[];
   drift(options?: { rows?: boolean }): Drift;
   /** Bytes of rows: live are the resident rows. allocated is what the pools have slots for, without history; they shrink after
    * a policy has pruned a prompt and grow for the next one. reserved: the addresses of all slots, with room for rows of older

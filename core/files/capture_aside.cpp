@@ -73,6 +73,10 @@ BreakpointView breakpointFrom(AsideFields& in) {
   return out;
 }
 
+WatchView watchFrom(AsideFields& in) {
+  return {static_cast<int>(in.whole("id", 1, kMostNumber)), in.text("expression", kMostCondition)};
+}
+
 /// The entries of a list; none where the payload has no such list.
 template <class Entry>
 Result<std::vector<Entry>> listFrom(const json& payload, const char* field, Entry (*read)(AsideFields&)) {
@@ -105,12 +109,15 @@ json toJson(const CaptureAside& aside) {
   if (aside.breakpoints) out["breakpoints"] = json::array();
   for (const BreakpointView& one : aside.breakpoints.value_or(std::vector<BreakpointView>()))
     out["breakpoints"].push_back(toJson(one));
+  if (aside.watches) out["watches"] = json::array();
+  for (const WatchView& one : aside.watches.value_or(std::vector<WatchView>()))
+    out["watches"].push_back({{"id", one.id}, {"expression", one.expression}});
   return out;
 }
 
 bool isAside(const json& payload) {
-  return !payload.contains("verb") &&
-      (payload.contains("notes") || payload.contains("removed") || payload.contains("breakpoints"));
+  const auto has = [&](const char* field) { return payload.contains(field); };
+  return !has("verb") && (has("notes") || has("removed") || has("breakpoints") || has("watches"));
 }
 
 Result<CaptureAside> asideFromJson(const json& payload) {
@@ -125,6 +132,7 @@ Result<CaptureAside> asideFromJson(const json& payload) {
     if (in.error()) return *in.error();
   }
   if (payload.contains("breakpoints")) out.breakpoints = KV_TRY(listFrom(payload, "breakpoints", breakpointFrom));
+  if (payload.contains("watches")) out.watches = KV_TRY(listFrom(payload, "watches", watchFrom));
   if (out.empty()) return Error("bad_capture", "", "the record says nothing", "", "notes");
   return out;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record of a capture about what stands beside the content of a session: notes and breakpoints. Since version 2.
+// A record of a capture about what stands beside the content of a session: notes, breakpoints and watches. Since
+// version 2.
 //   {"notes"?: [{"id", "text", "tick", "layer"?, "kvHead"?, "ledger"?, "branch"?}], "removed"?: [id],
-//    "breakpoints"?: [{"id", "condition", "ignore", "once", "log", "enabled", "hits", "last"}]}
+//    "breakpoints"?: [{"id", "condition", "ignore", "once", "log", "enabled", "hits", "last"}],
+//    "watches"?: [{"id", "expression"}]}
 // A note is new, or has another text. It stands at its tick of the branch that the commands before the record have led
-// to; with "branch" the file does not have its state. "breakpoints" are all that there are. Values; any thread.
+// to; with "branch" the file does not have its state. "breakpoints" and "watches" are all that there are. Values; any
+// thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,6 +15,7 @@
 #include "core/api/breakpoint_view.h"
 #include "core/api/error.h"
 #include "core/api/note_view.h"
+#include "core/api/watch_view.h"
 
 namespace kvlab {
 
@@ -20,9 +24,10 @@ struct CaptureAside {
   std::vector<NoteView> notes = {};  // `here`: the file has the state
   std::vector<int> removed = {};     // numbers of notes
   std::optional<std::vector<BreakpointView>> breakpoints = {};
-  std::string place = {};  // "record 3 at byte 512": where the reader found it
+  std::optional<std::vector<WatchView>> watches = {};  // without their values
+  std::string place = {};                              // "record 3 at byte 512": where the reader found it
 
-  bool empty() const { return notes.empty() && removed.empty() && !breakpoints; }
+  bool empty() const { return notes.empty() && removed.empty() && !breakpoints && !watches; }
 };
 
 /// The payload of the record.

@@ -23,13 +23,30 @@ SightState observeNow(Session& session, const std::function<bool(Need)>& needs) 
   return out;
 }
 
-WatchValue valueNow(Session& session, const Expression& expression) {
+namespace {
+
+/// The present state, and the one before if it is kept.
+Sight sightNow(Session& session, const Expression& expression) {
   Sight at;
   at.now = observeNow(session, [&](Need need) { return expression.needs(need); });
   const Timeline::Entry& here = session.timeline().current();
   if (here.parent >= 0) at.before.state = session.timeline().entry(here.parent).state();
   if (at.before.state) at.report = here.report.get();
-  return expression.value(at);
+  return at;
+}
+
+}  // namespace
+
+WatchValue valueNow(Session& session, const Expression& expression) {
+  return expression.value(sightNow(session, expression));
+}
+
+std::vector<LedgerId> rowsWhere(Session& session, const Expression& condition) {
+  const Sight at = sightNow(session, condition);
+  std::vector<LedgerId> out;
+  for (const LedgerId row : session.state().context)
+    if (condition.about(row).holds(at)) out.push_back(row);
+  return out;
 }
 
 Result<Expression> readExpression(const Session& session, const std::string& text, bool condition) {

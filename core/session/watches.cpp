@@ -36,6 +36,20 @@ void Watches::clear() {
   m_watches.clear();
 }
 
+void Watches::restore(std::vector<std::pair<int, Expression>> watches) {
+  clear();
+  for (auto& [id, expression] : watches) {
+    m_watches.push_back({id, std::move(expression)});
+    m_next = std::max(m_next, id + 1);
+  }
+}
+
+std::vector<WatchView> Watches::list() const {
+  std::vector<WatchView> out;
+  for (const Watch& one : m_watches) out.push_back({one.id, one.expression.text()});
+  return out;
+}
+
 void Watches::ask(Session& session) {
   const int entry = session.timeline().currentId();
   if (m_asking || entry == m_asked) return;

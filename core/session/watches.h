@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/api/watch_view.h"
@@ -19,6 +20,10 @@ class Watches {
   int add(Expression expression);
   bool remove(int id);
   void clear();
+  /// Takes these in place of all that there are, with their numbers.
+  void restore(std::vector<std::pair<int, Expression>> watches);
+  /// Numbers and expressions without values, in their order.
+  std::vector<WatchView> list() const;
   /// Asks all of them of the session's present state, unless that was done. What an expression measures is measured. A
   /// number that is not finite, and what is asked of a state before that is not kept, is not known.
   void ask(Session& session);

@@ -60,6 +60,17 @@ Status restoreBreakpoints(Session& session, const CaptureAside& aside, const std
   return ok();
 }
 
+Status restoreWatches(Session& session, const CaptureAside& aside, const std::string& path) {
+  std::vector<std::pair<int, Expression>> watches;
+  for (const WatchView& one : *aside.watches) {
+    Result<Expression> expression = readExpression(session, one.expression, false);
+    if (!expression) return badAside(path, aside, expression.error().why, "expression");
+    watches.emplace_back(one.id, expression.take());
+  }
+  session.watches().restore(std::move(watches));
+  return ok();
+}
+
 /// A list in the order of numbers has the note with this text.
 bool has(const std::vector<NoteView>& list, const NoteView& note) {
   const auto found = std::ranges::lower_bound(list, note.id, {}, &NoteView::id);
@@ -80,6 +91,7 @@ std::vector<CaptureAside> asidesOf(const Session& session, int tip) {
   };
   std::map<std::size_t, CaptureAside> out;
   if (const auto points = session.breakpoints().views()) out[0].breakpoints = *points;
+  if (std::vector<WatchView> watches = session.watches().list(); !watches.empty()) out[0].watches = std::move(watches);
   const NoteList notes = session.notes().views(timeline);
   for (NoteView note : notes ? *notes : std::vector<NoteView>()) {
     note.here = liesBefore(timeline, note.entry, tip);
@@ -91,7 +103,8 @@ std::vector<CaptureAside> asidesOf(const Session& session, int tip) {
 }
 
 CaptureAside asideSince(const Session& session, const NoteList& before,
-                        const std::shared_ptr<const std::vector<BreakpointView>>& breakpoints) {
+                        const std::shared_ptr<const std::vector<BreakpointView>>& breakpoints,
+                        const std::vector<WatchView>& watches) {
   CaptureAside out;
   const Timeline& timeline = session.timeline();
   const NoteList now = session.notes().views(timeline);
@@ -105,12 +118,14 @@ CaptureAside asideSince(const Session& session, const NoteList& before,
     if (!session.notes().find(one.id)) out.removed.push_back(one.id);
   if (const auto points = session.breakpoints().views(); points != breakpoints)
     out.breakpoints = points ? *points : std::vector<BreakpointView>();
+  if (std::vector<WatchView> list = session.watches().list(); list != watches) out.watches = std::move(list);
   return out;
 }
 
 Status restoreAside(Session& session, const CaptureAside& aside, const std::string& path) {
   KV_TRY(restoreNotes(session, aside, path));
   if (aside.breakpoints) KV_TRY(restoreBreakpoints(session, aside, path));
+  if (aside.watches) KV_TRY(restoreWatches(session, aside, path));
   session.publish();
   return ok();
 }

@@ -64,7 +64,7 @@ std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
   return out;
 }
 
-/// The commands, and the notes and breakpoints among those that lead to the entry `tip`.
+/// The commands, and the notes, breakpoints and watches among those that lead to the entry `tip`.
 std::string captureOf(const Session& session, std::vector<CaptureCommand> commands, int tip, std::uint64_t& next) {
   return captureFile({headerOf(session), std::move(commands), asidesOf(session, tip)}, next);
 }
@@ -149,9 +149,12 @@ Result<json> stopCapture(Session& session) {
 }
 
 CaptureMark markCapture(Session& session) {
-  return {session.timeline().size(), session.timeline().currentId(),
-          session.history().capture() && !session.history().replaying(), session.notes().views(session.timeline()),
-          session.breakpoints().views()};
+  return {session.timeline().size(),
+          session.timeline().currentId(),
+          session.history().capture() && !session.history().replaying(),
+          session.notes().views(session.timeline()),
+          session.breakpoints().views(),
+          session.watches().list()};
 }
 
 namespace {
@@ -175,7 +178,7 @@ void appendCommand(Session& session, const CaptureMark& mark, const std::string&
 }
 
 void appendAside(Session& session, const CaptureMark& mark) {
-  const CaptureAside aside = asideSince(session, mark.notes, mark.breakpoints);
+  const CaptureAside aside = asideSince(session, mark.notes, mark.breakpoints, mark.watches);
   if (aside.empty()) return;
   if (Status appended = session.history().capture()->append(aside); !appended)
     spdlog::error("{}", appended.error().text());

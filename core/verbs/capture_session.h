@@ -8,26 +8,26 @@
 
 namespace kvlab {
 
-/// Writes the commands that lead to the present state, the notes and the breakpoints. The file is written whole or not
-/// at all. Returns {path, commands, bytes}. State hashes are recorded for commands whose state is kept: for each if the
-/// rows are below 64 MiB, else for every 16th and the last.
+/// Writes the commands that lead to the present state, the notes, breakpoints and watches. The file is written whole or
+/// not at all. Returns {path, commands, bytes}. State hashes are recorded for commands whose state is kept: for each if
+/// the rows are below 64 MiB, else for every 16th and the last.
 Result<nlohmann::json> saveCapture(const Session& session, const std::string& path);
 /// Like saveCapture(), and then appends every later command when it ends, including undo and goto.
 Result<nlohmann::json> startCapture(Session& session, const std::string& path);
 /// Returns {path}, or null if no capture was running.
 Result<nlohmann::json> stopCapture(Session& session);
 
-/// The session's place in its history before a verb, with notes and breakpoints, for appendCapture().
+/// The session's place in its history before a verb, with notes, breakpoints and watches, for appendCapture().
 struct CaptureMark {
   int entries = 0, current = 0;
   bool live = false;
   NoteList notes = {};
   std::shared_ptr<const std::vector<BreakpointView>> breakpoints = {};
+  std::vector<WatchView> watches = {};  // without values
 };
 CaptureMark markCapture(Session& session);
-/// Appends the verb to a running capture if the verb changed the session, and what it changed of notes and breakpoints.
-/// A failed write is logged and ends the
-/// capture; the verb's changes stay.
+/// Appends the verb to a running capture if the verb changed the session, and what it changed of notes, breakpoints and
+/// watches. A failed write is logged and ends the capture; the verb's changes stay.
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args);
 
 struct ReplayOptions {

@@ -307,6 +307,11 @@ Result<json> valueVerb(Session& session, VerbArgs& in) {
   return json(std::get<std::string>(value));
 }
 
+Result<json> rowsWhereVerb(Session& session, VerbArgs& in) {
+  const Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
+  return ledgerList(rowsWhere(session, condition));
+}
+
 }  // namespace
 
 std::span<const Verb> queryVerbs() {
@@ -342,6 +347,11 @@ std::span<const Verb> queryVerbs() {
         "The value of an expression now: a number, true or false, or a text; null where it is not known.",
         Effect::Measures},
        valueVerb},
+      {{"rowsWhere",
+        {arg::text("condition")},
+        "Ledger ids of the tokens of the context for which a condition holds: facts of rows speak of the token's row.",
+        Effect::Measures},
+       rowsWhereVerb},
       {{"drift", {arg::flag("rows", false)}, "Live rows against a rebuild.", Effect::Measures}, driftVerb},
   };
   return kVerbs;

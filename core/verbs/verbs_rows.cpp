@@ -6,6 +6,7 @@
 #include "core/session/attention_matrix.h"
 #include "core/session/edit_words.h"
 #include "core/session/knock_out.h"
+#include "core/session/row_reads.h"
 #include "core/session/row_story.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
@@ -151,6 +152,18 @@ Result<json> storyVerb(Session& session, VerbArgs& in) {
   return out;
 }
 
+Result<json> readsVerb(Session& session, VerbArgs& in) {
+  const auto layer = Layer(static_cast<std::int32_t>(in.within("layer", 0, session.cacheLayers().layers - 1)));
+  if (in.error()) return *in.error();
+  const LedgerId row = KV_TRY(knownRow(in, session, "ledger"));
+  json out = json::array();
+  for (const RowRead& one : KV_TRY(rowReads(session, layer, row))) {
+    out.push_back(commandJson(session.timeline(), one.entry));
+    out.back()["mass"] = finite(one.mass);
+  }
+  return out;
+}
+
 Result<json> whyVerb(Session& session, VerbArgs& in) {
   const CacheLayers& layers = session.cacheLayers();
   const CacheLayer layer = in.has("layer") ? layerOf(in, session) : layers.of(layers.last()).back();
@@ -209,6 +222,11 @@ std::span<const Verb> rowVerbs() {
         "dropped ticks are executed again.",
         Effect::Measures},
        storyVerb},
+      {{"reads",
+        {arg::integer("ledger", 0, kMostId), arg::integer("layer", 0, kMostLayer)},
+        "How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again.",
+        Effect::Measures},
+       readsVerb},
       {{"why",
         {arg::integer("ledger", 0, kMostId), layerArg().orNone(), headArg()},
         "The command that made a row differ from what a rebuild would compute, in the last layer or another; the cause "

@@ -108,7 +108,19 @@ Status fit(const Term& term, const std::string& text, std::int32_t layers, std::
   return ok();
 }
 
+void narrow(Term& term, LedgerId row) {
+  if (term.fact && term.fact->takes(Key::ByLedger) && !term.where.names(Key::ByLedger))
+    term.where.add({Key::ByLedger, Compare::Equal, static_cast<double>(row.value())});
+  for (Term& one : term.of) narrow(one, row);
+}
+
 }  // namespace
+
+Expression Expression::about(LedgerId row) const {
+  Expression out = *this;
+  narrow(out.m_root, row);
+  return out;
+}
 
 Result<Expression> Expression::parse(const std::string& text) {
   Term root = KV_TRY(parseTerm(text));

@@ -57,6 +57,8 @@ class Expression {
 
   const std::string& text() const { return m_text; }
   ValueType type() const { return m_root.type; }
+  /// The same expression about one row: every fact of rows that names none speaks of this one.
+  Expression about(LedgerId row) const;
   WatchValue value(const Sight& at) const;
   /// Value of a condition.
   bool holds(const Sight& at) const;

@@ -167,6 +167,11 @@ class FindTest : public QObject {
     QTest::keyClick(line, Qt::Key_Return);
     QCOMPARE(window->context().snapshot()->tick, Tick(newest.value() - 1));
 
+    find("brightness < 250");
+    QCOMPARE(bar.shownEntries().first(), QString("condition: Select rows where brightness < 250"));
+    QTest::keyClick(line, Qt::Key_Return);
+    QTRY_VERIFY(!window->context().selection().empty());
+
     find("xyzzy");
     QCOMPARE(bar.shownEntries().size(), 1);
     QTest::keyClick(line, Qt::Key_Return);  // there is nothing to take

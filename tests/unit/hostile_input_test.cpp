@@ -161,6 +161,8 @@ std::vector<Good> goodCalls(const std::string& folder) {
       {"lastTick", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
       {"firstTick", {{"condition", "length == 4"}}, {{"condition", {"", "1", "rows(layer==99)", "stage(plan)"}}}},
       {"story", {{"ledger", 1}, {"layer", 0}}, {{"ledger", {9999, kFar}}, {"layer", {99, kFar}}, {"kvHead", {99}}}},
+      {"reads", {{"ledger", 1}, {"layer", 0}}, {{"ledger", {9999, kFar}}, {"layer", {99, kFar}}}},
+      {"rowsWhere", {{"condition", "brightness > 3"}}, {{"condition", {"", "1", "rows(layer==99)"}}}},
       {"why", {{"ledger", 1}, {"layer", 0}}, {{"ledger", {9999, kFar}}, {"layer", {99, kFar}}, {"kvHead", {99}}}},
       {"knockOut", {{"ledger", {1}}, {"rebuild", true}, {"k", 3}}, {{"ledger", {{9999}, {kFar}}}, {"k", {kFar}}}},
       {"difference",

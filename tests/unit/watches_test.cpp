@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/session/observe.h"
+#include "core/verbs/capture_session.h"
 #include "support/commits.h"
 
 using namespace kvlab;
@@ -88,6 +89,103 @@ class WatchesTest : public QObject {
     QCOMPARE(s.must("watches")[0]["value"], json(8));
     s.must("finishTick");
     QCOMPARE(s.must("watches")[0]["value"], json(9));
+  }
+
+  /// A capture has the watches of its session, also those that came and went while it ran.
+  void capturesKeepThem() {
+    QTemporaryDir folder;
+    const std::string saved = folder.filePath("a.kvcap").toStdString(), live = folder.filePath("b.kvcap").toStdString();
+    SessionFixture s;
+    s.prompt(8);
+    s.must("watch", {{"expression", "length"}});
+    s.must("watch", {{"expression", "rows(layer==1)"}});
+    s.must("saveCapture", {{"path", saved}});
+    s.must("startCapture", {{"path", live}});
+    s.must("step");
+    s.must("clearWatches", {{"id", 1}});
+    s.must("watch", {{"expression", "kl"}});
+    s.must("stopCapture");
+    const auto texts = [](const Session& session) {
+      std::vector<std::string> out;
+      for (const WatchView& one : session.watches().list())
+        out.push_back(std::to_string(one.id) + " " + one.expression);
+      return out;
+    };
+    const auto replay = [&](const std::string& path) {
+      Result<Replay> out = replayCapture(path, KVLAB_RESOURCES_DIR);
+      if (!out) qFatal("%s", out.error().text().c_str());
+      return out.take();
+    };
+    QCOMPARE(texts(*replay(saved).session), (std::vector<std::string>{"1 length", "2 rows(layer==1)"}));
+    QCOMPARE(texts(*replay(live).session), texts(*s));
+    QCOMPARE(texts(*s), (std::vector<std::string>{"2 rows(layer==1)", "3 kl"}));
+    QCOMPARE(replay(saved).session->snapshot()->watches->size(), std::size_t(2));
+  }
+
+  /// A condition about rows selects those for which the same condition that names the row is true.
+  void rowsWhereIsAskedOfEach() {
+    const std::vector<QString> conditions = {"brightness%1 > 60",
+                                             "exactness%1 != 'exact'",
+                                             "read%1",
+                                             "not read%1 and brightness%1 < 200",
+                                             "changed(phase%1)",
+                                             "length > 3"};
+    std::map<QString, int> found;
+    for (const json& manifest : kHistoryManifests) {
+      SessionFixture s(manifest);
+      std::mt19937 random(5);
+      s.prompt(12);
+      for (int i = 0; i < 12; ++i) randomCommit(s, random);
+      for (const QString& condition : conditions) {
+        json expected = json::array();
+        for (const LedgerId row : s->state().context) {
+          QString named = condition;
+          named.replace("%1", QString("(ledger==%1)").arg(row.value()));
+          if (s.must("value", {{"expression", named.toStdString()}}) == json(true)) expected.push_back(row.value());
+        }
+        QString bare = condition;
+        bare.remove("%1");
+        QCOMPARE(s.must("rowsWhere", {{"condition", bare.toStdString()}}).dump(), expected.dump());
+        found[condition] += static_cast<int>(expected.size());
+      }
+    }
+    for (const QString& condition : conditions) QVERIFY2(found[condition] > 0, qPrintable(condition));
+  }
+
+  /// Reads by tick are what the value said at each tick, whatever states are kept.
+  void readsAreThoseOfEachTick() {
+    for (const json& manifest : kHistoryManifests)
+      for (const bool kept : {true, false}) {
+        json keys = manifest;
+        if (!kept) keys["history_bytes"] = 0;
+        SessionFixture s(keys);
+        keepAttention(*s);
+        s.prompt(12);
+        std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, double>>> seen;
+        for (int i = 0; i < 8; ++i) {
+          if (i == 4 && !s.verb("inject", {{"actions", {{{"action", "delete"}, {"position", 6}}}}, {"now", true}}))
+            continue;
+          s.must("step");
+          for (const int row : {0, 5, 12})
+            for (const int layer : {0, 2}) {
+              const json mass = kept
+                  ? s.must("value",
+                           {{"expression",
+                             "read(ledger==" + std::to_string(row) + ", layer==" + std::to_string(layer) + ")"}})
+                  : json();
+              if (mass.is_number() && mass > 0) seen[{row, layer}].emplace_back(s->state().tick.value(), mass);
+            }
+        }
+        for (const int row : {0, 5, 12})
+          for (const int layer : {0, 2}) {
+            const json told = s.must("reads", {{"ledger", row}, {"layer", layer}});
+            std::vector<std::pair<std::int64_t, double>> steps;
+            for (const json& one : told)
+              if (one["verb"] == "step") steps.emplace_back(one["tick"], one["mass"]);
+            if (kept) QCOMPARE(steps, (seen[{row, layer}]));
+            if (!kept && !manifest.contains("ring") && !manifest.contains("policy")) QVERIFY(!steps.empty());
+          }
+      }
   }
 
   /// What the window completes is what the language knows.

@@ -247,6 +247,34 @@ class TablesTest : public QObject {
     QCOMPARE(actual, expected);
     for (int id : expected) QCOMPARE(view.model().idOf(view.model().rowOf(LedgerId(id))).value(), id);
   }
+  /// The filter follows the selection.
+  void ledgerShowsTheSelected() {
+    FakeContext context;
+    LedgerTableView view(context, nullptr);
+    QVERIFY(golden::settle(view));
+    context.select({LedgerId(3), LedgerId(8), LedgerId(40)});
+    QVERIFY(static_cast<bool>(view.setOption("state", "selected")));
+    QCOMPARE(view.model().rowCount(), 3);
+    QCOMPARE(view.model().idOf(1), LedgerId(8));
+    context.select({LedgerId(5)});
+    QCOMPARE(view.model().rowCount(), 1);
+    context.select({});
+    QCOMPARE(view.model().rowCount(), 0);
+  }
+  /// Reads are told by tick, with the share of the attention.
+  void historyTellsReads() {
+    FakeContext context;
+    context.answers["reads"] = [](const nlohmann::json& args) {
+      const nlohmann::json one{{"tick", 7}, {"verb", "step"}, {"args", nullptr}, {"mass", 0.125}};
+      return Result<nlohmann::json>(args.contains("layer") ? nlohmann::json::array({one}) : nlohmann::json());
+    };
+    HistoryView view(context, nullptr);
+    context.focusLedger(LedgerId(12));
+    QVERIFY(static_cast<bool>(view.setOption("rows", "reads")));
+    QVERIFY(golden::settle(view));
+    QCOMPARE(view.model().rowCount(), 1);
+    QVERIFY2(view.dump().contains("7\tread\t0\t12.5 %"), qPrintable(view.dump()));
+  }
   void ledgerClickFocuses() {
     FakeContext context;
     LedgerTableView view(context, nullptr);

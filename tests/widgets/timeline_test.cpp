@@ -409,10 +409,15 @@ class TimelineTest : public QObject {
     auto newest = std::make_shared<Snapshot>(*history.back());
     newest->breakpoints = std::make_shared<const std::vector<BreakpointView>>(std::vector<BreakpointView>{
         {.id = 1, .condition = "kl > 0.05", .hits = 2, .last = Tick(7)}, {.id = 2, .condition = "wrap"}});
+    NoteView here{.id = 1, .text = "look here", .tick = Tick(5)}, elsewhere{.id = 2, .text = "there", .tick = Tick(6)};
+    here.here = true;
+    newest->notes = std::make_shared<const std::vector<NoteView>>(std::vector<NoteView>{here, elsewhere});
     history.back() = newest;
     context.open(history);
     context.focusPosition(Position(44));
     const auto view = open<TimeLineView>(context);
+    QCOMPARE(view->line().marks().at("notes").size(), std::size_t{1});
+    QVERIFY(view->line().describe({-1, 5}).contains("note: look here"));
     const auto& marks = view->line().marks();
     QVERIFY(marks.contains("breakpoints") && marks.contains("row"));
     QCOMPARE(marks.at("breakpoints").size(), std::size_t{1});

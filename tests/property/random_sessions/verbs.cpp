@@ -269,6 +269,14 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
      }},
+    {"reads", 1, true,
+     [](Drawing& in) -> json {
+       return {{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
+     }},
+    {"rowsWhere", 1, true,
+     [](Drawing& in) -> json {
+       return {{"condition", in.draw.one({"brightness > 40", "exactness != 'exact'", "read > 0.1", "kl > 0"})}};
+     }},
     {"why", 2, true,
      [](Drawing& in) -> json {
        return {{"ledger", in.draw.below(24)}};

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QPainter>
 
+#include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/tight_column.h"
@@ -26,6 +27,12 @@ QString chapterText(const nlohmann::json& row) {
     parts << HistoryView::tr("slot %1, phase %2").arg(row["slot"].get<int>()).arg(row["phase"].get<double>());
   if (const std::string verb = row.value("verb", ""); !verb.empty()) parts << QString::fromStdString(verb);
   return parts.join("; ");
+}
+
+/// "read": 12.3 % of the newest query's attention.
+HistoryEvent readEvent(const nlohmann::json& row, const QString& layer) {
+  const double mass = row["mass"].is_number() ? row["mass"].get<double>() : 0;
+  return {Tick(row.value("tick", std::int64_t{0})), HistoryView::tr("read"), layer, shareText(mass)};
 }
 
 QString layerText(const nlohmann::json& row) {
@@ -99,11 +106,12 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
       m_ask(context, this, "history") {
   stripLabel(tr("Show"));
   m_which =
-      stripChoice({tr("Token"), tr("Row in the layer")}, tr("What is listed"),
+      stripChoice({tr("Token"), tr("Row in the layer"), tr("Reads in the layer")}, tr("What is listed"),
                   tr("Token: what happened to the token in all layers, as far as history keeps it. Row in the layer: "
-                     "every write, turn and loss of its row in the focused layer, and when it became stale; dropped "
-                     "ticks are executed again for it"));
-  addOption("rows", {"token", "layer"}, m_which, [this] {
+                     "every write, turn and loss of its row in the focused layer, and when it became stale. Reads in "
+                     "the layer: the attention that the row received from the newest query of each tick. Dropped ticks "
+                     "are executed again for the last two"));
+  addOption("rows", {"token", "layer", "reads"}, m_which, [this] {
     m_asked = LedgerId(-1);
     ask();
   });
@@ -111,7 +119,7 @@ HistoryView::HistoryView(InspectorContext& context, QWidget* parent)
   stripTickLimits();
   connect(&context, &InspectorContext::ticksLimited, this, &HistoryView::showEvents);
   connect(&context, &InspectorContext::busyChanged, this, [this] {  // a story waits until the engine rests
-    if (m_which->currentIndex() == 1 && inUse()) ask();
+    if (m_which->currentIndex() != 0 && inUse()) ask();
   });
   auto* lines = tightColumn(m_page);
   lines->addWidget(m_card);
@@ -152,15 +160,19 @@ void HistoryView::ask() {
   m_card->showRow(*s, row);
   const auto& history = context().history();
   const std::uint64_t newest = history.empty() ? s->serial : history.back()->serial;
-  const bool story = m_which->currentIndex() == 1;
-  const CacheLayer layer = story ? context().focus().layer : m_askedLayer;
-  if (row == m_asked && layer == m_askedLayer && (newest == m_askedSerial || (story && context().busy()))) return;
+  const bool story = m_which->currentIndex() == 1, reads = m_which->currentIndex() == 2, again = story || reads;
+  const CacheLayer layer = again ? context().focus().layer : m_askedLayer;
+  if (row == m_asked && layer == m_askedLayer && (newest == m_askedSerial || (again && context().busy()))) return;
   m_asked = row;
   m_askedLayer = layer;
   m_askedSerial = newest;
   nlohmann::json args{{"ledger", row.value()}};
   if (story) args = withLayer(*s, layer, std::move(args));
-  m_ask.query(story ? "story" : "history", args, [this](const Result<nlohmann::json>& reply) { take(reply); });
+  if (reads) args["layer"] = s->info->cacheLayers.layerOf(layer).value();
+  m_ask.query(story       ? "story"
+                  : reads ? "reads"
+                          : "history",
+              args, [this](const Result<nlohmann::json>& reply) { take(reply); });
 }
 
 void HistoryView::take(const Result<nlohmann::json>& reply) {
@@ -171,6 +183,10 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
         {shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
   if (reply && reply->is_array())
     for (const auto& row : *reply) {
+      if (row.contains("mass")) {
+        m_events.push_back(readEvent(row, shown() ? layerText(*shown(), m_askedLayer) : QString()));
+        continue;
+      }
       const bool chapter = row.contains("wrote");  // of a story
       const QString layer = chapter && shown() ? layerText(*shown(), m_askedLayer) : layerText(row);
       m_events.push_back({Tick(row.value("tick", std::int64_t{0})),

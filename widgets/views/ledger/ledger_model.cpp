@@ -158,6 +158,7 @@ bool LedgerModel::hasState(const LedgerRow& row, std::int32_t id) const {
     case States::Collapsed: return row.state == RowState::Collapsed;
     case States::Aborted: return row.state == RowState::Aborted;
     case States::Wrong: return m_findings.of(LedgerId(id));
+    case States::Selected: return std::ranges::binary_search(m_filter.selection, LedgerId(id));
   }
   return true;
 }

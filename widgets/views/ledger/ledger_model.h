@@ -14,9 +14,23 @@
 namespace kvlab {
 
 struct LedgerFilter {
-  enum class States { All, InContext, Ghosts, Replaced, Deleted, Evicted, Collapsed, Aborted, Pinned, Edited, Wrong };
+  enum class States {
+    All,
+    InContext,
+    Ghosts,
+    Replaced,
+    Deleted,
+    Evicted,
+    Collapsed,
+    Aborted,
+    Pinned,
+    Edited,
+    Wrong,
+    Selected
+  };
   QString text;  // part of the token's text, or a ledger id; ignores case
   States states = States::All;
+  std::vector<LedgerId> selection = {};  // ascending; for States::Selected
   bool operator==(const LedgerFilter&) const = default;
   bool everything() const { return text.isEmpty() && states == States::All; }
 };

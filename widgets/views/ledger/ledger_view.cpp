@@ -13,7 +13,7 @@ struct StateName {
   const char* id;
   const char* title;
 };
-constexpr std::array<StateName, 11> kStates = {{{"all", "all rows"},
+constexpr std::array<StateName, 12> kStates = {{{"all", "all rows"},
                                                 {"context", "in the context"},
                                                 {"ghosts", "ghosts"},
                                                 {"replaced", "replaced"},
@@ -23,7 +23,8 @@ constexpr std::array<StateName, 11> kStates = {{{"all", "all rows"},
                                                 {"aborted", "aborted"},
                                                 {"pinned", "pinned"},
                                                 {"edited", "touched by edits"},
-                                                {"wrong", "found wrong"}}};
+                                                {"wrong", "found wrong"},
+                                                {"selected", "selected"}}};
 }  // namespace
 
 LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
@@ -32,6 +33,9 @@ LedgerTableView::LedgerTableView(InspectorContext& context, QWidget* parent)
       m_model(new LedgerModel(this)),
       m_table(new DataTable(this)) {
   makeStrip();
+  connect(&context, &InspectorContext::selectionChanged, this, [this] {
+    if (m_states->currentText() == tr("selected")) filter();
+  });
   setContent(m_table);
   setMainControl(m_table);
   m_table->setModel(m_model);
@@ -80,7 +84,9 @@ void LedgerTableView::onSnapshot() {
 }
 
 void LedgerTableView::filter() {
-  m_model->setFilter({m_text->text(), static_cast<LedgerFilter::States>(m_states->currentIndex())});
+  const auto states = static_cast<LedgerFilter::States>(m_states->currentIndex());
+  const bool selected = states == LedgerFilter::States::Selected;
+  m_model->setFilter({m_text->text(), states, selected ? context().selection() : std::vector<LedgerId>()});
   onFocus();
   sayCount();
 }

@@ -132,6 +132,7 @@ void TimeLineView::onSession() {
 
 void TimeLineView::onSnapshot() {
   showBreakpoints();
+  showNotes();
   refresh();
   ask();
 }
@@ -211,6 +212,18 @@ void TimeLineView::showBreakpoints() {
                          tr("%1 held, the last of %2")
                              .arg(QString::fromStdString(one.condition), counted(one.hits, tr("time"), tr("times")))});
   m_line->setMarks("breakpoints", std::move(marks));
+}
+
+/// Those on the way to the present state.
+void TimeLineView::showNotes() {
+  const auto& history = context().history();
+  std::vector<TimeMark> marks;
+  if (!history.empty() && history.back()->notes)
+    for (const NoteView& one : *history.back()->notes)
+      if (one.here)
+        marks.push_back({one.tick.value(), MarkSort::Written,
+                         one.text.empty() ? tr("bookmark") : tr("note: %1").arg(QString::fromStdString(one.text))});
+  m_line->setMarks("notes", std::move(marks));
 }
 
 void TimeLineView::refresh() {

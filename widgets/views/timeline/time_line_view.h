@@ -37,6 +37,7 @@ class TimeLineView : public InspectorView {
   void askRow();
   void takeRow(const Result<nlohmann::json>& reply);
   void showBreakpoints();
+  void showNotes();
   void refresh();
   void go(int lane, std::int64_t tick);
   /// The tick of a lane is shown without the engine: it lies behind the present state, and its snapshot is kept.

@@ -17,7 +17,7 @@ namespace {
 constexpr int kApart = 9;                 // pixels between marks that stand alone
 constexpr double kSize = 4, kTall = 5.5;  // half of a mark, and of a bar
 
-enum class Form : std::uint8_t { Flag, Diamond, Disc, Square, Cross, Wedge, Ring, Pause };
+enum class Form : std::uint8_t { Flag, Diamond, Disc, Square, Cross, Wedge, Ring, Pause, Page };
 
 struct Look {
   Form form;
@@ -34,7 +34,8 @@ constexpr Look kLooks[kMarkSorts] = {{Form::Flag, &Theme::accent, "text"},
                                      {Form::Diamond, &Theme::warning, "row changed"},
                                      {Form::Cross, &Theme::error, "row damaged"},
                                      {Form::Ring, &Theme::muted, "row"},
-                                     {Form::Pause, &Theme::error, "breakpoint held"}};
+                                     {Form::Pause, &Theme::error, "breakpoint held"},
+                                     {Form::Page, &Theme::text, "note"}};
 const Look& lookOf(MarkSort sort) { return kLooks[static_cast<std::size_t>(sort)]; }
 
 QPolygonF polygonOf(Form form, QPointF at) {
@@ -42,6 +43,7 @@ QPolygonF polygonOf(Form form, QPointF at) {
   switch (form) {
     case Form::Flag: return {{point(-3, -5), point(4.5, -2), point(-1.5, 1), point(-1.5, 5), point(-3, 5)}};
     case Form::Diamond: return {{point(0, -kSize), point(kSize, 0), point(0, kSize), point(-kSize, 0)}};
+    case Form::Page: return {{point(-3, -4), point(1, -4), point(3, -2), point(3, 4), point(-3, 4)}};
     case Form::Wedge: return {{point(-kSize, -3), point(kSize, -3), point(0, kSize)}};
     default: return {{point(-3, -3), point(3, -3), point(3, 3), point(-3, 3)}};
   }

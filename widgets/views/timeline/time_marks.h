@@ -28,9 +28,10 @@ enum class MarkSort : std::uint8_t {
   RowChanged,
   RowDamaged,
   RowNoted,
-  Stop,  // a breakpoint held
+  Stop,     // a breakpoint held
+  Written,  // a note or a bookmark
 };
-inline constexpr int kMarkSorts = 11, kEditSorts = 5;
+inline constexpr int kMarkSorts = 12, kEditSorts = 5;
 
 struct TimeMark {
   std::int64_t tick = 0;
