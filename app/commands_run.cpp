@@ -324,7 +324,7 @@ void addRunCommands(std::vector<Command>& list) {
        "Show the tick whose command made the focused row differ from a rebuild, and the row where that began."},
       why, needsRow,
       {.args = {{"ledger", "number", "ledger row; the focused one when missing"},
-                {"layer", "number", "layer of the model; the last one when missing"}}});
+                {"layer", "number", "layer of the model; the last one in which the row differs when missing"}}});
   add(list,
       {"drift_began", "When Did It Drift?", "Run",
        "Show the first tick whose next token differs from that of a rebuild; a rebuild for every tick."},

@@ -668,7 +668,7 @@ interface Session {
   /** How much attention the newest query of each tick paid to a row in a layer, oldest first; ticks that did not look at it are left
    * out. mass: 0 to 1, mean over query heads. */
   reads(ledger: number, layer: number): { tick: number; verb: string; args: object; mass: number }[];
-  /** The command that made a row differ from what a rebuild would compute, in a layer or else the last one. rows leads from
+  /** The command that made a row differ from what a rebuild would compute, in a layer, or else the last one in which it differs. rows leads from
    * the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer that is named.
    * cause is null for an exact row. */
   why(ledger: number, layer?: number, kvHead?: number): {

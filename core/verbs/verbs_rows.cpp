@@ -164,11 +164,21 @@ Result<json> readsVerb(Session& session, VerbArgs& in) {
   return out;
 }
 
+/// The last layer in which a row differs from a rebuild, or the last of all.
+CacheLayer lastInexact(const Session& session, LedgerId row) {
+  const Column<LedgerId>& context = session.state().context;
+  const auto place = at(std::find(context.begin(), context.end(), row) - context.begin());
+  const std::vector<std::vector<Exactness>>& layers = exactnessMap(session).layers;
+  for (std::size_t layer = layers.size(); layer > 0 && place < context.size(); --layer)
+    if (layers[layer - 1][place] != Exactness::Exact) return CacheLayer(static_cast<std::int32_t>(layer - 1));
+  return session.cacheLayers().of(session.cacheLayers().last()).back();
+}
+
 Result<json> whyVerb(Session& session, VerbArgs& in) {
   const CacheLayers& layers = session.cacheLayers();
-  const CacheLayer layer = in.has("layer") ? layerOf(in, session) : layers.of(layers.last()).back();
-  if (in.error()) return *in.error();
   const LedgerId row = KV_TRY(knownRow(in, session, "ledger"));
+  const CacheLayer layer = in.has("layer") ? layerOf(in, session) : lastInexact(session, row);
+  if (in.error()) return *in.error();
   const RowCause cause = KV_TRY(whyInexact(session, layer, row));
   json out{{"ledger", row.value()}, {"exactness", name(cause.exactness)}, {"cause", nullptr}};
   if (cause.entry < 0) return out;
@@ -229,8 +239,9 @@ std::span<const Verb> rowVerbs() {
        readsVerb},
       {{"why",
         {arg::integer("ledger", 0, kMostId), layerArg().orNone(), headArg()},
-        "The command that made a row differ from what a rebuild would compute, in the last layer or another; the cause "
-        "is null for an exact row.",
+        "The command that made a row differ from what a rebuild would compute, in a layer, or else in the last one "
+        "where "
+        "it differs; the cause is null for an exact row.",
         Effect::Measures},
        whyVerb},
       {{"knockOut",

@@ -53,8 +53,6 @@ viewPicture("ledger", { state: "edited" });
 view.set("ledger", { state: "all" });
 view.focus({ ledger: place });
 viewPicture("history");
-view.focus({ layer: 2 });
-viewPicture("difference");
 view.set("map", { quantity: "brightness" });
 viewPicture("strip", { quantity: "brightness", ghosts: true });
 for (const [id, args] of [["step", {}], ["undo", {}], ["prompt", { text: question }], ["drift", {}], ["undo", {}]]) {
@@ -98,6 +96,8 @@ open.apply();
 view.focus({ row: open.tokens().length - 2, layer: 2 });
 viewPicture("row", { compare: "before" });
 open.rebuild();
+view.focus({ row: open.tokens().length - 2, layer: 2 });
+viewPicture("difference");
 viewPicture("model");
 viewPicture("attention", { lines: "heads", follow: true });
 view.set("attention", { follow: false });

@@ -3,11 +3,10 @@
 // each. kvlab run wrong_answer.js --out FOLDER [-- MODEL]
 const model = args[0] || "demo", demo = model === "demo";
 const story = demo ? lab.readText("resource:demo/story.txt").trim()
-  : "Anna has a grey cat. The cat of Anna is called Milo. Ben has a brown dog. The dog of Ben is called Rex. " +
-    "Carla lives in Rome and Dan lives in Oslo. It rained all day and nobody went out.";
-const said = demo ? " cellar" : " Milo", instead = demo ? " attic" : " Otto";
+  : "Anna put the key in the garden. It rained all day and nobody went out. Ben lives in Oslo.";
+const said = demo ? " cellar" : " garden", instead = demo ? " attic" : " kitchen";
 const rain = demo ? " the rain falls" : " The rain fell";
-const question = demo ? " where is the silver key ? the silver key is in the" : " So the name of the cat of Anna is";
+const question = demo ? " where is the silver key ? the silver key is in the" : " So Anna put the key in the";
 
 const s = lab.open({ model });
 s.prompt(story);
@@ -18,8 +17,9 @@ untouched.close();
 expect(right === said, `the model knows the right answer: “${right}”`);
 
 // Somebody replaces a word, and goes on.
-const word = s.tokenise(story.slice(0, story.indexOf(said) + said.length)), place = word.length - 1;
-expect(s.tokens()[place] === word[place], "the word stands where it is looked for");
+const word = s.tokenise(story.slice(0, story.indexOf(said) + said.length));
+const place = s.length - s.tokenise(story).length + word.length - 1;  // behind what stands before every text
+expect(s.tokens()[place] === word[word.length - 1], "the word stands where it is looked for");
 s.inject({ action: "replace", positions: [place], new_token_ids: s.tokenise(instead) }, { now: true });
 const edited = s.tick, replacement = s.pos2ledger()[place];
 s.prompt(rain);
@@ -37,7 +37,6 @@ view.keys("strip", "Y");  // why is its row stale?
 picture("2-why");
 const window = view.dump("window");
 expect(window.includes(`tick ${edited}`), "the tick of the edit is shown");
-expect(view.dump("history").includes(`ledger ${replacement}`) || view.dump("history").includes("edited"), view.dump("history"));
 view.keys("window", "Ctrl+Alt+6");  // what did that edit change?
 picture("3-difference");
 const difference = view.dump("difference");

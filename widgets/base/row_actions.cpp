@@ -139,8 +139,8 @@ void RowActions::addBack() {
   back->setMenu(m_back.get());
   m_actions.append(back);
   add("why", tr("Why stale?"),
-      tr("Show the tick whose command made the row differ from a rebuild in the focused layer"), {Qt::Key_Y},
-      Needs::OneRow, [this] { askWhy(); });
+      tr("Show the tick whose command made the row differ from a rebuild, and the row and the layer where that began"),
+      {Qt::Key_Y}, Needs::OneRow, [this] { askWhy(); });
 }
 
 void RowActions::addRest() {
@@ -437,11 +437,7 @@ void RowActions::runBack(const char* subject, bool layer) {
   run("run_back", {{"condition", std::string(subject) + "(" + rowsOf(m_context.focus().ledger, layer) + ")"}});
 }
 
-void RowActions::askWhy() {
-  const Focus focus = m_context.focus();
-  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
-  run("why", {{"ledger", focus.ledger.value()}, {"layer", layers.layerOf(focus.layer).value()}});
-}
+void RowActions::askWhy() { run("why", {{"ledger", m_context.focus().ledger.value()}}); }
 
 /// The row may have left the context, and has no place in the view then.
 void RowActions::writeNote() {

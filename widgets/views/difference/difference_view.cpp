@@ -241,7 +241,7 @@ void DifferenceView::showFound() {
   m_state->setText(summary());
   m_state->setToolTip(summary());
   m_layersTable->setAccessibleDescription(summary());
-  m_colour->setEnabled(m_found && newest());
+  m_colour->setEnabled(m_found && m_asked && m_asked->verb.starts_with("difference"));  // tiles are of the newest state
   showRows();
 }
 
