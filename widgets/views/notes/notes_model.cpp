@@ -19,7 +19,7 @@ NotesModel::NotesModel(QObject* parent) : LineModel(parent) {
       .words()
       .in(Tone::Muted);
   add("text", tr("Note"), tr("what the note says; F2 or a double click changes it"), {QString(16, 'x'), 0},
-      [](const NoteLine& line) { return line.text.isEmpty() ? tr("bookmark") : visibleText(line.text); })
+      [](const NoteLine& line) { return line.text.isEmpty() ? tr("bookmark") : visibleText(line.text.trimmed()); })
       .words()
       .toned([](const NoteLine& line) { return line.text.isEmpty() ? Tone::Faint : Tone::Normal; })
       .tips([](const NoteLine& line) { return line.text; });
