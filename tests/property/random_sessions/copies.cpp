@@ -41,10 +41,11 @@ json twoTicks(Session& session) {
 
 /// What a capture keeps beside the content: breakpoints, and what notes say.
 json asides(Session& session) {
-  json out = {execute(session, "breaks", nullptr).take(), json::array()};
-  for (const json& note : execute(session, "notes", nullptr).take())
-    out[1].push_back({note["id"], note["text"], note["tick"], note["layer"], note["ledger"]});
-  return out;
+  const Result<json> breaks = execute(session, "breaks", nullptr), notes = execute(session, "notes", nullptr);
+  json said = json::array();
+  for (const json& note : *notes)
+    said.push_back({note["id"], note["text"], note["tick"], note["layer"], note["ledger"]});
+  return {{"breaks", *breaks}, {"notes", said}};
 }
 
 }  // namespace
