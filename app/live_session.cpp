@@ -15,10 +15,7 @@ LiveSession::LiveSession(EngineOpener opener, Reply opened)
       }) {}
 
 EngineThread::Ticket LiveSession::send(const std::string& verb, const nlohmann::json& args, Reply reply) {
-  const bool trip = verb == "goto" && args.contains("branch");
-  m_trips += trip;
-  const auto answered = [this, verb, args, trip, reply = std::move(reply)](const Result<nlohmann::json>& result) {
-    m_trips -= trip;
+  const auto answered = [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
     m_script.answered(verb, args, result, snapshot());
     if (verb == "saveCapture" && result) markKept();
     reply(result);
@@ -75,8 +72,6 @@ void LiveSession::freezeClock() {
 void LiveSession::keep(const SnapshotPtr& snapshot) {
   if (!m_history.empty() && m_history.back()->leaps != snapshot->leaps) m_history.clear();
   while (!m_history.empty() && m_history.back()->tick >= snapshot->tick) m_history.pop_back();
-  if (m_trips > 0 && !m_history.empty() && m_history.back()->branch != snapshot->branch)
-    std::erase_if(m_history, [&](const SnapshotPtr& one) { return one->branch != snapshot->branch; });
   m_history.push_back(m_clockFrozen ? withoutTimes(snapshot) : snapshot);
   if (m_history.size() > kHistory + kHistory / 4) m_history.erase(m_history.begin(), m_history.end() - kHistory);
 }

@@ -64,7 +64,6 @@ class LiveSession : public QObject, public SessionPort {
   std::vector<SnapshotPtr> m_history;
   SessionScript m_script;
   std::int64_t m_kept = 0;  // calls of the script up to which all can be had again
-  int m_trips = 0;          // commands without a reply that go to a named branch
   bool m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last member: its thread may call wake() until it has ended
 };

@@ -102,6 +102,7 @@ class FakeEngine : public Engine {
     if (m_state.broken) snapshot->brokenReason = "the drill broke it";
     snapshot->context = m_context;
     snapshot->branch = m_branch;
+    snapshot->leaps = m_leaps;
     return snapshot;
   }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_publish = publish; }
@@ -138,7 +139,7 @@ class FakeEngine : public Engine {
   }
   nlohmann::json jump(const nlohmann::json& args) {
     m_tick = args.at("tick").get<std::int64_t>();
-    m_branch = args.value("branch", m_branch);
+    if (const std::string branch = args.value("branch", m_branch); std::exchange(m_branch, branch) != branch) ++m_leaps;
     publish();
     return m_tick;
   }
@@ -158,6 +159,7 @@ class FakeEngine : public Engine {
   Column<LedgerId> m_context;
   std::int64_t m_tick = 0;
   std::string m_branch = "main";
+  std::uint32_t m_leaps = 0;
   std::uint64_t m_serial = 0;
   int m_count = 0;
 };

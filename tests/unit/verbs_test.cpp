@@ -86,6 +86,7 @@ class VerbsTest : public QObject {
       if (verb.name == "lane") args = {{"lane", 0}, {"verb", "tick"}};
       if (verb.name == "lanesOpen") args = {{"lanes", json::array()}};
       if (verb.name == "lanesNeedles") args = {{"places", json::array()}};
+      if (verb.name == "lanesDifference") args = {{"lane", 0}};
       if (verb.name == "batchOpen") args = {{"size", 2}};
       if (verb.name == "batchPrompts") args = {{"prompts", json::array()}};
       if (verb.name == "sequence") args = {{"sequence", 0}, {"verb", "tick"}};
