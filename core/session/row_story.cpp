@@ -2,6 +2,8 @@
 #include "core/session/row_story.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "core/model/decoder/frequencies.h"
 #include "core/session/look_back.h"
@@ -158,8 +160,24 @@ class Story {
     if (seen.report && now.policy)
       for (const Action& action : seen.report->actions)
         if (const auto* evict = std::get_if<Evict>(&action); evict && names(*evict))
-          return "evicted by " + now.policy->audit.layers[at(m_layer)].policy;
+          return evictedBy(now.policy->audit.layers[at(m_layer)]);
     return "evicted";
+  }
+
+  /// "evicted by h2o, score 0.0121; row 41 left the window with score 0.304 and stayed"
+  std::string evictedBy(const LayerAudit& audit) const {
+    std::string out = "evicted by " + audit.policy;
+    const auto lost = std::ranges::find(audit.contests, m_row, &Contest::loser);
+    if (lost == audit.contests.end()) return out;
+    out += ", score " + text(lost->loserScore);
+    if (lost->challenger == m_row) return out + ", when it left the window";
+    return out + "; row " + std::to_string(lost->challenger.value()) + " left the window with score " +
+        text(lost->challengerScore) + " and stayed";
+  }
+  static std::string text(float score) {
+    std::array<char, 32> out{};
+    std::snprintf(out.data(), out.size(), "%.3g", static_cast<double>(score));
+    return out.data();
   }
 
   const std::string& verbOf(int entry) const {

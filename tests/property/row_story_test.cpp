@@ -177,6 +177,28 @@ class RowStoryTest : public QObject {
       if (QTest::currentTestFailed()) qWarning("session %d", n);
     }
   }
+  /// A row that lost its place to another one says so, with both scores.
+  void evictionsNameTheContest() {
+    int contests = 0;
+    for (const char* policy : {"h2o:ratio=0.5,window=4", "tova:capacity=12", "streaming_llm:sinks=2,capacity=14"}) {
+      SessionFixture s(json{{"policy", policy}});
+      s.prompt(20);
+      for (int i = 0; i < 8; ++i) {
+        s.must("step");
+        for (const CacheLayer layer : s->state().layers())
+          for (const Contest& one : s->state().policy->audit.layers[static_cast<std::size_t>(layer.value())].contests) {
+            const Result<std::vector<RowChapter>> told = rowStory(*s, layer, one.loser);
+            QVERIFY(told && told->back().event == RowEvent::Left);
+            const std::string& detail = told->back().detail;
+            QVERIFY2(detail.starts_with("evicted by ") && detail.find(", score ") != std::string::npos, detail.c_str());
+            const std::string row = "; row " + std::to_string(one.challenger.value()) + " ";
+            QCOMPARE(detail.find(row) != std::string::npos, one.challenger != one.loser);
+            ++contests;
+          }
+      }
+    }
+    QVERIFY2(contests > 20, qPrintable(QString::number(contests)));
+  }
   void cleanupTestCase() {
     QVERIFY(m_writes > 400);
     QVERIFY2(m_again < m_writes, qPrintable(QString("%1 of %2").arg(m_again).arg(m_writes)));

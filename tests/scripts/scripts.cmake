@@ -56,6 +56,11 @@ if(Python3_FOUND)
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
   set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)
 endif()
+add_test(NAME real/wrong_answer
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/wrong_answer.sh
+    ${CMAKE_BINARY_DIR}/scripts/wrong_answer_real)
+set_tests_properties(real/wrong_answer PROPERTIES LABELS real SKIP_RETURN_CODE 77 TIMEOUT 300
+  ENVIRONMENT "XDG_DATA_HOME=${CMAKE_SOURCE_DIR}/build/models;XDG_RUNTIME_DIR=/tmp")
 # Models that have a name, with a package of the test's own.
 add_test(NAME scripts/model_command
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/model_command.sh)
