@@ -88,8 +88,7 @@ Status goToNote(CommandHost& host, const Json& args) {
   const NoteView* note = noteWith(notes, args["id"]);
   if (note && canShow(context, *note)) return showNote(context, *note), ok();
   emit context.scripted(context.session()->script().line("gotoNote", args));
-  context.submit("gotoNote", args, [&context, id = args["id"]](const Result<Json>& reply) {
-    if (!reply) return void(emit context.failed(reply.error()));
+  context.submitThen("gotoNote", args, [&context, id = args["id"]](const Json&) {
     const std::vector<NoteView> now = notesOf(context);
     if (const NoteView* there = noteWith(now, id)) showNote(context, *there);
   });

@@ -63,9 +63,8 @@ Status why(CommandHost& host, const Json& args) {
   if (!args.contains("ledger")) asked["ledger"] = context.focus().ledger.value();
   const QString layer = args.contains("layer") ? ", " + scriptText(args["layer"]) : QString();
   emit context.scripted(QString("s.why(%1%2)").arg(scriptText(asked["ledger"]), layer));
-  context.submit("why", asked, [&context](const Result<Json>& reply) {
-    if (!reply) return void(emit context.failed(reply.error()));
-    const Json& cause = (*reply)["cause"];
+  context.submitThen("why", asked, [&context](const Json& reply) {
+    const Json& cause = reply["cause"];
     if (cause.is_null()) return;
     context.showTick(Tick(cause["tick"].get<std::int64_t>()));
     const CacheLayers& layers = context.snapshot()->info->cacheLayers;
@@ -80,10 +79,9 @@ Status why(CommandHost& host, const Json& args) {
 Status selectWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   emit context.scripted(QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(args["condition"])));
-  context.submit("rowsWhere", args, [&context](const Result<Json>& reply) {
-    if (!reply) return void(emit context.failed(reply.error()));
+  context.submitThen("rowsWhere", args, [&context](const Json& reply) {
     std::vector<LedgerId> rows;
-    for (const Json& row : *reply) rows.emplace_back(row.get<std::int32_t>());
+    for (const Json& row : reply) rows.emplace_back(row.get<std::int32_t>());
     if (rows.empty()) return void(emit context.logged(2, QStringLiteral("no row meets the condition")));
     context.focusLedger(rows.front());
     std::ranges::sort(rows);
@@ -97,11 +95,9 @@ Status driftBegan(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const std::string condition = "kl > " + Json(args.value("kl", 0.001)).dump();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
-  context.submit("firstTick", {{"condition", condition}}, [&context, condition](const Result<Json>& reply) {
-    if (!reply) return void(emit context.failed(reply.error()));
-    if (reply->is_null())
-      return void(emit context.logged(2, QString::fromStdString("no tick so far has " + condition)));
-    context.showTick(Tick(reply->get<std::int64_t>()));
+  context.submitThen("firstTick", {{"condition", condition}}, [&context, condition](const Json& reply) {
+    if (reply.is_null()) return void(emit context.logged(2, QString::fromStdString("no tick so far has " + condition)));
+    context.showTick(Tick(reply.get<std::int64_t>()));
   });
   return ok();
 }

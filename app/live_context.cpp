@@ -83,11 +83,16 @@ void LiveContext::endJob(int number, const CommandReply& command) {
 }
 
 void LiveContext::submit(const std::string& verb, const nlohmann::json& args, Reply unasked) {
+  submitThen(verb, args, {}, std::move(unasked));
+}
+
+void LiveContext::submitThen(const std::string& verb, const nlohmann::json& args, Then then, Reply unasked) {
   const auto ticket = std::make_shared<EngineThread::Ticket>();
   const int job = m_session ? beginJob(verb, ticket) : 0;
-  const auto answered = [this, verb, args, answer = answer(std::move(unasked)), call = m_running.call,
-                         job](const Result<nlohmann::json>& result) {
+  const auto answered = [this, verb, args, answer = answer(std::move(unasked)), call = m_running.call, job,
+                         then = std::move(then)](const Result<nlohmann::json>& result) {
     if (result) sayTicks(verb, args, *result);
+    if (result && then) then(*result);
     endJob(job, {call.id, call.args, result});
     answer(result);
   };

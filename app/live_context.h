@@ -28,6 +28,10 @@ class LiveContext : public InspectorContext {
   /// Runs the verb of a command. The receiver of the command gets the reply. Without a receiver `unasked` gets the
   /// reply, or the error is shown.
   void submit(const std::string& verb, const nlohmann::json& args, Reply unasked = {});
+  /// The same for a command that does something with a reply, whoever asked: `then` runs before the reply is handed on,
+  /// unless the verb was refused.
+  using Then = std::function<void(const nlohmann::json&)>;
+  void submitThen(const std::string& verb, const nlohmann::json& args, Then then, Reply unasked = {});
   /// What is known of a command before it runs.
   struct Call {
     QString id;

@@ -149,8 +149,9 @@ class Story {
 
   /// How the row left: by the ledger, or because the layer gave it up.
   std::string whyGone(const Sight& seen, const CacheState& now) const {
-    const LedgerRow& row = now.ledger[m_row];
-    if (row.state != RowState::Live && row.state != RowState::LeftWindow) return std::string(name(row.state));
+    const RowState state = now.ledger[m_row].state;
+    const bool layersAlone = state == RowState::Live || state == RowState::LeftWindow || state == RowState::Evicted;
+    if (!layersAlone) return std::string(name(state));
     const Timeline::Entry& entry = m_session.timeline().entry(m_entry);
     const auto names = [&](const Evict& one) {
       const CacheLayers& layers = m_session.cacheLayers();

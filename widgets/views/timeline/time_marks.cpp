@@ -14,8 +14,8 @@
 namespace kvlab {
 namespace {
 
-constexpr int kApart = 9;                 // pixels between marks that stand alone
-constexpr double kSize = 4, kTall = 5.5;  // half of a mark, and of a bar
+constexpr int kApart = 9;               // pixels between marks that stand alone
+constexpr double kSize = 4, kTall = 6;  // half of a mark, and of a bar
 
 enum class Form : std::uint8_t { Flag, Diamond, Disc, Square, Cross, Wedge, Ring, Pause, Page };
 
