@@ -59,8 +59,8 @@ Status benchGenerate(const BenchOptions& options, nlohmann::json& rows, const Pr
 
 namespace {
 
-/// Breakpoints about rows, slots and reports that never hold.
-Status addWatches(Session& session, int count) {
+/// Conditions about rows, slots and reports that never hold, as breakpoints or as watches.
+Status addConditions(Session& session, int count, bool watched) {
   static constexpr std::array kConditions = {
       "rows(layer==0) > 1000000",     "evicted(ledger==%)",
       "written(ledger==%, layer==0)", "brightness(ledger==%) < 0",
@@ -71,35 +71,39 @@ Status addWatches(Session& session, int count) {
     std::string text = kConditions[at(i) % kConditions.size()];
     for (std::size_t place; (place = text.find('%')) != std::string::npos;)
       text.replace(place, 1, std::to_string(7 + i));
-    session.breakpoints().add(KV_TRY(readExpression(session, text, true)), {});
+    Expression condition = KV_TRY(readExpression(session, text, true));
+    if (watched) session.watches().add(std::move(condition));
+    else session.breakpoints().add(std::move(condition), {});
   }
   return ok();
 }
 
-/// A tick of a run that 20 breakpoints watch against one that none does.
+/// A tick of a run with 20 breakpoints, and with 20 watches, against one without.
 Status benchWatches(const BenchOptions& options, const char* model, int depth, nlohmann::json& rows) {
-  std::unique_ptr<Session> sides[2];
-  for (int on = 0; on < 2; ++on) {
-    sides[on] = KV_TRY(benchSession(options, model, false, 4096));
-    KV_TRY(failed(append(*sides[on], benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt)));
-    if (on) KV_TRY(addWatches(*sides[on], 20));
+  static constexpr std::array kSides = {"unwatched", "breakpoints_20", "watches_20"};
+  std::array<std::unique_ptr<Session>, kSides.size()> sessions;
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
+    sessions[side] = KV_TRY(benchSession(options, model, false, 4096));
+    Session& session = *sessions[side];
+    KV_TRY(failed(append(session, benchTokens(depth, session.model().config().vocab), Source::Prompt)));
+    if (side > 0) KV_TRY(addConditions(session, 20, side == 2));
   }
-  std::vector<double> ratio, us[2];
-  for (int i = 0; i < (options.quick ? 5 : 101); ++i) {
-    double pair[2];
-    for (int turn = 0; turn < 2; ++turn) {
-      const int on = (turn + i) % 2;  // who goes first changes, because the second one finds another cache
+  std::array<std::vector<double>, kSides.size()> ratio, us;
+  for (std::size_t i = 0; i < (options.quick ? 5 : 101); ++i) {
+    for (std::size_t turn = 0; turn < kSides.size(); ++turn) {
+      const std::size_t side = (turn + i) % kSides.size();  // the order changes: each finds another cache
       const auto start = BenchClock::now();
-      const RunOutcome done = run(*sides[on], 1, 1);
-      us[on].push_back(pair[on] = secondsSince(start) * 1e6);
+      const RunOutcome done = run(*sessions[side], 1, 1);
+      us[side].push_back(secondsSince(start) * 1e6);
       if (done.count != 1) return Error("internal", "the watches were not measured", done.stoppedBy, "report this");
     }
-    ratio.push_back(pair[1] / pair[0]);
+    for (std::size_t side = 1; side < kSides.size(); ++side) ratio[side].push_back(us[side].back() / us[0].back());
   }
   const std::string what = std::string(model) + ", depth " + std::to_string(depth);
-  rows.push_back(benchRow("tick", what, "unwatched", "us", us[0]));
-  rows.push_back(benchRow("tick", what, "watches_20", "us", us[1]));
-  rows.push_back(benchRow("tick", what, "watches_20_ratio", "x", ratio));
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
+    rows.push_back(benchRow("tick", what, kSides[side], "us", us[side]));
+    if (side > 0) rows.push_back(benchRow("tick", what, std::string(kSides[side]) + "_ratio", "x", ratio[side]));
+  }
   return ok();
 }
 
