@@ -39,6 +39,7 @@ void History::startFrom(const History& other, CacheState state) {
 void History::startAlong(const History& other, CacheState state) {
   m_timeline = other.m_timeline.branchTrunk(other.m_timeline.tip(), other.m_timeline.depth(), state);
   become(std::move(state));
+  m_execute = other.m_execute;
 }
 
 void History::turnTo(const History& other, int tip, SessionParts& parts) {
@@ -95,6 +96,12 @@ void History::setApart(SessionParts& parts) {
   if (m_state.wlod) return forgetOlder(parts, true);  // a draft has slots of its own
   m_timeline.setApart(parts.store);
   parts.layouts.restart(parts.store, m_state);
+}
+
+void History::leave(SessionParts& parts) {
+  constexpr std::size_t kMostCopied = 2048;  // a tenth of a second
+  if (!parts.layouts.inPlace() && !m_state.wlod) m_timeline.keepNewest(parts.store, kMostCopied);
+  setApart(parts);
 }
 
 void History::refine(CacheState state) {

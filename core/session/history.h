@@ -65,6 +65,9 @@ class History {
   }
   /// Copies the rows of older states to where pools may go and slots may be used again.
   void setApart(SessionParts& parts);
+  /// The same before the session leaves the kept states for good: of many only the newest are worth their copies, for
+  /// they are needed only if it does not get where it goes.
+  void leave(SessionParts& parts);
   /// Number of the present pools: slots of a state mean nothing in others.
   int pools() const { return m_pools; }
   void poolsChanged() { ++m_pools; }

@@ -18,8 +18,7 @@ Result<Session*> Past::at(const Session& present, int entry, int last) {
   last = std::max(entry, last);
   if (!m_session || !known(entry) || !known(last)) {
     m_session.reset();
-    m_session = KV_TRY(present.fork(&present));
-    m_session->history().startAlong(present.history(), m_session->state());
+    m_session = KV_TRY(present.fork(&present, true));
     m_entries = timeline.path(timeline.tip());
   }
   std::unique_ptr<Session> session = std::move(m_session);  // back only if it got there

@@ -32,13 +32,14 @@ Result<std::unique_ptr<Session>> Session::open(const Manifest& manifest, const s
   return std::unique_ptr<Session>(new Session(KV_TRY(openParts(manifest, resources, progress))));
 }
 
-Result<std::unique_ptr<Session>> Session::fork(const Session* beside) const {
+Result<std::unique_ptr<Session>> Session::fork(const Session* beside, bool along) const {
   if (Status ready = usable(); !ready) return ready.error();
   SessionParts parts = KV_TRY(forkedParts(m_parts, this->state(), beside ? &beside->m_parts : nullptr));
   std::unique_ptr<Session> copy(new Session(std::move(parts), this));
   CacheState state = ownCopy(this->state());
   copy->m_parts.layouts.restart(copy->m_parts.store, state);
-  copy->m_history.startFrom(m_history, std::move(state));
+  if (along) copy->m_history.startAlong(m_history, std::move(state));
+  else copy->m_history.startFrom(m_history, std::move(state));
   copy->measured().drift = measured().drift;
   copy->m_pending = m_pending;
   copy->m_health = m_health;

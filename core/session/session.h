@@ -22,8 +22,9 @@ class Session {
   /// A second session with the same state, to be used by any one thread. Only the model is shared, and on host memory
   /// the pages of the pools until one of the two writes. The fork's history holds the commands that led to this state
   /// and no older state, so undo executes commands again. beside: a session on whose threads the fork computes, and
-  /// with which it shares the calling thread; or null.
-  Result<std::unique_ptr<Session>> fork(const Session* beside = nullptr) const;
+  /// with which it shares the calling thread; or null. along: the history also holds the commands that lie ahead on the
+  /// branch, and the anchors.
+  Result<std::unique_ptr<Session>> fork(const Session* beside = nullptr, bool along = false) const;
   /// An empty session with another manifest over the same model, weights and backend, to be used by any one thread.
   /// Errors: lane_differs (names the key) if model, backend, weights, numerics or dtype differ; bad_manifest;
   /// out_of_memory.

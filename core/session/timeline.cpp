@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/state/state_bytes.h"
 
@@ -271,12 +272,12 @@ void Timeline::setReport(std::shared_ptr<const TickReport> report) {
   m_bytes += here.kept->eventBytes = bytesOf(here.report->events);
 }
 
-/// Events of a tick come back with its state, so they go with it.
-void Timeline::dropState(Entry& entry) {
-  if (!entry.kept) return;
+/// Events of a tick come back with its state, so they go with it. Returns what was kept, which is freed with it.
+std::unique_ptr<Timeline::Kept> Timeline::dropState(Entry& entry) {
+  if (!entry.kept) return nullptr;
   m_bytes -= entry.kept->eventBytes + entry.kept->bytes;
-  entry.kept.reset();
   if (entry.report && !entry.report->events.empty()) entry.report = withEvents(*entry.report, {});
+  return std::exchange(entry.kept, nullptr);
 }
 
 /// What holds between a state and its parent's while both are kept.
@@ -315,8 +316,8 @@ void Timeline::moveState(Timeline& other, Entry& from, Entry& to) {
 }
 
 Timeline Timeline::takeKept(CacheStore& store) {
-  while (dropBeside(store)) {
-  }
+  Dropped dropped;
+  dropAllBeside(store, dropped);
   const std::vector<int> kept = path(m_current, oldestKept());
   Timeline out;
   out.start(*entry(kept.front()).state(), 0, entry(kept.front()).depth, m_anchorBytes);
@@ -329,20 +330,21 @@ Timeline Timeline::takeKept(CacheStore& store) {
 }
 
 /// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
-void Timeline::dropLeaf(int id, CacheStore& store) {
+std::unique_ptr<Timeline::Kept> Timeline::dropLeaf(int id, CacheStore& store) {
   store.release(entry(id).kept->added);
-  dropState(m_entries[at(id)]);
+  return dropState(m_entries[at(id)]);
 }
 
 /// Drops the oldest kept state, which has one kept successor, and frees the slots that the successor freed.
-void Timeline::dropOldest(int id, CacheStore& store) {
-  dropState(m_entries[at(id)]);
+std::unique_ptr<Timeline::Kept> Timeline::dropOldest(int id, CacheStore& store) {
+  std::unique_ptr<Kept> dropped = dropState(m_entries[at(id)]);
   for (int child : entry(id).children) {
     Kept* next = entry(child).kept.get();
     if (!next) continue;
     store.release(next->freed);
     forget(*next);
   }
+  return dropped;
 }
 
 /// Drops a state of a side branch or of the redo future, a leaf that does not lead to the current state.
@@ -356,6 +358,23 @@ bool Timeline::dropBeside(CacheStore& store) {
     return true;
   }
   return false;
+}
+
+/// An entry has a lower number than its successors, so each one that is dropped is a leaf.
+void Timeline::dropAllBeside(CacheStore& store, Dropped& dropped) {
+  const std::vector<bool> leads = onPath();
+  for (int id = size() - 1; id >= 0; --id)
+    if (entry(id).kept && !leads[at(id)]) dropped.push_back(dropLeaf(id, store));
+}
+
+void Timeline::keepNewest(CacheStore& store, std::size_t most) {
+  const auto kept = std::ranges::count_if(m_entries, [](const Entry& one) { return one.kept != nullptr; });
+  if (at(kept) <= most) return;
+  Dropped dropped;
+  dropAllBeside(store, dropped);
+  const std::vector<int> way = path(m_current, oldestKept());
+  for (std::size_t i = 0; i + most < way.size(); ++i) dropped.push_back(dropOldest(way[i], store));
+  m_freeing = std::async([dropped = std::move(dropped)]() mutable { dropped.clear(); });
 }
 
 bool Timeline::dropOne(CacheStore& store) {

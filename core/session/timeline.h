@@ -5,6 +5,7 @@
 // slots older states still need. Engine thread.
 #pragma once
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -129,6 +130,8 @@ class Timeline {
   std::vector<int> way(int id) const;
   /// `swaps` exchanges the rows that the entry keeps. Its error is returned.
   Result<std::int64_t> exchange(int id, const std::function<Result<std::int64_t>(KeptRows&)>& swaps);
+  /// Drops kept states beside the way to the current one, and the oldest ones on it, where more than `most` are kept.
+  void keepNewest(CacheStore& store, std::size_t most);
   /// Copies the rows of kept states into their entries, so that the pools hold rows of the current state only.
   void setApart(const CacheStore& store);
 
@@ -162,9 +165,11 @@ class Timeline {
 
  private:
   Timeline trunkTo(int tip, std::int32_t depth, const CacheState& state, bool anchors) const;
-  void dropState(Entry& entry);
+  std::unique_ptr<Kept> dropState(Entry& entry);
   void moveState(Timeline& other, Entry& from, Entry& to);
   bool dropBeside(CacheStore& store);
+  using Dropped = std::vector<std::unique_ptr<Kept>>;
+  void dropAllBeside(CacheStore& store, Dropped& dropped);
   void dropAnchor();
   void weighAnchor(std::size_t i);
 
@@ -173,8 +178,8 @@ class Timeline {
   std::vector<bool> onPath() const;
   int oldestKept() const;
   void forget(Kept& kept);
-  void dropLeaf(int id, CacheStore& store);
-  void dropOldest(int id, CacheStore& store);
+  std::unique_ptr<Kept> dropLeaf(int id, CacheStore& store);
+  std::unique_ptr<Kept> dropOldest(int id, CacheStore& store);
   bool dropOne(CacheStore& store);
 
   std::vector<Entry> m_entries;
@@ -190,6 +195,7 @@ class Timeline {
   };
   std::vector<Standing> m_anchors;  // ascending
   std::int64_t m_anchorBytes = 0;
+  std::future<void> m_freeing;  // of many dropped states at once: their memory takes its time
 };
 
 }  // namespace kvlab

@@ -157,7 +157,7 @@ Status Session::walk(int id) {
 Result<Timeline> Session::startAt(int entry) {
   if (entry > 0 && entry == timeline().currentId() && m_health.status != SessionState::Broken)
     return m_history.beginReplay(m_parts.store);
-  m_history.setApart(m_parts);
+  m_history.leave(m_parts);
   if (entry > 0) {
     const std::shared_ptr<const Anchor> anchor = timeline().entry(entry).anchor;
     KV_TRY(returnTo(m_parts, *anchor));

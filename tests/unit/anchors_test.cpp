@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session of 2 000 ticks whose history has dropped its states goes to any of them with few commits, and the copies of
 // states that make this possible stay within their part of history_bytes.
+#include <map>
+
 #include "core/session/run_back.h"
 #include "support/session_fixture.h"
 
@@ -111,6 +113,46 @@ class AnchorsTest : public QObject {
     QCOMPARE(s.hash(), before);
     QVERIFY(s.sound());
     s.must("step");
+    QVERIFY(s.sound());
+  }
+
+  /// More states are kept than are copied when the session leaves them; from a branch, too. Everything can be reached.
+  void manyKeptStatesAreLeft() {
+    SessionFixture s(json{{"brightness", {{"compressor", "nearest"}, {"target", 24}}}, {"history_bytes", 26 << 20}});
+    s.prompt(12);
+    std::map<std::int64_t, std::string> hashes;
+    const auto go = [&](std::int64_t tick) {
+      s.must("goto", {{"tick", tick}});
+      QCOMPARE(s.hash(), hashes.at(tick));
+    };
+    const auto run = [&](std::int64_t ticks) {  // an end of text ends a run
+      for (const std::int64_t end = s->state().tick.value() + ticks; s->state().tick.value() < end;) {
+        s.must("run", {{"maxTicks", 500}, {"reports", 1}});
+        hashes[s->state().tick.value()] = s.hash();
+      }
+    };
+    const auto near = [&](double share) {  // a tick with a known hash
+      const double first = static_cast<double>(hashes.begin()->first),
+                   last = static_cast<double>(hashes.rbegin()->first);
+      return hashes.lower_bound(static_cast<std::int64_t>(first + share * (last - first)))->first;
+    };
+    const auto kept = [&] {
+      int count = 0;
+      for (int id = 0; id < s->timeline().size(); ++id) count += s->timeline().entry(id).kept != nullptr;
+      return count;
+    };
+    hashes[s->state().tick.value()] = s.hash();
+    run(5000);
+    const std::int64_t early = near(0.1), last = hashes.rbegin()->first;
+    QVERIFY2(kept() > 2100 && kept() < 4400, qPrintable(QString::number(kept())));
+    QVERIFY(!s->timeline().entry(s->timeline().find(Tick(early))).kept);
+    go(early);
+    QVERIFY(kept() < 2100);
+    const std::vector<std::int64_t> others = {last, near(0.3), near(0.9)};
+    for (const std::int64_t tick : others) go(tick);
+    s.must("run", {{"maxTicks", 100}});  // a branch
+    s.must("goto", {{"tick", last}, {"branch", "main"}});
+    QCOMPARE(s.hash(), hashes.at(last));
     QVERIFY(s.sound());
   }
 };
