@@ -23,26 +23,21 @@ SightState observeNow(Session& session, const std::function<bool(Need)>& needs) 
   return out;
 }
 
-namespace {
-
-/// The present state, and the one before if it is kept.
-Sight sightNow(Session& session, const Expression& expression) {
+Sight sightNow(Session& session, const std::function<bool(Need)>& needs) {
   Sight at;
-  at.now = observeNow(session, [&](Need need) { return expression.needs(need); });
+  at.now = observeNow(session, needs);
   const Timeline::Entry& here = session.timeline().current();
   if (here.parent >= 0) at.before.state = session.timeline().entry(here.parent).state();
   if (at.before.state) at.report = here.report.get();
   return at;
 }
 
-}  // namespace
-
 WatchValue valueNow(Session& session, const Expression& expression) {
-  return expression.value(sightNow(session, expression));
+  return expression.value(sightNow(session, [&](Need need) { return expression.needs(need); }));
 }
 
 std::vector<LedgerId> rowsWhere(Session& session, const Expression& condition) {
-  const Sight at = sightNow(session, condition);
+  const Sight at = sightNow(session, [&](Need need) { return condition.needs(need); });
   std::vector<LedgerId> out;
   for (const LedgerId row : session.state().context)
     if (condition.about(row).holds(at)) out.push_back(row);

@@ -9,6 +9,8 @@ namespace kvlab {
 std::vector<Exactness> lastLayerExactness(const Session& session);
 /// The present state with what the needs ask for. A drift that cannot be measured is not known.
 SightState observeNow(Session& session, const std::function<bool(Need)>& needs);
+/// The present state with what the needs ask for, and the state and the report that led here if the former is kept.
+Sight sightNow(Session& session, const std::function<bool(Need)>& needs);
 /// The value of an expression now. What it says of a tick, and before(..), refer to the commit that led here, if the
 /// state before is kept; else they are not known.
 WatchValue valueNow(Session& session, const Expression& expression);

@@ -54,10 +54,14 @@ void Watches::ask(Session& session) {
   const int entry = session.timeline().currentId();
   if (m_asking || entry == m_asked) return;
   m_asked = entry;
+  std::vector<WatchView> views = list();
   m_asking = true;
-  std::vector<WatchView> views;
-  for (const Watch& one : m_watches)
-    views.push_back({one.id, one.expression.text(), shownValue(valueNow(session, one.expression))});
+  if (!views.empty()) {  // what several ask for is measured once
+    const Sight now = sightNow(session, [this](Need need) {
+      return std::ranges::any_of(m_watches, [need](const Watch& one) { return one.expression.needs(need); });
+    });
+    for (std::size_t i = 0; i < views.size(); ++i) views[i].value = shownValue(m_watches[i].expression.value(now));
+  }
   m_asking = false;
   m_views = views.empty() ? nullptr : std::make_shared<const std::vector<WatchView>>(std::move(views));
 }

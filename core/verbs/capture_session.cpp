@@ -149,12 +149,10 @@ Result<json> stopCapture(Session& session) {
 }
 
 CaptureMark markCapture(Session& session) {
-  return {session.timeline().size(),
-          session.timeline().currentId(),
-          session.history().capture() && !session.history().replaying(),
-          session.notes().views(session.timeline()),
-          session.breakpoints().views(),
-          session.watches().list()};
+  if (!session.history().capture() || session.history().replaying()) return {};
+  return {
+      session.timeline().size(),     session.timeline().currentId(), true, session.notes().views(session.timeline()),
+      session.breakpoints().views(), session.watches().list()};
 }
 
 namespace {
