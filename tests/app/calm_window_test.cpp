@@ -80,13 +80,7 @@ class CalmWindowTest : public QObject {
   }
 
  private Q_SLOTS:
-  void initTestCase() {
-    QVERIFY(m_folder.isValid());
-    QSettings::setDefaultFormat(QSettings::IniFormat);
-    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
-    QCoreApplication::setOrganizationName("kvlab-test");
-    QCoreApplication::setApplicationName("kvlab-test");
-  }
+  void initTestCase() { QVERIFY(test::ownSettings(m_folder)); }
   void init() {
     m_window = test::wholeWindow();
     QVERIFY(open("anna puts the silver key in the cellar . the rain falls .") && now()->length() > 10);

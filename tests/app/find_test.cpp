@@ -47,13 +47,7 @@ class FindTest : public QObject {
   }
 
  private Q_SLOTS:
-  void initTestCase() {
-    QVERIFY(m_folder.isValid());
-    QSettings::setDefaultFormat(QSettings::IniFormat);
-    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
-    QCoreApplication::setOrganizationName("kvlab-test");
-    QCoreApplication::setApplicationName("kvlab-test");
-  }
+  void initTestCase() { QVERIFY(test::ownSettings(m_folder)); }
 
   /// All places of a text, against a search that goes from token to token.
   void rowsAreThose() {

@@ -68,13 +68,7 @@ class JobsTest : public QObject {
   std::string m_sweepError;
 
  private Q_SLOTS:
-  void initTestCase() {
-    QVERIFY(m_folder.isValid());
-    QSettings::setDefaultFormat(QSettings::IniFormat);
-    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_folder.path());
-    QCoreApplication::setOrganizationName("kvlab-test");
-    QCoreApplication::setApplicationName("kvlab-test");
-  }
+  void initTestCase() { QVERIFY(test::ownSettings(m_folder)); }
   void cleanup() { m_window.reset(); }
 
   void escCancelsWhatIsInFront() {

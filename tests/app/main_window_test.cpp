@@ -54,13 +54,7 @@ class MainWindowTest : public QObject {
   QString statusText() { return m_window->status().texts().join(" | "); }
 
  private Q_SLOTS:
-  void initTestCase() {
-    QVERIFY(m_settings.isValid());
-    QSettings::setDefaultFormat(QSettings::IniFormat);
-    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
-    QCoreApplication::setOrganizationName("kvlab-test");
-    QCoreApplication::setApplicationName("kvlab-test");
-  }
+  void initTestCase() { QVERIFY(test::ownSettings(m_settings)); }
   void init() {
     m_requests.clear();
     m_window = make(true);

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The whole window as tests open it, over the real engine unless a test has another. GUI thread.
 #pragma once
+#include <QSettings>
 #include <QtTest>
 
 #include "app/core_engine.h"
 #include "app/main_window.h"
 
 namespace kvlab::test {
+
+/// Settings of the test's own, so that those of the person who runs the test stay as they are; false if the folder
+/// cannot be used.
+inline bool ownSettings(const QTemporaryDir& folder) {
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder.path());
+  QCoreApplication::setOrganizationName("kvlab-test");
+  QCoreApplication::setApplicationName("kvlab-test");
+  return folder.isValid();
+}
 
 /// A headless window asks nobody.
 inline WindowSettings wholeSettings(bool headless = true) {
