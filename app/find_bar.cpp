@@ -62,9 +62,9 @@ void FindBar::fill(const QString& text) {
   addLog(text);
   if (m_places.empty())
     addEntry({tr("Nothing was found"),
-              tr("tokens, ids, ticks, events, commands, manifest keys and log were searched"),
               {},
-              tr("try a shorter text")});
+              {},
+              tr("in tokens, ids, ticks, notes, events, commands, manifest keys and log; try a shorter text")});
 }
 
 void FindBar::addTicks(const QString& text) {

@@ -23,7 +23,7 @@ class EntryPainter : public QStyledItemDelegate {
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {0, 26}; }
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const auto look = Theme::current();
-    const bool current = option.state & QStyle::State_Selected;
+    const bool current = (option.state & QStyle::State_Selected) && index.data(DataOfEntry).isValid();
     if (current) painter->fillRect(option.rect, Theme::mix(look->raised, look->accent, 0.25));
     const QString blocked = index.data(BlockedEntry).toString();
     QRect area = option.rect.adjusted(Theme::kLarge, 0, -Theme::kLarge, 0);
