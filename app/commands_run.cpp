@@ -90,6 +90,14 @@ Status selectWhere(CommandHost& host, const Json& args) {
   return ok();
 }
 
+/// The view Events hears the reply.
+Status ticksWhere(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  emit context.scripted(QString("s.ticksWhere(%1)").arg(scriptText(args["condition"])));
+  context.submit("ticksWhere", args);
+  return ok();
+}
+
 /// Shows the tick from which on the next token differs from that of a rebuild.
 Status driftBegan(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
@@ -330,6 +338,11 @@ void addRunCommands(std::vector<Command>& list) {
        "Select the rows of the context for which a condition holds: brightness < 20 and exactness != 'exact'."},
       selectWhere, needsRows,
       {.args = {{"condition", "string", "an expression; facts of rows speak of each row", true}}});
+  add(list,
+      {"ticks_where", "Show Ticks Where", "",
+       "Mark the ticks at which a condition held in the strip of Events: evicted(layer==3), kl > 0.05."},
+      ticksWhere, needsIdle,
+      {.args = {{"condition", "string", "an expression that is true or false", true}}, .view = shownIn("events")});
   add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
       needsWork,
       {.keys = {"Shift+F5", "Esc"},

@@ -27,6 +27,7 @@ class CoreEngine : public Engine {
   }
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return m_holder->tile(request); }
   SnapshotPtr snapshot() const override { return m_holder->snapshot(); }
+  Result<SnapshotPtr> snapshotAt(Tick tick) override { return m_holder->snapshotAt(tick); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_holder->setPublish(std::move(publish)); }
   void setProgress(Progress progress) override { m_holder->setProgress(std::move(progress)); }
   void setIdle(std::function<void()> idle) override { m_holder->setBetweenTicks(std::move(idle)); }

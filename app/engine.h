@@ -24,6 +24,8 @@ class Engine {
   /// Starts a tile. The caller takes the tile before it requests another one, and before it deletes the engine.
   virtual Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) = 0;
   virtual SnapshotPtr snapshot() const = 0;
+  /// The snapshot of an earlier tick of the branch, while no verb runs. Commands may be executed again for it.
+  virtual Result<SnapshotPtr> snapshotAt(Tick tick) = 0;
   /// Called on the engine thread after every tick and command, when the state is consistent.
   virtual void setPublish(std::function<void(SnapshotPtr)> publish) = 0;
   /// Receives the progress of verbs, and can cancel them at their next safe point.

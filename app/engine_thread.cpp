@@ -90,7 +90,7 @@ EngineThread::Ticket EngineThread::push(Job job) {
 }
 
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
-  Job job{"q:" + tag, {}, {}, false, verb};
+  Job job{"q:" + tag, {}, {}, false, false, verb};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
     auto result = engine ? guarded<nlohmann::json>([&] { return ask(*engine, verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
@@ -106,8 +106,20 @@ Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb
                "submit the verb as a command", "verb", verb);
 }
 
+void EngineThread::past(Tick tick, PastReply reply) {
+  Job job{"past", {}, {}, false, true};
+  job.work = [this, tick, reply](Engine* engine) {
+    auto snapshot = guarded<SnapshotPtr>([&]() -> Result<SnapshotPtr> {
+      if (!engine) return m_openError.error();
+      return engine->snapshotAt(tick);
+    });
+    return [reply, snapshot = std::move(snapshot)] { reply(snapshot); };
+  };
+  replaceOrPush(std::move(job));
+}
+
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
-  Job job{"t:" + tag, {}, {}, true};
+  Job job{"t:" + tag, {}, {}, true, request.tick.has_value()};
   job.work = [this, request, reply](Engine* engine) -> std::function<void()> {
     auto tile = guarded<std::unique_ptr<PendingTile>>([&]() -> Result<std::unique_ptr<PendingTile>> {
       if (!engine) return m_openError.error();
@@ -225,8 +237,9 @@ void EngineThread::perform(Job& job) {
   if (reply || command) post(std::move(reply), command);
 }
 
-/// True for a tile while another one is under way, and for a measurement within a command.
+/// True for a tile while another one is under way, and for a measurement or an earlier tick within a command.
 bool EngineThread::mustWait(const Job& read) const {
+  if (read.past) return true;
   if (read.tile) return m_underWay.has_value();
   const VerbInfo* info = m_engine->verb(read.verb);
   return info && info->effect == Effect::Measures;

@@ -40,6 +40,7 @@ class EngineThread {
   using Ticket = std::uint64_t;
   using Reply = std::function<void(const Result<nlohmann::json>&)>;
   using ForkReply = std::function<void(const Result<EngineOpener>&)>;
+  using PastReply = std::function<void(const Result<SnapshotPtr>&)>;
   using TileReply = std::function<void(const Result<std::shared_ptr<const Tile>>&)>;
 
   /// Starts the thread and opens the engine on it. `opened` is the first reply: null, or the error that every later
@@ -56,6 +57,8 @@ class EngineThread {
   /// Error not_a_query for a verb that does not only read or measure.
   void query(std::string tag, std::string verb, nlohmann::json args, Reply reply);
   void fetch(std::string tag, TileRequest request, TileReply reply);
+  /// The snapshot of an earlier tick; a newer request replaces this one.
+  void past(Tick tick, PastReply reply);
   /// Stops the command in progress at its next safe point; waiting commands answer `cancelled`.
   void cancel();
   /// The same for one command; others go on. Nothing happens if the command has ended.
@@ -72,6 +75,7 @@ class EngineThread {
     std::function<std::function<void()>(Engine*)> work;
     std::function<void()> cancelled = {};
     bool tile = false;
+    bool past = false;      // of an earlier tick
     std::string verb = {};  // for queries
     Ticket ticket = 0;      // for commands
   };

@@ -72,13 +72,8 @@ void FindBar::addTicks(const QString& text) {
   const int tick = text.trimmed().toInt(&number);
   const auto& history = m_host.context().history();
   if (!number || history.empty() || tick < 0 || tick > history.back()->tick.value()) return;
-  const bool kept = tick >= history.front()->tick.value();
-  addPlace(
-      {tr("Tick %1").arg(tick), kept ? tr("show it in all views") : tr("go there: its state comes back"), tr("tick")},
-      [this, tick, kept] {
-        if (kept) m_host.context().showTick(Tick(tick));
-        else m_host.context().runCommand(QStringLiteral("goto"), {{"tick", tick}});
-      });
+  addPlace({tr("Tick %1").arg(tick), tr("show it in all views"), tr("tick")},
+           [this, tick] { m_host.context().showTick(Tick(tick)); });
 }
 
 /// What looks like a condition is one about rows.

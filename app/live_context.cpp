@@ -175,10 +175,30 @@ void LiveContext::showTick(Tick tick) {
   const auto& kept = history();
   const auto later = [](Tick wanted, const SnapshotPtr& s) { return wanted < s->tick; };
   const auto after = std::upper_bound(kept.begin(), kept.end(), tick, later);
-  if (after == kept.begin()) return;
+  m_arriving.reset();
+  if (after == kept.begin()) return showPast(tick);
   m_behind = false;
   m_lookingBack = after != kept.end();
   showSnapshot(*std::prev(after));
+}
+
+/// The views go on with what they show until the snapshot comes.
+void LiveContext::showPast(Tick tick) {
+  if (!m_session || history().empty() || tick < Tick(0)) return;
+  m_arriving = tick;
+  m_session->past(
+      tick,
+      [this, self = QPointer<LiveContext>(this), session = sessionNumber(), tick](const Result<SnapshotPtr>& snapshot) {
+        if (!self || session != sessionNumber() || m_arriving != tick) return;
+        m_arriving.reset();
+        if (!snapshot) {
+          emit failed(snapshot.error());
+          return emit snapshotChanged();  // views that waited are ready again
+        }
+        m_behind = false;
+        m_lookingBack = true;
+        showSnapshot(*snapshot);
+      });
 }
 
 void LiveContext::freezeClock() {
@@ -218,6 +238,7 @@ void LiveContext::catchUp() {
     m_pace.start(std::max(kFrame, std::chrono::milliseconds(m_rest * m_since.elapsed())));
   });
   m_lookingBack = false;
+  m_arriving.reset();
   showSnapshot(m_session ? m_session->snapshot() : nullptr);
 }
 

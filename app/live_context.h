@@ -64,6 +64,7 @@ class LiveContext : public InspectorContext {
   void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
   void showTick(Tick tick) override;
   bool following() const override { return !m_lookingBack; }
+  bool arriving() const override { return m_arriving.has_value(); }
   void freezeClock() override;
   /// Shows the newest snapshot now. Usually views follow at the frame rate of the screen, so a script that steps a
   /// thousand times per second is drawn sixty times.
@@ -95,6 +96,7 @@ class LiveContext : public InspectorContext {
   void followJobs();
   int beginJob(const std::string& verb, std::shared_ptr<EngineThread::Ticket> ticket);
   void endJob(int number, const CommandReply& command);
+  void showPast(Tick tick);
   void showSnapshot(SnapshotPtr snapshot);
   /// Says the line of a command that made ticks, with as many as it made: a run that was stopped stops there again.
   void sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply);
@@ -106,7 +108,8 @@ class LiveContext : public InspectorContext {
   QElapsedTimer m_since;  // since the last snapshot was shown
   int m_rest = 1;
   bool m_behind = false;
-  bool m_lookingBack = false;  // showTick() chose an older tick
+  bool m_lookingBack = false;      // showTick() chose an older tick
+  std::optional<Tick> m_arriving;  // whose snapshot the engine was asked for
   CommandRunner m_runner;
   Asker m_asker;      // receiver of the next command
   Running m_running;  // the running command

@@ -48,6 +48,12 @@ void LiveSession::fetch(const std::string& tag, const TileRequest& request, Tile
   m_thread.fetch(tag, request, std::move(reply));
 }
 
+void LiveSession::past(Tick tick, EngineThread::PastReply reply) {
+  m_thread.past(tick, [this, reply = std::move(reply)](const Result<SnapshotPtr>& snapshot) {
+    reply(snapshot && m_clockFrozen ? Result<SnapshotPtr>(withoutTimes(*snapshot)) : snapshot);
+  });
+}
+
 /// Takes snapshots before replies, so that a reply finds the state after its command.
 void LiveSession::drain() {
   const QPointer<LiveSession> alive(this);

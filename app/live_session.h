@@ -29,6 +29,8 @@ class LiveSession : public QObject, public SessionPort {
   void fork(Opened forked) override;
   void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);
+  /// The snapshot of an earlier tick than those of history(); a newer request replaces this one.
+  void past(Tick tick, EngineThread::PastReply reply);
   void cancel() override { m_thread.cancel(); }
   SnapshotPtr snapshot() const override { return m_history.empty() ? nullptr : m_history.back(); }
   /// Ascending ticks, oldest first; undo and goto drop later ticks, and a way to another branch those that may not lie

@@ -184,6 +184,10 @@ void SweepPanel::addMeasures(QFormLayout& form) {
   }
   row->addStretch(1);
   form.addRow(tr("Measure"), row);
+  m_expressions = addText(form, "expressions", tr("Expressions"),
+                          tr("What else is measured of every cell, with ; between two: rows(layer==3); "
+                             "brightness(ledger==0). The manual's page Expressions lists what can be asked"),
+                          tr("none"));
 }
 
 void SweepPanel::addButtons() {
@@ -227,6 +231,22 @@ json SweepPanel::prompts(json all) const {
   return all;
 }
 
+/// Texts of the list, with ; between two.
+QString SweepPanel::expressionsText(const json& list) {
+  QStringList out;
+  for (const json& one : list) out << manifestText(one);
+  return out.join(QStringLiteral("; "));
+}
+
+/// The list that the line says; the given one while the line says that.
+json SweepPanel::expressions(json given) const {
+  if (expressionsText(given) == m_expressions->text()) return given;
+  json out;
+  for (const QString& one : m_expressions->text().split(';'))
+    if (const QString text = one.trimmed(); !text.isEmpty()) out.push_back(text.toStdString());
+  return out;
+}
+
 void SweepPanel::take() {
   if (m_filling) return;
   json now = spec();
@@ -238,6 +258,7 @@ void SweepPanel::take() {
   put(now, "axes", m_axes->axes());
   put(now, "seeds", valuesOf(m_seeds->text()));
   put(now, "measure", measures.size() == std::size(kGroups) ? json() : measures);
+  put(now, "expressions", expressions(now.value("expressions", json())));
   now["prompts"] = prompts(now.value("prompts", json()));
   setSpec(now);
 }
@@ -271,6 +292,8 @@ void SweepPanel::fill(const json& spec) {
   for (QCheckBox* box : m_measures)
     box->setChecked(!measured.is_array() ||
                     std::find(measured.begin(), measured.end(), box->text().toStdString()) != measured.end());
+  const json asked = spec.value("expressions", json());
+  if (expressions(asked) != asked) m_expressions->setText(expressionsText(asked));
   const json base = spec.value("base", json{{"model", "demo"}});
   if (base.is_object()) m_base->setManifest(base);
   m_out->setPlaceholderText((m_name->text().isEmpty() ? m_name->placeholderText() : m_name->text()) + ".sweep");

@@ -49,6 +49,8 @@ class SweepPanel : public QDialog {
   /// The form's values go into the JSON, which the form then follows.
   void take();
   nlohmann::json prompts(nlohmann::json all) const;
+  static QString expressionsText(const nlohmann::json& list);
+  nlohmann::json expressions(nlohmann::json given) const;
   void follow();
   void fill(const nlohmann::json& spec);
   void count();
@@ -65,6 +67,7 @@ class SweepPanel : public QDialog {
   QLineEdit *m_name = nullptr, *m_seeds = nullptr, *m_stories = nullptr, *m_questions = nullptr, *m_out = nullptr;
   QComboBox *m_prompts = nullptr, *m_ask = nullptr;
   std::vector<QCheckBox*> m_measures;
+  QLineEdit* m_expressions = nullptr;
   SweepAxes* m_axes;
   SessionForm* m_base;
   QPushButton* m_run = nullptr;

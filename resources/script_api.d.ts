@@ -656,6 +656,8 @@ interface Session {
   /** The tick of the first commit up to the present state at which a condition held. firstTick("kl > 0.05") tells when a
    * session began to differ from a rebuild. */
   firstTick(condition?: string): number | null;
+  /** The ticks of all commits up to the present state at which a condition held, ascending; with since from there on. */
+  ticksWhere(condition: string, since?: number): number[];
   /** Everything that happened to a row in a layer, commit by commit, oldest first: loaded, computed, rebuilt, turned, copied,
    * converted, damaged, left, became_stale, became_exact, each with the command that did it. wrote is true where the stored bytes are new
    * or stand in another slot. slot and phase are those behind the event; null where the row has left. Slots of dropped

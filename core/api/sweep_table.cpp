@@ -55,18 +55,40 @@ Json numberJson(double value) {
   return value;
 }
 
-std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::string>& axes) {
+/// What stands beside a name in a list of pairs; null = the list has no such name.
+template <class Value>
+const Value* valueOf(const std::vector<std::pair<std::string, Value>>& pairs, const std::string& name) {
+  const auto found = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
+  return found == pairs.end() ? nullptr : &found->second;
+}
+
+/// All names of a list of pairs that the rows have, in the order in which they come.
+template <class Value>
+std::vector<std::string> namesIn(std::span<const SweepRow> rows,
+                                 std::vector<std::pair<std::string, Value>> SweepRow::*pairs) {
+  std::vector<std::string> out;
+  for (const SweepRow& row : rows)
+    for (const auto& [name, value] : row.*pairs)
+      if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  return out;
+}
+
+std::vector<std::string> csvFields(const SweepRow& row, const std::vector<std::string>& axes,
+                                   const std::vector<std::string>& expressions) {
   std::vector<std::string> out{std::to_string(row.index), row.id, row.prompts, row.ask, std::to_string(row.seed)};
   for (const std::string& name : axes) {
-    const auto found =
-        std::find_if(row.axes.begin(), row.axes.end(), [&](const auto& axis) { return axis.first == name; });
-    out.push_back(found == row.axes.end() ? std::string() : found->second);
+    const std::string* label = valueOf(row.axes, name);
+    out.push_back(label ? *label : std::string());
   }
   for (const bool ratio : {true, false})
     out.push_back(row.budget && row.budget->ratio == ratio ? numberJson(row.budget->value).dump() : std::string());
   for (std::size_t i = 0; i < std::size(kMeasures); ++i)
     out.push_back(i < row.measures.size() && row.measures[i] && !row.error ? numberJson(*row.measures[i]).dump()
                                                                            : std::string());
+  for (const std::string& text : expressions) {
+    const std::optional<double>* mean = row.error ? nullptr : valueOf(row.expressions, text);
+    out.push_back(mean && *mean ? numberJson(**mean).dump() : std::string());
+  }
   out.push_back(row.error ? std::string(row.error->code).append(": ").append(row.error->text()) : std::string());
   return out;
 }
@@ -84,6 +106,12 @@ std::optional<std::string> readMeasures(const Json& from, SweepRow& row) {
     if (found == from.end() || found->is_null()) continue;
     if (!found->is_number()) return std::string(kMeasures[i].name) + " is not a number";
     row.measures[i] = found->get<double>();
+  }
+  const Json expressions = from.value("expressions", Json::object());
+  if (!expressions.is_object()) return "has expressions that are no object";
+  for (const auto& [text, value] : expressions.items()) {
+    if (!value.is_number() && !value.is_null()) return "has an expression " + text + " that is not a number";
+    row.expressions.emplace_back(text, value.is_null() ? std::nullopt : std::optional(value.get<double>()));
   }
   for (const Json& pair : from.value("by_story", Json::array())) {
     if (!areCounts(pair, 2)) return "by_story does not hold pairs of counts";
@@ -154,6 +182,15 @@ int sweepMeasure(std::string_view name) {
   return -1;
 }
 
+std::vector<std::string> sweepExpressions(std::span<const SweepRow> rows) {
+  return namesIn(rows, &SweepRow::expressions);
+}
+
+std::optional<double> SweepRow::expression(const std::string& text) const {
+  const std::optional<double>* mean = valueOf(expressions, text);
+  return mean ? *mean : std::nullopt;
+}
+
 std::optional<double> SweepRow::measure(std::string_view name) const {
   const int at = sweepMeasure(name);
   return at < 0 || static_cast<std::size_t>(at) >= measures.size() ? std::nullopt
@@ -185,6 +222,7 @@ std::string sweepLine(const SweepRow& row) {
   }
   for (std::size_t i = 0; i < row.measures.size(); ++i)
     if (row.measures[i]) out[std::string(kMeasures[i].name)] = numberJson(*row.measures[i]);
+  for (const auto& [text, value] : row.expressions) out["expressions"][text] = value ? numberJson(*value) : Json();
   if (!row.byStory.empty()) out["by_story"] = row.byStory;
   if (!row.byDistance.empty()) out["by_distance"] = row.byDistance;
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -228,17 +266,16 @@ std::string csvLine(const std::vector<std::string>& fields) {
 }
 
 std::string sweepCsv(std::span<const SweepRow> rows) {
-  std::vector<std::string> names;
-  for (const SweepRow& row : rows)
-    for (const auto& [name, label] : row.axes)
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const std::vector<std::string> names = namesIn(rows, &SweepRow::axes);
+  const std::vector<std::string> expressions = sweepExpressions(rows);
   std::vector<std::string> head{"index", "id", "prompts", "ask", "seed"};
   for (const std::string& name : names) head.push_back(std::string("axis.").append(name));
   head.insert(head.end(), {"budget_ratio", "budget_tokens"});
   for (const SweepMeasure& measure : kMeasures) head.emplace_back(measure.name);
+  for (const std::string& text : expressions) head.push_back(std::string("expression.").append(text));
   head.emplace_back("error");
   std::string out = csvLine(head);
-  for (const SweepRow& row : rows) out += csvLine(csvFields(row, names));
+  for (const SweepRow& row : rows) out += csvLine(csvFields(row, names, expressions));
   return out;
 }
 

@@ -4,8 +4,9 @@
 //
 // A line of results.jsonl: {"schema": 1, "index": place in cell order from 0, "id": hash of the cell's complete
 // content, "prompts", "ask", "seed", "axes": {name: label}, "budget": {"ratio": r} or {"tokens": n}, the measures
-// of sweepMeasures() that were asked for, "by_story": [[right, asked], ..], "by_distance": [[at most so many
-// tokens, right, asked], ..]}. A cell that failed has "error": {code, what, why, remedy} in place of measures.
+// of sweepMeasures() that were asked for, "expressions": {text: mean, null = known at no position}, "by_story":
+// [[right, asked], ..], "by_distance": [[at most so many tokens, right, asked], ..]}. A cell that failed has "error":
+// {code, what, why, remedy} in place of measures.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -47,16 +48,22 @@ struct SweepRow {
   std::int64_t seed = 0;
   std::vector<std::pair<std::string, std::string>> axes = {};  // name, label
   std::optional<SweepBudget> budget = {};
-  std::vector<std::optional<double>> measures = {};  // [sweepMeasures()]
-  std::vector<std::pair<int, int>> byStory = {};     // right, asked
-  std::vector<std::array<int, 3>> byDistance = {};   // up to, right, asked
+  std::vector<std::optional<double>> measures = {};                             // [sweepMeasures()]
+  std::vector<std::pair<std::string, std::optional<double>>> expressions = {};  // text, mean
+  std::vector<std::pair<int, int>> byStory = {};                                // right, asked
+  std::vector<std::array<int, 3>> byDistance = {};                              // up to, right, asked
   std::optional<Error> error = {};
 
   std::optional<double> measure(std::string_view name) const;
   void setMeasure(std::string_view name, double value);
+  /// Mean of an expression; none = not asked, or known at no position.
+  std::optional<double> expression(const std::string& text) const;
   /// Labels of the axes that are no budget, " / " between them.
   std::string series() const;
 };
+
+/// The expressions of all rows, in their order.
+std::vector<std::string> sweepExpressions(std::span<const SweepRow> rows);
 
 /// One line of results.jsonl, without the line's end.
 std::string sweepLine(const SweepRow& row);

@@ -2,12 +2,14 @@
 #include "core/experiment/sweep_cell.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
 #include "core/analysis/metrics.h"
 #include "core/experiment/bench_rig.h"
 #include "core/model/decoder/likelihood.h"
+#include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
@@ -70,7 +72,9 @@ class StoryRun {
 };
 
 using AfterPrompt = std::function<void(Session&)>;
-using AfterToken = std::function<Status(Session&, std::size_t position, std::vector<float> logits)>;
+/// before: the state that the token was fed to; null behind the prompt.
+using AfterToken =
+    std::function<Status(Session&, const CacheState* before, std::size_t position, std::vector<float> logits)>;
 
 /// Reads and feeds one question; position 0 of `token` is the end of the prompt.
 Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, const AfterPrompt& prompt,
@@ -80,9 +84,10 @@ Status runQuestion(StoryRun& story, const SweepQuestion& question, Ask ask, cons
   prompt(*session);
   const std::vector<TokenId> tokens = fed(question, ask);
   for (std::size_t i = 0; i <= tokens.size(); ++i) {
+    const CacheState before = session->state();
     if (i > 0) KV_TRY(failed(step(*session, {tokens[i - 1]})));
     std::vector<float> logits = KV_TRY(freshLogits(*session));
-    KV_TRY(token(*session, i, std::move(logits)));
+    KV_TRY(token(*session, i > 0 ? &before : nullptr, i, std::move(logits)));
   }
   return ok();
 }
@@ -156,7 +161,7 @@ class CellSamples {
 /// All figures of one cell while it runs.
 class Tally {
  public:
-  Tally(const CellWork& work, SweepRow& row) : m_work(work), m_row(row) {}
+  Tally(const CellWork& work, SweepRow& row) : m_work(work), m_row(row), m_values(work.expressions.size()) {}
 
   void beginStory() { m_row.byStory.emplace_back(0, 0); }
 
@@ -188,8 +193,33 @@ class Tally {
     if (m_work.attention && position <= reference.mass.size()) attention(session, reference, position - 1);
   }
 
+  /// What the work's expressions say behind the prompt, or of the tick that took a token.
+  Status expressions(Session& session, const CacheState* before) {
+    if (m_work.expressions.empty()) return ok();
+    Sight at;
+    at.now = observeNow(session, [&](Need need) {
+      return std::ranges::any_of(m_work.expressions, [need](const Expression& one) { return one.needs(need); });
+    });
+    at.before.state = before;
+    at.report = before ? session.timeline().current().report.get() : nullptr;
+    for (std::size_t i = 0; i < m_values.size(); ++i) {
+      const Expression& asked = m_work.expressions[i];
+      KV_TRY(fits(session, asked));
+      if (asked.ofTick() && !before) continue;
+      const WatchValue value = asked.value(at);
+      const bool* flag = std::get_if<bool>(&value);
+      const double number = flag ? *flag : std::get<double>(value);
+      if (std::isfinite(number)) m_values[i].add(number);
+    }
+    return ok();
+  }
+
   void finish() {
     if (m_work.recall) finishRecall();
+    for (std::size_t i = 0; i < m_values.size(); ++i) {
+      const Summary all = m_values[i].summary();
+      m_row.expressions.emplace_back(m_work.expressions[i].text(), all.count ? std::optional(all.mean) : std::nullopt);
+    }
     if (m_work.kl) {
       m_kl.into(m_row, "kl_mean", "kl_median", "kl_p99");
       m_klAnswer.into(m_row, "kl_answer");
@@ -267,6 +297,7 @@ class Tally {
   bool m_right = true;
   int m_asked = 0, m_forced = 0;
   std::array<std::pair<int, int>, std::size(kDistances)> m_distances{};
+  std::vector<CellSamples> m_values;  // [expressions]
   CellSamples m_kl, m_klAnswer, m_dnll, m_top1, m_mass, m_survival, m_answer, m_rowsKept, m_rowsPrompt, m_bytes;
 };
 
@@ -285,7 +316,7 @@ Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest
       const auto prompt = [&](Session& session) {
         trace.bytes += liveBytes(session) / static_cast<double>(story.questions.size());
       };
-      const auto token = [&](Session& session, std::size_t position, std::vector<float> logits) {
+      const auto token = [&](Session& session, const CacheState*, std::size_t position, std::vector<float> logits) {
         one.logits.push_back(std::move(logits));
         if (position > 0) keepAttention(session, one);
         return ok();
@@ -309,9 +340,10 @@ Status runCell(const Session& host, const Manifest& manifest, const CellWork& wo
       const SweepQuestion& question = work.stories[s].questions[q];
       const QuestionTrace& trace = reference[s].questions[q];
       const auto prompt = [&](Session& session) { tally.prompt(session, question); };
-      const auto token = [&](Session& session, std::size_t position, std::vector<float> logits) {
+      const auto token = [&](Session& session, const CacheState* before, std::size_t position,
+                             std::vector<float> logits) {
         tally.token(session, question, trace, position, logits);
-        return ok();
+        return tally.expressions(session, before);
       };
       KV_TRY(runQuestion(run, question, work.ask, prompt, token));
       bytes.add(reference[s].bytes);

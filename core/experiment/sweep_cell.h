@@ -6,13 +6,16 @@
 //
 // ask "after": the story is the prompt, and a policy prunes at the end of the story. A fork of the session asks each
 // question: it is fed the tokens of question and reply one by one. ask "inside": each question has a session whose
-// prompt is the story with the question. Figures are compared after every token that was fed.
+// prompt is the story with the question. Figures are compared after every token that was fed. An expression is asked
+// behind the prompt and after every token that was fed; its figure is the mean, of a flag the share of true. What
+// speaks of a tick is asked after tokens alone.
 #pragma once
 #include <vector>
 
 #include "core/api/sweep_table.h"
 #include "core/experiment/prompt_set.h"
 #include "core/session/session.h"
+#include "core/watch/expression.h"
 
 namespace kvlab {
 
@@ -33,6 +36,7 @@ struct CellWork {
   const std::vector<SweepStory>& stories;
   Ask ask = Ask::After;
   bool recall = true, kl = true, attention = true, needles = true, bytes = true;
+  std::span<const Expression> expressions = {};
   Progress progress = {};  // asked before every question
 };
 

@@ -62,6 +62,7 @@ class Sweep {
     m_cells = KV_TRY(sweepCells(m_spec));
     m_rows.resize(m_cells.size());
     m_times.resize(m_cells.size());
+    for (const std::string& text : m_spec.expressions) m_expressions.push_back(KV_TRY(Expression::parse(text)));
     return ok();
   }
 
@@ -100,18 +101,20 @@ class Sweep {
     json manifest = cell.manifest.toJson();
     manifest.erase("threads");
     const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
-    return hashOf({{"schema", kSweepSchema},
-                   {"model", m_model},
-                   {"numerics", m_numerics},
-                   {"manifest", manifest},
-                   {"reference", m_spec.reference},
-                   {"base", m_spec.base},
-                   {"prompts", m_stories.at({cell.prompts, cell.seed})->hash},
-                   {"ask", askName(prompts.ask)},
-                   {"stories", prompts.limits.stories},
-                   {"questions", prompts.limits.questions},
-                   {"seed", cell.seed},
-                   {"measure", m_spec.measure}});
+    json content{{"schema", kSweepSchema},
+                 {"model", m_model},
+                 {"numerics", m_numerics},
+                 {"manifest", manifest},
+                 {"reference", m_spec.reference},
+                 {"base", m_spec.base},
+                 {"prompts", m_stories.at({cell.prompts, cell.seed})->hash},
+                 {"ask", askName(prompts.ask)},
+                 {"stories", prompts.limits.stories},
+                 {"questions", prompts.limits.questions},
+                 {"seed", cell.seed},
+                 {"measure", m_spec.measure}};
+    if (!m_spec.expressions.empty()) content["expressions"] = m_spec.expressions;
+    return hashOf(content);
   }
 
   Json headNow() {
@@ -240,6 +243,7 @@ class Sweep {
     work.attention = m_spec.measures("attention");
     work.needles = m_spec.measures("needles");
     work.bytes = m_spec.measures("bytes");
+    work.expressions = m_expressions;
     work.progress = [this](const std::string&, std::int64_t, std::int64_t) { return !m_stop; };
     return work;
   }
@@ -289,6 +293,7 @@ class Sweep {
   const SweepSpec& m_spec;
   const SweepOptions& m_options;
   std::vector<SweepCell> m_cells;
+  std::vector<Expression> m_expressions;
   std::vector<std::string> m_ids;
   std::unique_ptr<Session> m_host;
   std::string m_model, m_numerics;

@@ -7,6 +7,7 @@
 #include "core/api/named_text.h"
 #include "core/api/nearest.h"
 #include "core/api/policy_spec.h"
+#include "core/watch/expression.h"
 
 namespace kvlab {
 
@@ -194,6 +195,20 @@ Status readMeasure(const json& list, SweepSpec& spec) {
   return ok();
 }
 
+Status readExpressions(const json& list, SweepSpec& spec) {
+  for (const json& text : list) {
+    if (!text.is_string()) return badField("expressions", text, "holds what is no text");
+    Result<Expression> read = Expression::parse(text.get<std::string>());
+    if (!read) return badField("expressions", text, "holds one that is refused: " + read.error().why);
+    if (read->type() == ValueType::Text) return badField("expressions", text, "holds a text, which has no mean");
+    if (read->needs(Need::Stage)) return badField("expressions", text, "asks for a stage, and ticks run whole");
+    if (std::find(spec.expressions.begin(), spec.expressions.end(), read->text()) != spec.expressions.end())
+      return badField("expressions", text, "holds an expression twice");
+    spec.expressions.push_back(read->text());
+  }
+  return ok();
+}
+
 /// Replaces what stands at the key instead of merging into it.
 void place(json& manifest, const SweepAxis& axis, const json& set) {
   if (!axis.key.empty()) {
@@ -315,7 +330,8 @@ bool SweepSpec::measures(std::string_view group) const {
 }
 
 Result<SweepSpec> SweepSpec::fromJson(const json& object) {
-  KV_TRY(known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure"}));
+  KV_TRY(
+      known(object, "", {"name", "about", "base", "reference", "axes", "seeds", "prompts", "measure", "expressions"}));
   SweepSpec spec;
   spec.given = object;
   spec.measure.assign(std::begin(kGroups), std::end(kGroups));
@@ -340,6 +356,10 @@ Result<SweepSpec> SweepSpec::fromJson(const json& object) {
   if (object.contains("measure")) {
     KV_TRY(listOf(object, "", "measure"));
     KV_TRY(readMeasure(object["measure"], spec));
+  }
+  if (object.contains("expressions")) {
+    KV_TRY(listOf(object, "", "expressions"));
+    KV_TRY(readExpressions(object["expressions"], spec));
   }
   return spec;
 }

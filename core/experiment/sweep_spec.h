@@ -10,7 +10,8 @@
 //             {"name", "budget": "ratio" | "tokens", "values": [numbers]}],   merged into the key policy
 //    "seeds": [1, 2, 3],                     which stories; also sampling.seed and the seed of a policy that takes one
 //    "prompts": [{"name", "file" | "set", "ask": "after" | "inside", "stories", "questions"}],
-//    "measure": ["recall", "kl", "attention", "needles", "bytes"]}
+//    "measure": ["recall", "kl", "attention", "needles", "bytes"],
+//    "expressions": ["rows(layer==3)"]}      what else is measured, in the language of core/watch/expression.h
 //
 // A value {"label", "value"} of the first form may also "set" other changes; it, or one of the second, may say
 // "without": ["budget"]: it does not vary along that axis and has one cell there. A file's name is relative to the
@@ -52,8 +53,9 @@ struct SweepSpec {
   std::vector<SweepAxis> axes = {};
   std::vector<std::int64_t> seeds = {1};
   std::vector<SweepPrompts> prompts = {};
-  std::vector<std::string> measure = {};  // groups of sweepMeasures()
-  nlohmann::json given = {};              // as written, what a resumed sweep is compared with
+  std::vector<std::string> measure = {};      // groups of sweepMeasures()
+  std::vector<std::string> expressions = {};  // of numbers and flags
+  nlohmann::json given = {};                  // as written, what a resumed sweep is compared with
 
   static Result<SweepSpec> fromJson(const nlohmann::json& json);
   bool measures(std::string_view group) const;

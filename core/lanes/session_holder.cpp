@@ -3,6 +3,7 @@
 
 #include "core/lanes/batch_verbs.h"
 #include "core/lanes/lane_verbs.h"
+#include "core/session/requests.h"
 #include "core/session/tiles.h"
 #include "core/verbs/verbs.h"
 
@@ -43,6 +44,24 @@ Result<std::unique_ptr<PendingTile>> SessionHolder::tile(const TileRequest& requ
 
 SnapshotPtr SessionHolder::snapshot() const {
   return visit([](auto& part) { return part.snapshot(); });
+}
+
+/// Serial numbers grow with ticks and are no smaller, so the number of the tick is one of its own.
+Result<SnapshotPtr> SessionHolder::snapshotAt(Tick tick) {
+  if (!m_session)
+    return Error("in_lockstep", "the tick was not shown", "lanes and batches have no history", "fork one of them");
+  Session* there = KV_TRY(sessionAt(*m_session, tick));
+  const SnapshotPtr now = m_session->snapshot();
+  if (there == m_session.get()) return now;
+  there->watches() = m_session->watches();
+  there->watches().forget();
+  there->watches().ask(*there);
+  auto out = std::make_shared<Snapshot>(*there->snapshot());
+  out->info = now->info;
+  out->leaps = now->leaps;
+  out->serial = static_cast<std::uint64_t>(tick.value());
+  out->watches = there->watches().views();
+  return SnapshotPtr(std::move(out));
 }
 
 void SessionHolder::setPublish(std::function<void(SnapshotPtr)> publish) {

@@ -21,6 +21,9 @@ class SessionHolder {
   /// A tile of the session, of lane 0, or of the sequence that views show.
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);
   SnapshotPtr snapshot() const;
+  /// What the session would have published after an earlier tick of the branch, with the values of the watches that
+  /// there are now. The session stays where it is. Errors: in_lockstep, and those of sessionAt().
+  Result<SnapshotPtr> snapshotAt(Tick tick);
   void setPublish(std::function<void(SnapshotPtr)> publish);
   void setProgress(Progress progress);
   void setBetweenTicks(std::function<void()> between);

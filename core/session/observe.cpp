@@ -44,6 +44,13 @@ std::vector<LedgerId> rowsWhere(Session& session, const Expression& condition) {
   return out;
 }
 
+Status fits(const Session& session, const Expression& expression) {
+  std::int64_t slots = 0;
+  for (const CacheLayer layer : session.store().layers())
+    slots = std::max<std::int64_t>(slots, session.store().pool(layer).slots());
+  return expression.fits(session.cacheLayers().layers, slots);
+}
+
 Result<Expression> readExpression(const Session& session, const std::string& text, bool condition) {
   const auto named = [&](Error error) {
     error.field = condition ? "condition" : "expression";
@@ -51,10 +58,7 @@ Result<Expression> readExpression(const Session& session, const std::string& tex
   };
   Result<Expression> read = condition ? Expression::condition(text) : Expression::parse(text);
   if (!read) return named(read.error());
-  std::int64_t slots = 0;
-  for (const CacheLayer layer : session.store().layers())
-    slots = std::max<std::int64_t>(slots, session.store().pool(layer).slots());
-  if (const Status fits = read->fits(session.cacheLayers().layers, slots); !fits) return named(fits.error());
+  if (const Status fitting = fits(session, *read); !fitting) return named(fitting.error());
   return read;
 }
 

@@ -17,6 +17,8 @@ WatchValue valueNow(Session& session, const Expression& expression);
 /// The rows of the context, in its order, for which a condition holds now: each fact of rows that names none speaks of
 /// the row.
 std::vector<LedgerId> rowsWhere(Session& session, const Expression& condition);
+/// Error bad_condition if the expression names what the session has not.
+Status fits(const Session& session, const Expression& expression);
 /// Reads an expression and sees whether it fits the session. Errors: bad_condition.
 Result<Expression> readExpression(const Session& session, const std::string& text, bool condition);
 

@@ -8,6 +8,7 @@
 #include "core/session/difference.h"
 #include "core/session/norm_tile.h"
 #include "core/session/policies.h"
+#include "core/session/requests.h"
 #include "core/session/truth.h"
 
 namespace kvlab {
@@ -98,10 +99,19 @@ void fillTile(Session& session, Quantity quantity, CacheLayer layer, std::int32_
   });
 }
 
+/// A tile of another tick, which has arrived: the session that answers for other ticks may go elsewhere before the
+/// reply is taken.
+Result<std::unique_ptr<PendingTile>> pastTile(Session& session, const TileRequest& request) {
+  Session* there = KV_TRY(sessionAt(session, *request.tick));
+  const std::unique_ptr<PendingTile> asked = KV_TRY(tile(*there, request));
+  return std::unique_ptr<PendingTile>(std::make_unique<ReadyTile>(KV_TRY(asked->take())));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& request) {
   const CacheState& state = session.state();
+  if (request.tick && *request.tick != state.tick) return pastTile(session, request);
   if (request.layer && (request.layer->value() < 0 || at(*request.layer) >= state.groupOf.size()))
     return Error{"out_of_range",
                  "the tile was refused",

@@ -6,8 +6,9 @@
 
 namespace kvlab {
 
-/// If the host does not have the requested attention, a pass that changes no state computes it. Errors: out_of_range,
-/// and those of that pass.
+/// A tile of an earlier tick executes commands again where its state was dropped. If the host does not have the
+/// requested attention, a pass that changes no state computes it. Errors: out_of_range, those of that pass, and of
+/// sessionAt().
 Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& request);
 
 }  // namespace kvlab

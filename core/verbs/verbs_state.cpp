@@ -170,6 +170,20 @@ Result<json> firstTickVerb(Session& session, VerbArgs& in) {
   return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
 }
 
+Result<json> ticksWhereVerb(Session& session, VerbArgs& in) {
+  const Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
+  const Timeline& line = session.timeline();
+  int first = 0;
+  for (const int entry : line.path(line.currentId()))
+    if (line.entry(entry).tick.value() < in.integer("since")) first = entry;
+  json out = json::array();
+  for (const int entry : KV_TRY(allHeld(session, condition, first))) {
+    const json tick = line.entry(entry).tick.value();
+    if (out.empty() || out.back() != tick) out.push_back(tick);
+  }
+  return out;
+}
+
 Result<json> atVerb(Session& session, VerbArgs& in) {
   const std::string verb = in.text("verb");
   const VerbInfo* info = verbNamed(verb);
@@ -287,6 +301,12 @@ std::span<const Verb> stateVerbs() {
         "held; null where none ever held.",
         Effect::Measures},
        firstTickVerb},
+      {{"ticksWhere",
+        {arg::text("condition"), arg::integer("since", 0, kAllRows).orElse(0)},
+        "The ticks of the commits up to the present state at which a condition held, ascending; with since only ticks "
+        "from there on.",
+        Effect::Measures},
+       ticksWhereVerb},
       {{"at",
         {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
          arg::of("args", ArgType::Arguments).orNone(), arg::text("branch").orNone()},

@@ -143,6 +143,8 @@ bool Expression::holds(const Sight& at) const { return flagOf(m_root, at); }
 
 bool Expression::needs(Need need) const { return needed(m_root, need); }
 
+bool Expression::ofTick() const { return asksOfTick(m_root); }
+
 Status Expression::fits(std::int32_t layers, std::int64_t slots) const {
   if (!anyFact(m_root)) return badExpression(m_text, "it asks for no fact, so it never changes", m_root.place);
   return fit(m_root, m_text, layers, slots);

@@ -63,6 +63,8 @@ class Expression {
   /// Value of a condition.
   bool holds(const Sight& at) const;
   bool needs(Need need) const;
+  /// True if it says nothing of a state without the tick that led to it.
+  bool ofTick() const;
   /// Error bad_condition if it names a layer or a slot that a session of so many layers and slots has not, or no fact
   /// at all: it would never change.
   Status fits(std::int32_t layers, std::int64_t slots) const;

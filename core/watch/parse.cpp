@@ -210,11 +210,6 @@ class Parser {
     return out;
   }
 
-  static bool asksOfTick(const Term& term) {
-    return term.kind == Term::Kind::Before || term.kind == Term::Kind::Changed || (term.fact && term.fact->ofTick) ||
-        std::any_of(term.of.begin(), term.of.end(), asksOfTick);
-  }
-
   /// The key that a comparison in brackets begins with, without taking it.
   std::optional<Key> key() {
     skip();
@@ -263,6 +258,11 @@ class Parser {
 };
 
 }  // namespace
+
+bool asksOfTick(const Term& term) {
+  return term.kind == Term::Kind::Before || term.kind == Term::Kind::Changed || (term.fact && term.fact->ofTick) ||
+      std::any_of(term.of.begin(), term.of.end(), asksOfTick);
+}
 
 Error badExpression(const std::string& text, const std::string& why, std::size_t place) {
   return Error{"bad_condition",

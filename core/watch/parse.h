@@ -9,6 +9,8 @@ namespace kvlab {
 Result<Term> parseTerm(const std::string& text);
 /// A number that can be a flag becomes one. Error if the term is no condition.
 Result<Term> asCondition(Term term, const std::string& text);
+/// True if it says nothing of a state without the tick that led to it.
+bool asksOfTick(const Term& term);
 Error badExpression(const std::string& text, const std::string& why, std::size_t place);
 
 }  // namespace kvlab

@@ -93,6 +93,13 @@ class FakeEngine : public Engine {
     tile.layers = 2;
     return std::unique_ptr<PendingTile>(std::make_unique<FakeTile>(m_state, std::move(tile)));
   }
+  Result<SnapshotPtr> snapshotAt(Tick tick) override {
+    auto out = std::make_shared<Snapshot>(*snapshot());
+    if (tick > out->tick) return Error("out_of_range", "the tick was not found", "there is none yet", "step");
+    out->tick = tick;
+    out->serial = static_cast<std::uint64_t>(tick.value());
+    return SnapshotPtr(std::move(out));
+  }
   SnapshotPtr snapshot() const override {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->info = m_info;

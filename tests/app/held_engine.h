@@ -25,6 +25,7 @@ class HeldEngine : public Engine {
   }
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return m_engine->tile(request); }
   SnapshotPtr snapshot() const override { return m_engine->snapshot(); }
+  Result<SnapshotPtr> snapshotAt(Tick tick) override { return m_engine->snapshotAt(tick); }
   void setPublish(std::function<void(SnapshotPtr)> publish) override { m_engine->setPublish(std::move(publish)); }
   void setProgress(Progress progress) override { m_engine->setProgress(std::move(progress)); }
   void setIdle(std::function<void()> idle) override { m_engine->setIdle(std::move(idle)); }

@@ -93,6 +93,30 @@ class LiveContextTest : public QObject {
     QCOMPARE(tick(), 6);  // news are shown
   }
 
+  /// The engine brings a tick whose snapshot was dropped; views are not ready until it has come.
+  void droppedTicksComeBack() {
+    open();
+    for (int i = 0; i < 7; ++i) run("step", {{"n", 1000}});
+    QVERIFY(m_context.history().front()->tick > Tick(12));
+    QSignalSpy failed(&m_context, &InspectorContext::failed);
+    m_context.showTick(Tick(11));
+    m_context.showTick(Tick(12));
+    QVERIFY(m_context.arriving());
+    QCOMPARE(tick(), 7000);
+    QTRY_COMPARE(tick(), 12);
+    QVERIFY(!m_context.arriving() && !m_context.following());
+    QCOMPARE(m_context.session()->snapshot()->tick, Tick(7000));
+    m_context.showTick(Tick(11));
+    m_context.showTick(Tick(6999));  // another wish in between
+    QTest::qWait(50);
+    QCOMPARE(tick(), 6999);
+    m_context.showTick(Tick(11));
+    run("step", json::object());
+    QTest::qWait(50);
+    QCOMPARE(tick(), 7001);
+    QVERIFY(!m_context.arriving() && failed.isEmpty());
+  }
+
   void focusFollowsItsRow() {
     open();
     run("step", {{"n", 5}});

@@ -67,11 +67,11 @@ class SweepFormTest : public QObject {
     QTRY_VERIFY2(label("cells").startsWith("4 cells"), qPrintable(label("cells")));
   }
   static json small() {
-    return json::parse(R"({"name":"small","base":{"model":"demo"},
+    return json::parse(R"_({"name":"small","base":{"model":"demo"},
       "axes":[{"name":"policy","key":"policy","values":["h2o","full"]},
               {"name":"kv.v","key":"kv.v","values":["f32","int8"]}],
-      "seeds":[1],"measure":["recall","bytes"],
-      "prompts":[{"name":"recall-256","file":"resource:prompts/recall-256.json","ask":"after","stories":1,"questions":1}]})");
+      "seeds":[1],"measure":["recall","bytes"],"expressions":["rows(layer==1)","length % 2 == 0"],
+      "prompts":[{"name":"recall-256","file":"resource:prompts/recall-256.json","ask":"after","stories":1,"questions":1}]})_");
   }
 
  private Q_SLOTS:
@@ -85,7 +85,8 @@ class SweepFormTest : public QObject {
          {R"({"axes":[1,null,"x",[],{}]})", R"({"axes":{"a":1}})", R"({"axes":[{"values":3},{"key":[],"values":{}}]})",
           R"({"base":3})", R"({"base":[]})", R"({"base":{"kv":1,"policy":[]}})", R"({"prompts":[[],1]})",
           R"({"prompts":{"file":1}})", R"({"prompts":[{"file":{},"ask":[],"stories":{}}]})", R"({"measure":{"a":[]}})",
-          R"({"measure":[1,[]]})", R"({"seeds":{"a":1},"name":[1]})", R"([])", R"(3)", R"({)"})
+          R"({"measure":[1,[]]})", R"({"expressions":{"a":[1]}})", R"({"expressions":[3,"kl +"]})",
+          R"({"seeds":{"a":1},"name":[1]})", R"([])", R"(3)", R"({)"})
       QTest::newRow(one) << one;
   }
   void wrongShapesAreTold() {
@@ -133,6 +134,7 @@ class SweepFormTest : public QObject {
     type("values_1", "f32, int8");
     type("stories", "1");
     type("questions", "1");
+    type("expressions", "rows(layer==1); length % 2 == 0");
     for (QCheckBox* box : panel()->findChildren<QCheckBox*>())
       if (box->text() == "kl" || box->text() == "attention" || box->text() == "needles") click(box);
     QVERIFY2(spec() == small(), spec().dump().c_str());
@@ -148,6 +150,9 @@ class SweepFormTest : public QObject {
     QVERIFY(m_window->showView("sweep"));
     auto* table = m_window->docks().view("sweep")->findChild<DataTable*>();
     QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 4, 20000);
+    const int rows = table->columnOf("rows(layer==1)");
+    QVERIFY(rows > 0 && table->columnOf("length % 2 == 0") == rows + 1);
+    QVERIFY(table->model()->index(1, rows).data().toString().toDouble() > 100);
     table->setCurrentIndex(table->model()->index(3, 0));
     for (QAction* one : m_window->docks().view("sweep")->viewActions())
       if (one->text() == "Open as Session") one->trigger();

@@ -65,6 +65,11 @@ class RunBackTest : public QObject {
                                     .arg(first ? first->entry : -2)
                                     .arg(begin)),
                      __FILE__, __LINE__);
+      const Result<std::vector<int>> all = allHeld(*s, r.conditions[i]);
+      std::vector<int> looked;
+      for (const int entry : s->timeline().path(tip))
+        if (r.held[i].count(entry)) looked.push_back(entry);
+      if (!all || *all != looked) QTest::qFail(r.texts[i], __FILE__, __LINE__);
     }
     for (std::size_t i = 0; i < r.conditions.size() && !QTest::currentTestFailed(); ++i) {
       if (expected[i] < 0) continue;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking an older tick: every verb that reads or measures says what it said when the tick was the newest, and the
 // session stays where it is.
+#include <algorithm>
+#include <bit>
 #include <set>
 
+#include "core/lanes/session_holder.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -37,6 +40,7 @@ const std::vector<Question> kQuestions = {{"tokenise", {{"text", "the cat"}}},
                                           {"value", {{"expression", "kl"}}},
                                           {"lastTick", {{"condition", "written(ledger==4)"}}},
                                           {"firstTick", {{"condition", "written(ledger==4)"}}},
+                                          {"ticksWhere", {{"condition", "changed(length)"}}},
                                           {"story", {{"ledger", 4}, {"layer", 1}}},
                                           {"why", {{"ledger", 4}, {"layer", 1}}},
                                           {"reads", {{"ledger", 4}, {"layer", 1}}},
@@ -110,6 +114,33 @@ bool commit(SessionFixture& s, int i) {
   }
 }
 
+/// What a window shows of a tick: the maps, the values of a watch and of two quantities.
+json shownOf(SessionHolder& holder, Tick tick, bool newest) {
+  const Result<SnapshotPtr> snapshot = newest ? Result<SnapshotPtr>(holder.snapshot()) : holder.snapshotAt(tick);
+  if (!snapshot) return snapshot.error().text();
+  const Snapshot& s = **snapshot;
+  json out{{"tick", s.tick.value()}, {"length", s.length()}, {"stale", s.logitsStale}, {"watches", json::array()}};
+  for (const LedgerId id : s.context) out["context"].push_back(id.value());
+  for (const auto& map : s.layers) {
+    json rows = json::array();
+    for (std::size_t i = at(map->first); i < map->size(); ++i) rows.push_back({map->ledger[i].value(), map->phases[i]});
+    out["layers"].push_back(rows);
+  }
+  if (s.watches)
+    for (const WatchView& one : *s.watches) out["watches"].push_back(toJson(one));
+  for (const TokenChance& one : s.topk) out["topk"].push_back({one.id.value(), one.p});
+  for (const Quantity quantity : {Quantity::Brightness, Quantity::KNorm}) {
+    TileRequest request{quantity};
+    if (!newest) request.tick = tick;
+    const auto pending = holder.tile(request);
+    if (!pending) return pending.error().text();
+    const Result<Tile> tile = (*pending)->take();
+    if (!tile || tile->tick != tick) return "no tile";
+    for (const float value : tile->values) out["values"].push_back(std::bit_cast<std::uint32_t>(value));
+  }
+  return out;
+}
+
 }  // namespace
 
 class PastTest : public QObject {
@@ -169,6 +200,41 @@ class PastTest : public QObject {
     QCOMPARE(s.hash(), hash);
     QCOMPARE(s->timeline().currentId(), entry);
     QVERIFY(s.sound());
+  }
+
+  void olderTicksLookAsTheyDid_data() { answersAreThoseOfThen_data(); }
+  void olderTicksLookAsTheyDid() {
+    QFETCH(QString, manifest);
+    SessionFixture s(json::parse(manifest.toStdString()));
+    s.prompt(16);
+    Result<std::unique_ptr<Session>> copy = s->fork();
+    QVERIFY(copy);
+    SessionHolder holder(copy.take());
+    QVERIFY(holder.execute("watch", {{"expression", "rows(layer==1)"}}));
+    std::map<std::int64_t, json> then;
+    for (int i = 0; i < 12; ++i) {
+      const json replaced{{"action", "replace"}, {"positions", {4}}, {"new_token_ids", {30 + i}}};
+      if (i % 4 == 1) QVERIFY(holder.execute("inject", {{"actions", {replaced}}, {"now", true}}));
+      QVERIFY(holder.execute("step", json::object()));
+      const Tick tick = holder.snapshot()->tick;
+      then[tick.value()] = shownOf(holder, tick, true);
+    }
+    const std::uint64_t serial = holder.snapshot()->serial;
+    std::set<std::uint64_t> serials;
+    std::vector<std::int64_t> ticks;
+    for (const auto& [tick, shown] : then) ticks.push_back(tick);
+    const std::int64_t newest = ticks.back();
+    std::shuffle(ticks.begin(), ticks.end(), std::mt19937(5));
+    for (const std::int64_t tick : ticks) {
+      const json now = shownOf(holder, Tick(tick), false);
+      QVERIFY2(now == then[tick], json::diff(then[tick], now).dump().substr(0, 600).c_str());
+      const SnapshotPtr snapshot = *holder.snapshotAt(Tick(tick));
+      QVERIFY(snapshot->info == holder.snapshot()->info && snapshot->leaps == holder.snapshot()->leaps);
+      QVERIFY(serials.insert(snapshot->serial).second);
+      QVERIFY(tick == newest || snapshot->serial < serial);
+    }
+    QCOMPARE(holder.snapshot()->serial, serial);
+    QCOMPARE(holder.snapshotAt(Tick(99)).error().code, std::string("out_of_range"));
   }
 
   void refusals() {

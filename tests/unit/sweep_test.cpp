@@ -124,6 +124,7 @@ class SweepTest : public QObject {
   void intervals();
   void recallIsWhatGreedyRepliesSay();
   void measuresOfAWindow();
+  void expressionsOfACell();
   void oraclesAreToldByLayersOfTheModel();
 };
 
@@ -157,6 +158,14 @@ void SweepTest::badSpecsNameTheirKey_data() {
   QTest::newRow("without")
       << R"({"axes": [{"name": "a", "key": "layout", "values": [{"value": "paged", "without": ["budget"]}]}]})"
       << "axes.a.paged.without";
+  QTest::newRow("expression") << R"({"expressions": ["kl", "rows("]})"
+                              << "expressions";
+  QTest::newRow("expression twice") << R"({"expressions": ["kl", "kl"]})"
+                                    << "expressions";
+  QTest::newRow("expression of a text") << R"_({"expressions": ["exactness(ledger==1)"]})_"
+                                        << "expressions";
+  QTest::newRow("expression of a stage") << R"_({"expressions": ["stage(plan)"]})_"
+                                         << "expressions";
   QTest::newRow("measure") << R"({"measure": ["speed"]})"
                            << "measure";
   QTest::newRow("manifest") << R"({"axes": [{"name": "a", "key": "layout", "values": ["indirection", "nonsense"]}]})"
@@ -487,6 +496,33 @@ void SweepTest::measuresOfAWindow() {
 }
 
 /// What a reference saw is the same whether its residency is by layer or by KV head.
+/// A story of 40 tokens, of which a ring keeps 16, and four fed tokens: five places to ask at.
+void SweepTest::expressionsOfACell() {
+  json given = smallSpec();
+  given["seeds"] = {1};
+  given["expressions"] = {"rows(layer==0)", "length % 2 == 0", "changed(rows(layer==0))", "kl >= 0"};
+  const QTemporaryDir folder;
+  const SweepOutcome done = must(runSweep(parsed(given), into(folder.path().toStdString() + "/out")));
+  const auto mean = [&](const char* window, const char* text) -> std::optional<double> {
+    for (const SweepRow& row : done.rows)
+      if (row.axes[0].second == "f32" && row.axes[1].second == window) return row.expression(text);
+    return {};
+  };
+  QCOMPARE(mean("all", "rows(layer==0)"), std::optional(42.0));
+  QCOMPARE(mean("16", "rows(layer==0)"), std::optional(16.0));
+  QCOMPARE(mean("all", "length % 2 == 0"), std::optional(0.6));
+  QCOMPARE(mean("all", "changed(rows(layer==0))"), std::optional(1.0));  // asked of four tokens
+  QCOMPARE(mean("16", "changed(rows(layer==0))"), std::optional(0.0));
+  QCOMPARE(mean("all", "kl >= 0"), std::optional(1.0));
+  QCOMPARE(mean("none", "kl >= 0"), std::optional<double>());  // the cell was refused
+  const std::string csv = sweepCsv(done.rows);
+  QVERIFY2(csv.find(",expression.rows(layer==0),") != std::string::npos, csv.c_str());
+  QCOMPARE(contents(folder.path().toStdString() + "/out/results.csv"), csv);
+  given["expressions"] = {"rows(layer==99)"};
+  const SweepOutcome refused = must(runSweep(parsed(given), into(folder.path().toStdString() + "/refused")));
+  QVERIFY(refused.rows[0].error && refused.rows[0].error->code == "bad_condition");
+}
+
 void SweepTest::oraclesAreToldByLayersOfTheModel() {
   json given = smallSpec();
   given["axes"] = {{{"name", "policy"},

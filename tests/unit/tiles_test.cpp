@@ -20,7 +20,7 @@ json on(const char* backend, json changes = json::object()) {
 
 std::unique_ptr<PendingTile> ask(const SessionFixture& s, Quantity quantity, std::int32_t begin = 0,
                                  std::int32_t end = INT32_MAX) {
-  auto tile = kvlab::tile(*s, {quantity, {}, Position(begin), Position(end)});
+  auto tile = kvlab::tile(*s, {.quantity = quantity, .begin = Position(begin), .end = Position(end)});
   if (!tile) qFatal("%s", tile.error().text().c_str());
   return tile.take();
 }

@@ -90,6 +90,54 @@ class EvidenceViewsTest : public QObject {
     QCOMPARE(known(), std::size_t(0));
   }
 
+  /// Return asks; the ticks that hold can be gone to, and the others are dim. Another branch takes the marks away.
+  void ticksWhere() {
+    FakeContext context;
+    context.answers["ticksWhere"] = [](const json& args) -> Result<json> {
+      if (args["condition"] == "length >") return Error("bad_condition", "a", "b", "c");
+      return json{2, 4};
+    };
+    const auto view = open<EventsView>(context);
+    auto* line = view->findChild<QLineEdit*>("where");
+    const auto dump = [&] { return view->dump().section('\n', 0, 0); };
+    const auto colourOf = [&](Tick tick) {
+      auto* strip = view->findChild<TickStrip*>();
+      const QImage picture = strip->grab().toImage();
+      for (int x = 0; x < picture.width(); ++x)
+        if (strip->tickAt({x + 3.0, 40}) == tick) return picture.pixelColor(x + 3, strip->height() - 14);
+      return QColor();
+    };
+    QTest::keyClicks(line, "length >");
+    QTest::keyClick(line, Qt::Key_Return);
+    QTRY_COMPARE(context.commands.back().args, (json{{"condition", "length >"}}));
+    QCOMPARE(line->text(), QString("length >"));
+    line->setText("length > 3");
+    QTest::keyClick(line, Qt::Key_Return);
+    const Tick newest = context.history().back()->tick;
+    QTRY_VERIFY2(dump().startsWith(QString("events: 2 ticks where length > 3, up to tick %1 · ").arg(newest.value())),
+                 qPrintable(dump()));
+    QVERIFY(colourOf(Tick(3)).isValid() && colourOf(Tick(3)) != colourOf(Tick(4)));
+    const auto act = [&](const char* name) {
+      for (QAction* one : view->viewActions())
+        if (one->text() == name) one->trigger();
+    };
+    act("Previous Tick That Holds");
+    QCOMPARE(context.snapshot()->tick, Tick(4));
+    act("Previous Tick That Holds");
+    QCOMPARE(context.snapshot()->tick, Tick(2));
+    act("Previous Tick That Holds");
+    QCOMPARE(context.snapshot()->tick, Tick(2));
+    act("Next Tick That Holds");
+    QCOMPARE(context.snapshot()->tick, Tick(4));
+    context.showTick(newest);
+    auto leapt = std::make_shared<Snapshot>(*context.history().back());
+    ++leapt->leaps;
+    context.push(leapt);
+    QVERIFY2(!dump().contains("where"), qPrintable(dump()));
+    QCOMPARE(line->text(), QString("length > 3"));
+    QCOMPARE(colourOf(Tick(3)), colourOf(Tick(2)));
+  }
+
   void eventsZoom() {
     FakeContext context;
     const auto view = open<EventsView>(context);

@@ -5,6 +5,7 @@
 #pragma once
 #include <QMetaObject>
 #include <QPointer>
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -63,7 +64,9 @@ class FakeContext : public InspectorContext {
   }
   void fetch(const std::string&, const TileRequest& request, QObject* receiver, TileReply reply) override {
     fetched.push_back(request);
-    auto tile = std::make_shared<Tile>(*makeTile(*m_history.back(), request));
+    const auto of = std::ranges::find_if(
+        m_history, [&](const SnapshotPtr& one) { return one->tick == request.tick.value_or(m_history.back()->tick); });
+    auto tile = std::make_shared<Tile>(*makeTile(**of, request));
     if (sameValue && request.quantity == Quantity::Brightness) tile->values.assign(tile->values.size(), *sameValue);
     auto deliver = [receiver = QPointer<QObject>(receiver), reply = std::move(reply), tile] {
       if (receiver) reply(tile);
@@ -94,6 +97,7 @@ class FakeContext : public InspectorContext {
                                                            {"check_invariants", "invariants"},
                                                            {"break_add", "break"},
                                                            {"watch_add", "watch"},
+                                                           {"ticks_where", "ticksWhere"},
                                                            {"wlod_expand", "expand"},
                                                            {"wlod_collapse", "collapse"},
                                                            {"wlod_refocus", "refocus"}};

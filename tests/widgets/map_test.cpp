@@ -96,14 +96,20 @@ class MapTest : public QObject {
     QVERIFY(view.canvas().readout().contains("position 12"));
   }
 
-  /// An older tick whose tile was never kept shows residency and says so; one that was is shown.
+  /// An older tick asks for its own values, and shows residency until they come.
   void scrubbingNeverShowsForeignValues() {
     FakeContext context;
     MapView view(context, nullptr);
     QVERIFY(golden::settle(view));
+    context.holdTiles = true;
     context.showTick(Tick(4));
-    QVERIFY(golden::settle(view));
     QVERIFY2(view.dump().startsWith("map: residency, tick 4"), qPrintable(view.dump().left(60)));
+    QVERIFY(!view.ready());
+    QCOMPARE(context.fetched.back().tick, std::optional(Tick(4)));
+    context.releaseTiles();
+    QVERIFY(golden::settle(view));
+    QVERIFY2(view.dump().startsWith("map: brightness, tick 4"), qPrintable(view.dump().left(60)));
+    context.holdTiles = false;
     context.showTick(Tick(20));
     QVERIFY(golden::settle(view));
     QVERIFY(view.dump().startsWith("map: brightness, tick 20"));

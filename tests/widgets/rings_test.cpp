@@ -275,6 +275,36 @@ class RingsTest : public QObject {
     QCOMPARE(group.name(), QString("layers 0, 1"));
   }
 
+  /// The inner band shows the quantity that colours the map, and the readout says the row's value.
+  void theBandFollowsTheMap() {
+    FakeContext context(SnapshotPtr(ringOf(70, 24, 32)));
+    RingsView view(context, nullptr);
+    view.setObjectName("rings");
+    show(view);
+    context.focusPosition(Position(60));
+    const QImage order = view.canvas().grab().toImage();
+    QVERIFY(static_cast<bool>(view.setOption("as_map", true)));
+    context.setQuantity(Quantity::Brightness);
+    QVERIFY(golden::settle(view));
+    const auto tile = FakeContext::makeTile(*context.snapshot(), {});
+    const float value = tile->values[60];
+    QVERIFY2(view.dump().contains(valueText(Quantity::Brightness, value)), qPrintable(view.dump()));
+    const QPointF middle = view.canvas().shape().at(
+        view.canvas().shape().turn(view.canvas().ring()->slotOf[at(view.canvas().ring()->rowOf(Position(60)))] + 0.5),
+        view.canvas().shape().radius * (RingShape::kOrderInner + RingShape::kOrderOuter) / 2);
+    const auto colourAt = [&] { return view.canvas().grab().toImage().pixelColor(middle.toPoint()); };
+    const ColourScale scale = scaleFor(Quantity::Brightness, tile->values);
+    QCOMPARE(colourAt(), QColor(colourTable(Quantity::Brightness, *Theme::current())[scale.index(value)]));
+    for (const char* theme : {"dark", "light"}) {
+      Theme::apply(*qApp, theme);
+      QVERIFY(golden::settle(view));
+      QCOMPARE(golden::compareImage(QString("rings_map_%1").arg(theme), view.picture({560, 640}, 1)), QString());
+    }
+    Theme::apply(*qApp, "dark");
+    QVERIFY(static_cast<bool>(view.setOption("as_map", false)));
+    QCOMPARE(view.canvas().grab().toImage(), order);
+  }
+
   void big() {
     FakeContext context(SnapshotPtr(ringOf(20000, 8192, 9000)));
     for (const char* theme : {"dark", "light"}) {

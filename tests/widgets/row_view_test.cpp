@@ -201,11 +201,23 @@ class RowViewTest : public QObject {
     QFAIL("the fixture holds every row");
   }
 
-  void olderTicksAreNamed() {
+  /// An older tick is asked for its own row; what is measured of the newest state waits.
+  void olderTicksShowTheirRow() {
     Rig<RowView> rig;
+    rig.context.answers["at"] = [&](const nlohmann::json& args) -> Result<nlohmann::json> {
+      return args["verb"] == "row" ? fixture::row(*rig.context.snapshot(), args["args"]) : nlohmann::json::array();
+    };
+    rig.context.queried.clear();
     rig.context.showTick(Tick(18));
     QVERIFY(golden::settle(rig.view));
-    QVERIFY2(rig.view.dump().contains("values of tick 20, shown is 18"), qPrintable(rig.view.dump()));
+    QVERIFY(!rig.context.queried.empty());
+    for (const FakeContext::Call& one : rig.context.queried) {
+      QCOMPARE(one.verb, std::string("at"));
+      QCOMPARE(one.args["tick"], nlohmann::json(18));
+    }
+    QVERIFY2(rig.view.dump().contains("K head 0") && !rig.view.dump().contains("cannot be shown"),
+             qPrintable(rig.view.dump()));
+    QVERIFY(!rig.button("Compare the row with a rebuild")->isEnabled());
   }
 
   /// Nothing is measured before somebody asks; the arguments say layer, head and range.

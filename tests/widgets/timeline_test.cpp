@@ -216,8 +216,8 @@ class TimelineTest : public QObject {
     QCOMPARE(context.commands.size(), std::size_t{2});
   }
 
-  /// A tick of this way whose snapshot the window has forgotten, or that lies ahead.
-  void ticksWithoutSnapshotsAreGoneTo() {
+  /// A tick of this way whose snapshot the window has forgotten is shown, and the session stays.
+  void ticksWithoutSnapshotsAreShown() {
     FakeContext context;
     std::vector<SnapshotPtr> history = context.history();
     const fixture::Branching all = fixture::branched(history);
@@ -225,8 +225,10 @@ class TimelineTest : public QObject {
     context.answers["timeline"] = [&](const json&) { return Result<json>(all.reply(0)); };
     context.open(history);
     const auto view = open<TimeLineView>(context);
+    QSignalSpy said(&context, &InspectorContext::scripted);
     QTest::mouseClick(&view->line(), Qt::LeftButton, {}, view->line().pointOf(0, 4));
-    QCOMPARE(lastOf(context).args, (json{{"tick", 4}}));
+    QCOMPARE(said.last()[0].toString(), QString("view.focus({tick: 4})"));
+    QVERIFY(context.commands.empty());
   }
 
   void keysWalk() {

@@ -369,7 +369,7 @@ class WlodTreeTest : public QObject {
     for (const QSize size : {QSize(320, 480), QSize(1400, 700)}) {
       WlodTreeView view(context, nullptr);
       show(view, size);
-      for (const char* colour : {"change", "score", "attention", "level"}) {
+      for (const char* colour : {"change", "score", "attention", "level", "map"}) {
         set(view, "colour", colour);
         QVERIFY(!view.canvas().grab().isNull());
       }
@@ -389,6 +389,9 @@ class WlodTreeTest : public QObject {
     const QSize wide(1180, 300);
     QTest::addRow("tree_before_dark") << "dark" << wide << 1 << "{}" << true;
     QTest::addRow("tree_before_light") << "light" << wide << 1 << "{}" << true;
+    QTest::addRow("tree_map") << "dark" << wide << 1 << R"({"colour": "map", "panel": "rounds"})" << false;
+    QTest::addRow("tree_map_light_zoomed")
+        << "light" << wide << 1 << R"({"window": [2890, 3000], "colour": "map"})" << false;
     QTest::addRow("tree_score") << "dark" << wide << 1 << R"({"colour": "score", "panel": "rounds"})" << false;
     QTest::addRow("tree_attention") << "light" << wide << 1
                                     << R"({"colour": "attention", "panel": "rounds", "round": 1})" << false;

@@ -36,6 +36,13 @@ void EngineAsk::alsoQuery(const std::string& tag, const std::string& verb, const
   });
 }
 
+void EngineAsk::alsoQueryShown(const std::string& tag, const std::string& verb, const nlohmann::json& args,
+                               Reply reply) {
+  if (m_context.following()) return alsoQuery(tag, verb, args, std::move(reply));
+  const std::int64_t tick = m_context.snapshot()->tick.value();
+  alsoQuery(tag, "at", {{"tick", tick}, {"verb", verb}, {"args", args}}, std::move(reply));
+}
+
 void EngineAsk::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
   forget();
   const quint64 round = begin();

@@ -18,6 +18,8 @@ class EngineAsk {
 
   /// Queries a verb that reads; replaces earlier queries.
   void query(const std::string& verb, const nlohmann::json& args, Reply reply);
+  /// Queries together with query() a verb that reads or measures, as of the shown tick.
+  void alsoQueryShown(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   /// Queries together with query(), under a tag of its own.
   void alsoQuery(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   /// Runs a verb in order, whatever is requested later; drops the reply to an earlier verb.

@@ -68,8 +68,10 @@ class InspectorContext : public QObject {
                      Reply reply) = 0;
   /// Requests a dense column block of the newest tick; a newer request with the same tag replaces it.
   virtual void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) = 0;
-  /// Shows an older (or the newest) snapshot in all views; the engine is not affected.
+  /// Shows an older (or the newest) snapshot in all views; the session is not affected.
   virtual void showTick(Tick tick) = 0;
+  /// True while the snapshot of a tick is on its way whose snapshot the window had dropped.
+  virtual bool arriving() const { return false; }
   /// True while views show the newest tick, also where the newest of a run is a frame ahead; false while the person
   /// looks at an older one.
   virtual bool following() const { return history().empty() || history().back() == snapshot(); }

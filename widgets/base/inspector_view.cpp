@@ -40,7 +40,7 @@ InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidg
   });
 }
 
-bool InspectorView::ready() const { return !m_stale; }
+bool InspectorView::ready() const { return !m_stale && !m_context.arriving(); }
 bool InspectorView::hasRows() const { return shown() && shown()->length() > 0; }
 bool InspectorView::newest() const { return !m_context.history().empty() && m_context.history().back() == shown(); }
 

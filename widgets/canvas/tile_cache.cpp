@@ -21,7 +21,12 @@ void TileCache::forget() {
 }
 
 void TileCache::request(Quantity quantity) {
-  if (!m_context.snapshot() || !atNewest()) return;
+  if (!m_context.snapshot()) return;
+  TileRequest request{quantity};
+  if (!atNewest()) {
+    if (shown(quantity)) return;
+    request.tick = m_context.snapshot()->tick;
+  }
   // A newer request replaces an open one, whose reply then never comes.
   quint64& asked = m_asked[static_cast<std::size_t>(quantity)];
   if (asked++ % 2 == 0) ++m_waiting;
@@ -29,7 +34,7 @@ void TileCache::request(Quantity quantity) {
   const quint64 ours = asked;
   const std::string tag = m_tag + ":" + std::string(name(quantity));
   const quint64 session = m_context.sessionNumber();
-  m_context.fetch(tag, TileRequest{quantity}, this, [this, quantity, ours, session](std::shared_ptr<const Tile> tile) {
+  m_context.fetch(tag, request, this, [this, quantity, ours, session](std::shared_ptr<const Tile> tile) {
     if (session != m_context.sessionNumber()) return;
     quint64& now = m_asked[static_cast<std::size_t>(quantity)];
     if (ours == now) {

@@ -23,7 +23,8 @@ class TileCache : public QObject {
   /// `tag` separates this cache's requests from those of other views. Tiles of an old session are dropped.
   TileCache(InspectorContext& context, std::string tag, QObject* parent);
 
-  /// Requests all values of a quantity at the newest tick. Does nothing while an older tick is shown.
+  /// Requests all values of a quantity: at the newest tick, or while an older tick is shown at that one, unless they
+  /// are there.
   void request(Quantity quantity);
   /// The tile of the shown tick; null if it has not arrived or was dropped.
   std::shared_ptr<const Tile> shown(Quantity quantity) const;

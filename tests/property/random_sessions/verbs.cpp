@@ -265,6 +265,7 @@ const Maker kMakers[] = {
     {"runBack", 3, false, pastCondition},
     {"lastTick", 2, true, pastCondition},
     {"firstTick", 1, true, pastCondition},
+    {"ticksWhere", 1, true, pastCondition},
     {"story", 2, true,
      [](Drawing& in) -> json {
        return {{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};

@@ -3,9 +3,11 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QLineEdit>
 #include <QToolButton>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/expression_edit.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
@@ -19,7 +21,7 @@
 namespace kvlab {
 namespace {
 constexpr int kWide = 640;  // breakpoints are beside the events from this width on
-constexpr int kBreaksWide = 230, kBreaksTall = 150;
+constexpr int kBreaksWide = 230, kBreaksTall = 150, kWhereWide = 150;
 }  // namespace
 
 EventsView::EventsView(InspectorContext& context, QWidget* parent)
@@ -29,6 +31,7 @@ EventsView::EventsView(InspectorContext& context, QWidget* parent)
   QAction* save = addViewAction(tr("Export trace…"), tr("Save the history as a trace for ui.perfetto.dev"),
                                 QKeySequence(Qt::CTRL | Qt::Key_E));
   connect(save, &QAction::triggered, this, &EventsView::askExport);
+  setHeld({});
 }
 
 void EventsView::command(const QString& text, const char* id, const QString& tip) {
@@ -46,11 +49,71 @@ void EventsView::makeStrip() {
   command(tr("Run Back"), "run_back", tr("Go back to the last tick at which a breakpoint held (Ctrl+Shift+F5)"));
   m_summary = stripLabel({}, 1);
   stripTickLimits();
+  makeWhere();
   QToolButton* save = stripButton(tr("Export trace…"), tr("Export trace"),
                                   tr("Save the history as a trace for ui.perfetto.dev or chrome://tracing (Ctrl+E)"));
   save->setAutoRaise(true);
   setOwn({save});
   connect(save, &QToolButton::clicked, this, &EventsView::askExport);
+}
+
+void EventsView::makeWhere() {
+  m_where =
+      stripFilter(tr("Ticks where…"), tr("Ticks where a condition held"),
+                  tr("A condition, such as evicted(layer==3) or kl > 0.05; Return marks the ticks at which it held, "
+                     "and an empty line all of them. The manual's page Expressions lists what can be asked"));
+  m_where->setObjectName("where");
+  m_where->setFixedWidth(kWhereWide);
+  new ExpressionEdit(context(), *m_where);
+  connect(m_where, &QLineEdit::returnPressed, this, [this] { askWhere(m_where->text().trimmed()); });
+  connect(m_where, &QLineEdit::textChanged, this, [this](const QString& text) {
+    if (text.isEmpty() && m_held) setHeld({});
+  });
+  m_next = addViewAction(tr("Next Tick That Holds"), tr("Go to the next tick at which the condition held"),
+                         QKeySequence(QStringLiteral("N")));
+  m_previous = addViewAction(tr("Previous Tick That Holds"), tr("Go to the tick before at which the condition held"),
+                             QKeySequence(QStringLiteral("Shift+N")));
+  connect(m_next, &QAction::triggered, this, [this] { goHeld(true); });
+  connect(m_previous, &QAction::triggered, this, [this] { goHeld(false); });
+  connect(&context(), &InspectorContext::commandReplied, this, &EventsView::takeHeld);
+  addOption({"where", [this] { return m_held ? m_held->condition.toStdString() : std::string(); },
+             [this](const nlohmann::json& value) -> std::string {
+               if (!value.is_string()) return "use a condition, or an empty text";
+               m_where->setText(QString::fromStdString(value.get<std::string>()));
+               askWhere(m_where->text().trimmed());
+               return {};
+             }});
+}
+
+/// A condition that is refused stays in the line, to be mended.
+void EventsView::askWhere(const QString& condition) {
+  if (condition.isEmpty()) return setHeld({});
+  context().runCommand(QStringLiteral("ticks_where"), {{"condition", condition.toStdString()}});
+}
+
+/// Whoever asked: the line, a script or the palette.
+void EventsView::takeHeld(const CommandReply& said) {
+  if (said.id != QStringLiteral("ticks_where") || !said.reply || context().history().empty()) return;
+  const Snapshot& newest = *context().history().back();
+  HeldTicks held{.condition = QString::fromStdString(said.args.value("condition", std::string())),
+                 .upTo = newest.tick,
+                 .leaps = newest.leaps};
+  for (const nlohmann::json& tick : *said.reply) held.ticks.emplace_back(tick.get<std::int64_t>());
+  m_where->setText(held.condition);
+  setHeld(std::move(held));
+}
+
+void EventsView::setHeld(std::optional<HeldTicks> held) {
+  m_held = std::move(held);
+  for (QAction* one : {m_next, m_previous}) one->setEnabled(m_held && !m_held->ticks.empty());
+  m_ticks->setHeld(m_held);
+  takeAgain();
+}
+
+void EventsView::goHeld(bool behind) {
+  if (!m_held || !shown()) return;
+  if (const auto tick = m_held->beside(shown()->tick, behind)) clickTick(*tick);
+  else emit context().logged(2, behind ? tr("no later tick holds") : tr("no earlier tick holds"));
 }
 
 void EventsView::makeBody() {
@@ -100,6 +163,11 @@ QString EventsView::summary() const {
   if (!report->actions.empty())
     text += QStringLiteral(" · ") + counted(static_cast<qint64>(report->actions.size()), tr("action"), tr("actions"));
   if (report->token) text += tr(" · wrote “%1”").arg(QString::fromStdString(report->text).trimmed());
+  if (m_held)
+    text = tr("%1 where %2, up to tick %3 · ")
+               .arg(counted(std::ssize(m_held->ticks), tr("tick"), tr("ticks")), m_held->condition)
+               .arg(m_held->upTo.value()) +
+        text;
   return text;
 }
 
@@ -116,7 +184,14 @@ std::map<Layer, QString> EventsView::foundInLayers() const {
   return out;
 }
 
+void EventsView::onSession() {
+  m_where->clear();
+  setHeld({});
+}
+
 void EventsView::onSnapshot() {
+  if (m_held && !context().history().empty() && context().history().back()->leaps != m_held->leaps)
+    return setHeld({});  // of another branch; the condition stays in the line
   const bool any = hasTicks();
   if (any) setEmpty({});
   else if (!shown()) setEmpty(tr("What each tick did, and how long it took"), noSessionHow());

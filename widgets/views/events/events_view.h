@@ -7,6 +7,7 @@
 #include "widgets/base/inspector_view.h"
 #include "widgets/views/events/break_panel.h"
 #include "widgets/views/events/event_model.h"
+#include "widgets/views/events/held_ticks.h"
 #include "widgets/views/events/tick_strip.h"
 #include "widgets/views/events/timeline.h"
 
@@ -23,6 +24,7 @@ class EventsView : public InspectorView {
   Status exportTrace(const QString& path) const;
 
  protected:
+  void onSession() override;
   void onSnapshot() override;
   void onFocus() override {}
   void onTheme() override;
@@ -30,6 +32,11 @@ class EventsView : public InspectorView {
  private:
   void makeStrip();
   void makeBody();
+  void makeWhere();
+  void askWhere(const QString& condition);
+  void takeHeld(const CommandReply& said);
+  void setHeld(std::optional<HeldTicks> held);
+  void goHeld(bool behind);
   void command(const QString& text, const char* id, const QString& tip);
   void askExport();
   void setColumns();
@@ -43,6 +50,9 @@ class EventsView : public InspectorView {
   BreakPanel* m_breaks = nullptr;
   QSplitter* m_content = nullptr;
   QLabel* m_summary = nullptr;
+  QLineEdit* m_where = nullptr;
+  QAction *m_next = nullptr, *m_previous = nullptr;
+  std::optional<HeldTicks> m_held;
 };
 
 }  // namespace kvlab

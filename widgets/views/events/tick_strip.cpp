@@ -65,12 +65,20 @@ void TickStrip::show(HistoryReader::History history, Tick shown, const std::vect
   reveal();
 }
 
+void TickStrip::setHeld(std::optional<HeldTicks> held) {
+  m_held = std::move(held);
+  update();
+}
+
 QString TickStrip::describe(int place) const {
   const Bar& bar = m_bars[at(place)];
   QString text = tr("tick %1: %2").arg(bar.tick.value()).arg(formatMicroseconds(bar.us));
   if (bar.edits) text += tr(", %1").arg(counted(bar.edits, tr("edit"), tr("edits")));
   if (bar.violations) text += tr(", %1").arg(counted(bar.violations, tr("violation"), tr("violations")));
   if (!bar.ok) text += tr(", failed");
+  if (m_held && m_held->lookedAt(bar.tick))
+    text +=
+        m_held->has(bar.tick) ? tr(", %1 held").arg(m_held->condition) : tr(", %1 did not hold").arg(m_held->condition);
   QStringList damage;
   for (const Finding& one : m_findings)
     if (mayHaveCome(one.since(), bar.tick))
@@ -111,7 +119,7 @@ void TickStrip::paintEvent(QPaintEvent*) {
     painter.fillRect(at,
                      i == shown() ? theme->accent
                          : bad    ? theme->error
-                                  : Theme::mix(theme->surface, theme->accent, 0.45));
+                                  : Theme::mix(theme->surface, theme->accent, isDim(bar.tick) ? 0.14 : 0.45));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     if (bad) {

@@ -5,6 +5,7 @@
 #include "core/api/snapshot.h"
 #include "widgets/base/history_reader.h"
 #include "widgets/canvas/tick_picker.h"
+#include "widgets/views/events/held_ticks.h"
 
 namespace kvlab {
 
@@ -14,6 +15,8 @@ class TickStrip : public ScrolledTicks {
   explicit TickStrip(QWidget* parent);
   /// Ticks in which the damage of a finding may have come have a red line above them.
   void show(HistoryReader::History history, Tick shown, const std::vector<Finding>& findings = {});
+  /// Ticks at which the condition did not hold are dim.
+  void setHeld(std::optional<HeldTicks> held);
   QSize sizeHint() const override;
 
  protected:
@@ -34,10 +37,12 @@ class TickStrip : public ScrolledTicks {
   static Bar barOf(const Snapshot& snapshot);
   QRectF place(int i) const;
   bool mayBeDamaged(Tick tick) const;
+  bool isDim(Tick tick) const { return m_held && m_held->lookedAt(tick) && !m_held->has(tick); }
 
   HistoryReader m_reader;
   std::vector<Bar> m_bars;
   std::vector<Finding> m_findings;
+  std::optional<HeldTicks> m_held;
   double m_most = 1;
 };
 

@@ -137,7 +137,9 @@ void MapView::take() {
   if (!tile) tile = tileFromSnapshot(*snapshot, quantity);
   m_canvas->setNote(m_tiles.note());
   if (!tile && !m_tiles.atNewest() && (tile = tileFromSnapshot(*snapshot, Quantity::Residency)))
-    m_canvas->setNote(tr("values of tick %1 are gone: residency shown").arg(snapshot->tick.value()));
+    m_canvas->setNote((m_tiles.waiting() ? tr("residency of tick %1, until its values come")
+                                         : tr("values of tick %1 are not known: residency shown"))
+                          .arg(snapshot->tick.value()));
   if (const AlignmentLamp lamp = alignmentLamp(*snapshot); lamp.state == AlignmentLamp::State::Wrong)
     m_canvas->setNote(lamp.text);
   if (!tile) return emit readyChanged();

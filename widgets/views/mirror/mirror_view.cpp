@@ -91,27 +91,24 @@ void MirrorView::askTags() {
   const SnapshotPtr snapshot = shown();
   m_ask.forget();
   if (!snapshot || isEmpty()) return emit readyChanged();
-  // The engine reads tags of its newest tick only: an older tick has none.
-  const auto& history = context().history();
-  if (!history.empty() && snapshot->serial < history.back()->serial) return emit readyChanged();
   const int first = std::max(0, m_table->rowAt(0));
   const int last = first + m_table->viewport()->height() / Theme::kRow + 1;
   for (std::size_t l = 0; l < m_model->layers().size(); ++l) {
     const CacheLayer layer = m_model->layers()[l];
     const auto [begin, end] = m_model->indices(l, first, last);
     if (begin >= end) continue;
-    m_ask.alsoQuery(std::to_string(layer.value()), "rows",
-                    withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}),
-                    [this, layer, snapshot](const Result<nlohmann::json>& reply) {
-                      std::map<std::int32_t, std::int64_t> tags;
-                      if (reply && reply->is_array() && snapshot == shown())
-                        for (const auto& row : *reply)
-                          if (row.contains("tag") && row["tag"].is_number_integer())
-                            tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
-                      m_model->setTags(layer, tags);
-                      sayState();
-                      emit readyChanged();
-                    });
+    m_ask.alsoQueryShown(std::to_string(layer.value()), "rows",
+                         withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}),
+                         [this, layer, snapshot](const Result<nlohmann::json>& reply) {
+                           std::map<std::int32_t, std::int64_t> tags;
+                           if (reply && reply->is_array() && snapshot == shown())
+                             for (const auto& row : *reply)
+                               if (row.contains("tag") && row["tag"].is_number_integer())
+                                 tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
+                           m_model->setTags(layer, tags);
+                           sayState();
+                           emit readyChanged();
+                         });
   }
   emit readyChanged();
 }

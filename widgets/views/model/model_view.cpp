@@ -113,7 +113,8 @@ void ModelView::take(const QModelIndex& line) {
 }
 
 void ModelView::askMore() {
-  m_ask.query("topk", {{"k", m_count->value()}}, [this](const Result<nlohmann::json>& reply) {
+  m_ask.forget();
+  m_ask.alsoQueryShown({}, "topk", {{"k", m_count->value()}}, [this](const Result<nlohmann::json>& reply) {
     std::vector<TokenChance> more;
     if (reply && reply->is_array())
       for (const nlohmann::json& entry : *reply) more.push_back(chanceOf(entry));
@@ -131,7 +132,7 @@ void ModelView::onSnapshot() {
   m_summary->setText(snapshot && !any ? tr("no logits yet: prompt some text") : QString());
   if (any) showChances(snapshot->topk);
   else m_model->show({}, {});
-  if (any && newest() && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
+  if (any && static_cast<int>(snapshot->topk.size()) < m_count->value()) askMore();
   const int before = m_form->rowCount();
   showFacts();
   if (m_form->rowCount() != before) layOut();

@@ -30,6 +30,25 @@ void RingCanvas::setEntries(std::vector<Entry> entries, FindingMarks findings) {
   update();
 }
 
+void RingCanvas::setValues(std::optional<TileRows> values) {
+  m_values = std::move(values);
+  update();
+}
+
+CacheLayer RingCanvas::layerOf(const StorageGroup& group) const {
+  const CacheLayer focus = context().focus().layer;
+  return group.has(focus) ? focus : group.layers.front();
+}
+
+std::optional<RingColours> RingCanvas::coloursOf(const RingPicture& ring, const Theme& theme) const {
+  if (!m_values) return std::nullopt;
+  RingColours out{colourTable(m_values->scale().quantity, theme), {}};
+  const CacheLayer layer = layerOf(ring.group);
+  for (int row = 0; row < ring.rows(); ++row)
+    out.rows.push_back(m_values->scale().index(m_values->value(layer, ring.group.map->ledger[at(ring.indexOf(row))])));
+  return out;
+}
+
 int RingCanvas::selected() const {
   for (std::size_t i = 0; i < m_entries.size(); ++i)
     if (m_entries[i].group.has(context().focus().layer)) return static_cast<int>(i);

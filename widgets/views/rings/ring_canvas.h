@@ -7,6 +7,8 @@
 
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/axis_canvas.h"
+#include "widgets/canvas/tile_rows.h"
+#include "widgets/views/rings/ring_painter.h"
 #include "widgets/views/rings/ring_picture.h"
 #include "widgets/views/rings/ring_shape.h"
 
@@ -25,6 +27,8 @@ class RingCanvas : public AxisCanvas {
   RingCanvas(InspectorContext& context, QWidget* parent);
   void setEntries(std::vector<Entry> entries, FindingMarks findings);
   const std::vector<Entry>& entries() const { return m_entries; }
+  /// Values that colour the rows in the inner band; none: the band shows their order.
+  void setValues(std::optional<TileRows> values);
   /// The group of the focused layer; -1 if there is none.
   int selected() const;
   /// The ring of the focused layer; null if it has none.
@@ -71,11 +75,17 @@ class RingCanvas : public AxisCanvas {
   void paintAbsent(QPainter& painter, const Parts& parts, const Theme& theme) const;
   void paintFigures(QPainter& painter, const Parts& parts, const Theme& theme) const;
 
+  /// The layer of a group whose values are shown: the focused one if it is of the group.
+  CacheLayer layerOf(const StorageGroup& group) const;
+  /// Colours of the rows of a ring by their values.
+  std::optional<RingColours> coloursOf(const RingPicture& ring, const Theme& theme) const;
+
   /// What checks have found of a row of the large ring, a line each.
   QString foundOf(int row) const;
 
   std::vector<Entry> m_entries;
   FindingMarks m_findings;
+  std::optional<TileRows> m_values;
 };
 
 }  // namespace kvlab

@@ -42,7 +42,7 @@ void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& them
       shape.centre = QRectF(picture).center();
       shape.radius = std::min(picture.width(), picture.height()) / 2.0 - 8;
       shape.count = std::max(1, entry.ring->slotCount());
-      RingPainter(painter, *entry.ring, shape, picture, theme).bands();
+      RingPainter(painter, *entry.ring, shape, picture, theme, coloursOf(*entry.ring, theme)).bands();
     } else if (!p.named) {
       painter.setFont(theme.small);
       painter.setPen(theme.faint);
@@ -60,7 +60,7 @@ void RingCanvas::paintSmall(QPainter& painter, const Parts& p, const Theme& them
 
 void RingCanvas::paintLarge(QPainter& painter, const Parts& p, const Theme& theme) const {
   const RingShape shape = shapeIn(p.large);
-  RingPainter round(painter, *ring(), shape, p.large, theme);
+  RingPainter round(painter, *ring(), shape, p.large, theme, coloursOf(*ring(), theme));
   round.bands();
   round.centre();
   for (const int row : m_entries[at(selected())].wrong) round.wrongRow(row);
@@ -121,6 +121,7 @@ QString RingCanvas::readout() const {
   const LedgerId id = shown->group.map->ledger[at(shown->indexOf(row))];
   QStringList out{under >= 0 ? tr("under pointer") : tr("focus"), tokenText(s, id)};
   if (const QString found = foundOf(row); !found.isEmpty()) out << found;
+  if (m_values) out << valueText(m_values->scale().quantity, m_values->value(layerOf(shown->group), id));
   return (out << shown->describe(shown->slotOf[at(row)]) << tr("ledger %1").arg(id.value())).join("   ");
 }
 

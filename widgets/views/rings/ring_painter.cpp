@@ -35,12 +35,13 @@ int labelStep(double perItem, double pixels) {
 }  // namespace
 
 RingPainter::RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room,
-                         const Theme& theme)
+                         const Theme& theme, std::optional<RingColours> colours)
     : m_painter(painter),
       m_ring(ring),
       m_shape(shape),
       m_room(room),
       m_theme(theme),
+      m_colours(std::move(colours)),
       m_ages(colourTable(MapKind::Cividis, theme)) {
   m_painter.setRenderHint(QPainter::Antialiasing);
 }
@@ -88,7 +89,12 @@ void RingPainter::slotBand() {
   }
 }
 
-QColor RingPainter::ageColour(int row) const {
+QColor RingPainter::rowColour(int begin, int end) const {
+  if (m_colours) {
+    const auto& rows = m_colours->rows;
+    return QColor(m_colours->table[*std::max_element(rows.begin() + begin, rows.begin() + end)]);
+  }
+  const int row = end - 1;
   const double share = m_ring.rows() > 1 ? static_cast<double>(row) / (m_ring.rows() - 1) : 1.0;
   return QColor(m_ages[at(1 + std::lround(ageShare(share, m_theme.dark) * 254))]);
 }
@@ -103,7 +109,7 @@ void RingPainter::orderBand() {
     int end = row + 1;
     while (end < m_ring.rows() && end - row < stride && follows(end)) ++end;
     const int slot = m_ring.slotOf[at(row)];
-    m_painter.setBrush(ageColour(end - 1));
+    m_painter.setBrush(rowColour(row, end));
     const bool goesOn = !m_shape.cells() && end < m_ring.rows() && follows(end);  // the next arc covers the seam
     m_painter.drawPath(
         m_shape.sector(inner(RingShape::kOrderInner), inner(RingShape::kOrderOuter), m_shape.turn(slot),

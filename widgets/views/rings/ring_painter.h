@@ -4,6 +4,7 @@
 // event. GUI thread.
 #pragma once
 #include <QPainter>
+#include <optional>
 #include <vector>
 
 #include "widgets/canvas/colour_map.h"
@@ -12,10 +13,17 @@
 
 namespace kvlab {
 
+/// Colours of the rows in the inner band.
+struct RingColours {
+  ColourTable table;
+  std::vector<std::uint8_t> rows;  // [rows] places in the table, 0 = no value
+};
+
 class RingPainter {
  public:
+  /// colours: none = by the logical order.
   RingPainter(QPainter& painter, const RingPicture& ring, const RingShape& shape, const QRectF& room,
-              const Theme& theme);
+              const Theme& theme, std::optional<RingColours> colours);
   void bands();
   /// Outlines both bands of a row's slot and writes its token next to it.
   void row(int row, const QColor& colour, int width);
@@ -34,7 +42,8 @@ class RingPainter {
   void rim();
   void slotCell(int begin, int end, SlotUse use);
   void slants(double begin, double end, const QColor& colour, bool both = false);
-  QColor ageColour(int row) const;
+  /// Of an arc of rows; the strongest of their colours.
+  QColor rowColour(int begin, int end) const;
   void ruler();
   void marker(int slot, bool filled);
   QRectF labelBox(const QString& text, double turns, double distance) const;
@@ -49,6 +58,7 @@ class RingPainter {
   const RingShape& m_shape;
   const QRectF m_room;
   const Theme& m_theme;
+  const std::optional<RingColours> m_colours;
   const ColourTable m_ages;
   std::vector<QRectF> m_taken;  // areas of labels
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/rings/rings_view.h"
 
+#include <QCheckBox>
 #include <QToolButton>
 #include <algorithm>
 
@@ -13,7 +14,8 @@ namespace {
 constexpr auto kLayout = "ring_fused";  // the layout that the button sets
 }
 
-RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView(context, parent) {
+RingsView::RingsView(InspectorContext& context, QWidget* parent)
+    : InspectorView(context, parent), m_tiles(context, "rings", this) {
   makeStrip();
   auto* content = new QWidget(this);
   auto* column = tightColumn(content);
@@ -26,9 +28,17 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent) : InspectorView
   connect(m_canvas, &RingCanvas::clicked, this, &RingsView::clickCell);
   connect(m_canvas, &RingCanvas::groupChosen, this, &RingsView::clickLayer);
   connect(m_ticks, &WrapStrip::picked, this, &RingsView::clickTick);
+  connect(&context, &InspectorContext::quantityChanged, this, &RingsView::takeAgain);
+  connect(&m_tiles, &TileCache::arrived, this, &RingsView::takeValues);
 }
 
 void RingsView::makeStrip() {
+  m_asMap =
+      stripCheck(tr("As map"), tr("Inner band as the map"),
+                 tr("Colour the rows in the inner band by the quantity that colours the map, else by their order"));
+  addOption("as_map", m_asMap, [this] { takeAgain(); });
+  m_legend = new LegendBar(this);
+  strip()->addWidget(m_legend);
   m_state = stripLabel({}, 1);
   stripTickLimits();
   m_before =
@@ -44,6 +54,21 @@ void RingsView::makeStrip() {
   connect(m_use, &QToolButton::clicked, this, [this] {
     context().runCommand(QStringLiteral("storage_layout"), {{"layout", kLayout}});
   });
+}
+
+bool RingsView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
+
+void RingsView::takeValues() {
+  std::optional<TileRows> values;
+  if (m_asMap->isChecked() && !isEmpty()) {
+    const ShownTile best = m_tiles.best(context().quantity());
+    values = TileRows(context().quantity(), best);
+    m_legend->setScale(values->scale(), best.tile ? best.tile->values : std::vector<float>());
+  }
+  m_legend->setVisible(values.has_value());
+  m_state->setVisible(!values);  // the legend takes its room
+  m_canvas->setValues(std::move(values));
+  emit readyChanged();
 }
 
 void RingsView::toWrap(bool after) {
@@ -67,6 +92,9 @@ void RingsView::onSnapshot() {
                                      .arg(kLayout);
   setEmpty(any ? QString() : tr("Slots around a circle: oldest row, write pointer, wrap"), how);
   m_use->setVisible(shown() && !any);
+  m_asMap->setVisible(any);
+  if (any && m_asMap->isChecked()) m_tiles.request(context().quantity());
+  takeValues();
   sayState();
 }
 

@@ -3,6 +3,8 @@
 // same over the ticks of the session. GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
+#include "widgets/canvas/quantity_box.h"
+#include "widgets/canvas/tile_cache.h"
 #include "widgets/views/rings/ring_canvas.h"
 #include "widgets/views/rings/wrap_strip.h"
 
@@ -14,6 +16,7 @@ class RingsView : public InspectorView {
   RingsView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
+  bool ready() const override;
   RingCanvas& canvas() { return *m_canvas; }
   WrapStrip& ticks() { return *m_ticks; }
 
@@ -25,11 +28,15 @@ class RingsView : public InspectorView {
   void makeStrip();
   void toWrap(bool after);
   void sayState();
+  void takeValues();
 
   RingCanvas* m_canvas;
   WrapStrip* m_ticks;
+  QCheckBox* m_asMap = nullptr;
+  LegendBar* m_legend = nullptr;
   QLabel* m_state = nullptr;
   QToolButton *m_before = nullptr, *m_after = nullptr, *m_use = nullptr;
+  TileCache m_tiles;
 };
 
 }  // namespace kvlab

@@ -131,13 +131,14 @@ void RowView::makeBody() {
 
 bool RowView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_run.waiting(); }
 
-SnapshotPtr RowView::newestSnapshot() const {
-  return context().history().empty() ? nullptr : context().history().back();
+SnapshotPtr RowView::askedSnapshot() const {
+  const bool newest = context().following() && !context().history().empty();
+  return newest ? context().history().back() : shown();
 }
 
-/// Where the newest state has the focused row.
+/// Where the state has the focused row.
 RowView::Place RowView::find() const {
-  const SnapshotPtr s = newestSnapshot();
+  const SnapshotPtr s = askedSnapshot();
   Place out;
   if (!s || s->layers.empty() || !s->ledger.contains(context().focus().ledger)) return out;
   out.id = context().focus().ledger;
@@ -150,7 +151,7 @@ RowView::Place RowView::find() const {
 }
 
 nlohmann::json RowView::rowArgs() const {
-  return withLayer(*newestSnapshot(), m_place.layer,
+  return withLayer(*askedSnapshot(), m_place.layer,
                    {{"index", m_place.index}, {"which", "both"}, {"rotated", m_rotated->isChecked()}});
 }
 
@@ -180,18 +181,18 @@ void RowView::ask(bool anew) {
   }
   nlohmann::json args = rowArgs();
   if (m_compare->currentIndex() == kTickBefore) args["compare"] = "before";
-  m_ask.query("row", args, [this](const Result<nlohmann::json>& reply) {
+  m_ask.alsoQueryShown({}, "row", args, [this](const Result<nlohmann::json>& reply) {
     if (!m_compared) take(reply);
     showState();
     emit readyChanged();
   });
-  m_ask.alsoQuery("row facts", "rows",
-                  withLayer(*newestSnapshot(), place.layer, {{"begin", place.index}, {"end", place.index + 1}}),
-                  [this](const Result<nlohmann::json>& reply) {
-                    takeFacts(reply);
-                    showState();
-                    emit readyChanged();
-                  });
+  m_ask.alsoQueryShown("row facts", "rows",
+                       withLayer(*askedSnapshot(), place.layer, {{"begin", place.index}, {"end", place.index + 1}}),
+                       [this](const Result<nlohmann::json>& reply) {
+                         takeFacts(reply);
+                         showState();
+                         emit readyChanged();
+                       });
   showState();
 }
 
@@ -223,7 +224,7 @@ void RowView::compareWithRebuild() {
 
 /// First what the row's own query attends to, then what the row receives from the newest query.
 void RowView::measureAttention() {
-  const SnapshotPtr s = newestSnapshot();
+  const SnapshotPtr s = askedSnapshot();
   const int row = s ? placeIn(*s, m_place.id, context().focus().position.value()) : -1;
   if (row < 0 || m_run.waiting()) return;
   askAttention(row, [this, s, row](const nlohmann::json& given) {
@@ -233,7 +234,7 @@ void RowView::measureAttention() {
 }
 
 void RowView::askAttention(int query, std::function<void(const nlohmann::json&)> then) {
-  const nlohmann::json args = withLayer(*newestSnapshot(), m_place.layer, {{"begin", query}, {"end", query + 1}});
+  const nlohmann::json args = withLayer(*askedSnapshot(), m_place.layer, {{"begin", query}, {"end", query + 1}});
   m_run.run(QStringLiteral("attention_measure"), args,
             [this, then = std::move(then)](const Result<nlohmann::json>& reply) {
               if (reply && reply->is_object()) then(*reply);
@@ -246,7 +247,7 @@ void RowView::askAttention(int query, std::function<void(const nlohmann::json&)>
 
 /// Query heads that share a KV head of the cache layer.
 int RowView::group() const {
-  const SnapshotPtr s = newestSnapshot();
+  const SnapshotPtr s = askedSnapshot();
   if (!s || !s->info || !m_canvas->picture()) return 1;
   return std::max(1, s->info->heads / s->info->cacheLayers.perLayer / m_canvas->picture()->heads);
 }
@@ -267,7 +268,7 @@ QString RowView::emptyHow() const {
   if (!hasRows()) return promptHow();
   if (find().id.value() < 0) return tr("Click a token in the map, the strip, the mirror or the ledger.");
   return tr(
-      "The newest tick no longer holds the row here. Up and down keys of the map go to other layers; Row history "
+      "The tick does not hold the row here. Up and down keys of the map go to other layers; Row history "
       "says when the row left.");
 }
 
@@ -305,7 +306,7 @@ QString RowView::factText() const {
 
 QString RowView::stateText() const {
   QStringList out;
-  const SnapshotPtr s = newestSnapshot();
+  const SnapshotPtr s = askedSnapshot();
   if (m_refused) out << QString::fromStdString(m_refused->text());
   if (m_run.waiting()) out << tr("measuring …");
   if (s && shown() && s->tick != shown()->tick)
@@ -326,10 +327,11 @@ void RowView::showState() {
                : m_refused ? tr("The row cannot be shown")
                            : emptyTitle(),
            m_refused ? QString::fromStdString(m_refused->text()) : emptyHow());
-  const bool idle = some && !m_run.waiting();
+  const bool idle = some && !m_run.waiting() && context().following();
   for (QToolButton* button : {m_rebuild, m_measure}) button->setEnabled(idle);
-  const QString wait =
-      m_run.waiting() ? tr("A measurement is under way; Cancel (Esc) stops it") : tr("No row is shown");
+  const QString wait = m_run.waiting() ? tr("A measurement is under way; Cancel (Esc) stops it")
+      : some                           ? tr("An older tick is shown; go to the newest tick first")
+                                       : tr("No row is shown");
   m_rebuild->setToolTip(idle ? tr("Compute the row again in a pass over the context and compare; the session stays")
                              : wait);
   m_measure->setToolTip(idle ? tr("Ask what the row's query attends to, and what the newest query gives to the row")
@@ -337,7 +339,7 @@ void RowView::showState() {
   m_state->setText(stateText());
   m_state->setVisible(!m_state->text().isEmpty());
   if (!some) return;
-  const SnapshotPtr s = newestSnapshot();
+  const SnapshotPtr s = askedSnapshot();
   m_title->setText(tr("%1   ledger %2   layer %3")
                        .arg(tokenText(*s, m_place.id))
                        .arg(m_place.id.value())

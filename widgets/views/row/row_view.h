@@ -37,7 +37,8 @@ class RowView : public InspectorView {
   void makeStrip();
   void makeBody();
   Place find() const;
-  SnapshotPtr newestSnapshot() const;
+  /// Of the state that is asked: the newest one, which may be a frame ahead of the shown one, or an older one.
+  SnapshotPtr askedSnapshot() const;
   nlohmann::json rowArgs() const;
   void ask(bool anew);
   void take(const Result<nlohmann::json>& reply);

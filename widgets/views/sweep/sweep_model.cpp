@@ -78,6 +78,21 @@ SweepModel::SweepModel(ColourOf colourOf, QObject* parent) : LineModel(parent), 
     return row.error ? QString::fromStdString(row.error->code) : QString();
   }).in(Tone::Error);
   withTone([](Row) { return Tone::Muted; });
+  m_fixed = std::ssize(columns()) - 1;  // the problem is the last one
+}
+
+void SweepModel::setExpressions(std::vector<std::string> expressions) {
+  beginResetModel();
+  m_lines.clear();
+  m_expressions = std::move(expressions);
+  columns().erase(columns().begin() + m_fixed, columns().end() - 1);
+  for (const std::string& text : m_expressions) {
+    const QString title = QString::fromStdString(text);
+    addNumber(text.c_str(), title, tr("Mean of %1; of a condition, the share of tokens at which it held").arg(title),
+              {title + QStringLiteral("  "), 1}, [text](const SweepRow& row) { return figure(row.expression(text)); });
+  }
+  std::rotate(columns().begin() + m_fixed, columns().begin() + m_fixed + 1, columns().end());
+  endResetModel();
 }
 
 SweepModel::Column& SweepModel::addMeasure(const char* id, const QString& title, const QString& width,
@@ -94,15 +109,22 @@ QVariant SweepModel::swatch(const SweepRow& row) const {
   return m_colourOf(static_cast<int>(found - m_series.begin()), Theme::current()->dark);
 }
 
-void SweepModel::show(std::vector<SweepRow> given, std::vector<std::string> series) {
+bool SweepModel::show(std::vector<SweepRow> given, std::vector<std::string> series) {
+  std::vector<std::string> expressions = sweepExpressions(given);
+  const bool others = !given.empty() && expressions != m_expressions;
+  if (others) setExpressions(std::move(expressions));
   const bool grew = series == m_series && given.size() > rows().size() &&
       std::equal(rows().begin(), rows().end(), given.begin(),
                  [](const SweepRow& a, const SweepRow& b) { return a.id == b.id; });
   m_series = std::move(series);
-  if (!grew) return replace(std::move(given));
+  if (!grew) {
+    replace(std::move(given));
+    return others;
+  }
   beginInsertRows({}, rowCount(), static_cast<int>(given.size()) - 1);
   m_lines = std::move(given);
   endInsertRows();
+  return others;
 }
 
 int SweepModel::rowOf(const SweepPoint& point) const {

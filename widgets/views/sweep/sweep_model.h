@@ -13,8 +13,8 @@ class SweepModel : public LineModel<SweepRow> {
  public:
   using ColourOf = QColor (*)(int series, bool dark);
   SweepModel(ColourOf colourOf, QObject* parent);
-  /// series: all names in the order of their colours.
-  void show(std::vector<SweepRow> rows, std::vector<std::string> series);
+  /// series: all names in the order of their colours. True if the columns are others now.
+  bool show(std::vector<SweepRow> rows, std::vector<std::string> series);
   const std::vector<SweepRow>& rows() const { return lines(); }
   /// First line of the cells that a point summarises, -1 = none.
   int rowOf(const SweepPoint& point) const;
@@ -25,8 +25,11 @@ class SweepModel : public LineModel<SweepRow> {
                      QString (*text)(const std::optional<double>&), int gives);
   QVariant swatch(const SweepRow& row) const;
 
+  void setExpressions(std::vector<std::string> expressions);
+
   ColourOf m_colourOf;
-  std::vector<std::string> m_series;
+  std::vector<std::string> m_series, m_expressions;
+  std::ptrdiff_t m_fixed = 0;  // columns before those of the expressions
 };
 
 /// True if the point summarises the cell.

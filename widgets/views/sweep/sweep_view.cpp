@@ -189,7 +189,7 @@ void SweepView::refresh() {
       if (std::any_of(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(row, point); }))
         rows.push_back(row);
   m_asSession->setEnabled(!rows.empty());
-  m_model->show(std::move(rows), series);
+  if (m_model->show(std::move(rows), series)) m_table->takeColumns();
   m_plot->show(std::move(points), std::move(series));
   readOut(-1);
 }

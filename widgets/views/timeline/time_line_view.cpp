@@ -242,12 +242,7 @@ void TimeLineView::refresh() {
                                    counted(static_cast<qint64>(m_tree.lanes().size()), tr("branch"), tr("branches"))));
 }
 
-bool TimeLineView::isNear(int entry) const {
-  const auto& history = context().history();
-  const auto tickOf = [](const SnapshotPtr& one) { return one->tick; };
-  return m_tree.leadsTo(entry, m_tree.current()) &&
-      std::ranges::binary_search(history, Tick(m_tree.tick(entry)), {}, tickOf);
-}
+bool TimeLineView::isNear(int entry) const { return m_tree.leadsTo(entry, m_tree.current()); }
 
 json TimeLineView::placeOf(int lane, std::int64_t tick) const {
   const int entry = m_tree.entryAt(lane, tick);

@@ -40,7 +40,7 @@ class TimeLineView : public InspectorView {
   void showNotes();
   void refresh();
   void go(int lane, std::int64_t tick);
-  /// The tick of a lane is shown without the engine: it lies behind the present state, and its snapshot is kept.
+  /// The tick of a lane is shown while the session stays: it lies behind the present state.
   bool isNear(int entry) const;
   /// Arguments of the command that goes to a tick of a lane; the branch only where it is another one.
   nlohmann::json placeOf(int lane, std::int64_t tick) const;

@@ -36,6 +36,11 @@ void WlodCanvas::setColour(TreeColour colour) {
   place();
 }
 
+void WlodCanvas::setValues(TileRows values) {
+  m_values = std::move(values);
+  update();
+}
+
 void WlodCanvas::select(std::optional<TreeNode> node) {
   m_selected = node && m_tree && m_tree->has(*node) ? node : std::nullopt;
   update();

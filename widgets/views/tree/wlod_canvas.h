@@ -9,11 +9,12 @@
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/colour_map.h"
+#include "widgets/canvas/tile_rows.h"
 #include "widgets/views/tree/wlod_tree.h"
 
 namespace kvlab {
 
-enum class TreeColour : std::uint8_t { Change, Score, Mass, Level };
+enum class TreeColour : std::uint8_t { Change, Score, Mass, Level, Map };  // Map: the quantity that colours the map
 
 class WlodCanvas : public AxisCanvas {
   Q_OBJECT
@@ -23,6 +24,8 @@ class WlodCanvas : public AxisCanvas {
   void show(std::shared_ptr<const WlodTree> tree);
   void setColour(TreeColour colour);
   TreeColour colour() const { return m_colour; }
+  /// The values of TreeColour::Map.
+  void setValues(TileRows values);
   /// Sets the selected node and the node of the selected decision.
   void select(std::optional<TreeNode> node);
   void mark(std::optional<TreeNode> node);
@@ -72,6 +75,9 @@ class WlodCanvas : public AxisCanvas {
   static CanvasCell cellOf(TreeNode node) { return {node.level, node.start}; }
   std::optional<TreeNode> hoveredNode() const;
   TreeNode besides(TreeNode from, const CellStep& by) const;
+  /// The figure of an entry that its colour stands for, where the colour stands for figures.
+  float figureOf(const TreeRow& row) const;
+  bool figures() const { return m_colour != TreeColour::Change && m_colour != TreeColour::Level; }
   const TreeRow* stronger(const TreeRow* a, const TreeRow* b) const;
   QString valueOf(const TreeRow& row) const;
   std::vector<LegendEntry> legend(const Theme& theme) const;
@@ -98,7 +104,8 @@ class WlodCanvas : public AxisCanvas {
   std::shared_ptr<const WlodTree> m_tree;
   TreeColour m_colour = TreeColour::Level;
   std::optional<TreeNode> m_selected, m_marked;
-  ColourTable m_table{};  // colours of scores or attention, set while painting
+  TileRows m_values;
+  ColourTable m_table{};  // colours of figures, set while painting
 };
 
 }  // namespace kvlab

@@ -12,6 +12,7 @@
 
 namespace kvlab {
 namespace {
+constexpr int kMapLegend = 380;  // width of the legend of the map's quantity
 
 void paintDashed(QPainter& painter, const QRectF& box, const QColor& colour, Qt::PenStyle style, double wide = 1) {
   painter.setPen(QPen(colour, wide, style));
@@ -201,6 +202,16 @@ std::vector<LegendEntry> WlodCanvas::legend(const Theme& theme) const {
     for (const int level : {2, 1, 0})
       add(levelText(level),
           [level, &theme](QPainter& painter, const QRectF& box) { painter.fillRect(box, levelColour(level, theme)); });
+  } else if (m_colour == TreeColour::Map) {
+    const ColourScale& scale = m_values.scale();
+    if (m_values.none())
+      add(tr("no %1 yet").arg(titleInText(scale.quantity)),
+          [&theme](QPainter& painter, const QRectF& box) { painter.fillRect(box, missingBrush(theme)); });
+    else
+      out.push_back({QString(), kMapLegend, [this, &theme](QPainter& painter, const QRect& box) {
+                       kvlab::paintLegend(painter, QRect(box.left(), box.top(), kMapLegend, box.height()),
+                                          m_values.scale(), m_values.only(), theme);
+                     }});
   } else {
     const bool scores = m_colour == TreeColour::Score;
     if (scores ? view.scores.empty() : view.mass.empty())

@@ -30,7 +30,8 @@ QColor WlodCanvas::massColour(float share) const {
 
 void WlodCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (!m_tree) return;
-  if (m_colour == TreeColour::Score || m_colour == TreeColour::Mass)
+  if (m_colour == TreeColour::Map) m_table = colourTable(m_values.scale().quantity, theme);
+  else if (figures())
     m_table = colourTable(m_colour == TreeColour::Score ? MapKind::Diverging : MapKind::Inferno, theme);
   const Parts p = parts();
   paintRuler(painter, p.ruler, width(), axis(), theme);
@@ -76,13 +77,27 @@ void WlodCanvas::paintStored(QPainter& painter, const Parts& p, int level, const
   }
 }
 
+float WlodCanvas::figureOf(const TreeRow& row) const {
+  switch (m_colour) {
+    case TreeColour::Score: return m_tree->score(row.position);
+    case TreeColour::Mass: return m_tree->mass(row.position);
+    default:
+      return row.position < 0 || row.position >= m_tree->entries()
+          ? std::nanf("")
+          : m_values.strongest(m_tree->snapshot().context[at(row.position)]);
+  }
+}
+
 /// The row whose mark is more important if both share a pixel.
 const TreeRow* WlodCanvas::stronger(const TreeRow* a, const TreeRow* b) const {
   if (!a || !b) return a ? a : b;
   if (m_colour == TreeColour::Change) return rank(b->why) > rank(a->why) ? b : a;
-  const bool scores = m_colour == TreeColour::Score;
-  const float left = scores ? std::abs(m_tree->score(a->position)) : m_tree->mass(a->position),
-              right = scores ? std::abs(m_tree->score(b->position)) : m_tree->mass(b->position);
+  if (!figures()) return a;
+  const auto weight = [this](const TreeRow& row) {
+    const float figure = figureOf(row);
+    return m_colour == TreeColour::Map ? static_cast<float>(m_values.scale().index(figure)) : std::abs(figure);
+  };
+  const float left = weight(*a), right = weight(*b);
   return right > left || std::isnan(left) ? b : a;
 }
 
@@ -115,9 +130,9 @@ void WlodCanvas::paintRows(QPainter& painter, const QRect& line, int level, cons
 /// Paints runs of equal columns at once, so that patterns and locks fit.
 void WlodCanvas::paintColumns(QPainter& painter, const QRect& line, const std::vector<Column>& columns,
                               const Theme& theme) const {
-  const bool figures = m_colour == TreeColour::Score || m_colour == TreeColour::Mass;
   const auto alike = [&](const Column& a, const Column& b) {
-    if (!a.entry != !b.entry || !a.summary != !b.summary || a.layer0 != b.layer0 || (figures && a.entry)) return false;
+    if (!a.entry != !b.entry || !a.summary != !b.summary || a.layer0 != b.layer0 || (figures() && a.entry))
+      return false;
     return (!a.entry || a.entry->why == b.entry->why) && (!a.summary || a.summary->why == b.summary->why);
   };
   for (std::size_t x = 0; x < columns.size();) {
@@ -133,8 +148,9 @@ void WlodCanvas::paintColumns(QPainter& painter, const QRect& line, const std::v
 void WlodCanvas::paintFill(QPainter& painter, const QRectF& box, const TreeRow& row, const Theme& theme) const {
   if (m_colour == TreeColour::Change) return paintWhy(painter, box, row.why, theme);
   if (m_colour == TreeColour::Level) return painter.fillRect(box, levelColour(row.node.level, theme));
-  const float value = m_colour == TreeColour::Score ? m_tree->score(row.position) : m_tree->mass(row.position);
+  const float value = figureOf(row);
   if (std::isnan(value)) return painter.fillRect(box, missingBrush(theme));
+  if (m_colour == TreeColour::Map) return painter.fillRect(box, QColor(m_table[m_values.scale().index(value)]));
   painter.fillRect(box, whyColour(DirtyWhy::Clean, theme));
   if (m_colour == TreeColour::Score) {  // a bar up or down from the middle
     const double middle = std::round(box.center().y()),
@@ -224,6 +240,10 @@ QString WlodCanvas::valueOf(const TreeRow& row) const {
       return std::isnan(value)
           ? QString()
           : (value > 0 ? QStringLiteral("+") : QString()) + QString::number(static_cast<double>(value), 'f', 2);
+    }
+    case TreeColour::Map: {
+      const float value = figureOf(row);
+      return std::isnan(value) ? QString() : shortValueText(m_values.scale().quantity, value);
     }
     default: {
       const float value = m_tree->mass(row.position);

@@ -21,21 +21,24 @@ constexpr int kWide = 860;  // the panel is beside the tree from this width on
 }  // namespace
 
 WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
-    : InspectorView(context, parent), m_edit(context, this) {
+    : InspectorView(context, parent), m_edit(context, this), m_tiles(context, "tree", this) {
   makeStrip();
   makeBody();
   makeActions();
   makeOptions();
   connect(&context, &InspectorContext::busyChanged, this, &WlodTreeView::buttons);
+  connect(&context, &InspectorContext::quantityChanged, this, &WlodTreeView::takeAgain);
+  connect(&m_tiles, &TileCache::arrived, this, &WlodTreeView::takeValues);
 }
 
 void WlodTreeView::makeStrip() {
-  m_colour = stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level")},
-                         tr("Colour of the entries"),
-                         tr("Colour entries by the rows that the last edit invalidated, the lens's score, attention, "
-                            "or level; automatic uses the last edit if there was one"));
+  m_colour =
+      stripChoice({tr("automatic"), tr("last edit"), tr("score"), tr("attention"), tr("level"), tr("as the map")},
+                  tr("Colour of the entries"),
+                  tr("Colour entries by the rows that the last edit invalidated, the lens's score, attention, "
+                     "level, or the quantity that colours the map; automatic uses the last edit if there was one"));
   m_colour->setSizeAdjustPolicy(QComboBox::AdjustToContents);  // the text of "auto" depends on the state
-  addOption("colour", {"auto", "change", "score", "attention", "level"}, m_colour, [this] { showColour(); });
+  addOption("colour", {"auto", "change", "score", "attention", "level", "map"}, m_colour, [this] { showColour(); });
   m_state = stripLabel({}, 1);
   m_expand = stripButton(tr("Expand"), tr("Expand"), {});
   m_collapse = stripButton(tr("Collapse"), tr("Collapse"), {});
@@ -128,7 +131,7 @@ void WlodTreeView::makeActions() {
   connect(m_refocusAction, &QAction::triggered, m_refocus, &QToolButton::click);
 }
 
-bool WlodTreeView::ready() const { return InspectorView::ready() && !m_edit.waiting(); }
+bool WlodTreeView::ready() const { return InspectorView::ready() && !m_edit.waiting() && !m_tiles.waiting(); }
 
 void WlodTreeView::onSnapshot() {
   const bool any = shown() && shown()->wlod,
@@ -168,6 +171,14 @@ void WlodTreeView::showColour() {
   m_colour->setItemText(0, changed ? tr("auto: last edit") : tr("auto: level"));
   m_canvas->setColour(choice == 0 ? (changed ? TreeColour::Change : TreeColour::Level)
                                   : static_cast<TreeColour>(choice - 1));
+  if (m_tree && m_canvas->colour() == TreeColour::Map) m_tiles.request(context().quantity());
+  takeValues();
+}
+
+void WlodTreeView::takeValues() {
+  if (m_tree && m_canvas->colour() == TreeColour::Map)
+    m_canvas->setValues({context().quantity(), m_tiles.best(context().quantity())});
+  emit readyChanged();
 }
 
 void WlodTreeView::showPage(Page page) { m_tabs->setCurrentIndex(static_cast<int>(page)); }

@@ -4,6 +4,7 @@
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/canvas/tile_cache.h"
 #include "widgets/views/tree/wlod_canvas.h"
 #include "widgets/views/tree/wlod_fact_list.h"
 #include "widgets/views/tree/wlod_rounds.h"
@@ -37,6 +38,7 @@ class WlodTreeView : public InspectorView {
   void makeOptions();
   QWidget* makePanel(QWidget* parent);
   void showColour();
+  void takeValues();
   void showPage(Page page);
   void pick(TreeNode node);
   void ask(const TreeEdit& edit);
@@ -66,6 +68,7 @@ class WlodTreeView : public InspectorView {
   Focus m_followed;  // focus from which the selected node was taken
   Tick m_saidIn;     // tick of the shown refusal
   EngineAsk m_edit;
+  TileCache m_tiles;
 };
 
 }  // namespace kvlab
