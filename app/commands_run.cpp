@@ -98,10 +98,9 @@ Status ticksWhere(CommandHost& host, const Json& args) {
   return ok();
 }
 
-/// Shows the tick from which on the next token differs from that of a rebuild.
-Status driftBegan(CommandHost& host, const Json& args) {
+/// Shows the first tick at which a condition held.
+Status showFirst(CommandHost& host, const std::string& condition) {
   LiveContext& context = host.context();
-  const std::string condition = "kl > " + Json(args.value("kl", 0.001)).dump();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
   context.submitThen("firstTick", {{"condition", condition}}, [&context, condition](const Json& reply) {
     if (reply.is_null()) return void(emit context.logged(2, QString::fromStdString("no tick so far has " + condition)));
@@ -109,6 +108,13 @@ Status driftBegan(CommandHost& host, const Json& args) {
   });
   return ok();
 }
+
+/// The tick from which on the next token differs from that of a rebuild.
+Status driftBegan(CommandHost& host, const Json& args) {
+  return showFirst(host, "kl > " + Json(args.value("kl", 0.001)).dump());
+}
+
+Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant"); }
 
 Status stop(CommandHost& host, const Json& args) {
   if (args.contains("job")) return host.runCommand("cancel_job", args);
@@ -333,6 +339,10 @@ void addRunCommands(std::vector<Command>& list) {
       {"drift_began", "When Did It Drift?", "Run",
        "Show the first tick whose next token differs from that of a rebuild; a rebuild for every tick."},
       driftBegan, needsIdle, {.args = {{"kl", "number", "KL divergence in nats that counts; 0.001 when missing"}}});
+  add(list,
+      {"broke_first", "When Did It Break?", "Run",
+       "Show the first tick after which a check found something: the damage came in it, or since the check before."},
+      brokeFirst, needsIdle);
   add(list,
       {"select_where", "Select Rows Where", "",
        "Select the rows of the context for which a condition holds: brightness < 20 and exactness != 'exact'."},

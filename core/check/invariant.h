@@ -8,6 +8,7 @@
 
 #include "core/api/manifest.h"
 #include "core/api/report.h"
+#include "core/model/decoder/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
@@ -17,10 +18,11 @@ struct CheckInput {
   const CacheState& state;
   const CacheStore& store;
   const Manifest& manifest;
-  std::int64_t capacity = 0;   // resident rows per layer
-  bool full = false;           // check everything; else the cheap checks and a slice of the checksums
-  std::int64_t scrubPart = 0;  // slice for this tick, modulo scrubPeriod; pass the tick number
-  std::int32_t vocab = 0;      // vocabulary size of the logits; 0 = do not compare
+  std::int64_t capacity = 0;           // resident rows per layer
+  bool full = false;                   // check everything; else the cheap checks and a slice of the checksums
+  std::int64_t scrubPart = 0;          // slice for this tick, modulo scrubPeriod; pass the tick number
+  std::int32_t vocab = 0;              // vocabulary size of the logits; 0 = do not compare
+  Transformer* transformer = nullptr;  // of the model that made the rows; null = nothing is recomputed
 };
 
 /// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/edit/compute_rows.h"
 
+#include <algorithm>
+#include <deque>
+
+#include "core/bugs/bug_kind.h"
 #include "core/edit/assembly.h"
 #include "core/edit/moment_sums.h"
 #include "core/model/decoder/frequencies.h"
@@ -18,6 +22,7 @@ class StoredRows : public RowDriver {
                    static_cast<int>(job.groupOf.size()) / transformer.model().config().layers}),
         m_store(store),
         m_job(job),
+        m_bug(job.write ? faults.bug() : nullptr),
         m_assemblies(m_staging) {
     m_rows = job.rows;
     extendSums(job.contextSums, job.context.size(), [&](std::size_t i) { return idWord(job.context[i]); });
@@ -36,6 +41,15 @@ class StoredRows : public RowDriver {
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.table();  // uploaded before calls are recorded
     place();
+    if (!job.write || !store.deeds().wanted() || !transformer.backend().onHost()) return;
+    m_witnessed = true;
+    transformer.setWitness(
+        [this](Layer layer, std::size_t part, const LayerPass& one, std::int64_t n, const float* attended) {
+          writeDown(CacheLayer(layer.value() * m_layers.perLayer + static_cast<int>(part)), one, n, attended);
+        });
+  }
+  ~StoredRows() override {
+    if (m_witnessed) m_transformer.setWitness({});
   }
 
   Result<RowsResult> run(const Progress& progress) {
@@ -44,6 +58,11 @@ class StoredRows : public RowDriver {
       return Error{"guard", "the forward pass was refused",
                    std::to_string(m_assemblies.wrong()) + " rows of an assembled window are not the rows of the map",
                    "rebuild, or use layout ring_fused, which copies nothing"};
+    if (m_bug && m_bug->written)
+      for (const CacheLayer layer : m_job.cacheLayers())
+        if (m_writeAt[at(layer)] != kNowhere)
+          m_bug->written({m_store.pool(layer), std::span(m_slots).subspan(m_writeAt[at(layer)], m_rows.size()),
+                          static_cast<std::int32_t>(m_job.context.size())});
     RowsResult out{std::move(brought), provenance()};
     if (m_moments) out.moments = m_moments->take();
     for (const CacheLayer layer : m_job.cacheLayers()) {
@@ -99,18 +118,86 @@ class StoredRows : public RowDriver {
     one.rowsSeen = group.rowEnd[at(chunk.begin + chunk.n - 1)] - group.rowBegin[at(chunk.begin)];
     one.assembled = m_assembled[at(layer)];
     if (one.assembled.verdicts) one.wrong = m_assemblies.counter();
+    if (m_bug && m_bug->pass) bend(layer, chunk, one);
     return one;
   }
 
   void complete(WholePass& whole, const RowsChunk& chunk) override {
     whole.embeddingOnly = m_job.embeddingOnly;
-    if (!m_moments) return;
+    if (!m_moments && !m_witnessed) return;
     whole.see = [this, chunk](Layer layer, const float* x) {
-      m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
+      if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
+      if (!m_witnessed) return;
+      const std::int64_t hidden = m_transformer.hidden();
+      m_input.assign(x + (chunk.n - 1) * hidden, x + chunk.n * hidden);
     };
   }
 
  private:
+  /// The planted bug changes what a layer is called with.
+  void bend(CacheLayer layer, const RowsChunk& chunk, LayerPass& one) {
+    const GroupPass& group = m_groups[groupOf(layer)];
+    const LayerGroup& rows = m_job.groups[groupOf(layer)];
+    const auto part = [&](const std::vector<std::int32_t>& all, std::size_t from) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(from) + chunk.begin;
+      return std::vector<std::int32_t>(begin, begin + chunk.n);
+    };
+    PassBend& bent =
+        m_bent.emplace_back(PassBend{part(group.phase, 0), part(group.rowBegin, 0), part(group.rowEnd, 0)});
+    if (m_writeAt[at(layer)] != kNowhere) bent.written = part(m_slots, m_writeAt[at(layer)]);
+    const std::span<const std::int32_t> slots = plain(rows.map->slotOf.span());
+    bent.slots.assign(slots.begin(), slots.end());
+    bent.phases.assign(rows.map->phases.begin(), rows.map->phases.end());
+    bent.window = rows.window;
+    bent.before = chunk.begin;
+    bent.partly = rows.ring && rows.ring->filled < rows.ring->window;
+    bent.poolSlots = m_store.pool(layer).slots();
+    m_bug->pass(bent);
+    one.phase = m_staging.in(bent.phase);
+    one.rowBegin = m_staging.in(bent.begin);
+    one.rowEnd = m_staging.in(bent.end);
+    if (one.write) one.write = m_staging.in(bent.written);
+    one.slots = m_staging.in(bent.slots);
+    one.phases = m_staging.in(bent.phases);
+    one.rows = static_cast<std::int64_t>(bent.slots.size());
+    one.rowsSeen = 0;
+  }
+
+  /// What a layer was called with, from the addresses that it was given.
+  void writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, const float* attended) {
+    const auto listed = [n](const auto* from) {
+      using Value = std::remove_cvref_t<decltype(*from)>;
+      return from ? std::vector<Value>(from, from + n) : std::vector<Value>();
+    };
+    PassDeed deed{
+        layer, listed(one.tags), listed(one.phase), listed(one.rowBegin), listed(one.rowEnd), listed(one.write)};
+    deed.list = listOf(one, *std::ranges::min_element(deed.begin),
+                       std::max(*std::ranges::max_element(deed.end), std::int32_t{0}));
+    deed.map = m_job.groups[groupOf(layer)].map;
+    deed.input = m_input;
+    const ModelConfig& config = m_transformer.model().config();
+    const std::int64_t all = std::int64_t{config.heads} * config.headDim, own = all / m_layers.perLayer;
+    deed.attended.assign(attended + (n - 1) * all, attended + (n - 1) * all + own);
+    m_store.deeds().add(std::move(deed));
+  }
+
+  /// Layers that read the same list at the same addresses share what is written down of it.
+  std::shared_ptr<const ListDeed> listOf(const LayerPass& one, std::int32_t from, std::int32_t to) {
+    const Listed wanted{one.slots, one.phases, from, to, nullptr};
+    const auto known = std::ranges::find_if(m_listed, [&](const Listed& other) {
+      return other.slots == wanted.slots && other.phases == wanted.phases && other.from == from && other.to == to;
+    });
+    if (known != m_listed.end()) return known->deed;
+    auto deed = std::make_shared<ListDeed>(ListDeed{from});
+    if (from < to) {
+      deed->slots.assign(one.slots + from, one.slots + to);
+      deed->phases.assign(one.phases + from, one.phases + to);
+    }
+    m_listed.push_back(wanted);
+    m_listed.back().deed = deed;
+    return deed;
+  }
+
   std::size_t groupOf(CacheLayer layer) const { return at(m_job.groupOf[at(layer)]); }
   const ResidencyView& mapOf(CacheLayer layer) const { return *m_job.groups[groupOf(layer)].map; }
 
@@ -119,17 +206,16 @@ class StoredRows : public RowDriver {
     return slots[row % slots.size()];
   }
 
-  /// Fills m_slots with the slots that rows are written to in each cache layer. Returns the start of each list, [cache
-  /// layers].
-  std::vector<std::size_t> listSlots() {
+  /// Fills m_slots with the slots that rows are written to in each cache layer.
+  void listSlots() {
     const std::size_t layers = m_job.groupOf.size();
-    std::vector<std::size_t> writeAt(layers, kNowhere);
+    m_writeAt.assign(layers, kNowhere);
     m_selfAt.assign(layers, kNowhere);
     for (const CacheLayer layer : m_job.cacheLayers()) {
       const GroupPass& group = m_groups[groupOf(layer)];
       if (!m_job.write && (group.allResident || !m_job.scratch)) continue;
       const Column<Slot>& slots = mapOf(layer).slotOf;
-      writeAt[at(layer)] = m_slots.size();
+      m_writeAt[at(layer)] = m_slots.size();
       for (std::size_t i = 0; i < m_rows.size(); ++i)
         m_slots.push_back(
             (group.resident[i] && m_job.write ? slots[at(group.rowEnd[i] - 1)] : scratch(layer, i)).value());
@@ -138,12 +224,11 @@ class StoredRows : public RowDriver {
       for (std::size_t i = 0; i < m_rows.size(); ++i)
         m_slots.push_back(group.resident[i] ? -1 : scratch(layer, i).value());
     }
-    return writeAt;
   }
 
   /// Uploads all lists that ops read, once for all chunks and layers.
   void place() {
-    const std::vector<std::size_t> writeAt = listSlots();
+    listSlots();
     std::vector<LayerPass> groups;
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
       const ResidencyView& map = *m_job.groups[g].map;
@@ -154,7 +239,7 @@ class StoredRows : public RowDriver {
     for (const CacheLayer layer : m_job.cacheLayers()) {
       LayerPass& pass = m_placed.emplace_back(groups[groupOf(layer)]);
       readFrom(pass, m_store.pool(layer));
-      if (writeAt[at(layer)] != kNowhere) pass.write = slots + writeAt[at(layer)];
+      if (m_writeAt[at(layer)] != kNowhere) pass.write = slots + m_writeAt[at(layer)];
       if (m_selfAt[at(layer)] != kNowhere) pass.selfSlot = slots + m_selfAt[at(layer)];
     }
   }
@@ -203,14 +288,26 @@ class StoredRows : public RowDriver {
 
   CacheStore& m_store;
   RowsJob& m_job;
+  const BugKind* m_bug;  // null = none is planted
+  std::deque<PassBend> m_bent;
   Assemblies m_assemblies;
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
-  std::uint64_t m_turn = 0;            // of the frequencies in use (turnWord)
-  std::vector<std::int32_t> m_slots;   // lists of [rows] slots, one after another
-  std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
-  std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
+  std::uint64_t m_turn = 0;           // of the frequencies in use (turnWord)
+  std::vector<std::int32_t> m_slots;  // lists of [rows] slots, one after another
+  std::vector<std::size_t>
+      m_writeAt;                      // [cache layers] start of the list of slots that rows are written to, or kNowhere
+  std::vector<std::size_t> m_selfAt;  // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
+  std::vector<LayerPass> m_placed;    // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
+  struct Listed {
+    const std::int32_t *slots, *phases;
+    std::int32_t from, to;
+    std::shared_ptr<const ListDeed> deed;
+  };
+  std::vector<Listed> m_listed;
+  bool m_witnessed = false;    // what the layers are called with is written down
+  std::vector<float> m_input;  // [hidden] of the last row of the chunk, before the layer that runs
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
 #include "core/edit/descending.h"
 #include "core/edit/gate_scores.h"
@@ -147,6 +148,10 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   out.left = std::move(left);
   out.rows = rows;
   out.appended = appended;
+  if (const BugKind* bug = m_faults.bug(); bug && bug->state) {
+    StateBend bend{out.state, m_store};
+    bug->state(bend);
+  }
   return out;
 }
 

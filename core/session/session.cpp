@@ -85,6 +85,7 @@ void Session::publish() {
 
 CallContext Session::callContext(Trace& trace) {
   m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack));
+  m_parts.store.deeds().want(manifest().check != CheckLevel::Off && !m_history.replaying());
   return {m_parts, trace, m_progress,
           [this](std::int32_t slots, Placing placing) { m_history.makeRoom(m_parts, slots, placing); }};
 }
@@ -146,8 +147,9 @@ Result<RebuildOutcome> Session::rebuild() {
 
 /// Runs every invariant once and records its result.
 std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
-  std::vector<Violation> violations =
-      checkAll({state(), m_parts.store, manifest(), m_parts.capacity, full, part, model().config().vocab});
+  std::vector<Violation> violations = checkAll({state(), m_parts.store, manifest(), m_parts.capacity, full, part,
+                                                model().config().vocab, m_parts.transformer.get()});
+  m_parts.store.deeds().clear();
   // Rows that cannot be read do not satisfy an invariant.
   if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
     violations.push_back({"row_checksums", read.error().text()});

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/bugs/bug_kind.h"
 #include "core/check/fault_drill.h"
 #include "core/files/fingerprint.h"
 #include "core/session/state_hash.h"
@@ -100,16 +101,32 @@ std::string textOf(const Session& session, LedgerId id) {
   return session.model().tokenizer().tokenText(session.state().ledger[id].token);
 }
 
+namespace {
+
+Status doorOpen(const Session& session, const char* what) {
+  if (session.parts().manifest.faults) return ok();
+  return Error{"door_closed", what, "the fault drill is closed", "open the session with \"faults\": true", std::nullopt,
+               "faults",      false};
+}
+
+}  // namespace
+
+Status plantBug(Session& session, const std::string& name) {
+  KV_TRY(doorOpen(session, "the bug was not planted"));
+  const BugKind* bug = bugNamed(name);
+  if (!bug && !name.empty()) {
+    std::string all;
+    for (const BugKind* one : bugKinds()) all.append(all.empty() ? "" : ", ").append(one->name);
+    return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these",
+                 std::nullopt, "name", name);
+  }
+  session.parts().faults.plant(bug);
+  return ok();
+}
+
 Result<nlohmann::json> fault(Session& session, const std::string& kind, const nlohmann::json& params) {
   SessionParts& parts = session.parts();
-  if (!parts.manifest.faults)
-    return Error{"door_closed",
-                 "the fault was refused",
-                 "the fault drill is closed",
-                 "open the session with \"faults\": true",
-                 std::nullopt,
-                 "faults",
-                 false};
+  KV_TRY(doorOpen(session, "the fault was refused"));
   Commit commit{session.state()};
   const auto known = std::ranges::find(faultKinds(), kind, &FaultKind::kind);
   if (known != faultKinds().end() && known->caughtBy.empty())

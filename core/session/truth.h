@@ -27,6 +27,9 @@ void keepAttention(Session& session);
 const ExactnessMap& exactnessMap(const Session& session);
 std::string stateHash(const Session& session);
 std::string textOf(const Session& session, LedgerId id);
+/// Plants a known bug, or with an empty name takes it away. History does not know of it. Refused unless the manifest
+/// enables faults. Errors: faults_off, bad_bug.
+Status plantBug(Session& session, const std::string& name);
 /// Injects a corruption or arms a failure. Refused unless the manifest enables faults. A corruption makes a commit.
 Result<nlohmann::json> fault(Session& session, const std::string& kind, const nlohmann::json& params);
 

@@ -8,6 +8,7 @@
 #include "core/api/snapshot.h"
 #include "core/state/fault_door.h"
 #include "core/state/map_mirror.h"
+#include "core/state/pass_deeds.h"
 #include "core/state/row_log.h"
 #include "core/state/row_pool.h"
 #include "core/state/slot_allocator.h"
@@ -52,6 +53,9 @@ class CacheStore {
   /// Takes `count` slots in every layer for a pass that only looks; release() gives them back. Errors: staging.
   Result<LayerSlots> lend(std::int32_t count, FaultDoor& faults);
   void release(const LayerSlots& slots);
+  /// What the passes since the last check did.
+  PassDeeds& deeds() { return m_deeds; }
+  const PassDeeds& deeds() const { return m_deeds; }
   /// Rows that a change is about to overwrite.
   RowLog& log() { return m_log; }
   void keep(const LayerSlots& slots) { m_log.keep(m_pools, slots); }
@@ -70,6 +74,7 @@ class CacheStore {
   std::int64_t m_mapRoom = 0;  // expected size of maps
   MapMirror m_mirror;
   RowLog m_log;
+  PassDeeds m_deeds;
 };
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the n-th allocation, kernel or copy from now on fail, for the fault drill. Unarmed unless the manifest enables
-// faults. Owned by a session; engine thread.
+// Makes the n-th allocation, kernel or copy from now on fail, for the fault drill, and knows the bug that is planted.
+// Closed unless the manifest enables faults. Owned by a session; engine thread.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,8 +12,13 @@ namespace kvlab {
 
 enum class FaultPoint : std::uint8_t { Allocation, Kernel, Copy };
 
+struct BugKind;  // core/bugs/bug_kind.h
+
 class FaultDoor {
  public:
+  /// A known bug bends what live passes do from now on; null = none does.
+  void plant(const BugKind* bug) { m_bug = bug; }
+  const BugKind* bug() const { return m_bug; }
   /// Makes the n-th following pass() of `point` (from 1) fail once.
   void arm(FaultPoint point, std::int64_t n) { m_left[slot(point)] = n; }
   void disarm() { m_left = {}; }
@@ -30,6 +35,7 @@ class FaultDoor {
  private:
   static std::size_t slot(FaultPoint point) { return static_cast<std::size_t>(point); }
   std::array<std::int64_t, 3> m_left{};
+  const BugKind* m_bug = nullptr;
 };
 
 }  // namespace kvlab

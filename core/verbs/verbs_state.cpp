@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
+#include "core/bugs/bug_kind.h"
 #include "core/session/edit_words.h"
 #include "core/session/observe.h"
 #include "core/session/policies.h"
@@ -54,6 +55,19 @@ Result<json> faultVerb(Session& session, VerbArgs& in) {
   json params = in.all();
   params.erase("kind");
   return fault(session, in.text("kind"), params);
+}
+
+Result<json> bugVerb(Session& session, VerbArgs& in) {
+  KV_TRY(plantBug(session, in.text("name")));
+  const BugKind* bug = session.parts().faults.bug();
+  if (!bug) return json();
+  return json{{"name", bug->name}, {"title", bug->title}};
+}
+
+Result<json> bugsVerb(const Session&, VerbArgs&) {
+  json out = json::array();
+  for (const BugKind* bug : bugKinds()) out.push_back({{"name", bug->name}, {"title", bug->title}});
+  return out;
 }
 
 std::vector<ArgInfo> ruleArgs() {
@@ -265,6 +279,12 @@ std::span<const Verb> stateVerbs() {
         "Fault drill: damages the cache or makes a step fail.",
         Effect::Commits},
        faultVerb},
+      {{"bug",
+        {arg::text("name").orElse("")},
+        "Bug clinic: plants a known bug of KV caches, which bends what live passes do; without a name takes it away.",
+        Effect::Queues},
+       bugVerb},
+      {{"bugs", {}, "Lists the bugs that can be planted.", Effect::Reads}, bugsVerb},
       {{"undo", stepArgs(),
         "Goes back by n commits, or by n edits: all that one command did, or single ticks in a row.", Effect::Travels,
         InLanes::Refused},

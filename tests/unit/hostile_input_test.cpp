@@ -153,6 +153,8 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"kind", "map_swap"}, {"index", 1}, {"other", 2}, {"column", "slots"}},
        {{"other", {1, 9999}}, {"column", words}}},
       {"fault", {{"kind", "kernel"}, {"n", 5}}, {{"layer", {0}}}},
+      {"bug", {{"name", ""}}, {{"name", {"bees", " "}}}},
+      {"bugs"},
       {"undo", {{"n", 1}, {"by", "edit"}}, {{"n", {9999, kFar}}}},
       {"redo", {{"n", 1}, {"by", "edit"}}, {{"n", {9999, kFar}}}},
       {"edits", {{"most", 3}}},

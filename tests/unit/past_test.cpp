@@ -61,10 +61,10 @@ const std::vector<Question> kQuestions = {{"tokenise", {{"text", "the cat"}}},
 
 /// What these say is about the session as it stands, about others, or a file.
 const std::set<std::string> kOfNow = {
-    "at",          "breaks",          "watches",        "notes",           "facts",           "edits",
-    "branches",    "bytes",           "timeline",       "invariants",      "lifespans",       "saveCache",
-    "saveCapture", "recordLifespans", "differenceFrom", "firstDifference", "lanesDifference", "lanesReport",
-    "lanesLosses", "batchReport",     "batchBytes"};
+    "bugs",        "at",          "breaks",          "watches",        "notes",           "facts",
+    "edits",       "branches",    "bytes",           "timeline",       "invariants",      "lifespans",
+    "saveCache",   "saveCapture", "recordLifespans", "differenceFrom", "firstDifference", "lanesDifference",
+    "lanesReport", "lanesLosses", "batchReport",     "batchBytes"};
 
 /// Without times and the reasons that name them, what pools hold for history and have counted since they are there, and
 /// which check came last.

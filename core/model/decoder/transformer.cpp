@@ -292,6 +292,7 @@ void Transformer::attend(Layer l, LayerParts parts, std::int64_t n, float* q, fl
   const auto* sinks = static_cast<const float*>(m_weights->layer(l).sinks.data);
   for (const LayerPass& pass : parts) {
     attendPart(l, pass, n, {heads, sinks}, q, out);
+    if (m_witness) m_witness(l, at(&pass - parts.data()), pass, n, out);
     if (sinks) sinks += heads;
     q += std::int64_t{heads} * c.headDim;
     out += std::int64_t{heads} * c.headDim;

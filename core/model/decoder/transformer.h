@@ -4,6 +4,7 @@
 // Whoever drives it decides which rows a query sees; a row's bits depend on nothing else
 // (kernels/numerics.h). One owner; engine thread.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -45,6 +46,11 @@ struct LayerPass {
   const kernels::GateMlpArgs* gates =
       nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
 };
+
+/// Sees what attention was called with, part by part, and what it gave: of row i at attended + i * heads*headDim of the
+/// layer.
+using PassWitness =
+    std::function<void(Layer, std::size_t part, const LayerPass&, std::int64_t n, const float* attended)>;
 
 /// The passes of one layer: one for all KV heads, or one for each.
 using LayerParts = std::span<const LayerPass>;
@@ -97,6 +103,8 @@ class Transformer {
   /// Where whole passes of the session go instead of run(); null = nowhere. It outlives its use.
   void setRunner(PassRunner* runner) { m_runner = runner; }
   PassRunner* runner() const { return m_runner; }
+  /// Who sees what the layers of a pass are called with; empty = nobody.
+  void setWitness(PassWitness witness) { m_witness = std::move(witness); }
   /// Bytes of weights that linear steps were given to read, ever.
   std::int64_t weightBytes() const { return m_weightBytes; }
 
@@ -144,6 +152,7 @@ class Transformer {
   int m_maxRows;
   bool m_keysRotated;
   PassRunner* m_runner = nullptr;
+  PassWitness m_witness;
   std::int64_t m_weightBytes = 0;
   kernels::Array<std::int32_t> m_fromFile, m_toEngine;  // [headDim] orders of the values of a head; or empty
   kernels::Array<float> m_norm;                         // [maxRows, hidden]

@@ -262,6 +262,8 @@ const Maker kMakers[] = {
        if (in.draw.percent(30)) out["branch"] = in.draw.one({"main", "branch-1", "branch-2"});
        return out;
      }},
+    {"bugs", 1, true, nothing},
+    {"bug", 1, false, nothing},  // plants none
     {"runBack", 3, false, pastCondition},
     {"lastTick", 2, true, pastCondition},
     {"firstTick", 1, true, pastCondition},

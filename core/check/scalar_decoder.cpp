@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/scalar_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/model/decoder/frequencies.h"
+
+namespace kvlab {
+namespace {
+
+/// The values of row `row` of a matrix.
+void widenRow(const TensorView& w, std::int64_t row, std::vector<float>& out) {
+  const std::int64_t width = w.shape[1];
+  TensorView one{
+      static_cast<const std::byte*>(w.data) + row * kernels::dtypeRowBytes(w.dtype, width), w.dtype, {width}};
+  if (!kernels::dtypeHasScale(w.dtype)) {
+    out = widened(one);
+    return;
+  }
+  const auto* codes = static_cast<const std::int8_t*>(w.data) + row * width;
+  out.resize(at(width));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(codes[i]) * w.scales()[row];
+}
+
+/// Outputs [begin, begin + count) of a linear step.
+std::vector<double> times(const TensorView& w, const TensorView& bias, std::span<const double> x, std::int64_t begin,
+                          std::int64_t count) {
+  std::vector<double> out(at(count));
+  const std::vector<float> shift = widened(bias);
+  std::vector<float> row;
+  for (std::int64_t o = 0; o < count; ++o) {
+    widenRow(w, begin + o, row);
+    double lanes[4] = {};  // one sum would wait for itself
+    for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 4] += static_cast<double>(row[i]) * x[i];
+    const double sum = lanes[0] + lanes[1] + lanes[2] + lanes[3];
+    out[at(o)] = sum + (shift.empty() ? 0.0 : static_cast<double>(shift[at(begin + o)]));
+  }
+  return out;
+}
+
+std::vector<double> times(const TensorView& w, const TensorView& bias, std::span<const double> x) {
+  return times(w, bias, x, 0, w.shape[0]);
+}
+
+/// Each head's values in another order: out[i] = x[order[i]].
+void reorder(const std::vector<std::int32_t>& order, std::vector<double>& x) {
+  if (order.empty()) return;
+  std::vector<double> head(order.size());
+  for (std::size_t begin = 0; begin < x.size(); begin += order.size()) {
+    for (std::size_t i = 0; i < order.size(); ++i) head[i] = x[begin + at(order[i])];
+    std::copy(head.begin(), head.end(), x.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+}
+
+double gated(Activation activation, double g, double u) {
+  constexpr double kRoot = 0.7978845608028654;  // sqrt(2/pi)
+  switch (activation) {
+    case Activation::Silu: return g / (1 + std::exp(-g)) * u;
+    case Activation::GeluTanh: return 0.5 * g * (1 + std::tanh(kRoot * (g + 0.044715 * g * g * g))) * u;
+    case Activation::ClampedSilu: {
+      const double low = std::min(g, 7.0);
+      return low / (1 + std::exp(-1.702 * low)) * (std::clamp(u, -7.0, 7.0) + 1);
+    }
+  }
+  return 0;
+}
+
+void add(std::vector<double>& x, std::span<const double> y) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+}
+
+}  // namespace
+
+std::vector<double> ScalarDecoder::embed(TokenId token) const {
+  std::vector<float> row;
+  widenRow(m_model.embed(), token.value(), row);
+  std::vector<double> out(row.begin(), row.end());
+  for (double& value : out) value *= config().embeddingScale;
+  return out;
+}
+
+std::vector<double> ScalarDecoder::norm(const TensorView& weight, std::span<const double> x) const {
+  std::vector<double> out(x.begin(), x.end());
+  if (!weight) return out;
+  const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0) / static_cast<double>(x.size());
+  const double scale = 1 / std::sqrt(squares + config().rmsEps);
+  const std::vector<float> w = widened(weight);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] *= scale * (static_cast<double>(w[i]) + config().normOffset);
+  return out;
+}
+
+/// Of each head, or of all heads together, which the weight's length says.
+void ScalarDecoder::headNorm(const TensorView& weight, std::vector<double>& x) const {
+  if (!weight) return;
+  const std::size_t each = at(weight.shape[0]);
+  for (std::size_t begin = 0; begin < x.size(); begin += each) {
+    const std::vector<double> normed = norm(weight, std::span(x).subspan(begin, each));
+    std::copy(normed.begin(), normed.end(), x.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+}
+
+/// Norms heads and puts their values into the order of stored heads.
+void ScalarDecoder::order(const TensorView& weight, std::vector<double>& x) const {
+  reorder(neighbourOrder(config()), x);
+  headNorm(weight, x);
+  reorder(engineOrder(config()), x);
+}
+
+ScalarRow ScalarDecoder::project(Layer layer, std::span<const double> x) const {
+  const LayerWeights& w = m_model.layer(layer);
+  const std::vector<double> in = norm(w.inputNorm, x);
+  ScalarRow out{times(w.k, w.kBias, in), times(w.v, w.vBias, in), times(w.q, w.qBias, in)};
+  order(w.kNorm, out.k);
+  order(w.qNorm, out.q);
+  return out;
+}
+
+ScalarRow ScalarDecoder::projectHead(Layer layer, int head, std::span<const double> x) const {
+  const LayerWeights& w = m_model.layer(layer);
+  const std::int64_t dim = config().headDim, kv = head / (config().heads / config().kvHeads);
+  if (config().qkNorm == QkNorm::OfRows) {  // a norm of all heads together needs all of them
+    const ScalarRow all = project(layer, x);
+    const auto part = [dim](const std::vector<double>& from, std::int64_t which) {
+      return std::vector<double>(from.begin() + which * dim, from.begin() + (which + 1) * dim);
+    };
+    return {part(all.k, kv), part(all.v, kv), part(all.q, head)};
+  }
+  const std::vector<double> in = norm(w.inputNorm, x);
+  ScalarRow out{times(w.k, w.kBias, in, kv * dim, dim), times(w.v, w.vBias, in, kv * dim, dim),
+                times(w.q, w.qBias, in, head * dim, dim)};
+  order(w.kNorm, out.k);
+  order(w.qNorm, out.q);
+  return out;
+}
+
+void ScalarDecoder::turn(Layer layer, std::vector<double>& values, double phase, bool query, double sigma) const {
+  const Rope& rope = config().rope(layer);
+  const std::vector<double> w = inverseFrequencies(rope, config().headDim, m_length);
+  double growth = 1;
+  if (query && rope.queryBeta != 0 && phase > 0)
+    growth += rope.queryBeta * std::log(1 + std::floor(phase / static_cast<double>(rope.queryEvery)));
+  const std::size_t half = at(config().headDim / 2), each = at(config().headDim);
+  for (std::size_t begin = 0; begin < values.size(); begin += each)
+    for (std::size_t i = 0; i < half; ++i) {
+      double &a = values[begin + i], &b = values[begin + half + i];
+      const double angle = phase * w[i], damp = std::exp(-0.5 * sigma * w[i] * sigma * w[i]);
+      const double scale = growth * damp * (w[i] == 0 ? 1.0 : rope.attentionFactor);
+      const double turned = a * std::cos(angle) - b * std::sin(angle);
+      b = (a * std::sin(angle) + b * std::cos(angle)) * scale;
+      a = turned * scale;
+    }
+}
+
+std::vector<double> ScalarDecoder::attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen,
+                                          std::size_t kvAt, bool keysTurned) const {
+  const ModelConfig& c = config();
+  const std::size_t dim = at(c.headDim), half = at(c.headDim / 2), rows = seen.phases.size();
+  const std::size_t width = rows ? seen.k.size() / rows : 0;
+  const std::vector<float> sinks = widened(m_model.layer(layer).sinks);
+  const std::vector<double> w = inverseFrequencies(c.rope(layer), c.headDim, m_length);
+  const double factor = c.rope(layer).attentionFactor, root = std::sqrt(c.scoreDim());
+  std::vector<double> cosine(half), sine(half), stepCosine(half), stepSine(half), scores(rows);
+  for (std::size_t i = 0; i < half; ++i) stepCosine[i] = std::cos(w[i]), stepSine[i] = std::sin(w[i]);
+  double most = sinks.empty() ? -INFINITY : static_cast<double>(sinks[at(head)]);
+  for (std::size_t j = 0; j < rows; ++j) {
+    const float* k = seen.k.data() + j * width + kvAt;
+    const double sigma = seen.sigmas.empty() ? 0 : seen.sigmas[j];
+    double dot = 0;
+    for (std::size_t i = 0; i < half; ++i) {
+      const auto a = static_cast<double>(k[i]), b = static_cast<double>(k[half + i]);
+      if (keysTurned) {
+        dot += q[i] * a + q[half + i] * b;
+        continue;
+      }
+      if (j > 0 && seen.phases[j] == seen.phases[j - 1] + 1) {  // one step further round
+        const double was = cosine[i];
+        cosine[i] = was * stepCosine[i] - sine[i] * stepSine[i];
+        sine[i] = sine[i] * stepCosine[i] + was * stepSine[i];
+      } else {
+        cosine[i] = std::cos(seen.phases[j] * w[i]);
+        sine[i] = std::sin(seen.phases[j] * w[i]);
+      }
+      const double scale =
+          (w[i] == 0 ? 1.0 : factor) * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w[i] * sigma * w[i]));
+      dot += scale * (q[i] * (a * cosine[i] - b * sine[i]) + q[half + i] * (a * sine[i] + b * cosine[i]));
+    }
+    scores[j] = dot / root;
+    if (c.attentionCap != 0) scores[j] = c.attentionCap * std::tanh(scores[j] / c.attentionCap);
+    most = std::max(most, scores[j]);
+  }
+  double sum = sinks.empty() ? 0 : std::exp(static_cast<double>(sinks[at(head)]) - most);
+  for (double& score : scores) sum += score = std::exp(score - most);
+  std::vector<double> out(dim);
+  for (std::size_t j = 0; j < rows; ++j) {
+    const double share = scores[j] / sum;
+    const float* v = seen.v.data() + j * width + kvAt;
+    for (std::size_t i = 0; i < dim; ++i) out[i] += share * static_cast<double>(v[i]);
+  }
+  return out;
+}
+
+std::vector<double> ScalarDecoder::forward(const FeedForward& network, std::span<const double> x) const {
+  std::vector<double> gate = times(network.gate, network.gateBias, x);
+  const std::vector<double> up = times(network.up, network.upBias, x);
+  for (std::size_t i = 0; i < gate.size(); ++i) gate[i] = gated(config().activation, gate[i], up[i]);
+  return times(network.down, network.downBias, gate);
+}
+
+/// What the chosen experts give, with their weights.
+std::vector<double> ScalarDecoder::mixed(const LayerWeights& w, std::span<const double> x) const {
+  std::vector<double> scores = times(w.router, w.routerBias, x);
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  order.resize(at(config().expertsUsed));
+  const double most = scores[order.front()];
+  double sum = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores[i] = std::exp(scores[i] - most);
+    if (!config().expertWeightsSum || std::ranges::find(order, i) != order.end()) sum += scores[i];
+  }
+  std::vector<double> out(x.size());
+  for (const std::size_t expert : order) {
+    std::vector<double> given = forward(w.experts[expert], x);
+    for (double& value : given) value *= scores[expert] / sum;
+    add(out, given);
+  }
+  return out;
+}
+
+void ScalarDecoder::finish(Layer layer, std::span<const double> attended, std::vector<double>& x) const {
+  const LayerWeights& w = m_model.layer(layer);
+  add(x, norm(w.behindAttention, times(w.o, w.oBias, attended)));
+  const std::vector<double> in = norm(w.postNorm, x);
+  add(x, norm(w.behindFeedForward, w.experts.empty() ? forward(w.dense, in) : mixed(w, in)));
+}
+
+std::vector<double> ScalarDecoder::logits(std::span<const double> x) const {
+  std::vector<double> out = times(m_model.head(), {}, norm(m_model.finalNorm(), x));
+  if (config().logitCap != 0)
+    for (double& value : out) value = config().logitCap * std::tanh(value / config().logitCap);
+  return out;
+}
+
+}  // namespace kvlab
