@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "core/model/decoder/frequencies.h"
+#include "kernels/scalar_convert.h"
 
 namespace kvlab {
 namespace {
@@ -24,19 +26,34 @@ void widenRow(const TensorView& w, std::int64_t row, std::vector<float>& out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(codes[i]) * w.scales()[row];
 }
 
+/// A row of a matrix times x, without a copy of the row where its type has none of its own.
+double product(const TensorView& w, std::int64_t row, std::span<const double> x, std::vector<float>& copy) {
+  double lanes[4] = {};  // one sum would wait for itself
+  const auto add = [&](auto raw, auto widen) {
+    const auto* from = static_cast<const std::byte*>(w.data) + row * w.shape[1] * static_cast<std::int64_t>(sizeof raw);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      std::memcpy(&raw, from + i * sizeof raw, sizeof raw);
+      lanes[i % 4] += static_cast<double>(widen(raw)) * x[i];
+    }
+  };
+  switch (w.dtype) {
+    case kernels::DType::f32: add(float{}, [](float value) { return value; }); break;
+    case kernels::DType::bf16: add(std::uint16_t{}, kernels::bf16ToFloat); break;
+    default:
+      widenRow(w, row, copy);
+      for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 4] += static_cast<double>(copy[i]) * x[i];
+  }
+  return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+}
+
 /// Outputs [begin, begin + count) of a linear step.
 std::vector<double> times(const TensorView& w, const TensorView& bias, std::span<const double> x, std::int64_t begin,
                           std::int64_t count) {
   std::vector<double> out(at(count));
   const std::vector<float> shift = widened(bias);
-  std::vector<float> row;
-  for (std::int64_t o = 0; o < count; ++o) {
-    widenRow(w, begin + o, row);
-    double lanes[4] = {};  // one sum would wait for itself
-    for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 4] += static_cast<double>(row[i]) * x[i];
-    const double sum = lanes[0] + lanes[1] + lanes[2] + lanes[3];
-    out[at(o)] = sum + (shift.empty() ? 0.0 : static_cast<double>(shift[at(begin + o)]));
-  }
+  std::vector<float> copy;
+  for (std::int64_t o = 0; o < count; ++o)
+    out[at(o)] = product(w, begin + o, x, copy) + (shift.empty() ? 0.0 : static_cast<double>(shift[at(begin + o)]));
   return out;
 }
 
