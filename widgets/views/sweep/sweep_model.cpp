@@ -10,6 +10,7 @@
 namespace kvlab {
 namespace {
 const QString kNone = QStringLiteral("–");
+constexpr int kAsked = 12;  // what somebody asked for is hidden last
 
 QString figure(const std::optional<double>& value) { return value ? formatNumber(*value) : kNone; }
 QString share(const std::optional<double>& value) {
@@ -89,7 +90,8 @@ void SweepModel::setExpressions(std::vector<std::string> expressions) {
   for (const std::string& text : m_expressions) {
     const QString title = QString::fromStdString(text);
     addNumber(text.c_str(), title, tr("Mean of %1; of a condition, the share of tokens at which it held").arg(title),
-              {title + QStringLiteral("  "), 1}, [text](const SweepRow& row) { return figure(row.expression(text)); });
+              {title + QStringLiteral("  "), kAsked},
+              [text](const SweepRow& row) { return figure(row.expression(text)); });
   }
   std::rotate(columns().begin() + m_fixed, columns().begin() + m_fixed + 1, columns().end());
   endResetModel();
