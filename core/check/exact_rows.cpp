@@ -69,12 +69,12 @@ class Recount {
       if (known(layer)) whole(layer);
   }
 
-  /// Checks one query head of layers [begin, end) of the model.
-  void heads(int begin, int end, std::int64_t turn) {
+  /// Checks one query head of layers [begin, end) of the model, another one in each round.
+  void heads(int begin, int end, std::int64_t round) {
     for (int l = begin; l < end; ++l) {
       const Layer layer(l);
       if (!known(layer)) continue;
-      const auto head = static_cast<int>(turn % m_model.config().heads);
+      const auto head = static_cast<int>((round + l) % m_model.config().heads);
       const std::vector<double> x = inputOf(layer);
       if (layer == Layer(0)) embedded(x);
       const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
@@ -267,7 +267,7 @@ class Recount {
   }
 
   void logits(const std::vector<double>& x) {
-    if (!m_input.full || !m_state.logits || m_state.logitsStale) return;
+    if (!m_state.logits || m_state.logitsStale) return;
     const std::vector<double> wanted = m_decoder.logits(x);
     const std::vector<float>& got = *m_state.logits;
     if (wanted.size() != got.size()) return;
@@ -306,7 +306,7 @@ void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
   if (input.full) return Recount(input, findings).all();
   const std::int64_t parts = std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
   const auto begin = static_cast<int>(layers * part / parts), end = static_cast<int>(layers * (part + 1) / parts);
-  if (begin < end) Recount(input, findings).heads(begin, end, input.state.tick.value());
+  if (begin < end) Recount(input, findings).heads(begin, end, input.state.tick.value() / parts);
 }
 
 }  // namespace kvlab
