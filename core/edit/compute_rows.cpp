@@ -181,6 +181,12 @@ class StoredRows : public RowDriver {
     m_store.deeds().add(std::move(deed));
   }
 
+  struct Listed {
+    const std::int32_t *slots, *phases;
+    std::int32_t from, to;
+    std::shared_ptr<const ListDeed> deed;
+  };
+
   /// Layers that read the same list at the same addresses share what is written down of it.
   std::shared_ptr<const ListDeed> listOf(const LayerPass& one, std::int32_t from, std::int32_t to) {
     const Listed wanted{one.slots, one.phases, from, to, nullptr};
@@ -293,18 +299,12 @@ class StoredRows : public RowDriver {
   Assemblies m_assemblies;
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
-  std::uint64_t m_turn = 0;           // of the frequencies in use (turnWord)
-  std::vector<std::int32_t> m_slots;  // lists of [rows] slots, one after another
-  std::vector<std::size_t>
-      m_writeAt;                      // [cache layers] start of the list of slots that rows are written to, or kNowhere
-  std::vector<std::size_t> m_selfAt;  // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
-  std::vector<LayerPass> m_placed;    // [cache layers] arguments for all rows
+  std::uint64_t m_turn = 0;            // of the frequencies in use (turnWord)
+  std::vector<std::int32_t> m_slots;   // lists of [rows] slots, one after another
+  std::vector<std::size_t> m_writeAt;  // [cache layers] start of the list of slots to write to, or kNowhere
+  std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
+  std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
-  struct Listed {
-    const std::int32_t *slots, *phases;
-    std::int32_t from, to;
-    std::shared_ptr<const ListDeed> deed;
-  };
   std::vector<Listed> m_listed;
   bool m_witnessed = false;    // what the layers are called with is written down
   std::vector<float> m_input;  // [hidden] of the last row of the chunk, before the layer that runs
