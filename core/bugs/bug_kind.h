@@ -3,10 +3,14 @@
 // told, what they wrote, or what a change made of the state. It never reaches a rebuild, the planner or a check, so
 // that these stay right while the cache is wrong. Engine thread.
 #pragma once
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/api/action.h"
+#include "core/model/decoder/placed_weights.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
@@ -33,6 +37,19 @@ struct WrittenBend {
 struct StateBend {
   CacheState& state;
   CacheStore& store;
+  const CacheState& before;
+  LayerSlots& freed;  // [layers] slots that history gives back one day
+
+  /// The last rows of the context have left it.
+  bool cutsTail() const { return state.length() < before.length(); }
+};
+
+/// Query heads of some rows on their way to attention, or what attention gave them on the way back.
+struct HeadsBend {
+  float* values;  // [n, stride], the heads first
+  std::int64_t n, stride;
+  int heads, kvHeads, headDim;
+  bool back;
 };
 
 struct BugKind {
@@ -41,6 +58,16 @@ struct BugKind {
   void (*pass)(PassBend&) = nullptr;
   void (*written)(const WrittenBend&) = nullptr;
   void (*state)(StateBend&) = nullptr;
+  void (*heads)(const HeadsBend&) = nullptr;
+  /// Calls `turn`, which turns stored keys to their new phases.
+  void (*turning)(const CacheState&, CacheStore&, const std::function<void()>& turn) = nullptr;
+  void (*imported)(CacheState&) = nullptr;
+  void (*evicted)(std::vector<Evict>&) = nullptr;
+  /// The length of the context that frequencies follow.
+  std::int64_t (*reach)(const ModelConfig&, std::int64_t reach) = nullptr;
+  /// Weights that take the place of the session's while the bug is planted.
+  std::shared_ptr<const PlacedWeights> (*weights)(std::shared_ptr<const PlacedWeights>) = nullptr;
+  bool fullLaps = false;  // a chunk may fill a ring and leave no room for what its first queries read
 };
 
 /// All of bugs.inc, in its order.

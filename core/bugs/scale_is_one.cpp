@@ -7,7 +7,7 @@ namespace kvlab {
 namespace {
 
 void scaleIsOne(const WrittenBend& bend) {
-  changeScales(bend, [](float& scale) { scale = 1; });
+  changeScales(bend, [](const HeadCodes& head) { head.scale = 1; });
 }
 
 }  // namespace

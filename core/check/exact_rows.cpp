@@ -3,49 +3,21 @@
 // (scalar_decoder.h): K and V from the input that the layer was given, what attention gives from the stored rows that
 // map and mask imply, and from that what the layer hands on. A full check looks at all of every layer. A cheap one
 // looks at K, V and attention of one head, in each layer once in scrub_period ticks. Where rows have left a layer since
-// the pass, its K and V are compared alone.
+// the pass, its K and V are compared alone. Of older rows some are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/implied_rows.h"
-#include "core/check/scalar_decoder.h"
+#include "core/check/old_rows.h"
+#include "core/check/stored_heads.h"
 #include "core/model/decoder/transformer.h"
-#include "kernels/numerics.h"
 
 namespace kvlab {
 namespace {
 
-/// Of the arithmetic, in parts of the largest value of a head, and of what a layer adds.
-constexpr double kRow = 1e-4, kOutput = 2e-3;
-/// Where products round the row that they read.
-constexpr double kRounded = 8e-2;
-
-/// int8 weights, and the arithmetics that people choose for speed (kernels/numerics.h).
-bool rounds(const CheckInput& input) {
-  const std::string& chosen = input.manifest.numerics;
-  return kernels::dtypeHasScale(input.transformer->model().layer(Layer(0)).q.dtype) ||
-      chosen == kernels::kBf16NumericsId || chosen == kernels::kQ8NumericsId;
-}
-
-std::string figure(double value) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%.2g", value);
-  return out;
-}
-
-/// How far a stored value may lie from a value of a head whose largest is `most`.
-double roomOf(kernels::DType type, double value, double most) {
-  switch (type) {
-    case kernels::DType::f32: return 0;
-    case kernels::DType::f16: return std::abs(value) / 2048 + 1e-7;
-    case kernels::DType::bf16: return std::abs(value) / 256;
-    case kernels::DType::i8: return most / 254;
-    default: return std::abs(value) / 16 + most / (448 * 1024.0);  // fp8e4m3
-  }
-}
+/// Of what a layer adds, in parts of its length.
+constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
 
 class Recount {
  public:
@@ -56,7 +28,7 @@ class Recount {
         m_decoder(m_model, m_state.reach()),
         m_findings(findings),
         m_newest(m_state.context[m_state.context.size() - 1]),
-        m_rounds(rounds(input)) {
+        m_stored(input, m_decoder, findings) {
     m_deeds.resize(m_state.groupOf.size());
     for (const PassDeed& deed : input.store.deeds().all())
       if (deed.rows() > 0 && deed.tags.back() == static_cast<std::uint64_t>(m_newest.value()))
@@ -136,7 +108,7 @@ class Recount {
     if (apart > 1e-4 * most)
       m_findings.add({CacheLayer(0), {}, m_newest},
                      rowName(m_newest) + " does not begin with the embedding of its token: it differs by " +
-                         figure(100 * apart / most) + " %");
+                         figureText(100 * apart / most) + " %");
   }
 
   static double length(std::span<const double> x) {
@@ -159,40 +131,9 @@ class Recount {
 
   /// Compares a head of the stored row. False if that is wrong, so that what follows from it would be wrong, too.
   bool stored(CacheLayer own, int kv, std::vector<double> k, const std::vector<double>& v) {
-    const ResidencyView& map = m_state.map(own);
-    const std::int32_t index = indexOf(map, m_newest);
-    if (index < 0) return true;
-    const RowPool& pool = m_input.store.pool(own);
-    const std::int32_t slot = map.slotOf[at(index)].value();
-    if (slot < 0 || slot >= pool.slots()) return false;
-    std::vector<float> storedK(at(pool.width())), storedV(storedK.size());
-    pool.gather({&slot, 1}, storedK.data(), storedV.data());
-    if (m_input.transformer->keysRotated())
-      m_decoder.turn(m_state.cacheLayers().layerOf(own), k, phaseOf(map.phases[at(index)]), false);
-    const std::size_t from = at(kv) * k.size();
-    return same(own, index, "K", kv, pool.format().k, k, std::span(storedK).subspan(from, k.size())) &&
-        same(own, index, "V", kv, pool.format().v, v, std::span(storedV).subspan(from, v.size()));
+    const std::int32_t index = indexOf(m_state.map(own), m_newest);
+    return index < 0 || m_stored.agree(own, at(index), kv, std::move(k), v);
   }
-
-  bool same(CacheLayer own, std::int32_t index, const char* which, int kv, kernels::DType type,
-            std::span<const double> wanted, std::span<const float> stored) {
-    double most = 0;
-    for (const double value : wanted) most = std::max(most, std::abs(value));
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const double apart = std::abs(wanted[i] - static_cast<double>(stored[i]));
-      const double room = roomOf(type, wanted[i], most) + (m_rounds ? kRounded : kRow) * most;
-      if (apart <= room) continue;
-      m_findings.add({own, at(index), m_newest},
-                     "layer " + m_state.cacheLayers().name(own) + ": the stored " + which + " of " + rowName(m_newest) +
-                         " is not what its recomputation gives: head " + std::to_string(kv) + " has " +
-                         figure(static_cast<double>(stored[i])) + " in place of " + figure(wanted[i]) +
-                         ", and a difference of " + figure(room) + " is allowed");
-      return false;
-    }
-    return true;
-  }
-
-  double phaseOf(std::int32_t row) const { return m_input.transformer->rotary().phase(row).value(); }
 
   /// Brings the rows that the newest row sees in a cache layer. False if some have left since the pass.
   bool gather(CacheLayer own) {
@@ -211,7 +152,7 @@ class Recount {
       const std::int32_t slot = now.slotOf[at(j)].value();
       if (slot < 0 || slot >= pool.slots()) return false;
       slots.push_back(slot);
-      m_seen.phases.push_back(phaseOf(then.phases[at(i)]));
+      m_seen.phases.push_back(m_stored.phaseOf(then.phases[at(i)]));
     }
     m_seen.k.resize(slots.size() * at(pool.width()));
     m_seen.v.resize(m_seen.k.size());
@@ -233,15 +174,17 @@ class Recount {
     for (std::size_t row = at(kv) * q.size(); row < m_seen.v.size(); row += width)
       for (std::size_t i = 0; i < q.size(); ++i)
         most = std::max(most, std::abs(static_cast<double>(m_seen.v[row + i])));
-    const double apart = distance(given, got), room = (m_rounds ? kRounded : kRow) * most * std::sqrt(double(q.size()));
+    const double apart = distance(given, got), room = m_stored.room() * most * std::sqrt(double(q.size()));
     if (apart <= room) return given;
     m_findings.add({own, indexIn(own), m_newest},
                    "layer " + m_state.cacheLayers().name(own) + ": what attention gave " + rowName(m_newest) +
                        " in query head " + std::to_string(head) + " is not what the " +
                        std::to_string(m_seen.phases.size()) + " rows that it sees give: it differs by " +
-                       figure(apart) + ", and " + figure(room) + " is allowed");
+                       figureText(apart) + ", and " + figureText(room) + " is allowed");
     return std::nullopt;
   }
+
+  double outputRoom() const { return m_stored.rounds() ? kOutputRounded : kOutput; }
 
   std::optional<std::size_t> indexIn(CacheLayer own) const {
     const std::int32_t index = indexOf(m_state.map(own), m_newest);
@@ -257,13 +200,13 @@ class Recount {
     const Layer next(layer.value() + 1);
     if (!known(next)) return;
     const double apart = distance(wanted, inputOf(next)), added = std::max(distance(wanted, x), 1e-6 * length(x));
-    const double room = m_rounds ? kRounded : kOutput;
+    const double room = outputRoom();
     if (apart <= room * added) return;
     const CacheLayer own = m_state.cacheLayers().of(layer).front();
     m_findings.add({own, indexIn(own), m_newest},
                    "layer " + std::to_string(layer.value()) + ": what it made of " + rowName(m_newest) +
-                       " is not what its recomputation gives: it differs by " + figure(100 * apart / added) +
-                       " % of what the layer adds, and " + figure(100 * room) + " % is allowed");
+                       " is not what its recomputation gives: it differs by " + figureText(100 * apart / added) +
+                       " % of what the layer adds, and " + figureText(100 * room) + " % is allowed");
   }
 
   void logits(const std::vector<double>& x) {
@@ -279,11 +222,11 @@ class Recount {
     }
     mean /= static_cast<double>(wanted.size());
     const double spread = std::sqrt(std::max(0.0, square / static_cast<double>(wanted.size()) - mean * mean));
-    const double room = (m_rounds ? 10 * kRounded : 10 * kOutput) * std::max(spread, 1e-3);
+    const double room = 10 * outputRoom() * std::max(spread, 1e-3);
     if (apart > room)
       m_findings.add({{}, {}, m_newest},
-                     "the logits of the next token differ by " + figure(apart) + " from their recomputation, and " +
-                         figure(room) + " is allowed");
+                     "the logits of the next token differ by " + figureText(apart) + " from their recomputation, and " +
+                         figureText(room) + " is allowed");
   }
 
   const CheckInput& m_input;
@@ -292,7 +235,7 @@ class Recount {
   ScalarDecoder m_decoder;
   Findings& m_findings;
   LedgerId m_newest;
-  bool m_rounds;
+  StoredHeads m_stored;
   std::vector<const PassDeed*> m_deeds;  // [cache layers] of the newest row; null = not written down
   ScalarSeen m_seen;                     // of the cache layer that gather() was called for
 };
@@ -301,12 +244,17 @@ class Recount {
 
 void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("exact_rows", out);
-  if (!input.transformer || input.store.deeds().all().empty() || input.state.context.empty()) return;
+  if (!input.transformer || input.state.context.empty()) return;
+  const bool newest = !input.store.deeds().all().empty();
+  if (input.full) {
+    if (newest) Recount(input, findings).all();
+    return checkOldRows(input, findings);
+  }
   const int layers = input.transformer->model().config().layers;
-  if (input.full) return Recount(input, findings).all();
   const std::int64_t parts = std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
   const auto begin = static_cast<int>(layers * part / parts), end = static_cast<int>(layers * (part + 1) / parts);
-  if (begin < end) Recount(input, findings).heads(begin, end, input.state.tick.value() / parts);
+  if (newest && begin < end) Recount(input, findings).heads(begin, end, input.state.tick.value() / parts);
+  if (part == 0) checkOldRows(input, findings);
 }
 
 }  // namespace kvlab

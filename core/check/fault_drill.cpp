@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/state/own_map.h"
 #include "kernels/row_checksum.h"
 
 namespace kvlab {
@@ -123,22 +124,6 @@ class Drill {
     return m_done;
   }
 
-  /// Puts the layer into its own group, with its own map to damage.
-  ResidencyView& ownMap() {
-    auto map = std::make_shared<ResidencyView>(m_state.map(m_layer));
-    ResidencyView& own = *map;
-    LayerGroup group = m_state.group(m_layer);
-    group.map = std::move(map);
-    const auto shared = std::count(m_state.groupOf.begin(), m_state.groupOf.end(), m_state.groupOf[at(m_layer)]);
-    if (shared > 1) {
-      m_state.groupOf[at(m_layer)] = static_cast<std::int32_t>(m_state.groups.size());
-      m_state.groups.push_back(std::move(group));
-    } else {
-      m_state.groups[at(m_state.groupOf[at(m_layer)])] = std::move(group);
-    }
-    return own;
-  }
-
   template <class T, class Change>
   static void changeColumn(Column<T>& column, Change change) {
     std::vector<T> values(column.begin(), column.end());
@@ -161,7 +146,7 @@ Result<json> Drill::mapDrop() {
   const bool entries = wholeEntries();
   choose(1);
   if (m_error) return *m_error;
-  ResidencyView& map = ownMap();
+  ResidencyView& map = ownMap(m_state, m_layer);
   const auto drop = [this](auto& values) { values.erase(values.begin() + static_cast<std::ptrdiff_t>(m_index)); };
   changeColumn(map.slotOf, drop);
   if (entries) {
@@ -177,7 +162,7 @@ Result<json> Drill::mapSwap() {
   if (m_error) return *m_error;
   const std::size_t other = chooseOther();
   if (m_error) return *m_error;
-  ResidencyView& map = ownMap();
+  ResidencyView& map = ownMap(m_state, m_layer);
   const auto swap = [&](auto& values) { std::swap(values[m_index], values[other]); };
   changeColumn(map.slotOf, swap);
   if (entries) changeColumn(map.ledger, swap);

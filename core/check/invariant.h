@@ -11,6 +11,7 @@
 #include "core/model/decoder/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
+#include "core/state/held_slots.h"
 
 namespace kvlab {
 
@@ -23,6 +24,7 @@ struct CheckInput {
   std::int64_t scrubPart = 0;          // slice for this tick, modulo scrubPeriod; pass the tick number
   std::int32_t vocab = 0;              // vocabulary size of the logits; 0 = do not compare
   Transformer* transformer = nullptr;  // of the model that made the rows; null = nothing is recomputed
+  const HeldSlots* held = nullptr;     // null = slots are not counted
 };
 
 /// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or

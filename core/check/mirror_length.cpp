@@ -28,7 +28,10 @@ void checkLayers(const CheckInput& input, Findings& findings) {
 
 void checkMap(const CacheState& state, const SharedMap& shared, Findings& findings) {
   const ResidencyView& map = *shared.map;
-  const Place place{shared.first(), {}, {}};
+  Place place{shared.first(), {}, {}};
+  if (!state.context.empty() &&
+      (map.ledger.empty() || map.ledger[map.ledger.size() - 1] != state.context[state.context.size() - 1]))
+    place.ledger = state.context[state.context.size() - 1];  // the map lacks the last row
   const std::string name = shared.name();
   same(place, name + ": the ledger column", map.ledger.size(), "the slot column", map.slotOf.size(), findings);
   same(place, name + ": the phase column", map.phases.size(), "the slot column", map.slotOf.size(), findings);

@@ -16,7 +16,8 @@ void report(const SharedMap& shared, std::size_t index, const std::string& what,
 }
 
 void checkRing(const SharedMap& shared, const RingState& ring, Findings& findings) {
-  const Place place{shared.first(), {}, {}};
+  Place place{shared.first(), {}, {}};
+  if (shared.rows() > 0) place = {shared.first(), shared.rows() - 1, shared.map->ledger[shared.rows() - 1]};
   const auto rule = [&](bool holds, const std::string& what) {
     if (!holds) findings.add(place, shared.name() + ": " + what);
   };

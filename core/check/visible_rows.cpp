@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pass was told to read is what map, mask and window imply: for each of its rows the first and the last row that
 // it sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
-// and phases. Window and mask are taken from model and manifest, and counted here row by row.
+// and phases; and no row of a call is written over one that the call reads. Window and mask are taken from model and
+// manifest, and counted here row by row.
 #include <unordered_map>
 
 #include "core/check/checks.h"
@@ -24,6 +25,7 @@ class Look {
     m_window = windowIn(m_input, deed.layer);
     if (m_of != deed.map) index(deed);
     for (std::size_t i = 0; i < deed.rows(); ++i) row(i);
+    overwritten();
     if (m_listed != deed.list || m_listedOf != deed.map) list();
     m_listed = deed.list;
     m_listedOf = deed.map;
@@ -65,6 +67,26 @@ class Look {
       tell(*own,
            "was written to slot " + std::to_string(deed.written[i]) + "; the map says " +
                std::to_string(m_of->slotOf[*own].value()));
+  }
+
+  /// Rows are written before the queries of a call read: none of them may lie where an older one is read.
+  void overwritten() {
+    const PassDeed& deed = *m_deed;
+    if (deed.written.size() < 2) return;  // one row has the slot of the map, or is told of
+    std::unordered_map<std::int32_t, std::uint64_t> writers;
+    for (std::size_t i = 0; i < deed.written.size(); ++i) writers[deed.written[i]] = deed.tags[i];
+    const ListDeed& list = *deed.list;
+    for (std::size_t j = 0; j < list.slots.size(); ++j) {
+      const std::size_t in = j + static_cast<std::size_t>(list.from);
+      const auto writer = writers.find(list.slots[j]);
+      if (writer == writers.end() || in >= m_of->size()) continue;
+      const auto own = static_cast<std::uint64_t>(m_of->ledger[in].value());
+      if (writer->second != own)
+        return tell(
+            in,
+            "was overwritten before it was read: " + rowName(LedgerId(static_cast<std::int32_t>(writer->second))) +
+                " was written to its slot " + std::to_string(list.slots[j]) + " by the same call");
+    }
   }
 
   void list() {

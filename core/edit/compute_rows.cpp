@@ -36,11 +36,17 @@ class StoredRows : public RowDriver {
       transformer.rotary().index(Phase(last));
       reach = std::max(reach, std::int64_t{last} + 1);
     }
+    if (m_bug && m_bug->reach) reach = m_bug->reach(transformer.model().config(), reach);
     transformer.rotary().reach(reach);
     m_turn = turnWord(transformer.model().config(), reach);
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.table();  // uploaded before calls are recorded
     place();
+    if (m_bug && m_bug->heads && transformer.backend().onHost())
+      transformer.setHeadsBend(
+          [this](const LayerPass& pass, float* values, std::int64_t n, std::int64_t stride, int heads, bool back) {
+            m_bug->heads({values, n, stride, heads, pass.format.kvHeads, pass.format.headDim, back});
+          });
     if (!job.write || !store.deeds().wanted() || !transformer.backend().onHost()) return;
     m_witnessed = true;
     transformer.setWitness(
@@ -49,6 +55,7 @@ class StoredRows : public RowDriver {
         });
   }
   ~StoredRows() override {
+    m_transformer.setHeadsBend({});
     if (m_witnessed) m_transformer.setWitness({});
   }
 
@@ -105,7 +112,7 @@ class StoredRows : public RowDriver {
     if (m_job.scratch) most = std::min(most, static_cast<std::int64_t>(m_job.scratch->front().size()));
     for (const LayerGroup& group : m_job.groups)  // what the chunk's first query sees is not overwritten by its last
       if (m_job.write && group.ring && group.keep)
-        most = std::min<std::int64_t>(most, group.ring->capacity - group.keep);
+        most = std::min<std::int64_t>(most, group.ring->capacity - (m_bug && m_bug->fullLaps ? 0 : group.keep));
     RowsChunk one = RowDriver::chunk(begin, most);
     one.newest = one.newest && !m_job.embeddingOnly;
     assemble(one);

@@ -149,7 +149,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   out.rows = rows;
   out.appended = appended;
   if (const BugKind* bug = m_faults.bug(); bug && bug->state) {
-    StateBend bend{out.state, m_store};
+    StateBend bend{out.state, m_store, before, out.freed};
     bug->state(bend);
   }
   return out;
@@ -226,7 +226,11 @@ Status Transaction::turnKeys(Work& work) {
   if (work.written.empty()) return ok();
   auto scope = work.trace.scope("turn_keys");
   if (Status passed = m_faults.pass(FaultPoint::Copy, "turning keys"); !passed) return passed;
-  work.turned = shiftKeys(work.state, work.written, *m_transformer, m_store, work.rules.probes);
+  const auto turn = [&] {
+    work.turned = shiftKeys(work.state, work.written, *m_transformer, m_store, work.rules.probes);
+  };
+  if (const BugKind* bug = m_faults.bug(); bug && bug->turning) bug->turning(work.state, m_store, turn);
+  else turn();
   m_poolsTouched = m_poolsTouched || work.turned > 0;
   scope.bytes(work.turned);
   return ok();

@@ -84,4 +84,10 @@ Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const 
   return openDirectory(spec, path, progress);
 }
 
+std::shared_ptr<const Model> Model::withLayerOf(Layer to, Layer from) const {
+  std::shared_ptr<Model> out(new Model(*this));
+  out->m_layers[at(to)] = m_layers[at(from)];
+  return out;
+}
+
 }  // namespace kvlab

@@ -38,6 +38,8 @@ class Model {
   /// Storage type of the embedding, which is that of the whole file in practice; f32 for types in blocks.
   kernels::DType dtype() const { return kernels::dtypeInBlocks(m_embed.dtype) ? kernels::DType::f32 : m_embed.dtype; }
   std::int64_t weightBytes() const { return m_bytes; }
+  /// The same model with the weights of layer `from` in layer `to`, too.
+  std::shared_ptr<const Model> withLayerOf(Layer to, Layer from) const;
 
  private:
   friend class ModelBuilder;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/import_rows.h"
 
-#include "core/edit/departures.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "core/bugs/bug_kind.h"
+#include "core/edit/departures.h"
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
 #include "core/model/decoder/frequencies.h"
@@ -272,6 +272,7 @@ Status importRows(Session& session, const CacheImport& rows) {
         commit.added = slotsFor(rows, parts, over);
         commit.state = Importer(session.state(), rows, commit.added, parts).run();
         Result<Commit> made = written(std::move(commit), rows, session.state(), call, over);
+        if (const BugKind* bug = parts.faults.bug(); made && bug && bug->imported) bug->imported(made->state);
         if (made) session.setPending(rows.pending);
         if (made) session.health().report = nullptr;
         return made;

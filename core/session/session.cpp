@@ -8,6 +8,7 @@
 #include "core/kinds/open_parts.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/session/storage.h"
+#include "core/state/row_origins.h"
 
 namespace kvlab {
 namespace {
@@ -15,6 +16,9 @@ namespace {
 /// Bytes of overwritten rows that a call keeps until its commit, however short the history is, so that a failure can
 /// be taken back.
 constexpr std::int64_t kTakenBack = 16 << 20;
+
+/// Older states whose slots a full check looks at.
+constexpr std::size_t kStatesLookedAt = 16;
 
 }  // namespace
 
@@ -107,6 +111,8 @@ void Session::markBroken(const std::string& reason) {
 
 void Session::commit(Commit commit) {
   m_health.bytesMoved = commit.bytesMoved;
+  if (manifest().check != CheckLevel::Off)
+    commit.state.origins = withOrigin(state().origins, timeline().depth() + 1, originOf(transformer()));
   m_history.commit(std::move(commit), m_parts);
   m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
   m_health.reason.clear();
@@ -147,8 +153,20 @@ Result<RebuildOutcome> Session::rebuild() {
 
 /// Runs every invariant once and records its result.
 std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
-  std::vector<Violation> violations = checkAll({state(), m_parts.store, manifest(), m_parts.capacity, full, part,
-                                                model().config().vocab, m_parts.transformer.get()});
+  CheckInput input{state(),
+                   m_parts.store,
+                   manifest(),
+                   m_parts.capacity,
+                   full,
+                   part,
+                   model().config().vocab,
+                   m_parts.transformer.get()};
+  HeldSlots held;
+  if (full && !m_open) {  // an open tick has slots that no state names yet
+    held = timeline().held(m_history.pools(), m_parts.store.layers().size(), kStatesLookedAt);
+    input.held = &held;
+  }
+  std::vector<Violation> violations = checkAll(input);
   m_parts.store.deeds().clear();
   // Rows that cannot be read do not satisfy an invariant.
   if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)

@@ -178,6 +178,21 @@ std::vector<bool> Timeline::inPools() const {
   return out;
 }
 
+HeldSlots Timeline::held(int pools, std::size_t layers, std::size_t states) const {
+  HeldSlots out{LayerSlots(layers)};
+  const std::vector<bool> there = inPools(), along = onPath();
+  for (int id = size() - 1; id >= 0; --id) {
+    const Entry& one = entry(id);
+    if (!one.kept || one.kept->apart || one.kept->pools != pools) continue;
+    // Of the way to the current state the slots that were left are given back, beside it those that were gained.
+    const LayerSlots& some = along[at(id)] ? one.kept->freed : one.kept->added;
+    for (std::size_t layer = 0; layer < some.size(); ++layer)
+      out.slots[layer].insert(out.slots[layer].end(), some[layer].begin(), some[layer].end());
+    if (id != m_current && there[at(id)] && out.states.size() < states) out.states.push_back(&one.kept->state);
+  }
+  return out;
+}
+
 /// Along a branch the first entries of edits ascend.
 int Timeline::editEnd(int id) const {
   const auto later = [this](int edit, int other) { return edit < entry(other).edit; };

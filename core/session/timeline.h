@@ -16,6 +16,7 @@
 #include "core/api/report.h"
 #include "core/session/anchor.h"
 #include "core/state/commit.h"
+#include "core/state/held_slots.h"
 
 namespace kvlab {
 
@@ -122,6 +123,8 @@ class Timeline {
   void refine(const CacheState& state, int pools);
   /// [entries] whether the rows of the state lie in the pools, and nothing need be exchanged to make it current.
   std::vector<bool> inPools() const;
+  /// What kept states hold in pools of this number, with at most so many of the states, the nearest ones.
+  HeldSlots held(int pools, std::size_t layers, std::size_t states) const;
   /// Makes a kept entry current.
   void select(int id) { m_current = id; }
   /// Entries from the root, or from `first` on the way, to `id`.

@@ -120,7 +120,9 @@ Status plantBug(Session& session, const std::string& name) {
     return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these",
                  std::nullopt, "name", name);
   }
-  session.parts().faults.plant(bug);
+  SessionParts& parts = session.parts();
+  parts.faults.plant(bug);
+  parts.transformer->setWeights(bug && bug->weights ? bug->weights(parts.weights) : parts.weights);
   return ok();
 }
 

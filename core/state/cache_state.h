@@ -20,6 +20,7 @@
 namespace kvlab {
 
 struct Manifest;
+struct RowOrigin;
 
 /// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows that the row attended
 /// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
@@ -77,9 +78,10 @@ struct CacheState {
   std::vector<Column<float>> gateScores;  // [layers of the model][ledger ids so far, kvHeads] gate scores; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] for the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
-  std::shared_ptr<const NewestAttention> received;  // of the last pass that summed over its queries; null = none
-  std::shared_ptr<const PolicyState> policy;        // null while every policy is full
-  std::shared_ptr<const Manifest> rules;            // what session/rules.h has changed; null = as opened
+  std::shared_ptr<const NewestAttention> received;        // of the last pass that summed over its queries; null = none
+  std::shared_ptr<const PolicyState> policy;              // null while every policy is full
+  std::shared_ptr<const std::vector<RowOrigin>> origins;  // row_origins.h; null = nobody asked
+  std::shared_ptr<const Manifest> rules;                  // what session/rules.h has changed; null = as opened
   std::shared_ptr<const WlodState> wlod;  // null in other sessions; if set, the columns above are derived from it
   bool logitsStale = false;
   bool edited = false;                    // some row may differ from what a rebuild would compute

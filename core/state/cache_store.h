@@ -59,6 +59,7 @@ class CacheStore {
   /// Rows that a change is about to overwrite.
   RowLog& log() { return m_log; }
   void keep(const LayerSlots& slots) { m_log.keep(m_pools, slots); }
+  void keepLate() { m_log.keepLate(m_pools); }
   bool putBack() { return m_log.putBack(m_pools); }
   void keep(const LayerSlots& slots, RowLog& log) const { log.keep(m_pools, slots); }
   void keep(CacheLayer layer, std::span<const std::int32_t> slots);

@@ -37,6 +37,11 @@ void RowLog::begin(const CacheState& state, std::int64_t mostBytes) {
   m_slots.clear();
 }
 
+void RowLog::keepLate(const std::vector<RowPool>& pools) {
+  for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
+    if (!m_slots[layer].empty()) pools[layer].readRecords(m_slots[layer], m_kept.layers[layer].records.data());
+}
+
 RowLog::Found RowLog::find(std::int32_t group, const std::vector<Slot>& sorted) const {
   Found found;
   const ResidencyView& map = m_state->groups[at(group)].stored();

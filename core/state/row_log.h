@@ -33,6 +33,8 @@ class RowLog {
   void begin(const CacheState& state, std::int64_t mostBytes);
   /// Copies the rows that the state has in these slots, unless they were copied before.
   void keep(const std::vector<RowPool>& pools, const LayerSlots& slots);
+  /// Copies the same slots again, for the bug door: what was overwritten by then is lost.
+  void keepLate(const std::vector<RowPool>& pools);
   /// Rows of the state were lost, or moved without being copied: the next take() returns none.
   void spoil() { m_spoilt = true; }
   /// Writes the copied rows into the slots that they had. False if the log lacks rows, and nothing was written.

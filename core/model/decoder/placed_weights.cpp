@@ -110,4 +110,18 @@ Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_pt
   return std::shared_ptr<const PlacedWeights>(std::move(out));
 }
 
+std::shared_ptr<const PlacedWeights> PlacedWeights::withLayerOf(std::shared_ptr<const PlacedWeights> weights, Layer to,
+                                                                Layer from) {
+  auto out = std::make_shared<PlacedWeights>();
+  out->m_model = weights->m_model->withLayerOf(to, from);
+  out->m_backend = weights->m_backend;
+  out->m_embed = weights->m_embed;
+  out->m_finalNorm = weights->m_finalNorm;
+  out->m_head = weights->m_head;
+  out->m_layers = weights->m_layers;
+  out->m_layers[at(to)] = out->m_layers[at(from)];
+  out->m_lender = std::move(weights);
+  return out;
+}
+
 }  // namespace kvlab

@@ -22,6 +22,10 @@ class PlacedWeights {
   /// Bytes that place() takes in the back end's memory.
   static std::int64_t bytes(const Model& model, const kernels::Backend& backend, bool dequantises = false);
 
+  /// The same weights with those of layer `from` in layer `to`, too.
+  static std::shared_ptr<const PlacedWeights> withLayerOf(std::shared_ptr<const PlacedWeights> weights, Layer to,
+                                                          Layer from);
+
   const Model& model() const { return *m_model; }
   const TensorView& embed() const { return m_embed; }
   const LayerWeights& layer(Layer l) const { return m_layers[at(l)]; }
@@ -34,6 +38,7 @@ class PlacedWeights {
   std::shared_ptr<const Model> m_model;
   std::shared_ptr<kernels::Backend> m_backend;
   std::vector<kernels::Array<std::byte>> m_copies;
+  std::shared_ptr<const PlacedWeights> m_lender;  // has the copies in place of these weights; or null
   TensorView m_embed, m_finalNorm, m_head;
   std::vector<LayerWeights> m_layers;
 };

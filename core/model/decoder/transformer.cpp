@@ -291,7 +291,10 @@ void Transformer::attend(Layer l, LayerParts parts, std::int64_t n, float* q, fl
   rotateParts(queryTable(l), parts, q, n, c.heads);
   const auto* sinks = static_cast<const float*>(m_weights->layer(l).sinks.data);
   for (const LayerPass& pass : parts) {
+    const std::int64_t stride = std::int64_t{c.heads} * c.headDim;
+    if (m_bendHeads) m_bendHeads(pass, q, n, stride, heads, false);
     attendPart(l, pass, n, {heads, sinks}, q, out);
+    if (m_bendHeads) m_bendHeads(pass, out, n, stride, heads, true);
     if (m_witness) m_witness(l, at(&pass - parts.data()), pass, n, out);
     if (sinks) sinks += heads;
     q += std::int64_t{heads} * c.headDim;

@@ -52,6 +52,10 @@ struct LayerPass {
 using PassWitness =
     std::function<void(Layer, std::size_t part, const LayerPass&, std::int64_t n, const float* attended)>;
 
+/// Query heads of n rows, or with `back` what attention gave them: [n, stride], the heads of the pass first.
+using HeadsBender =
+    std::function<void(const LayerPass&, float* values, std::int64_t n, std::int64_t stride, int heads, bool back)>;
+
 /// The passes of one layer: one for all KV heads, or one for each.
 using LayerParts = std::span<const LayerPass>;
 
@@ -105,6 +109,11 @@ class Transformer {
   PassRunner* runner() const { return m_runner; }
   /// Who sees what the layers of a pass are called with; empty = nobody.
   void setWitness(PassWitness witness) { m_witness = std::move(witness); }
+  /// Changes the query heads of some rows before attention and what it gives behind it; empty = nothing does. Of passes
+  /// over host memory.
+  void setHeadsBend(HeadsBender bender) { m_bendHeads = std::move(bender); }
+  /// Other weights of the same shapes, on the same back end.
+  void setWeights(std::shared_ptr<const PlacedWeights> weights) { m_weights = std::move(weights); }
   /// Bytes of weights that linear steps were given to read, ever.
   std::int64_t weightBytes() const { return m_weightBytes; }
 
@@ -153,6 +162,7 @@ class Transformer {
   bool m_keysRotated;
   PassRunner* m_runner = nullptr;
   PassWitness m_witness;
+  HeadsBender m_bendHeads;
   std::int64_t m_weightBytes = 0;
   kernels::Array<std::int32_t> m_fromFile, m_toEngine;  // [headDim] orders of the values of a head; or empty
   kernels::Array<float> m_norm;                         // [maxRows, hidden]

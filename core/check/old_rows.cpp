@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/old_rows.h"
+
+#include <algorithm>
+
+#include "core/analysis/exactness.h"
+#include "core/check/implied_rows.h"
+#include "core/check/stored_heads.h"
+#include "core/model/decoder/frequencies.h"
+#include "kernels/row_checksum.h"
+
+namespace kvlab {
+namespace {
+
+constexpr std::size_t kWritten = 16, kOthers = 16;  // rows that a full check takes to the first layer
+constexpr double kDeep = 20;                        // differences add up from layer to layer
+
+class OldRows {
+ public:
+  OldRows(const CheckInput& input, Findings& findings)
+      : m_input(input),
+        m_state(input.state),
+        m_model(input.transformer->model()),
+        m_decoder(m_model, m_state.reach()),
+        m_stored(input, m_decoder, findings),
+        m_random(kernels::mix64(static_cast<std::uint64_t>(m_state.tick.value()) + kernels::kChecksumIndexStep)) {}
+
+  void some() {
+    const std::vector<std::size_t> written = writtenLast();
+    for (std::size_t i = 0; i < std::min(kWritten, written.size()); ++i) first(written[draw(written.size())]);
+    for (std::size_t i = 0; i < kOthers; ++i) first(draw(m_state.context.size()));
+    // Rounded products are far from the recomputation after some layers.
+    if (!m_stored.rounds()) through(draw(m_state.context.size()));
+  }
+  void one() { first(draw(m_state.context.size())); }
+
+ private:
+  std::size_t draw(std::size_t below) {
+    m_random = kernels::mix64(m_random + kernels::kChecksumIndexStep);
+    return static_cast<std::size_t>(m_random % below);
+  }
+
+  /// Positions of the rows that the last commit wrote, in the first layer.
+  std::vector<std::size_t> writtenLast() const {
+    const Column<std::int32_t>& writers = m_state.group(CacheLayer(0)).writers;
+    const std::int32_t last = writers.empty() ? 0 : *std::ranges::max_element(writers);
+    std::vector<std::size_t> out;
+    for (std::size_t p = 0; p < m_state.context.size(); ++p) {
+      const auto id = static_cast<std::size_t>(m_state.context[p].value());
+      if (id < writers.size() && writers[id] == last) out.push_back(p);
+    }
+    return out;
+  }
+
+  /// Where a row lies in a layer's map; none where it does not.
+  std::optional<std::size_t> indexOf(CacheLayer layer, std::size_t position) const {
+    const ResidencyView& map = m_state.map(layer);
+    const std::size_t from = std::min(position, map.size());  // a map is a part of the context, in its order
+    for (std::size_t i = std::min(from + 1, map.size()); i-- > static_cast<std::size_t>(map.first);)
+      if (map.ledger[i] == m_state.context[position]) return i;
+    return std::nullopt;
+  }
+
+  static std::vector<double> part(const std::vector<double>& from, int which, int dim) {
+    const auto begin = from.begin() + std::ptrdiff_t{which} * dim;
+    return {begin, begin + dim};
+  }
+
+  /// Compares all KV heads that a layer of the model has of a row.
+  bool agrees(Layer layer, std::size_t position, const ScalarRow& row, double loose) const {
+    int kv = 0;
+    for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
+      const std::optional<std::size_t> index = indexOf(own, position);
+      for (int head = 0; head < m_input.store.pool(own).format().kvHeads; ++head, ++kv)
+        if (index &&
+            !m_stored.agree(own, *index, head, part(row.k, kv, m_model.config().headDim),
+                            part(row.v, kv, m_model.config().headDim), loose))
+          return false;
+    }
+    return true;
+  }
+
+  const LedgerRow& ledgerRow(std::size_t position) const { return m_state.ledger[m_state.context[position]]; }
+
+  /// Rows of other engines were rounded by them, and rows that were stored in other types before by these.
+  double loose(std::size_t position) const {
+    return m_state.edited ? 1600 : ledgerRow(position).source == Source::File ? 800 : 1;
+  }
+
+  bool first(std::size_t position) const {
+    return agrees(Layer(0), position, m_decoder.project(Layer(0), m_decoder.embed(ledgerRow(position).token)),
+                  loose(position));
+  }
+
+  bool exact(Layer layer, std::size_t position) const {
+    return std::ranges::all_of(m_state.cacheLayers().of(layer), [&](CacheLayer own) {
+      return m_labels.layers[at(own)][position] == Exactness::Exact && indexOf(own, position);
+    });
+  }
+
+  /// Takes a row through the layers as far as it is exact and what it sees is there.
+  void through(std::size_t position) {
+    if (loose(position) > 1) return;
+    CacheState labelled = m_state;
+    m_labels = exactness(labelled, m_input.manifest.position == PositionMode::Cache,
+                         turnWord(m_model.config(), m_state.reach()));
+    std::vector<double> x = m_decoder.embed(ledgerRow(position).token);
+    for (const Layer layer : m_state.cacheLayers().ofModel()) {
+      if (!exact(layer, position)) return;
+      const ScalarRow row = m_decoder.project(layer, x);
+      if (!agrees(layer, position, row, kDeep)) return;
+      if (layer.value() + 1 == m_model.config().layers) return;  // nothing is stored behind the last one
+      const std::optional<std::vector<double>> given = attended(layer, position, row);
+      if (!given) return;
+      m_decoder.finish(layer, *given, x);
+    }
+  }
+
+  /// What attention gives the row over the stored rows; none where some of them have left.
+  std::optional<std::vector<double>> attended(Layer layer, std::size_t position, const ScalarRow& row) const {
+    const int dim = m_model.config().headDim, heads = m_model.config().heads;
+    const int perPart = heads / m_state.cacheLayers().perLayer, group = heads / m_model.config().kvHeads;
+    std::vector<double> out;
+    int head = 0;
+    for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
+      const ResidencyView& map = m_state.map(own);
+      const RowPool& pool = m_input.store.pool(own);
+      const std::size_t index = *indexOf(own, position);
+      const ImpliedRows seen = impliedRows(map, index, windowIn(m_input, own));
+      if (seen.begin == map.first && map.first > 0) return std::nullopt;
+      ScalarSeen rows;
+      const std::span<const std::int32_t> slots =
+          plain(map.slotOf.span())
+              .subspan(static_cast<std::size_t>(seen.begin), static_cast<std::size_t>(seen.end - seen.begin));
+      rows.k.resize(slots.size() * at(pool.width()));
+      rows.v.resize(rows.k.size());
+      pool.gather(slots, rows.k.data(), rows.v.data());
+      for (std::int32_t i = seen.begin; i < seen.end; ++i) rows.phases.push_back(m_stored.phaseOf(map.phases[at(i)]));
+      for (int i = 0; i < perPart; ++i, ++head) {
+        std::vector<double> q = part(row.q, head, dim);
+        m_decoder.turn(layer, q, rows.phases.back(), true);
+        const std::vector<double> one = m_decoder.attend(
+            layer, head, q, rows, at(head / group % pool.format().kvHeads * dim), m_input.transformer->keysRotated());
+        out.insert(out.end(), one.begin(), one.end());
+      }
+    }
+    return out;
+  }
+
+  const CheckInput& m_input;
+  const CacheState& m_state;
+  const Model& m_model;
+  ScalarDecoder m_decoder;
+  StoredHeads m_stored;
+  ExactnessMap m_labels;
+  std::uint64_t m_random;
+};
+
+/// Keys that were turned when they were written, by frequencies that have changed since, are not today's.
+bool keysOfOtherLengths(const CheckInput& input) {
+  const std::vector<Rope>& ropes = input.transformer->model().config().ropes;
+  return input.transformer->keysRotated() && std::ranges::any_of(ropes, &Rope::followsLength);
+}
+
+}  // namespace
+
+void checkOldRows(const CheckInput& input, Findings& findings) {
+  if (input.state.wlod || keysOfOtherLengths(input)) return;
+  if (findings.count() > 0) return;  // what is wrong with the newest row may be wrong with all of them
+  if (input.full) OldRows(input, findings).some();
+  else OldRows(input, findings).one();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies do what they were asked for. A tick that computed rows ends with a decision; a bounded layer has no more
+// rows than its bands and the pinned rows beyond them; and of the rows that left by the last decision none was
+// protected or had a better score than a row that stayed. semantics.md, section 6.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+/// NaN ranks lowest.
+float rank(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
+
+class Contract {
+ public:
+  Contract(const CheckInput& input, Findings& findings)
+      : m_state(input.state), m_policy(*input.state.policy), m_deeds(input.store.deeds().all()), m_findings(findings) {}
+
+  void check() {
+    const bool decided = m_policy.audit.tick == m_state.tick;
+    if (!decided && m_deeds.empty()) return;
+    for (const CacheLayer layer : m_state.layers()) {
+      if (at(layer) >= m_policy.specs.size() || at(layer) >= m_policy.audit.layers.size() || !bounded(layer)) continue;
+      if (!decided) return undecided(layer);
+      rows(layer);
+      left(layer);
+    }
+  }
+
+ private:
+  const PolicySpec& spec(CacheLayer layer) const { return m_policy.specs[at(layer)]; }
+  const LayerAudit& audit(CacheLayer layer) const { return m_policy.audit.layers[at(layer)]; }
+  std::string name(CacheLayer layer) const {
+    return "layer " + m_state.cacheLayers().name(layer) + ": policy " + spec(layer).name;
+  }
+
+  bool bounded(CacheLayer layer) const {
+    return !spec(layer).keepsAll() && !m_policy.prefilling && (!spec(layer).ratio || m_policy.promptRows > 0);
+  }
+
+  void undecided(CacheLayer layer) {
+    m_findings.add({layer},
+                   name(layer) + " made no decision in tick " + std::to_string(m_state.tick.value()) +
+                       ", its last one was in tick " + std::to_string(m_policy.audit.tick.value()));
+  }
+
+  /// Rows that the bands hold: counted from the manifest's figures where these are plain, else as the audit has them.
+  std::int64_t asked(CacheLayer layer) const {
+    const PolicySpec& own = spec(layer);
+    const bool plain = own.allocator == Allocator::Uniform && !own.byHead();
+    if (!plain) return audit(layer).requested();
+    if (own.capacity) return std::max(1, *own.capacity);
+    if (own.ratio) return std::max<std::int64_t>(1, std::lround(*own.ratio * m_policy.promptRows));
+    if (own.budget) return std::int64_t{own.sinks} + *own.budget + own.window;
+    return own.threshold ? std::numeric_limits<std::int64_t>::max() : std::int64_t{own.sinks} + own.window;
+  }
+
+  void rows(CacheLayer layer) {
+    const ResidencyView& map = m_state.map(layer);
+    const Bands& bands = audit(layer).bands;
+    const std::int64_t most = asked(layer);
+    const auto there = static_cast<std::int64_t>(map.resident());
+    if (there <= most) return;
+    std::int64_t pinned = 0;
+    const auto first = static_cast<std::size_t>(map.first);
+    for (std::size_t i = first + at(bands.sinks); i + at(bands.window) < map.size(); ++i)
+      pinned += m_state.ledger[map.ledger[i]].pinned;
+    const std::int64_t beyond = std::max<std::int64_t>(0, pinned - bands.budget);
+    if (there <= most + beyond) return;
+    m_findings.add(
+        {layer, first, map.ledger[first]},
+        name(layer) + " is to leave " + std::to_string(most) + " rows and left " + std::to_string(there) +
+            (audit(layer).evicted > 0 ? "; it decided that " + std::to_string(audit(layer).evicted) + " leave" : ""));
+  }
+
+  /// Looks at the rows that the last decision let go.
+  void left(CacheLayer layer) {
+    const RowValues& scores = m_policy.layers[at(layer)].scores;
+    if (audit(layer).evicted == 0 || !scores.map || scores.values.size() != scores.map->size()) return;
+    const ResidencyView &then = *scores.map, &now = m_state.map(layer);
+    const Bands& bands = audit(layer).bands;
+    const std::size_t first = static_cast<std::size_t>(then.first), end = then.size();
+    std::size_t next = 0, worst = end;  // both lists are in the order of the context
+    float kept = std::numeric_limits<float>::infinity();
+    std::vector<std::size_t> gone;
+    while (next < now.ledger.size() && first < end && now.ledger[next] != then.ledger[first] &&
+           next < static_cast<std::size_t>(now.first))
+      ++next;
+    for (std::size_t i = first; i < end; ++i) {
+      const LedgerId id = then.ledger[i];
+      const bool stays = next < now.ledger.size() && now.ledger[next] == id;
+      next += stays;
+      const bool guarded = i < first + at(bands.sinks) || i + at(bands.window) >= end || m_state.ledger[id].pinned;
+      if (!stays && guarded)
+        return m_findings.add({layer, i, id}, name(layer) + " let " + rowName(id) + " go, which its bands protect");
+      if (!stays) gone.push_back(i);
+      else if (!guarded && rank(scores.values[i]) < kept) kept = rank(scores.values[worst = i]);
+    }
+    for (const std::size_t i : gone)
+      if (rank(scores.values[i]) > kept && !(spec(layer).threshold && scores.values[i] < *spec(layer).threshold))
+        return m_findings.add({layer, i, then.ledger[i]},
+                              name(layer) + " let " + rowName(then.ledger[i]) + " go with score " +
+                                  std::to_string(scores.values[i]) + ", and " + rowName(then.ledger[worst]) +
+                                  " stayed with score " + std::to_string(kept));
+  }
+
+  const CacheState& m_state;
+  const PolicyState& m_policy;
+  const std::vector<PassDeed>& m_deeds;
+  Findings& m_findings;
+};
+
+}  // namespace
+
+void checkPolicyContract(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("policy_contract", out);
+  if (!input.state.policy || input.state.wlod) return;
+  Contract(input, findings).check();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every slot that was ever handed out is free, or named by the present state, or held by history; and no slot that an
+// older state names is free, because the next row would overwrite what going back needs. Layouts that move rows in
+// place have no slots of history. Full checks alone.
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+/// The row that a stored record says it is, for messages; none where its tag is no row of the ledger.
+std::optional<LedgerId> writtenFor(const CheckInput& input, CacheLayer layer, std::int32_t slot) {
+  std::uint64_t tag = 0;
+  input.store.pool(layer).readTags({&slot, 1}, &tag, nullptr);
+  const LedgerId id(static_cast<std::int32_t>(tag));
+  return tag < input.state.ledger.size() ? std::optional(id) : std::nullopt;
+}
+
+/// Slots that are taken and that nothing names are lost.
+void checkLost(const CheckInput& input, const SharedMap& shared, CacheLayer layer, Findings& findings) {
+  const SlotAllocator& allocator = input.store.slots(layer);
+  std::vector<bool> known(static_cast<std::size_t>(allocator.untouched()));
+  const auto name = [&known](std::span<const Slot> slots) {
+    for (const Slot slot : slots)
+      if (slot.value() >= 0 && static_cast<std::size_t>(slot.value()) < known.size()) known[at(slot.value())] = true;
+  };
+  name(shared.map->slotOf.span());
+  name(input.held->slots[at(layer)]);
+  for (std::int32_t slot = 0; slot < static_cast<std::int32_t>(known.size()); ++slot) {
+    if (known[at(slot)] || allocator.isFree(Slot(slot))) continue;
+    const std::optional<LedgerId> row = writtenFor(input, layer, slot);
+    findings.add({layer, {}, row},
+                 shared.name(layer) + ": slot " + std::to_string(slot) +
+                     " is neither free nor used, and history does not hold it" +
+                     (row ? "; " + rowName(*row) + " lies there" : ""));
+  }
+}
+
+/// Slots of an older state are not free.
+void checkHeld(const CheckInput& input, const CacheState& older, Findings& findings) {
+  if (older.groupOf.size() != input.state.groupOf.size()) return;
+  for (const CacheLayer layer : older.layers()) {
+    const ResidencyView& map = older.group(layer).stored();
+    const SlotAllocator& allocator = input.store.slots(layer);
+    for (auto i = static_cast<std::size_t>(map.first); i < std::min(map.slotOf.size(), map.ledger.size()); ++i)
+      if (map.slotOf[i].value() >= 0 && allocator.isFree(map.slotOf[i]))
+        return findings.add({layer, i, map.ledger[i]},
+                            "layer " + input.state.cacheLayers().name(layer) + ": slot " +
+                                std::to_string(map.slotOf[i].value()) + " is free, and the state of tick " +
+                                std::to_string(older.tick.value()) + " has " + rowName(map.ledger[i]) + " there");
+  }
+}
+
+}  // namespace
+
+void checkSlotConservation(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("slot_conservation", out);
+  if (!input.held || (input.state.wlod && input.state.wlod->draft)) return;
+  for (const SharedMap& shared : storedMaps(input))
+    for (const CacheLayer layer : shared.layers)
+      if (!dynamic_cast<const RunSlots*>(&input.store.slots(layer))) checkLost(input, shared, layer, findings);
+  for (const CacheState* older : input.held->states) checkHeld(input, *older, findings);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/stored_heads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/check/map_walk.h"
+#include "kernels/numerics.h"
+
+namespace kvlab {
+namespace {
+
+constexpr double kExact = 1e-4, kRounded = 8e-2;
+
+bool roundsIn(const CheckInput& input) {
+  const std::string& chosen = input.manifest.numerics;
+  return kernels::dtypeHasScale(input.transformer->model().layer(Layer(0)).q.dtype) ||
+      chosen == kernels::kBf16NumericsId || chosen == kernels::kQ8NumericsId;
+}
+
+/// How far a stored value may lie from a value of a head whose largest is `most`.
+double roomOf(kernels::DType type, double value, double most) {
+  switch (type) {
+    case kernels::DType::f32: return 0;
+    case kernels::DType::f16: return std::abs(value) / 2048 + 1e-7;
+    case kernels::DType::bf16: return std::abs(value) / 256;
+    case kernels::DType::i8: return most / 254;
+    default: return std::abs(value) / 16 + most / (448 * 1024.0);  // fp8e4m3
+  }
+}
+
+}  // namespace
+
+std::string figureText(double value) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.2g", value);
+  return out;
+}
+
+StoredHeads::StoredHeads(const CheckInput& input, const ScalarDecoder& decoder, Findings& findings)
+    : m_input(input), m_decoder(decoder), m_findings(findings), m_rounds(roundsIn(input)) {}
+
+double StoredHeads::room() const { return m_rounds ? kRounded : kExact; }
+
+bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, std::vector<double> k,
+                        const std::vector<double>& v, double loose) const {
+  const ResidencyView& map = m_input.state.map(layer);
+  const RowPool& pool = m_input.store.pool(layer);
+  const std::int32_t slot = map.slotOf[index].value();
+  if (slot < 0 || slot >= pool.slots()) return false;
+  std::vector<float> storedK(at(pool.width())), storedV(storedK.size());
+  pool.gather({&slot, 1}, storedK.data(), storedV.data());
+  const bool turned = m_input.transformer->keysRotated();
+  if (turned) m_decoder.turn(m_input.state.cacheLayers().layerOf(layer), k, phaseOf(map.phases[index]), false);
+  const std::size_t from = at(kv) * k.size();
+  return same(layer, index, kv,
+              {"K", pool.format().k, k, std::span(storedK).subspan(from, k.size()),
+               turned ? turnedBy(layer, map.ledger[index]) : 0},
+              loose) &&
+      same(layer, index, kv, {"V", pool.format().v, v, std::span(storedV).subspan(from, v.size()), 0}, loose);
+}
+
+bool StoredHeads::same(CacheLayer layer, std::size_t index, int kv, const Half& half, double loose) const {
+  double most = 0;
+  for (const double value : half.wanted) most = std::max(most, std::abs(value));
+  for (std::size_t i = 0; i < half.wanted.size(); ++i) {
+    const double apart = std::abs(half.wanted[i] - static_cast<double>(half.stored[i]));
+    const double allowed = roomOf(half.type, half.wanted[i], most) + (room() * loose + half.turned) * most;
+    if (apart <= allowed) continue;
+    const LedgerId id = m_input.state.map(layer).ledger[index];
+    m_findings.add({layer, index, id},
+                   "layer " + m_input.state.cacheLayers().name(layer) + ": the stored " + half.name + " of " +
+                       rowName(id) + " is not what its recomputation gives: head " + std::to_string(kv) + " has " +
+                       figureText(static_cast<double>(half.stored[i])) + " in place of " + figureText(half.wanted[i]) +
+                       ", and a difference of " + figureText(allowed) + " is allowed");
+    return false;
+  }
+  return true;
+}
+
+/// Each turn of a stored key rounds it again; a root of the head's length bounds a value by the error of the head.
+double StoredHeads::turnedBy(CacheLayer layer, LedgerId id) const {
+  const auto& rotations = m_input.state.rotations;
+  if (at(layer) >= rotations.size() || static_cast<std::size_t>(id.value()) >= rotations[at(layer)].size()) return 0;
+  const KeyRotations& turns = rotations[at(layer)][static_cast<std::size_t>(id.value())];
+  const kernels::DType type = m_input.store.pool(layer).format().k;
+  return turns.count * (2 * roomOf(type, 1, 1) + 1e-6);
+}
+
+}  // namespace kvlab

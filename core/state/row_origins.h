@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Under which weights and which arithmetic the rows of a state were made: a fingerprint of each layer, read from the
+// weights themselves when a commit is made. A list has one entry for each time that they changed. Engine thread.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/model/decoder/transformer.h"
+
+namespace kvlab {
+
+struct RowOrigin {
+  std::int32_t since = 0;             // number of the first commit that had it
+  std::vector<std::uint64_t> layers;  // [layers of the model]; empty where weights cannot be read
+};
+using RowOrigins = std::shared_ptr<const std::vector<RowOrigin>>;
+
+/// Fingerprints of what a transformer computes rows with: some words of each weight, the numbers of its arithmetic and
+/// the frequencies of rotation, unless these follow the length of the context. Empty where the weights are not in host
+/// memory.
+std::vector<std::uint64_t> originOf(Transformer& transformer);
+/// The list with the origin of commit number `commit`.
+RowOrigins withOrigin(const RowOrigins& origins, std::int32_t commit, std::vector<std::uint64_t> layers);
+
+}  // namespace kvlab
