@@ -141,6 +141,15 @@ void addPerplexity(CLI::App& perplexity, CommandLine& line) {
       ->type_name("FILE");
 }
 
+void addClinic(CLI::App& clinic, CommandLine& line) {
+  CLI::Option* name = clinic.add_option("name", line.file, "one bug (all of them, unless given)")->type_name("NAME");
+  clinic.add_option("--blind", line.blind, "a bug that this number draws; its name stays secret")
+      ->type_name("SEED")
+      ->excludes(name);
+  clinic.add_flag("--reveal", line.reveal, "with --blind: say which bug it is");
+  clinic.add_flag("--json", line.json, "as JSON");
+}
+
 void addModel(CLI::App& model, CommandLine& line) {
   model.require_subcommand(1, 1);
   const auto action = [&](const std::string& name, const std::string& help) {
@@ -215,6 +224,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   addTrain(
       *verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
       line);
+  addClinic(*verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
   addPerplexity(*verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"),
                 line);
   addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), line);

@@ -4,6 +4,7 @@
 #include <QString>
 #include <QStringList>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/api/error.h"
@@ -14,7 +15,7 @@ namespace kvlab {
 enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";  // gui run test bench sweep train perplexity model replay info list help version
+  std::string verb = "gui";  // gui run test bench sweep train perplexity clinic model replay info list ..
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
   std::string file;                                    // script, tests, capture, sweep, text, model's name
   std::string out;                                     // --out
@@ -23,7 +24,9 @@ struct CommandLine {
   std::string jsonFile;                                // bench, perplexity --json FILE
   bool quick = false;                                  // bench --quick
   std::string list;                                    // list: what
-  bool json = false;                                   // list, info, model list --json
+  bool json = false;                                   // list, info, model list, clinic --json
+  bool reveal = false;                                 // clinic --reveal
+  std::optional<long long> blind;                      // clinic --blind SEED
   bool markdown = false;                               // list --markdown
   bool resume = false;                                 // sweep and train --resume
   int jobs = 0;                                        // sweep --jobs, 0 = all cores

@@ -197,6 +197,8 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       list, {"resume_tour", "Resume Tour", "Help", "Go on with the tour at the caption where it was left."},
       [](CommandHost& host, const Json&) { return host.runTour(true); },
       [](const CommandHost& host) { return host.tourLeft() ? QString() : QString("no tour was left before its end"); });
+  add(list, {"bug_clinic", "Bug Clinic…", "Help", "Plant known bugs of KV caches and find their causes."},
+      [](CommandHost& host, const Json&) { return host.showClinic(); }, {}, {.startsGroup = true});
   add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, always(&CommandHost::showAbout), {},
       {.startsGroup = true});
 }

@@ -10,6 +10,7 @@
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
+#include "core/bugs/bug_kind.h"
 #include "core/check/invariant.h"
 #include "core/kinds/open_parts.h"
 #include "core/model/decoder/int8_weights.h"
@@ -98,6 +99,11 @@ Result<json> describeOpened(std::shared_ptr<const Model> model, const Manifest& 
 json listInvariants() { return entries(invariants(), &Invariant::id, &Invariant::title); }
 json listLayouts() { return entries(layouts(), &LayoutName::name, &LayoutName::help); }
 json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::title); }
+json listBugs() {
+  json out = json::array();
+  for (const BugKind* bug : bugKinds()) out.push_back(entry(bug->name, bug->title));
+  return out;
+}
 json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }
 
 json listPolicies() {

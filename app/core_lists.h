@@ -16,6 +16,7 @@ nlohmann::json listLayouts();
 nlohmann::json listPolicies();
 nlohmann::json listMetrics();
 nlohmann::json listErrors();
+nlohmann::json listBugs();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
 /// [{id, title, type, keys, of}] of expressions; of: state, or the tick that led to it

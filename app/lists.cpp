@@ -75,6 +75,7 @@ const std::vector<NamedList>& lists() {
       {"commands",
        listCommands,
        {{"id", "Command"}, {"keys", "Keys"}, {"args", "Arguments"}, {"help", "What it does"}}},
+      {"bugs", listBugs, {{"id", "Bug"}, {"title", "What goes wrong"}}},
       {"invariants", listInvariants, {{"id", "Invariant"}, {"title", "What holds"}}},
       {"metrics", listMetrics, {{"id", "Metric"}, {"title", "What it measures"}}},
       {"verbs",

@@ -102,6 +102,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showSettings() override;
   void showCommandHelp() override;
   void showAbout() override;
+  Status showClinic() override;
   Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
   Status runTour(bool resume) override;

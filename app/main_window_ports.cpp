@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "app/ask_path.h"
+#include "app/clinic_panel.h"
 #include "app/command_rules.h"
 #include "app/edit_list.h"
 #include "app/main_window.h"
@@ -19,6 +20,7 @@
 #include "app/starting_text.h"
 #include "core/api/nearest.h"
 #include "widgets/base/format.h"
+#include "widgets/base/save_file.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -318,6 +320,24 @@ void MainWindow::showAbout() {
   const SnapshotPtr shown = m_context.snapshot();
   const QString numerics = shown && shown->info ? QString::fromStdString(shown->info->numerics) : "";
   (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
+}
+
+Status MainWindow::showClinic() {
+  if (auto* open = findChild<ClinicPanel*>()) return open->raise(), open->activateWindow(), ok();
+  std::vector<ClinicCase> cases = KV_TRY(readClinic(resourceRoot().toStdString()));
+  auto* panel = new ClinicPanel(std::move(cases), m_settings.verbs, this);
+  connect(panel, &ClinicPanel::opened, this, [this](const QString& script) {
+    const QString path = QDir::temp().filePath(QString("kvlab-clinic-%1.js").arg(QCoreApplication::applicationPid()));
+    const auto open = [this, script, path] {
+      if (const auto saved = saveFile(path, script.toUtf8() + '\n', "the case"); !saved)
+        return emit m_context.failed(saved.error());
+      if (const Status run = runScriptFile(path); !run) emit m_context.failed(run.error());
+    };
+    beforeOpening(tr("a case of the bug clinic"), open);
+  });
+  connect(panel, &ClinicPanel::helpWanted, this, [this] { (void)showManual("bug-clinic"); });
+  panel->show();
+  return ok();
 }
 
 /// Manual page of the view with the keyboard.

@@ -24,5 +24,6 @@ int runSweepCommand(const CommandLine& line);
 int runTrain(const CommandLine& line);
 int runPerplexity(const CommandLine& line);
 int runModel(const CommandLine& line);
+int runClinicCommand(const CommandLine& line);
 
 }  // namespace kvlab

@@ -635,9 +635,10 @@ interface Session {
   rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
   /** Damages the cache or arms a failure; needs faults: true in the manifest. layer counts cache layers. */
   fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
-  /** Plants a known bug of KV caches: from now on live passes do what the bug does. Without a name the bug goes. Needs
-   * faults: true in the manifest; history does not know of it. */
-  bug(name?: string): { name: string; title: string } | null;
+  /** Plants a known bug of KV caches: from now on live passes do what the bug does. Without a name the bug goes. blind
+   * is a number that draws a bug, whose name stays secret. Needs faults: true in the manifest; history does not know of
+   * it. */
+  bug(name?: string, options?: { blind?: number }): { name: string; title: string } | { blind: number } | null;
   bugs(): { name: string; title: string }[];
 
   /** Any verb by its name, with named arguments; also those of lanes and batches, for a session that is open as several. */

@@ -72,6 +72,8 @@ struct BugKind {
 
 /// All of bugs.inc, in its order.
 std::span<const BugKind* const> bugKinds();
+/// The bug that a seed draws.
+const BugKind& bugDrawn(std::uint64_t seed);
 /// Null: there is none of the name.
 const BugKind* bugNamed(std::string_view name);
 

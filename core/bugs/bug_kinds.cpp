@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/bugs/bug_kind.h"
+#include "kernels/row_checksum.h"
 
 namespace kvlab {
 
@@ -20,6 +21,8 @@ constexpr const BugKind* kKinds[] = {
 }  // namespace
 
 std::span<const BugKind* const> bugKinds() { return kKinds; }
+
+const BugKind& bugDrawn(std::uint64_t seed) { return *kKinds[kernels::mix64(seed + 1) % std::size(kKinds)]; }
 
 const BugKind* bugNamed(std::string_view name) {
   const auto found = std::ranges::find(kKinds, name, &BugKind::name);

@@ -84,7 +84,7 @@ class OldRows {
 
   /// Rows of other engines were rounded by them, and rows that were stored in other types before by these.
   double loose(std::size_t position) const {
-    return m_state.edited ? 1600 : ledgerRow(position).source == Source::File ? 800 : 1;
+    return m_state.converted ? 1600 : ledgerRow(position).source == Source::File ? 800 : 1;
   }
 
   bool first(std::size_t position) const {

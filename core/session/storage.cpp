@@ -208,6 +208,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   parts.store.keep(lost);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
   next.edited = next.edited || converted;
+  next.converted = next.converted || converted;
   commit.left = leaveWindows(before, next, true, before.tick);
   install(parts, std::move(made), next);
   return commit;

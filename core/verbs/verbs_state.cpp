@@ -58,6 +58,13 @@ Result<json> faultVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> bugVerb(Session& session, VerbArgs& in) {
+  if (in.has("blind")) {
+    if (!in.text("name").empty()) in.fail("blind", in.raw("blind"), "and name are given");
+    const std::int64_t seed = in.integer("blind");
+    if (in.error()) return *in.error();
+    KV_TRY(plantBug(session, std::string(bugDrawn(static_cast<std::uint64_t>(seed)).name)));
+    return json{{"blind", seed}};
+  }
   KV_TRY(plantBug(session, in.text("name")));
   const BugKind* bug = session.parts().faults.bug();
   if (!bug) return json();
@@ -280,8 +287,9 @@ std::span<const Verb> stateVerbs() {
         Effect::Commits},
        faultVerb},
       {{"bug",
-        {arg::text("name").orElse("")},
-        "Bug clinic: plants a known bug of KV caches, which bends what live passes do; without a name takes it away.",
+        {arg::text("name").orElse(""), arg::integer("blind", 0, kMostSeed).orNone()},
+        "Bug clinic: plants a known bug of KV caches, which bends what live passes do; without a name takes it away. "
+        "blind is a number that draws a bug, whose name stays secret.",
         Effect::Queues},
        bugVerb},
       {{"bugs", {}, "Lists the bugs that can be planted.", Effect::Reads}, bugsVerb},

@@ -116,7 +116,7 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
   next.tick = Tick(state.tick.value() + 1);
   if (!outcome->cancelled) {
     refreshProvenance(next, cache, turnWord(call.parts.model->config(), next.reach()));
-    next.edited = false;
+    next.edited = next.converted = false;
     next.rotations.clear();
     next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
     // The known attention belongs to the old rows; the next tick computes it again.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The bug clinic: known bugs of KV caches, each with its story, its script and what finds it. A case opens as a session
+// in which the bug is planted; a blind case does not say which bug that is. Not modal; deletes itself when closed. GUI
+// thread.
+#pragma once
+#include <QDialog>
+#include <optional>
+#include <vector>
+
+#include "core/api/verb.h"
+#include "core/clinic/clinic_case.h"
+
+class QLabel;
+class QListWidget;
+class QPushButton;
+class QTextBrowser;
+
+namespace kvlab {
+
+class ClinicPanel : public QDialog {
+  Q_OBJECT
+ public:
+  ClinicPanel(std::vector<ClinicCase> cases, std::vector<VerbInfo> verbs, QWidget* parent);
+
+ signals:
+  /// A script that opens a case.
+  void opened(const QString& script);
+  void helpWanted();
+
+ private:
+  void addButtons();
+  void showCase(int at);
+  QString page(const ClinicCase& one) const;
+  void openCase();
+  void openBlind();
+  void reveal();
+  void copyScript();
+  const ClinicCase& chosen() const;
+
+  std::vector<ClinicCase> m_cases;
+  std::vector<VerbInfo> m_verbs;
+  std::optional<std::int64_t> m_blind;  // the number of the open blind case, until it is revealed
+  QListWidget* m_list;
+  QTextBrowser* m_page;
+  QLabel* m_state;
+  QPushButton* m_reveal = nullptr;
+};
+
+}  // namespace kvlab
