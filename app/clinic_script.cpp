@@ -20,7 +20,7 @@ QStringList clinicScript(const ClinicCase& one, const std::vector<VerbInfo>& ver
   out << (blind ? QString("s.bug(\"\", {blind: %1});").arg(*blind)
                 : QString("s.bug(\"%1\");").arg(QString::fromStdString(one.bug)));
   for (const ClinicStep& step : one.after) call(step);
-  out << "for (const one of s.check(true)) if (!one.ok) log(one.id + \": \" + one.detail);";
+  out << "for (const one of s.invariants()) if (!one.ok) log(one.id + \": \" + one.detail);";
   return out;
 }
 

@@ -60,6 +60,8 @@ class CommandHost : public WindowPort {
   virtual void showAbout() = 0;
   /// The bug clinic. Errors: bad_file.
   virtual Status showClinic() = 0;
+  /// The self-tests of the session's model.
+  virtual void showCheck() = 0;
   /// Opens a page of the manual; empty = the page of the view with the keyboard, else the first page. Errors:
   /// unknown_page.
   virtual Status showManual(const QString& page) = 0;

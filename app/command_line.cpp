@@ -150,6 +150,17 @@ void addClinic(CLI::App& clinic, CommandLine& line) {
   clinic.add_flag("--json", line.json, "as JSON");
 }
 
+void addCheck(CLI::App& check, CommandLine& line) {
+  check.add_option("tests", line.names, "which tests of kvlab list selftests (all of them, unless given)")
+      ->type_name("TEST");
+  check.add_option("--text", line.file, "a text that the model is good at (plain English, unless given)")
+      ->type_name("FILE");
+  check.add_option("--json", line.jsonFile, "write the figures here")->type_name("FILE");
+  check.footer(
+      "Exit codes: 0 every test passed or was skipped, 1 a test failed or the run was stopped, 2 wrong usage, 3 the "
+      "model, the text or the file was refused.");
+}
+
 void addModel(CLI::App& model, CommandLine& line) {
   model.require_subcommand(1, 1);
   const auto action = [&](const std::string& name, const std::string& help) {
@@ -225,6 +236,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
       *verb("train", "train what sessions of a model use: gates of the policy smartkv, or gists or a lens of wLOD"),
       line);
   addClinic(*verb("clinic", "plant known bugs of KV caches and see which check finds them"), line);
+  addCheck(*verb("check", "test the engine and a checkpoint on a model: kvlab check --model M"), line);
   addPerplexity(*verb("perplexity", "measure how well a model, with a cache policy or row type, predicts a text"),
                 line);
   addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), line);

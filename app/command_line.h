@@ -15,13 +15,13 @@ namespace kvlab {
 enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
 
 struct CommandLine {
-  std::string verb = "gui";  // gui run test bench sweep train perplexity clinic model replay info list ..
+  std::string verb = "gui";  // gui run test bench sweep train perplexity clinic check model replay info list ..
   nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
   std::string file;                                    // script, tests, capture, sweep, text, model's name
   std::string out;                                     // --out
   QStringList args;                                    // after --
-  std::vector<std::string> names;                      // bench: which
-  std::string jsonFile;                                // bench, perplexity --json FILE
+  std::vector<std::string> names;                      // bench, check: which
+  std::string jsonFile;                                // bench, perplexity, check --json FILE
   bool quick = false;                                  // bench --quick
   std::string list;                                    // list: what
   bool json = false;                                   // list, info, model list, clinic --json

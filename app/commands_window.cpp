@@ -199,6 +199,8 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       [](const CommandHost& host) { return host.tourLeft() ? QString() : QString("no tour was left before its end"); });
   add(list, {"bug_clinic", "Bug Clinic…", "Help", "Plant known bugs of KV caches and find their causes."},
       [](CommandHost& host, const Json&) { return host.showClinic(); }, {}, {.startsGroup = true});
+  add(list, {"check_model", "Check Model…", "Help", "Test the engine and the checkpoint on the session's model."},
+      always(&CommandHost::showCheck));
   add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, always(&CommandHost::showAbout), {},
       {.startsGroup = true});
 }

@@ -15,6 +15,7 @@
 #include "core/kinds/open_parts.h"
 #include "core/model/decoder/int8_weights.h"
 #include "core/model/tensor_types.h"
+#include "core/selftest/self_test.h"
 #include "core/verbs/verbs.h"
 #include "core/watch/facts.h"
 #include "kernels/backend/backend.h"
@@ -102,6 +103,11 @@ json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::tit
 json listBugs() {
   json out = json::array();
   for (const BugKind* bug : bugKinds()) out.push_back(entry(bug->name, bug->title));
+  return out;
+}
+json listSelfTests() {
+  json out = json::array();
+  for (const SelfTest& test : selfTests()) out.push_back(entry(test.id, test.title));
   return out;
 }
 json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }

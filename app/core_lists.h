@@ -17,6 +17,7 @@ nlohmann::json listPolicies();
 nlohmann::json listMetrics();
 nlohmann::json listErrors();
 nlohmann::json listBugs();
+nlohmann::json listSelfTests();
 /// [{id, title, effect, lanes, args: [{name, type, required, default?}]}]
 nlohmann::json listVerbs();
 /// [{id, title, type, keys, of}] of expressions; of: state, or the tick that led to it

@@ -76,6 +76,7 @@ const std::vector<NamedList>& lists() {
        listCommands,
        {{"id", "Command"}, {"keys", "Keys"}, {"args", "Arguments"}, {"help", "What it does"}}},
       {"bugs", listBugs, {{"id", "Bug"}, {"title", "What goes wrong"}}},
+      {"selftests", listSelfTests, {{"id", "Test"}, {"title", "What holds"}}},
       {"invariants", listInvariants, {{"id", "Invariant"}, {"title", "What holds"}}},
       {"metrics", listMetrics, {{"id", "Metric"}, {"title", "What it measures"}}},
       {"verbs",

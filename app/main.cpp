@@ -19,6 +19,7 @@ int runPlain(const CommandLine& line) {
   if (line.verb == "train") return checkResources() ? runTrain(line) : static_cast<int>(Exit::Refused);
   if (line.verb == "perplexity") return checkResources() ? runPerplexity(line) : static_cast<int>(Exit::Refused);
   if (line.verb == "clinic") return checkResources() ? runClinicCommand(line) : static_cast<int>(Exit::Refused);
+  if (line.verb == "check") return checkResources() ? runCheck(line) : static_cast<int>(Exit::Refused);
   if (line.verb == "model") return checkResources() ? runModel(line) : static_cast<int>(Exit::Refused);
   if (line.verb == "sweep") return checkResources() ? runSweepCommand(line) : static_cast<int>(Exit::Refused);
   return refuse({"usage", line.verb, "not available in this version", "see kvlab --help for what is"});

@@ -103,6 +103,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void showCommandHelp() override;
   void showAbout() override;
   Status showClinic() override;
+  void showCheck() override;
   Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
   Status runTour(bool resume) override;

@@ -9,8 +9,10 @@
 #include <algorithm>
 
 #include "app/ask_path.h"
+#include "app/check_panel.h"
 #include "app/clinic_panel.h"
 #include "app/command_rules.h"
+#include "app/core_lists.h"
 #include "app/edit_list.h"
 #include "app/main_window.h"
 #include "app/manifest_path.h"
@@ -320,6 +322,20 @@ void MainWindow::showAbout() {
   const SnapshotPtr shown = m_context.snapshot();
   const QString numerics = shown && shown->info ? QString::fromStdString(shown->info->numerics) : "";
   (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
+}
+
+void MainWindow::showCheck() {
+  auto* panel = findChild<CheckPanel*>();
+  if (!panel) {
+    panel = new CheckPanel(m_context.jobs(), listSelfTests(), QCoreApplication::applicationFilePath(), this);
+    connect(panel, &CheckPanel::helpWanted, this, [this] { (void)showManual("checking-a-model"); });
+  }
+  const SnapshotPtr shown = m_context.snapshot();
+  if (shown && shown->info) panel->setModel(QString::fromStdString(shown->info->manifest.value("model", "demo")));
+  else panel->setModel({});
+  panel->show();
+  panel->raise();
+  panel->activateWindow();
 }
 
 Status MainWindow::showClinic() {

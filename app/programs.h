@@ -25,5 +25,6 @@ int runTrain(const CommandLine& line);
 int runPerplexity(const CommandLine& line);
 int runModel(const CommandLine& line);
 int runClinicCommand(const CommandLine& line);
+int runCheck(const CommandLine& line);
 
 }  // namespace kvlab

@@ -3,15 +3,13 @@
 
 #include <QDir>
 #include <QFileInfo>
-#include <QProcess>
-#include <QRegularExpression>
 #include <QStandardPaths>
+
+#include "app/program_job.h"
 
 namespace kvlab {
 
 namespace {
-
-constexpr int kStopMs = 5000;
 
 QString workOf(const TrainingChoice& choice) {
   if (!choice.work.isEmpty()) return choice.work;
@@ -21,82 +19,27 @@ QString workOf(const TrainingChoice& choice) {
           QStringLiteral("kvlab/training/%1.%2.%3").arg(model, choice.what, QFileInfo(choice.text).completeBaseName()));
 }
 
-/// The process and what it said last. Ends its job.
-class Training : public QObject {
+class Training : public ProgramJob {
  public:
-  Training(JobList& jobs, const TrainingChoice& choice) : QObject(&jobs), m_jobs(jobs), m_choice(choice) {
-    m_process.setProcessChannelMode(QProcess::MergedChannels);
-    connect(&m_process, &QProcess::readyRead, this, [this] { read(); });
-    connect(&m_process, &QProcess::finished, this, [this] { end(); });
-    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-      if (error == QProcess::FailedToStart) end();
-    });
-  }
+  Training(JobList& jobs, const TrainingChoice& choice)
+      : ProgramJob(jobs,
+                   {.name = JobList::tr("Train %1").arg(choice.what),
+                    .on = choice.model,
+                    .prefix = QStringLiteral("kvlab: train "),
+                    .stopped = JobList::tr("Stopped by hand; the same training goes on from here")}),
+        m_choice(choice) {}
 
-  ~Training() override {
-    m_process.disconnect(this);
-    if (m_process.state() == QProcess::NotRunning) return;
-    m_process.terminate();
-    if (!m_process.waitForFinished(kStopMs)) m_process.kill();
-    m_process.waitForFinished(kStopMs);
-  }
-
-  int start(const QString& program) {
-    m_job = m_jobs.begin({.name = JobList::tr("Train %1").arg(m_choice.what),
-                          .on = m_choice.model,
-                          .rank = JobRank::Beside,
-                          .cancel = [this] {
-                            m_stopped = true;
-                            m_process.terminate();
-                          }});
-    m_process.start(program, trainingArguments(m_choice));
-    return m_job;
+ protected:
+  /// The last line of the program names the file that it wrote, or the folder of the recordings.
+  End endOf(int exitCode, const QString& last) override {
+    if (exitCode != 0) return {JobState::Failed, last};
+    jobs().setPlace(number(), {.folder = m_choice.recordOnly ? workOf(m_choice) : QFileInfo(last).absolutePath()});
+    return {JobState::Done,
+            m_choice.recordOnly ? JobList::tr("Recorded; %1").arg(last) : JobList::tr("Saved in %1").arg(last)};
   }
 
  private:
-  /// A line such as "kvlab: train gates: windows 3/20, 5 s" or "epoch 2/12: loss 0.31" has a place and a length.
-  void read() {
-    static const QRegularExpression counts("(\\d+)/(\\d+)");
-    while (m_process.canReadLine()) {
-      const QString line = QString::fromUtf8(m_process.readLine()).trimmed();
-      if (line.isEmpty()) continue;
-      m_last = line;
-      const QRegularExpressionMatch found = counts.match(line);
-      m_jobs.report(m_job, QString(line).remove(QStringLiteral("kvlab: train ")), found.captured(1).toLongLong(),
-                    found.captured(2).toLongLong());
-    }
-  }
-
-  void end() {
-    if (std::exchange(m_ended, true)) return;
-    read();
-    m_last += QString::fromUtf8(m_process.readAll()).trimmed();
-    deleteLater();
-    const bool done = m_process.error() == QProcess::UnknownError && m_process.exitStatus() == QProcess::NormalExit &&
-        m_process.exitCode() == 0;
-    if (done) return m_jobs.end(m_job, JobState::Done, outcome());
-    if (m_stopped)
-      return m_jobs.end(m_job, JobState::Stopped, JobList::tr("Stopped by hand; the same training goes on from here"));
-    const QString why = m_last.isEmpty() ? JobList::tr("%1 does not start").arg(m_process.program()) : m_last;
-    m_jobs.end(m_job, JobState::Failed, QString(why).remove(QStringLiteral("kvlab: error: ")));
-  }
-
-  /// The last line of the program names the file that it wrote, or the folder of the recordings.
-  QString outcome() {
-    if (m_choice.recordOnly) {
-      m_jobs.setPlace(m_job, {.folder = workOf(m_choice)});
-      return JobList::tr("Recorded; %1").arg(m_last);
-    }
-    m_jobs.setPlace(m_job, {.folder = QFileInfo(m_last).absolutePath()});
-    return JobList::tr("Saved in %1").arg(m_last);
-  }
-
-  JobList& m_jobs;
   TrainingChoice m_choice;
-  QProcess m_process;
-  QString m_last;
-  int m_job = 0;
-  bool m_stopped = false, m_ended = false;
 };
 
 }  // namespace
@@ -111,7 +54,7 @@ QStringList trainingArguments(const TrainingChoice& choice) {
 }
 
 int beginTraining(JobList& jobs, const QString& program, const TrainingChoice& choice) {
-  return (new Training(jobs, choice))->start(program);
+  return (new Training(jobs, choice))->start(program, trainingArguments(choice));
 }
 
 }  // namespace kvlab

@@ -7,7 +7,8 @@ namespace {
 
 std::shared_ptr<const PlacedWeights> weightsSwapped(std::shared_ptr<const PlacedWeights> weights) {
   const Layer last(weights->model().config().layers - 1);
-  return PlacedWeights::withLayerOf(std::move(weights), last, Layer(last.value() - 1));
+  const LayerWeights& before = weights->layer(Layer(last.value() - 1));
+  return PlacedWeights::withLayer(weights, last, before);
 }
 
 }  // namespace

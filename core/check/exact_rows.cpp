@@ -30,7 +30,7 @@ class Recount {
         m_newest(m_state.context[m_state.context.size() - 1]),
         m_stored(input, m_decoder, findings) {
     m_deeds.resize(m_state.groupOf.size());
-    for (const PassDeed& deed : input.store.deeds().all())
+    for (const PassDeed& deed : input.deeds)
       if (deed.rows() > 0 && deed.tags.back() == static_cast<std::uint64_t>(m_newest.value()))
         m_deeds[at(deed.layer)] = &deed;
   }
@@ -245,7 +245,7 @@ class Recount {
 void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("exact_rows", out);
   if (!input.transformer || input.state.context.empty()) return;
-  const bool newest = !input.store.deeds().all().empty();
+  const bool newest = !input.deeds.empty();
   if (input.full) {
     if (newest) Recount(input, findings).all();
     return checkOldRows(input, findings);

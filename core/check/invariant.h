@@ -19,12 +19,13 @@ struct CheckInput {
   const CacheState& state;
   const CacheStore& store;
   const Manifest& manifest;
-  std::int64_t capacity = 0;           // resident rows per layer
-  bool full = false;                   // check everything; else the cheap checks and a slice of the checksums
-  std::int64_t scrubPart = 0;          // slice for this tick, modulo scrubPeriod; pass the tick number
-  std::int32_t vocab = 0;              // vocabulary size of the logits; 0 = do not compare
-  Transformer* transformer = nullptr;  // of the model that made the rows; null = nothing is recomputed
-  const HeldSlots* held = nullptr;     // null = slots are not counted
+  std::int64_t capacity = 0;             // resident rows per layer
+  bool full = false;                     // check everything; else the cheap checks and a slice of the checksums
+  std::int64_t scrubPart = 0;            // slice for this tick, modulo scrubPeriod; pass the tick number
+  std::int32_t vocab = 0;                // vocabulary size of the logits; 0 = do not compare
+  Transformer* transformer = nullptr;    // of the model that made the rows; null = nothing is recomputed
+  const HeldSlots* held = nullptr;       // null = slots are not counted
+  std::span<const PassDeed> deeds = {};  // of the passes that made the state; empty = not written down
 };
 
 /// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or

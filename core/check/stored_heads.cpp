@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/check/map_walk.h"
+#include "kernels/backend/cuda_ops.h"
 #include "kernels/numerics.h"
 
 namespace kvlab {
@@ -16,7 +17,7 @@ constexpr double kExact = 1e-4, kRounded = 8e-2;
 bool roundsIn(const CheckInput& input) {
   const std::string& chosen = input.manifest.numerics;
   return kernels::dtypeHasScale(input.transformer->model().layer(Layer(0)).q.dtype) ||
-      chosen == kernels::kBf16NumericsId || chosen == kernels::kQ8NumericsId;
+      chosen == kernels::kBf16NumericsId || chosen == kernels::kQ8NumericsId || chosen == kernels::kCudaFastId;
 }
 
 /// How far a stored value may lie from a value of a head whose largest is `most`.

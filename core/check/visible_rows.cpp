@@ -128,7 +128,7 @@ void checkVisibleRows(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("visible_rows", out);
   if (!input.transformer) return;
   Look look(input, findings);
-  for (const PassDeed& deed : input.store.deeds().all()) look.at(deed);
+  for (const PassDeed& deed : input.deeds) look.at(deed);
 }
 
 }  // namespace kvlab

@@ -84,9 +84,15 @@ Result<std::shared_ptr<const Model>> Model::open(const std::string& spec, const 
   return openDirectory(spec, path, progress);
 }
 
-std::shared_ptr<const Model> Model::withLayerOf(Layer to, Layer from) const {
+std::shared_ptr<const Model> Model::withLayer(Layer layer, const LayerWeights& weights) const {
   std::shared_ptr<Model> out(new Model(*this));
-  out->m_layers[at(to)] = m_layers[at(from)];
+  out->m_layers[at(layer)] = weights;
+  return out;
+}
+
+std::shared_ptr<const Model> Model::withConfig(const ModelConfig& config) const {
+  std::shared_ptr<Model> out(new Model(*this));
+  out->m_config = config;
   return out;
 }
 

@@ -38,8 +38,10 @@ class Model {
   /// Storage type of the embedding, which is that of the whole file in practice; f32 for types in blocks.
   kernels::DType dtype() const { return kernels::dtypeInBlocks(m_embed.dtype) ? kernels::DType::f32 : m_embed.dtype; }
   std::int64_t weightBytes() const { return m_bytes; }
-  /// The same model with the weights of layer `from` in layer `to`, too.
-  std::shared_ptr<const Model> withLayerOf(Layer to, Layer from) const;
+  /// The same model with other weights of the same shapes in a layer. Whoever made them keeps their bytes alive.
+  std::shared_ptr<const Model> withLayer(Layer layer, const LayerWeights& weights) const;
+  /// The same weights read by another configuration of the same shapes.
+  std::shared_ptr<const Model> withConfig(const ModelConfig& config) const;
 
  private:
   friend class ModelBuilder;

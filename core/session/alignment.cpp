@@ -72,15 +72,18 @@ DamageSince AlignmentLog::since(const Violation& v, const CacheState& state) con
 /// What wrote the row, or what came, since the check that passed: more is not known.
 std::string AlignmentLog::blame(const Violation& v, const CacheState& state, const Timeline& timeline) const {
   const std::int32_t last = timeline.depth(), passed = std::clamp(this->passed(v).depth, 0, last);
-  const std::string came = last == passed ? "no command came in between"
-      : last == passed + 1                ? commitText(timeline, last) + " came in between"
-                                          : std::to_string(last - passed) + " commits came in between";
+  const bool back = v.since && v.since->reached;
+  const std::string came = last == passed
+      ? (back ? "the session came back from tick " + std::to_string(v.since->reached->value())
+              : "no command came in between")
+      : last == passed + 1 ? commitText(timeline, last) + " came in between"
+                           : std::to_string(last - passed) + " commits came in between";
   if (v.layer && v.ledger && at(*v.layer) < state.groupOf.size()) {
     const Column<std::int32_t>& writers = state.group(*v.layer).writers;
     const auto row = at(v.ledger->value());
     const bool wrote = row < writers.size() && writers[row] > passed;
     return wrote ? commitText(timeline, writers[row]) + " wrote the row in between"
-                 : "no command wrote the row in between" + (last == passed ? "" : "; " + came);
+                 : "no command wrote the row in between" + (last == passed && !back ? "" : "; " + came);
   }
   return came;
 }

@@ -89,7 +89,6 @@ void Session::publish() {
 
 CallContext Session::callContext(Trace& trace) {
   m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack));
-  m_parts.store.deeds().want(manifest().check != CheckLevel::Off && !m_history.replaying());
   return {m_parts, trace, m_progress,
           [this](std::int32_t slots, Placing placing) { m_history.makeRoom(m_parts, slots, placing); }};
 }
@@ -118,8 +117,15 @@ void Session::commit(Commit commit) {
   m_health.reason.clear();
 }
 
+/// From now on deeds are those of the commit to come.
+void Session::beginDeeds() {
+  m_parts.store.deeds().clear();
+  m_parts.store.deeds().want(manifest().check != CheckLevel::Off && !m_history.replaying());
+}
+
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {
   if (Status ready = changeable(); !ready) return ready;
+  beginDeeds();
   m_history.anchor(m_parts, false);
   Trace trace;
   CallContext call = callContext(trace);
@@ -135,6 +141,7 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
 
 Result<RebuildOutcome> Session::rebuild() {
   KV_TRY(noOpenTick());
+  beginDeeds();
   if (m_health.status == SessionState::Broken) m_parts.store.log().spoil();
   Trace trace;
   CallContext call = callContext(trace);
@@ -161,13 +168,13 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
                    part,
                    model().config().vocab,
                    m_parts.transformer.get()};
+  if (!m_open || m_open->committed) input.deeds = m_parts.store.deeds().all();
   HeldSlots held;
   if (full && !m_open) {  // an open tick has slots that no state names yet
     held = timeline().held(m_history.pools(), m_parts.store.layers().size(), kStatesLookedAt);
     input.held = &held;
   }
   std::vector<Violation> violations = checkAll(input);
-  m_parts.store.deeds().clear();
   // Rows that cannot be read do not satisfy an invariant.
   if (Status read = backendStatus(*m_parts.backend, "reading the rows"); !read)
     violations.push_back({"row_checksums", read.error().text()});
@@ -193,6 +200,7 @@ const std::vector<InvariantState>& Session::check(bool full) {
 
 /// Starts with an empty cache and an empty history.
 void Session::startOver() {
+  m_parts.store.deeds().clear();
   m_health.alignment.forget();
   m_watches.forget();
   m_history.start(emptyState(m_parts));

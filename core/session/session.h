@@ -128,6 +128,7 @@ class Session {
   /// like: a session with the same description, or null.
   explicit Session(SessionParts parts, const Session* like = nullptr);
   CallContext callContext(Trace& trace);
+  void beginDeeds();
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
   bool wantsAllAttention() const { return state().tick.value() < m_watching.attentionUntil; }
   TickReport goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops);

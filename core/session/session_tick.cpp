@@ -65,6 +65,7 @@ TickReport Session::tick(TickWish wish, const StageStop& stops) {
   if (m_history.reached())
     return refused({"replayed", "the tick was not run", "the wanted state is reached", "nothing to do"});
   m_history.anchor(m_parts, true);
+  beginDeeds();
   if (Status room = growPools(*this, rowsAsked(wish, manifest(), state())); !room) return refused(room.error());
   auto tick =
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
@@ -160,6 +161,7 @@ bool Session::wantsTick() {
 
 /// Brings back the rows that a failed call has overwritten; false if the log lacks some, and then nothing has changed.
 bool Session::takenBack(CallContext& call) {
+  m_parts.store.deeds().clear();
   if (call.poolsTouched && !m_parts.store.putBack()) return false;
   // Slots that only history names are free where layouts work in place.
   if (std::exchange(call.poolsTouched, false) && m_parts.layouts.inPlace())

@@ -91,6 +91,7 @@ Result<std::int64_t> stepTo(Session& session, int next) {
 Status Session::travel(int id, std::function<void()> witness, std::optional<int> branch) {
   KV_TRY(noOpenTick());
   const Health before = m_health;
+  m_parts.store.deeds().clear();
   const Tick from = state().tick;
   m_witness = std::move(witness);
   Status done = reach(id);

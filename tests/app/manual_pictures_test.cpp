@@ -15,7 +15,7 @@ const QString kPictures = kManual + "pictures/";
 
 QStringList pictures(const QString& folder) { return QDir(folder).entryList({"*.png"}, QDir::Files, QDir::Name); }
 
-/// Names of the pictures that a page shows, without their folder.
+/// Names of the pictures that a page shows, without their folder; tests/scripts/clinic_page.sh makes those of cases.
 QStringList named(const QString& path) {
   static const QRegularExpression picture(R"(!\[[^\]]*\]\([^)]*pictures/([^)]+)\))");
   QFile page(path);
@@ -23,6 +23,9 @@ QStringList named(const QString& path) {
   if (!page.open(QIODevice::ReadOnly)) return found;
   const QString text = QString::fromUtf8(page.readAll());
   for (auto at = picture.globalMatch(text); at.hasNext();) found << at.next().captured(1);
+  found.erase(
+      std::remove_if(found.begin(), found.end(), [](const QString& name) { return name.startsWith("clinic/"); }),
+      found.end());
   return found;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Without a bug no check finds anything: random edits over layouts, formats, policies, wLOD and model families, checked
 // in full after each of them. KVLAB_DEED_EDITS says how many edits each session makes.
+#include "core/api/policy_spec.h"
+#include "core/verbs/verbs.h"
 #include "support/commits.h"
 
 using namespace kvlab;
@@ -39,6 +41,15 @@ class DeedsTest : public QObject {
         manifest.update(format);
         row(manifest);
       }
+    for (const char* layout : {"batch_splice", "boolean_gather"}) row({{"layout", layout}});
+    for (const char* ring : {"ring_roll", "ring_lut", "ring_block_roll"})
+      row({{"layout", ring}, {"ring", {{"window", 12}}}});
+    for (const PolicyName& policy : policies()) {
+      if (policy.name == "full") continue;
+      const json manifest{{"policy", {{"name", policy.name}, {"capacity", 14}}}, {"model", "synthetic:tiny"}};
+      const Result<Manifest> parsed = Manifest::fromJson(manifest);
+      if (parsed && openSession(*parsed, KVLAB_RESOURCES_DIR)) row(manifest);  // others need a file
+    }
   }
   void nothingIsFound() {
     QFETCH(QString, manifest);

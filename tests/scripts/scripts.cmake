@@ -55,6 +55,10 @@ if(Python3_FOUND)
   add_test(NAME scripts/picture_tests
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
   set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)
+  # The page with the cases of the bug clinic is what the clinic says.
+  add_test(NAME scripts/clinic_page
+    COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/clinic_page.sh)
+  set_tests_properties(scripts/clinic_page PROPERTIES LABELS scripts TIMEOUT 300)
 endif()
 add_test(NAME real/wrong_answer
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/wrong_answer.sh

@@ -192,7 +192,7 @@ class AlignmentTest : public QObject {
     session.must("step", {{"n", 3}});
     flipTag(session, CacheLayer(0), 7);
     session.must("step");
-    QCOMPARE(blamed(session), std::string("no command wrote the row in between"));
+    QCOMPARE(blamed(session), std::string("no command wrote the row in between; step (tick 5) came in between"));
     QCOMPARE(told(session).findings[0].since().verified, Tick(4));
     QCOMPARE(told(session).findings[0].since().found, Tick(5));
     session.must("goto", {{"tick", 2}});

@@ -51,7 +51,7 @@ class BugsTest : public QObject {
     QVERIFY2(result->finding, said.c_str());
     QVERIFY2(result->caught(one), said.c_str());
     QVERIFY(result->finding->violation.layer && result->finding->violation.ledger);
-    QVERIFY2(result->finding->blame.find("(tick ") != std::string::npos, result->finding->blame.c_str());
+    QVERIFY2(result->finding->blame.find("tick ") != std::string::npos, result->finding->blame.c_str());
     QVERIFY(!one.story.empty() && !one.look.empty() && !one.threads.empty());
   }
 
@@ -119,7 +119,7 @@ class BugsTest : public QObject {
     s.prompt(12);
     s.must("bug", {{"name", "weights_swapped"}});
     s.must("step");
-    QVERIFY(!s.sound());
+    QVERIFY(!s->health().alignment.findings().empty());
     s.must("bug");
     s.must("rebuild");
     QVERIFY(s.sound());

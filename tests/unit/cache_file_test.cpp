@@ -470,8 +470,8 @@ void CacheFileTest::damagedBytes_data() {
   QTest::newRow("hf_dynamic") << "hf_dynamic";
 }
 
-/// Cut anywhere it is refused; with a byte changed it is refused, or it is a cache that obeys every
-/// invariant.
+/// Cut anywhere it is refused; with a byte changed it is refused, or it is a cache that obeys every invariant but one:
+/// its rows need not be those of its tokens.
 void CacheFileTest::damagedBytes() {
   QFETCH(QString, form);
   auto s = opened(tinyManifest());
@@ -492,7 +492,8 @@ void CacheFileTest::damagedBytes() {
     if (!rows) continue;
     ++accepted;
     QVERIFY(importRows(*s, *rows));
-    QCOMPARE(broken(*s), QString());
+    for (const InvariantState& one : s->check(true))
+      QVERIFY2(one.ok || one.id == "exact_rows", (one.id + ": " + one.detail).c_str());
     call(*s, "undo");
   }
   qInfo("%d changed files were caches too", accepted);

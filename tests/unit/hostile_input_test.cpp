@@ -153,7 +153,7 @@ std::vector<Good> goodCalls(const std::string& folder) {
        {{"kind", "map_swap"}, {"index", 1}, {"other", 2}, {"column", "slots"}},
        {{"other", {1, 9999}}, {"column", words}}},
       {"fault", {{"kind", "kernel"}, {"n", 5}}, {{"layer", {0}}}},
-      {"bug", {{"name", ""}}, {{"name", {"bees", " "}}}},
+      {"bug", {{"name", ""}, {"blind", 3}}, {{"name", {"bees", " "}}}},
       {"bugs"},
       {"undo", {{"n", 1}, {"by", "edit"}}, {{"n", {9999, kFar}}}},
       {"redo", {{"n", 1}, {"by", "edit"}}, {{"n", {9999, kFar}}}},

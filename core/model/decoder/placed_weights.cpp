@@ -110,17 +110,31 @@ Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_pt
   return std::shared_ptr<const PlacedWeights>(std::move(out));
 }
 
-std::shared_ptr<const PlacedWeights> PlacedWeights::withLayerOf(std::shared_ptr<const PlacedWeights> weights, Layer to,
-                                                                Layer from) {
+/// Views of the same copies.
+std::shared_ptr<PlacedWeights> PlacedWeights::lent(std::shared_ptr<const PlacedWeights> weights) {
   auto out = std::make_shared<PlacedWeights>();
-  out->m_model = weights->m_model->withLayerOf(to, from);
+  out->m_model = weights->m_model;
   out->m_backend = weights->m_backend;
   out->m_embed = weights->m_embed;
   out->m_finalNorm = weights->m_finalNorm;
   out->m_head = weights->m_head;
   out->m_layers = weights->m_layers;
-  out->m_layers[at(to)] = out->m_layers[at(from)];
   out->m_lender = std::move(weights);
+  return out;
+}
+
+std::shared_ptr<const PlacedWeights> PlacedWeights::withLayer(std::shared_ptr<const PlacedWeights> weights, Layer layer,
+                                                              const LayerWeights& other) {
+  std::shared_ptr<PlacedWeights> out = lent(std::move(weights));
+  out->m_model = out->m_model->withLayer(layer, other);
+  out->m_layers[at(layer)] = other;
+  return out;
+}
+
+std::shared_ptr<const PlacedWeights> PlacedWeights::withConfig(std::shared_ptr<const PlacedWeights> weights,
+                                                               const ModelConfig& config) {
+  std::shared_ptr<PlacedWeights> out = lent(std::move(weights));
+  out->m_model = out->m_model->withConfig(config);
   return out;
 }
 

@@ -22,9 +22,13 @@ class PlacedWeights {
   /// Bytes that place() takes in the back end's memory.
   static std::int64_t bytes(const Model& model, const kernels::Backend& backend, bool dequantises = false);
 
-  /// The same weights with those of layer `from` in layer `to`, too.
-  static std::shared_ptr<const PlacedWeights> withLayerOf(std::shared_ptr<const PlacedWeights> weights, Layer to,
-                                                          Layer from);
+  /// The same with other weights of the same shapes in a layer, placed on the same back end. Whoever made them keeps
+  /// their bytes alive.
+  static std::shared_ptr<const PlacedWeights> withLayer(std::shared_ptr<const PlacedWeights> weights, Layer layer,
+                                                        const LayerWeights& other);
+  /// The same read by another configuration of the same shapes.
+  static std::shared_ptr<const PlacedWeights> withConfig(std::shared_ptr<const PlacedWeights> weights,
+                                                         const ModelConfig& config);
 
   const Model& model() const { return *m_model; }
   const TensorView& embed() const { return m_embed; }
@@ -34,6 +38,7 @@ class PlacedWeights {
 
  private:
   class Placing;
+  static std::shared_ptr<PlacedWeights> lent(std::shared_ptr<const PlacedWeights> weights);
 
   std::shared_ptr<const Model> m_model;
   std::shared_ptr<kernels::Backend> m_backend;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session at check level full compares every row and the logits with core/check/scalar_decoder.h.
+#include "core/selftest/self_test_room.h"
+
+namespace kvlab {
+
+Result<SelfTestFigure> decoderSelfTest(SelfTestRoom& room) {
+  constexpr std::size_t kPrompt = 24, kSteps = 3;
+  const std::vector<std::int32_t> ids = room.ids(kPrompt + kSteps);
+  std::unique_ptr<Session> session = KV_TRY(room.session({{"check", {{"level", "full"}}}}));
+  KV_TRY(readIds(*session, std::span(ids).first(kPrompt)));
+  KV_TRY(stepIds(*session, std::span(ids).subspan(kPrompt)));
+  const std::vector<Finding>& findings = session->health().alignment.findings();
+  if (!session->parts().backend->onHost()) return skippedTest("passes on a device are not written down");
+  SelfTestFigure out{static_cast<double>(findings.size()), 0, "findings",
+                     std::to_string(ids.size()) + " tokens, every row, layer output and logits"};
+  if (!findings.empty()) out.says = findings.front().violation.invariant + ": " + findings.front().violation.detail;
+  return out;
+}
+
+}  // namespace kvlab
