@@ -33,12 +33,11 @@ class InvariantsView : public InspectorView {
   void makeStrip();
   void refresh();
   void showDetail();
-  void showCost();
   void focusViolation(const Violation& violation);
 
   InvariantModel* m_model;
   DataTable* m_table = nullptr;
-  QLabel *m_lamp = nullptr, *m_summary = nullptr, *m_cost = nullptr, *m_detail = nullptr;
+  QLabel *m_lamp = nullptr, *m_summary = nullptr, *m_detail = nullptr;
   QPushButton *m_check = nullptr, *m_jump = nullptr;
   EngineAsk m_ask;  // for the full check
 };
