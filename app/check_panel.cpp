@@ -15,6 +15,8 @@ namespace kvlab {
 
 namespace {
 
+constexpr int kLineHeight = 22;
+
 enum Field { kTest, kOutcome, kFigure, kSeconds, kSays, kColumns };
 
 }  // namespace
@@ -24,7 +26,8 @@ CheckPanel::CheckPanel(JobList& jobs, const nlohmann::json& tests, QString progr
       m_jobs(jobs),
       m_program(std::move(program)),
       m_state(new QLabel(this)),
-      m_tests(new QTreeWidget(this)) {
+      m_tests(new QTreeWidget(this)),
+      m_detail(new QLabel(this)) {
   setAttribute(Qt::WA_DeleteOnClose);
   setWindowTitle(tr("Check Model"));
   resize(1040, 480);
@@ -35,17 +38,25 @@ CheckPanel::CheckPanel(JobList& jobs, const nlohmann::json& tests, QString progr
   m_tests->setHeaderLabels(
       {tr("Test"), tr("Outcome"), tr("Figure"), tr("Seconds"), tr("What holds, and what was found")});
   m_tests->setRootIsDecorated(false);
-  m_tests->setUniformRowHeights(true);
   for (const auto& one : tests) {
     auto* line = new QTreeWidgetItem(m_tests);
     line->setText(kTest, QString::fromStdString(one["id"].get<std::string>()));
     line->setText(kSays, QString::fromStdString(one["title"].get<std::string>()));
+    line->setSizeHint(kSays, {0, kLineHeight});
     line->setTextAlignment(kSeconds, Qt::AlignRight | Qt::AlignVCenter);
   }
   m_tests->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  m_tests->header()->setSectionResizeMode(kSays, QHeaderView::Stretch);
+  m_detail->setWordWrap(true);
+  m_detail->setMinimumHeight(2 * m_detail->fontMetrics().lineSpacing());
+  m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_detail->setAccessibleName(tr("The chosen test"));
+  connect(m_tests, &QTreeWidget::currentItemChanged, this, &CheckPanel::showDetail);
+  m_tests->setCurrentItem(m_tests->topLevelItem(0));
   auto* column = new QVBoxLayout(this);
   column->addWidget(m_state);
   column->addWidget(m_tests, 1);
+  column->addWidget(m_detail);
   addButtons();
 }
 
@@ -92,6 +103,12 @@ void CheckPanel::showState() {
                        .arg(runs ? tr("; the others run or wait") : QString()));
 }
 
+/// The text of a line is longer than the window is wide.
+void CheckPanel::showDetail() {
+  const QTreeWidgetItem* line = m_tests->currentItem();
+  m_detail->setText(line ? line->text(kTest) + QStringLiteral(": ") + line->text(kSays) : QString());
+}
+
 void CheckPanel::run() {
   m_passed = m_failed = m_skipped = 0;
   for (int i = 0; i < m_tests->topLevelItemCount(); ++i)
@@ -120,8 +137,9 @@ void CheckPanel::take(const CheckedTest& test) {
     line->setToolTip(kSays, test.says);
     const QBrush ink = failed ? QBrush(Theme::current()->error) : QBrush();
     for (int column = 0; column < kColumns; ++column) line->setForeground(column, ink);
-    if (failed) m_tests->scrollToItem(line);
+    if (failed && m_failed == 1) m_tests->setCurrentItem(line);
   }
+  showDetail();
   showState();
 }
 

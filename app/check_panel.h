@@ -22,6 +22,8 @@ class CheckPanel : public QDialog {
 
   /// The model that the tests are to run on, as a manifest names it.
   void setModel(const QString& model);
+  /// Shows how a test ended.
+  void take(const CheckedTest& test);
 
  signals:
   void helpWanted();
@@ -29,14 +31,15 @@ class CheckPanel : public QDialog {
  private:
   void addButtons();
   void run();
-  void take(const CheckedTest& test);
   void showState();
+  void showDetail();
 
   JobList& m_jobs;
   QString m_program, m_model;
   QPointer<CheckJob> m_job;
   QLabel* m_state;
   QTreeWidget* m_tests;
+  QLabel* m_detail;
   QPushButton *m_run = nullptr, *m_stop = nullptr;
   int m_passed = 0, m_failed = 0, m_skipped = 0;
 };

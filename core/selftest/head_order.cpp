@@ -111,7 +111,8 @@ Result<SelfTestFigure> head_orderSelfTest(SelfTestRoom& room) {
   longer.run();
   TextFit fit(KV_TRY(longer.losses(Layer(config.layers))));
   for (const HeadSwap& swap : *chosen) fit.compare(KV_TRY(lossesWith(room, longer, swap)), textOf(swap));
-  return fit.figure(config.vocab, "; " + std::to_string(swapsOf(config).size()) + " were tried on a shorter one");
+  fit.alsoTried(swapsOf(config).size() - chosen->size());
+  return fit.figure(config.vocab);
 }
 
 }  // namespace kvlab

@@ -27,6 +27,8 @@ class TextFit {
   bool predicts(std::int32_t vocab) const;
   /// What a test says of the comparison; more: behind it.
   SelfTestFigure figure(std::int32_t vocab, const std::string& more = {}) const;
+  /// Other settings that did no better in a shorter comparison.
+  void alsoTried(std::size_t settings) { m_compared += static_cast<int>(settings); }
   /// By how much the best other setting is better, nats a token; 0 = none is.
   double gain() const { return m_gain; }
   const std::string& best() const { return m_best; }

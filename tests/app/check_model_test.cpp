@@ -10,6 +10,7 @@
 #include "app/core_lists.h"
 #include "app/form_clicks.h"
 #include "app/live_context.h"
+#include "app/whole_window.h"
 #include "widgets/base/theme.h"
 
 using namespace kvlab;
@@ -37,6 +38,11 @@ class CheckModelTest : public QObject {
     out.write("#!/bin/sh\ncat <<'END'\n" + lines + "END\nexit " + QByteArray::number(code) + "\n");
     out.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
     return out.fileName();
+  }
+  /// KVLAB_CHECK_PICTURES names a folder for pictures of the panel.
+  void picture(const QString& name) {
+    const QString folder = qEnvironmentVariable("KVLAB_CHECK_PICTURES");
+    if (!folder.isEmpty()) m_panel->grab().save(folder + '/' + name + ".png");
   }
   const Job& ended() {
     [&] { QTRY_VERIFY_WITH_TIMEOUT(!jobs().jobs().empty() && !jobs().jobs().back().runs(), 120000); }();
@@ -75,6 +81,7 @@ class CheckModelTest : public QObject {
     QVERIFY(button("runTests")->isEnabled() && !button("stopTests")->isEnabled());
     QCOMPARE(said(), QString("demo: %1 passed, 0 failed, 0 skipped").arg(tests()->topLevelItemCount()));
     for (int i = 0; i < tests()->topLevelItemCount(); ++i) QCOMPARE(tests()->topLevelItem(i)->text(1), "passed");
+    picture("passed");
   }
 
   void aFailedTestIsNamed() {
@@ -90,6 +97,7 @@ class CheckModelTest : public QObject {
     QCOMPARE(said(), "a model: 1 passed, 1 failed, 0 skipped");
     QTreeWidgetItem* line = tests()->findItems("rotary_base", Qt::MatchExactly).value(0);
     QVERIFY(line && line->text(1) == "failed" && line->foreground(1).color() == Theme::current()->error);
+    picture("failed");
   }
 
   void whatRefusesIsTold() {
@@ -116,6 +124,32 @@ class CheckModelTest : public QObject {
     QTest::qWait(200);
     FormClicks().click(button("stopTests"));
     QCOMPARE(ended().state, JobState::Stopped);
+  }
+
+  void theWindowKnowsTheModel() {
+    QTemporaryDir settings;
+    QVERIFY(test::ownSettings(settings));
+    const std::unique_ptr<MainWindow> window = test::wholeWindow();
+    QVERIFY(test::openIn(*window, {{"model", "demo"}}));
+    window->context().runCommand("check_model", {});
+    auto* panel = window->findChild<CheckPanel*>();
+    QVERIFY(panel && panel->isVisible());
+    QVERIFY(panel->findChild<QLabel*>("checkState")->text().contains("demo"));
+    QVERIFY(panel->findChild<QPushButton*>("runTests")->isEnabled());
+    window->context().runCommand("check_model", {});
+    QCOMPARE(window->findChildren<CheckPanel*>().size(), 1);
+    for (const auto& line :
+         {"decoder        passed  0 of 0                 2.4 s  A second decoder computes the same rows and logits: 27 "
+          "tokens, every row, layer output and logits",
+          "rotary_base    FAILED  0.114 of 0.02         11.0 s  No other rotary base fits the checkpoint better: the "
+          "text costs 3.202 nats a token, and less with base 100000 in place of 10000"})
+      QMetaObject::invokeMethod(panel, [&] { panel->take(*checkedTest(line)); });
+    const QString folder = qEnvironmentVariable("KVLAB_CHECK_PICTURES");
+    for (const char* theme : {"dark", "light"}) {
+      window->context().runCommand("theme", {{"name", theme}});
+      QTest::qWait(100);
+      if (!folder.isEmpty()) panel->grab().save(folder + '/' + theme + ".png");
+    }
   }
 
   void helpIsAsked() {
