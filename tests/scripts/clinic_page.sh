@@ -27,8 +27,8 @@ for case in json.load(open("cases.json")):
     page += [f"## {name}", f"*{case['title']}.*", "", case["story"], "",
              f"Where people met it: {', '.join(case['threads'])}.", ""]
     page += ["    " + line for line in case["script"]]
-    page += ["", f"`{found['check']}` finds it ({where}): {found['says']}.", "", case["look"], "",
-             f"![{name}](pictures/clinic/{name}.png)", ""]
+    page += ["", f"`{found['check']}` finds it ({where}): {found['says']}.", "",
+             f"![{name}](pictures/clinic/{name}.png)", "", case["look"], ""]
     script += ["{"] + ["  " + line for line in case["script"] if not line.startswith("for (")]
     script += ["  s.invariants();", "  view.command(\"go_to_finding\");", f"  view.show({json.dumps(case['view'])});",
                f"  view.screenshot({json.dumps(case['view'])}, \"{name}.png\", {{ width: 1000, height: 420 }});", "}"]
