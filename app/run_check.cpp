@@ -2,7 +2,6 @@
 // kvlab check: the self-tests on a model; a line for each on standard output, progress on standard error. Exit codes: 0
 // = every test passed or was skipped, 1 = one failed or the run was stopped, 2 = command line, 3 = model, text or file
 // refused.
-#include <QSaveFile>
 #include <QTemporaryDir>
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "app/programs.h"
 #include "app/resources.h"
 #include "core/selftest/self_test.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -30,16 +30,6 @@ void printResult(const SelfTestResult& one) {
               figureOf(one).c_str(), one.seconds, one.title.c_str(), one.figure.says.empty() ? "" : ": ",
               one.figure.says.c_str());
   std::fflush(stdout);
-}
-
-Status writeResults(const nlohmann::json& all, const std::string& file) {
-  if (file.empty()) return ok();
-  QSaveFile out(QString::fromStdString(file));
-  const std::string text = all.dump(1) + "\n";
-  if (out.open(QIODevice::WriteOnly) && out.write(text.data(), static_cast<qint64>(text.size())) >= 0 && out.commit())
-    return ok();
-  return Error("io", file + " was not written", out.errorString().toStdString(), "give another file with --json",
-               "json", file);
 }
 
 int refusedCheck(const Error& error) {
@@ -66,7 +56,11 @@ int runCheck(const CommandLine& line) {
   if (!results) return refusedCheck(results.error());
   nlohmann::json all = {{"model", line.manifest.value("model", "demo")}, {"tests", nlohmann::json::array()}};
   for (const SelfTestResult& one : *results) all["tests"].push_back(toJson(one));
-  if (const Status written = writeResults(all, line.jsonFile); !written) return refusedCheck(written.error());
+  if (!line.jsonFile.empty())
+    if (const Status written = saveFile(QString::fromStdString(line.jsonFile),
+                                        QByteArray::fromStdString(all.dump(1) + "\n"), line.jsonFile);
+        !written)
+      return refusedCheck(written.error());
   const auto failed = std::ranges::count(*results, SelfTestOutcome::Failed, &SelfTestResult::outcome);
   std::printf("%zu tests, %lld failed\n", results->size(), static_cast<long long>(failed));
   return static_cast<int>(failed ? Exit::Failed : Exit::Ok);

@@ -2,7 +2,6 @@
 // A text through the decoder in one causal pass, without a cache that anybody edits. From any layer on it can be
 // computed again with other weights or windows; what lies before stays. Engine thread.
 #pragma once
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,7 +21,6 @@ class DenseRun {
   /// Keys that queries of a layer see, their own included; 0 = all. Those of the model at first.
   void setWindow(Layer layer, int window) { m_windows[at(layer)] = window; }
   void setWeights(std::shared_ptr<const PlacedWeights> weights) { m_transformer->setWeights(std::move(weights)); }
-  Transformer& transformer() { return *m_transformer; }
 
   /// Runs all layers, and keeps what each one is given.
   void run();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A prompt, an edit and steps in every layout that does not forget; rings have a test of their own.
-#include "core/layout/layout.h"
 #include "core/selftest/self_test_room.h"
 #include "core/verbs/verbs.h"
 
