@@ -59,6 +59,8 @@ void LiveSession::drain() {
   const QPointer<LiveSession> alive(this);
   EngineMail mail = m_thread.collect();
   for (const SnapshotPtr& snapshot : mail.snapshots) keep(snapshot);
+  // As many leave as came: many at once would hold the events up.
+  if (m_history.size() > kHistory) m_history.erase(m_history.begin(), m_history.end() - kHistory);
   if (mail.progress)
     emit progressed(QString::fromStdString(mail.progress->what), mail.progress->done, mail.progress->total);
   if (alive && !mail.snapshots.empty()) emit published();
@@ -79,7 +81,6 @@ void LiveSession::keep(const SnapshotPtr& snapshot) {
   if (!m_history.empty() && m_history.back()->leaps != snapshot->leaps) m_history.clear();
   while (!m_history.empty() && m_history.back()->tick >= snapshot->tick) m_history.pop_back();
   m_history.push_back(m_clockFrozen ? withoutTimes(snapshot) : snapshot);
-  if (m_history.size() > kHistory + kHistory / 4) m_history.erase(m_history.begin(), m_history.end() - kHistory);
 }
 
 void LiveSession::setBusy(bool busy) {

@@ -14,6 +14,7 @@
 
 #include "app/focus_ring.h"
 #include "app/icons.h"
+#include "app/paint_turns.h"
 #include "app/return_key.h"
 #include "app/session_name.h"
 #include "app/tour_offer.h"
@@ -51,6 +52,7 @@ MainWindow::MainWindow(WindowSettings settings)
   m_palette = new Palette(m_commands, *this, this);
   m_find = new FindBar(m_commands, *this, this);
   new FocusRing(this);
+  new PaintTurns(this);
   new UndoKeys(this);
   new ReturnKey(this);
   connectContext();

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The newest row is what its own recomputation gives, layer by layer, in another implementation of the decoder
 // (scalar_decoder.h): K and V from the input that the layer was given, what attention gives from the stored rows that
-// map and mask imply, and from that what the layer hands on. A full check looks at all of every layer. A cheap one
-// looks at K, V and attention of one head, in each layer once in scrub_period ticks. Where rows have left a layer since
-// the pass, its K and V are compared alone. Of older rows some are recomputed, too (old_rows.h).
+// map and mask imply, the attention that each of them gets, and from that what the layer hands on. A full check looks
+// at all of every layer. A cheap one looks at K, V and attention of one head, in each layer once in scrub_period ticks
+// (of more than 16 layers in some of them, in turns), and once in that time at all of the last layer and some logits.
+// Where rows have left a layer since the pass, its K and V are compared alone. The newest row of a wLOD session may be
+// a gist. Of older rows some are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
 
 #include "core/check/checks.h"
+#include "core/check/head_reader.h"
 #include "core/check/implied_rows.h"
 #include "core/check/old_rows.h"
+#include "core/check/row_embedding.h"
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/transformer.h"
 
@@ -18,6 +22,8 @@ namespace {
 
 /// Of what a layer adds, in parts of its length.
 constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
+constexpr int kLayersInRound = 16;
+constexpr int kLogitsLeftOut = 61;  // a cheap check looks at one of so many
 
 class Recount {
  public:
@@ -40,20 +46,24 @@ class Recount {
     for (const Layer layer : m_state.cacheLayers().ofModel())
       if (known(layer)) whole(layer);
   }
+  /// Checks all of the last layer, and some of the logits.
+  void last() {
+    const Layer layer = m_state.cacheLayers().last();
+    if (known(layer)) whole(layer);
+  }
 
-  /// Checks one query head of layers [begin, end) of the model, another one in each round.
-  void heads(int begin, int end, std::int64_t round) {
-    for (int l = begin; l < end; ++l) {
-      const Layer layer(l);
+  /// Checks one query head of some layers, another one in each round.
+  void heads(std::span<const Layer> layers, std::int64_t round) {
+    for (const Layer layer : layers) {
       if (!known(layer)) continue;
-      const auto head = static_cast<int>((round + l) % m_model.config().heads);
+      const auto head = static_cast<int>((round + layer.value()) % m_model.config().heads);
       const std::vector<double> x = inputOf(layer);
       if (layer == Layer(0)) embedded(x);
       const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
       const CacheLayer own = m_state.cacheLayers().of(layer)[head / perPart];
       const ScalarRow row = m_decoder.projectHead(layer, head, x);
       const int kv = kvOf(head) % kvHeads(own);
-      if (!stored(own, kv, row.k, row.v) || !gather(own)) continue;
+      if (!stored(own, kv, row.k, row.v) || !find(own)) continue;
       attended(layer, own, head, row.q, kv);
     }
   }
@@ -90,24 +100,27 @@ class Recount {
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
       for (int i = 0; i < kvHeads(own); ++i, ++kv)
         if (!stored(own, i, part(row.k, kv), part(row.v, kv))) return;
-      const bool there = gather(own);
+      const bool there = find(own);
+      std::vector<double> mean(m_seen.phases.size());
       for (int i = 0; there && i < perPart; ++i, ++head) {
         const auto one = attended(layer, own, head, part(row.q, head), kvOf(head) % kvHeads(own));
         if (!one) return;
         given.insert(given.end(), one->begin(), one->end());
+        std::ranges::transform(mean, m_shares, mean.begin(),
+                               [&](double sum, double share) { return sum + share / perPart; });
       }
-      if (!there) return;
+      if (!there || !probed(own, &NewestAttention::mass, 0, mean, "")) return;
     }
     output(layer, x, given);
   }
 
   /// The input of the first layer is the token's embedding.
   void embedded(const std::vector<double>& x) {
-    const std::vector<double> token = m_decoder.embed(m_state.ledger[m_newest].token);
+    const std::vector<double> token = embeddingOf(m_input, m_decoder, m_newest);
     const double apart = distance(token, x), most = std::max(1e-30, length(token));
     if (apart > 1e-4 * most)
       m_findings.add({CacheLayer(0), {}, m_newest},
-                     rowName(m_newest) + " does not begin with the embedding of its token: it differs by " +
+                     rowName(m_newest) + " does not begin with its embedding: it differs by " +
                          figureText(100 * apart / most) + " %");
   }
 
@@ -131,57 +144,109 @@ class Recount {
 
   /// Compares a head of the stored row. False if that is wrong, so that what follows from it would be wrong, too.
   bool stored(CacheLayer own, int kv, std::vector<double> k, const std::vector<double>& v) {
-    const std::int32_t index = indexOf(m_state.map(own), m_newest);
+    const std::int32_t index = indexOf(m_state.group(own).stored(), m_newest);
     return index < 0 || m_stored.agree(own, at(index), kv, std::move(k), v);
   }
 
-  /// Brings the rows that the newest row sees in a cache layer. False if some have left since the pass.
-  bool gather(CacheLayer own) {
+  /// A row that the newest row saw, and how it was turned.
+  struct Seen {
+    LedgerId id;
+    double phase, sigma;
+  };
+
+  /// The rows that the newest row sees in a cache layer, by its deed's plan, itself last; none where it has left.
+  std::vector<Seen> seenIn(CacheLayer own) const {
     const PassDeed& deed = *m_deeds[at(own)];
-    const ResidencyView &then = *deed.map, &now = m_state.map(own);
-    const std::int32_t index = indexOf(then, m_newest);
-    if (index < 0) return false;
-    const ImpliedRows seen = impliedRows(then, at(index), windowIn(m_input, own));
-    const RowPool& pool = m_input.store.pool(own);
-    std::vector<std::int32_t> slots;
-    m_seen = {};
-    std::int32_t j = now.first;
-    for (std::int32_t i = seen.begin; i < seen.end; ++i) {
-      while (j < static_cast<std::int32_t>(now.size()) && now.ledger[at(j)] != then.ledger[at(i)]) ++j;
-      if (j == static_cast<std::int32_t>(now.size())) return false;
-      const std::int32_t slot = now.slotOf[at(j)].value();
-      if (slot < 0 || slot >= pool.slots()) return false;
-      slots.push_back(slot);
-      m_seen.phases.push_back(m_stored.phaseOf(then.phases[at(i)]));
+    const int window = windowIn(m_input, own);
+    std::vector<Seen> out;
+    if (deed.covered) {
+      const CoveredDeed& given = *deed.covered;
+      std::size_t row = given.ledger.size();
+      while (row > 0 && given.ledger[row - 1] != m_newest) --row;
+      if (row == 0) return {};
+      for (const std::int32_t one : impliedRows(given, row - 1, m_state.wlod->rules, window)) {
+        const TreeNode node = given.rows[at(one)].node;
+        out.push_back({given.ledger[at(one)], static_cast<double>(node.phase()), m_state.wlod->rules.blurOf(node)});
+      }
+      return out;
     }
-    m_seen.k.resize(slots.size() * at(pool.width()));
-    m_seen.v.resize(m_seen.k.size());
-    pool.gather(slots, m_seen.k.data(), m_seen.v.data());
-    return true;
+    const std::int32_t index = indexOf(*deed.map, m_newest);
+    if (index < 0) return {};
+    const ImpliedRows seen = impliedRows(*deed.map, at(index), window);
+    for (std::int32_t i = seen.begin; i < seen.end; ++i)
+      out.push_back({deed.map->ledger[at(i)], m_stored.phaseOf(deed.map->phases[at(i)]), 0});
+    return out;
   }
 
-  /// What attention gives a query head over the rows that gather() brought; none where the pass had something else.
+  /// Finds the rows that the newest row sees in a cache layer. False if some have left since the pass.
+  bool find(CacheLayer own) {
+    const std::vector<Seen> seen = seenIn(own);
+    const ResidencyView& now = m_state.group(own).stored();
+    const RowPool& pool = m_input.store.pool(own);
+    m_slots.clear(), m_seen.phases.clear(), m_seen.sigmas.clear();
+    auto j = static_cast<std::size_t>(now.first);  // both are in the same order
+    for (const Seen& one : seen) {
+      while (j < now.size() && now.ledger[j] != one.id) ++j;
+      if (j == now.size()) return false;
+      const Slot slot = now.slotOf[j];
+      if (slot.value() < 0 || slot.value() >= pool.slots()) return false;
+      m_slots.push_back(slot);
+      m_seen.phases.push_back(one.phase);
+      m_seen.sigmas.push_back(one.sigma);
+    }
+    return !m_slots.empty();
+  }
+
+  /// What attention gives a query head over the rows that find() found; none where the pass had something else.
   std::optional<std::vector<double>> attended(Layer layer, CacheLayer own, int head, std::vector<double> q, int kv) {
-    m_decoder.turn(layer, q, m_seen.phases.back(), true);
-    std::vector<double> given =
-        m_decoder.attend(layer, head, q, m_seen, at(kv) * q.size(), m_input.transformer->keysRotated());
+    m_decoder.turn(layer, q, m_seen.phases.back(), true, m_seen.sigmas.back());
+    double most = 0;  // of the values that attention weighs
+    m_seen.read = [&most, reader = HeadReader(m_input.store.pool(own), m_slots, kv)](std::size_t row, bool value,
+                                                                                     std::span<double> out) {
+      reader(row, value, out);
+      for (std::size_t i = 0; value && i < out.size(); ++i) most = std::max(most, std::abs(out[i]));
+    };
+    std::vector<double> given = m_decoder.attend(layer, head, q, m_seen, m_input.transformer->keysRotated(), &m_shares);
     const std::vector<float>& all = m_deeds[at(own)]->attended;
     const std::size_t from = at(head) * q.size() % all.size();
     const std::vector<double> got(all.begin() + static_cast<std::ptrdiff_t>(from),
                                   all.begin() + static_cast<std::ptrdiff_t>(from + q.size()));
-    double most = 0;  // of the values that it weighs
-    const std::size_t width = m_seen.v.size() / m_seen.phases.size();
-    for (std::size_t row = at(kv) * q.size(); row < m_seen.v.size(); row += width)
-      for (std::size_t i = 0; i < q.size(); ++i)
-        most = std::max(most, std::abs(static_cast<double>(m_seen.v[row + i])));
     const double apart = distance(given, got), room = m_stored.room() * most * std::sqrt(double(q.size()));
-    if (apart <= room) return given;
+    const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
+    if (apart <= room)
+      return probed(own, &NewestAttention::perHead, head % perPart, m_shares, " in query head " + std::to_string(head))
+          ? std::optional(given)
+          : std::nullopt;
     m_findings.add({own, indexIn(own), m_newest},
                    "layer " + m_state.cacheLayers().name(own) + ": what attention gave " + rowName(m_newest) +
                        " in query head " + std::to_string(head) + " is not what the " +
                        std::to_string(m_seen.phases.size()) + " rows that it sees give: it differs by " +
                        figureText(apart) + ", and " + figureText(room) + " is allowed");
     return std::nullopt;
+  }
+
+  /// Compares what the pass said of attention, one of the lists of a layer, with the shares of the rows that it sees.
+  bool probed(CacheLayer own, std::vector<std::vector<float>> NewestAttention::*which, int list,
+              const std::vector<double>& shares, const std::string& where) {
+    const PassDeed& deed = *m_deeds[at(own)];
+    const NewestAttention* said = m_state.attention.get();
+    if (!said || deed.covered || at(own) >= said->maps.size() || said->maps[at(own)] != deed.map) return true;
+    const std::vector<std::vector<float>>& all = said->*which;
+    const std::size_t each = deed.map->size() + 1, begin = each * at(list);
+    if (at(own) >= all.size() || all[at(own)].size() < begin + each) return true;
+    const std::span<const float> got = std::span(all[at(own)]).subspan(begin, each - 1);
+    const auto last = at(indexOf(*deed.map, m_newest)) + 1;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const bool seen = i < last && i + shares.size() >= last;
+      const double wanted = seen ? shares[i + shares.size() - last] : 0, is = static_cast<double>(got[i]);
+      if (std::abs(is - wanted) <= m_stored.room()) continue;
+      m_findings.add({own, indexIn(own), m_newest},
+                     "layer " + m_state.cacheLayers().name(own) + ": the pass said that " + rowName(m_newest) +
+                         " gives " + rowName(deed.map->ledger[i]) + where + " the attention " + figureText(is) +
+                         ", and its recomputation gives " + figureText(wanted));
+      return false;
+    }
+    return true;
   }
 
   double outputRoom() const { return m_stored.rounds() ? kOutputRounded : kOutput; }
@@ -211,14 +276,17 @@ class Recount {
 
   void logits(const std::vector<double>& x) {
     if (!m_state.logits || m_state.logitsStale) return;
-    const std::vector<double> wanted = m_decoder.logits(x);
-    const std::vector<float>& got = *m_state.logits;
+    const int step = m_input.full ? 1 : kLogitsLeftOut;
+    const std::vector<double> wanted = m_decoder.logits(x, step);
+    std::vector<double> got;
+    for (std::size_t token = 0; token < m_state.logits->size(); token += at(step))
+      got.push_back(static_cast<double>((*m_state.logits)[token]));
     if (wanted.size() != got.size()) return;
     double mean = 0, square = 0, apart = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       mean += wanted[i];
       square += wanted[i] * wanted[i];
-      apart = std::max(apart, std::abs(wanted[i] - static_cast<double>(got[i])));
+      apart = std::max(apart, std::abs(wanted[i] - got[i]));
     }
     mean /= static_cast<double>(wanted.size());
     const double spread = std::sqrt(std::max(0.0, square / static_cast<double>(wanted.size()) - mean * mean));
@@ -237,8 +305,18 @@ class Recount {
   LedgerId m_newest;
   StoredHeads m_stored;
   std::vector<const PassDeed*> m_deeds;  // [cache layers] of the newest row; null = not written down
-  ScalarSeen m_seen;                     // of the cache layer that gather() was called for
+  std::vector<Slot> m_slots;             // [rows of m_seen]
+  ScalarSeen m_seen;                     // of the cache layer that find() was called for
+  std::vector<double> m_shares;          // [rows of m_seen] of the head that attended() was called for
 };
+
+/// The layers that cheap checks look at in a round: of a deep model not all, so that a check stays cheap.
+std::vector<Layer> layersOf(const CheckInput& input, std::int64_t round) {
+  const int layers = input.transformer->model().config().layers, rounds = (layers - 1) / kLayersInRound + 1;
+  std::vector<Layer> out;
+  for (auto layer = static_cast<int>(round % rounds); layer < layers; layer += rounds) out.emplace_back(layer);
+  return out;
+}
 
 }  // namespace
 
@@ -250,11 +328,14 @@ void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
     if (newest) Recount(input, findings).all();
     return checkOldRows(input, findings);
   }
-  const int layers = input.transformer->model().config().layers;
   const std::int64_t parts = std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
-  const auto begin = static_cast<int>(layers * part / parts), end = static_cast<int>(layers * (part + 1) / parts);
-  if (newest && begin < end) Recount(input, findings).heads(begin, end, input.state.tick.value() / parts);
+  const std::int64_t round = input.state.tick.value() / parts;
+  const std::vector<Layer> layers = layersOf(input, round);
+  const auto begin = std::ssize(layers) * part / parts, end = std::ssize(layers) * (part + 1) / parts;
+  if (newest && begin < end)
+    Recount(input, findings).heads(std::span(layers).subspan(at(begin), at(end - begin)), round);
   if (part == 0) checkOldRows(input, findings);
+  if (newest && part == parts / 2) Recount(input, findings).last();
 }
 
 }  // namespace kvlab

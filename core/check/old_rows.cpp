@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "core/analysis/exactness.h"
+#include "core/check/head_reader.h"
 #include "core/check/implied_rows.h"
+#include "core/check/row_embedding.h"
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/frequencies.h"
 #include "kernels/row_checksum.h"
@@ -26,13 +28,20 @@ class OldRows {
         m_random(kernels::mix64(static_cast<std::uint64_t>(m_state.tick.value()) + kernels::kChecksumIndexStep)) {}
 
   void some() {
+    if (m_state.wlod) {
+      for (std::size_t i = 0; i < kOthers; ++i) covered(draw(m_state.wlod->ledger.size()));
+      return;
+    }
     const std::vector<std::size_t> written = writtenLast();
     for (std::size_t i = 0; i < std::min(kWritten, written.size()); ++i) first(written[draw(written.size())]);
     for (std::size_t i = 0; i < kOthers; ++i) first(draw(m_state.context.size()));
     // Rounded products are far from the recomputation after some layers.
     if (!m_stored.rounds()) through(draw(m_state.context.size()));
   }
-  void one() { first(draw(m_state.context.size())); }
+  void one() {
+    if (m_state.wlod) covered(draw(m_state.wlod->ledger.size()));
+    else first(draw(m_state.context.size()));
+  }
 
  private:
   std::size_t draw(std::size_t below) {
@@ -59,6 +68,24 @@ class OldRows {
     for (std::size_t i = std::min(from + 1, map.size()); i-- > static_cast<std::size_t>(map.first);)
       if (map.ledger[i] == m_state.context[position]) return i;
     return std::nullopt;
+  }
+
+  /// Compares a row of a wLOD session, an entry or a summary, in the first layer, unless an edit has left it as it was.
+  void covered(std::size_t row) {
+    if (!m_state.wlod->stale.empty() && m_state.wlod->stale[row]) return;
+    const LedgerId id = m_state.wlod->ledger[row];
+    const ScalarRow made = m_decoder.project(Layer(0), embeddingOf(m_input, m_decoder, id));
+    int kv = 0;
+    for (const CacheLayer own : m_state.cacheLayers().of(Layer(0))) {
+      const ResidencyView& stored = m_state.group(own).stored();
+      const auto found = std::ranges::find(stored.ledger.span(), id);
+      const auto index = static_cast<std::size_t>(found - stored.ledger.span().begin());
+      for (int head = 0; head < m_input.store.pool(own).format().kvHeads; ++head, ++kv)
+        if (index < stored.size() && stored.has(index) &&
+            !m_stored.agree(own, index, head, part(made.k, kv, m_model.config().headDim),
+                            part(made.v, kv, m_model.config().headDim), m_state.converted ? 1600 : 1))
+          return;
+    }
   }
 
   static std::vector<double> part(const std::vector<double>& from, int which, int dim) {
@@ -128,19 +155,16 @@ class OldRows {
       const std::size_t index = *indexOf(own, position);
       const ImpliedRows seen = impliedRows(map, index, windowIn(m_input, own));
       if (seen.begin == map.first && map.first > 0) return std::nullopt;
+      const std::span<const Slot> slots = map.slotOf.span().subspan(at(seen.begin), at(seen.end - seen.begin));
+      if (std::ranges::any_of(slots, [&](Slot slot) { return slot.value() < 0 || slot.value() >= pool.slots(); }))
+        return std::nullopt;
       ScalarSeen rows;
-      const std::span<const std::int32_t> slots =
-          plain(map.slotOf.span())
-              .subspan(static_cast<std::size_t>(seen.begin), static_cast<std::size_t>(seen.end - seen.begin));
-      rows.k.resize(slots.size() * at(pool.width()));
-      rows.v.resize(rows.k.size());
-      pool.gather(slots, rows.k.data(), rows.v.data());
       for (std::int32_t i = seen.begin; i < seen.end; ++i) rows.phases.push_back(m_stored.phaseOf(map.phases[at(i)]));
       for (int i = 0; i < perPart; ++i, ++head) {
         std::vector<double> q = part(row.q, head, dim);
         m_decoder.turn(layer, q, rows.phases.back(), true);
-        const std::vector<double> one = m_decoder.attend(
-            layer, head, q, rows, at(head / group % pool.format().kvHeads * dim), m_input.transformer->keysRotated());
+        rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
+        const std::vector<double> one = m_decoder.attend(layer, head, q, rows, m_input.transformer->keysRotated());
         out.insert(out.end(), one.begin(), one.end());
       }
     }
@@ -165,7 +189,7 @@ bool keysOfOtherLengths(const CheckInput& input) {
 }  // namespace
 
 void checkOldRows(const CheckInput& input, Findings& findings) {
-  if (input.state.wlod || keysOfOtherLengths(input)) return;
+  if (keysOfOtherLengths(input)) return;
   if (findings.count() > 0) return;  // what is wrong with the newest row may be wrong with all of them
   if (input.full) OldRows(input, findings).some();
   else OldRows(input, findings).one();

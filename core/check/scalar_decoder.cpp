@@ -84,6 +84,41 @@ double gated(Activation activation, double g, double u) {
   return 0;
 }
 
+/// The rotation of a key by a phase, which follows from that of the phase before by one step.
+class Turn {
+ public:
+  explicit Turn(const std::vector<double>& frequencies)
+      : m_w(frequencies), m_cosine(m_w.size()), m_sine(m_w.size()), m_stepCosine(m_w.size()), m_stepSine(m_w.size()) {
+    for (std::size_t i = 0; i < m_w.size(); ++i) m_stepCosine[i] = std::cos(m_w[i]), m_stepSine[i] = std::sin(m_w[i]);
+  }
+  void to(double phase) {
+    const bool step = phase == m_phase + 1;
+    m_phase = phase;
+    for (std::size_t i = 0; i < m_w.size(); ++i) {
+      const double was = m_cosine[i];
+      m_cosine[i] = step ? was * m_stepCosine[i] - m_sine[i] * m_stepSine[i] : std::cos(phase * m_w[i]);
+      m_sine[i] = step ? m_sine[i] * m_stepCosine[i] + was * m_stepSine[i] : std::sin(phase * m_w[i]);
+    }
+  }
+  /// Of a turned query and a key that is turned now, [2 * half] each; scales [half].
+  double dot(std::span<const double> q, std::span<const double> k, std::span<const double> scales) const {
+    const std::size_t half = m_w.size();
+    double lanes[4] = {};
+    for (std::size_t begin = 0; begin < half; begin += 4)
+      for (std::size_t lane = 0; lane < std::min<std::size_t>(4, half - begin); ++lane) {
+        const std::size_t i = begin + lane;
+        const double a = q[i] * m_cosine[i] + q[half + i] * m_sine[i], b = q[half + i] * m_cosine[i] - q[i] * m_sine[i];
+        lanes[lane] += scales[i] * (a * k[i] + b * k[half + i]);
+      }
+    return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+  }
+
+ private:
+  const std::vector<double>& m_w;
+  double m_phase = NAN;
+  std::vector<double> m_cosine, m_sine, m_stepCosine, m_stepSine;
+};
+
 void add(std::vector<double>& x, std::span<const double> y) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
 }
@@ -171,39 +206,24 @@ void ScalarDecoder::turn(Layer layer, std::vector<double>& values, double phase,
 }
 
 std::vector<double> ScalarDecoder::attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen,
-                                          std::size_t kvAt, bool keysTurned) const {
+                                          bool keysTurned, std::vector<double>* shares) const {
   const ModelConfig& c = config();
   const std::size_t dim = at(c.headDim), half = at(c.headDim / 2), rows = seen.phases.size();
-  const std::size_t width = rows ? seen.k.size() / rows : 0;
   const std::vector<float> sinks = widened(m_model.layer(layer).sinks);
   const std::vector<double> w = inverseFrequencies(c.rope(layer), c.headDim, m_length);
   const double factor = c.rope(layer).attentionFactor, root = std::sqrt(c.scoreDim());
-  std::vector<double> cosine(half), sine(half), stepCosine(half), stepSine(half), scores(rows);
-  for (std::size_t i = 0; i < half; ++i) stepCosine[i] = std::cos(w[i]), stepSine[i] = std::sin(w[i]);
+  Turn turn(w), none(w);
+  none.to(0);
+  std::vector<double> row(dim), scales(half), scores(rows);
   double most = sinks.empty() ? -INFINITY : static_cast<double>(sinks[at(head)]);
   for (std::size_t j = 0; j < rows; ++j) {
-    const float* k = seen.k.data() + j * width + kvAt;
+    seen.read(j, false, row);
     const double sigma = seen.sigmas.empty() ? 0 : seen.sigmas[j];
-    double dot = 0;
-    for (std::size_t i = 0; i < half; ++i) {
-      const auto a = static_cast<double>(k[i]), b = static_cast<double>(k[half + i]);
-      if (keysTurned) {
-        dot += q[i] * a + q[half + i] * b;
-        continue;
-      }
-      if (j > 0 && seen.phases[j] == seen.phases[j - 1] + 1) {  // one step further round
-        const double was = cosine[i];
-        cosine[i] = was * stepCosine[i] - sine[i] * stepSine[i];
-        sine[i] = sine[i] * stepCosine[i] + was * stepSine[i];
-      } else {
-        cosine[i] = std::cos(seen.phases[j] * w[i]);
-        sine[i] = std::sin(seen.phases[j] * w[i]);
-      }
-      const double scale =
-          (w[i] == 0 ? 1.0 : factor) * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w[i] * sigma * w[i]));
-      dot += scale * (q[i] * (a * cosine[i] - b * sine[i]) + q[half + i] * (a * sine[i] + b * cosine[i]));
-    }
-    scores[j] = dot / root;
+    if (j == 0 || (!seen.sigmas.empty() && sigma != seen.sigmas[j - 1]))
+      for (std::size_t i = 0; i < half; ++i)
+        scales[i] = keysTurned ? 1 : (w[i] == 0 ? 1.0 : factor) * std::exp(-0.5 * sigma * w[i] * sigma * w[i]);
+    if (!keysTurned) turn.to(seen.phases[j]);
+    scores[j] = (keysTurned ? none : turn).dot(q, row, scales) / root;
     if (c.attentionCap != 0) scores[j] = c.attentionCap * std::tanh(scores[j] / c.attentionCap);
     most = std::max(most, scores[j]);
   }
@@ -211,10 +231,11 @@ std::vector<double> ScalarDecoder::attend(Layer layer, int head, std::span<const
   for (double& score : scores) sum += score = std::exp(score - most);
   std::vector<double> out(dim);
   for (std::size_t j = 0; j < rows; ++j) {
-    const double share = scores[j] / sum;
-    const float* v = seen.v.data() + j * width + kvAt;
-    for (std::size_t i = 0; i < dim; ++i) out[i] += share * static_cast<double>(v[i]);
+    seen.read(j, true, row);
+    scores[j] /= sum;
+    for (std::size_t i = 0; i < dim; ++i) out[i] += scores[j] * row[i];
   }
+  if (shares) *shares = std::move(scores);
   return out;
 }
 
@@ -254,8 +275,12 @@ void ScalarDecoder::finish(Layer layer, std::span<const double> attended, std::v
   add(x, norm(w.behindFeedForward, w.experts.empty() ? forward(w.dense, in) : mixed(w, in)));
 }
 
-std::vector<double> ScalarDecoder::logits(std::span<const double> x) const {
-  std::vector<double> out = times(m_model.head(), {}, norm(m_model.finalNorm(), x));
+std::vector<double> ScalarDecoder::logits(std::span<const double> x, int step) const {
+  const std::vector<double> in = norm(m_model.finalNorm(), x);
+  std::vector<double> out;
+  std::vector<float> copy;
+  for (std::int64_t token = 0; token < m_model.head().shape[0]; token += step)
+    out.push_back(product(m_model.head(), token, in, copy));
   if (config().logitCap != 0)
     for (double& value : out) value = config().logitCap * std::tanh(value / config().logitCap);
   return out;

@@ -7,6 +7,7 @@
 // Sources: RMS norm, Zhang and Sennrich 2019 (arXiv:1910.07467); rotation, Su et al. 2021 (arXiv:2104.09864); query
 // groups, Ainslie et al. 2023 (arXiv:2305.13245); gated feed-forward networks, Shazeer 2020 (arXiv:2002.05202).
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,9 +15,10 @@
 
 namespace kvlab {
 
-/// The rows that a query attends to, as they are stored.
+/// The rows that a query attends to.
 struct ScalarSeen {
-  std::vector<float> k, v;                  // [rows, width], width = a multiple of headDim
+  /// Reads the key or the value of a row as it is stored, [headDim] of the query's KV head.
+  std::function<void(std::size_t row, bool value, std::span<double> out)> read;
   std::vector<double> phases, sigmas = {};  // [rows] that keys are turned by; sigmas: of gists, or empty
 };
 
@@ -38,13 +40,14 @@ class ScalarDecoder {
   ScalarRow projectHead(Layer layer, int head, std::span<const double> x) const;
   /// A key or query of so many heads, turned by a phase.
   void turn(Layer layer, std::vector<double>& values, double phase, bool query, double sigma = 0) const;
-  /// What a query head gives over rows, [headDim]. q: of the head, turned; kvAt: where its KV head begins in a row.
-  std::vector<double> attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen, std::size_t kvAt,
-                             bool keysTurned) const;
+  /// What a query head gives over rows, [headDim]. q: of the head, turned. shares: takes the attention of each row,
+  /// [rows].
+  std::vector<double> attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen, bool keysTurned,
+                             std::vector<double>* shares = nullptr) const;
   /// x becomes the layer's output; `attended` is what all heads gave.
   void finish(Layer layer, std::span<const double> attended, std::vector<double>& x) const;
-  /// [vocab]
-  std::vector<double> logits(std::span<const double> x) const;
+  /// Of every `step`-th token.
+  std::vector<double> logits(std::span<const double> x, int step = 1) const;
 
  private:
   const ModelConfig& config() const { return m_model.config(); }

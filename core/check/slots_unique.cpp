@@ -18,9 +18,10 @@ Place placeOf(const SharedMap& shared, CacheLayer layer, std::size_t index) {
   return place;
 }
 
-/// Reports slots outside the pool and slots named twice.
-void checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
+/// Reports slots outside the pool and slots named twice; false if there are some outside.
+bool checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   const std::span<const Slot> all = shared.map->slotOf.span();
+  bool inside = true;
   std::vector<bool> named;  // [highest slot so far + 1]; a bit each, because history spreads slots over large pools
   for (auto i = static_cast<std::size_t>(shared.map->first); i < all.size(); ++i) {
     const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
@@ -28,6 +29,7 @@ void checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings)
       findings.add(
           placeOf(shared, shared.first(), i),
           where() + ": slot " + std::to_string(all[i].value()) + " is outside the pool of " + std::to_string(slots));
+      inside = false;
       continue;
     }
     const auto s = static_cast<std::size_t>(all[i].value());
@@ -40,6 +42,7 @@ void checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings)
     }
     named[s] = true;
   }
+  return inside;
 }
 
 void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& allocator, std::int32_t slots,
@@ -58,8 +61,11 @@ void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("slots_unique", out);
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
-    checkNamed(shared, slots, findings);
-    for (const CacheLayer layer : shared.layers) checkFree(shared, layer, input.store.slots(layer), slots, findings);
+    const bool inside = checkNamed(shared, slots, findings);
+    const std::span<const Slot> all = shared.map->slotOf.span().subspan(static_cast<std::size_t>(shared.map->first));
+    for (const CacheLayer layer : shared.layers)
+      if (!inside || input.store.slots(layer).anyFree(all))
+        checkFree(shared, layer, input.store.slots(layer), slots, findings);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
 #include "kernels/backend/cuda_ops.h"
 #include "kernels/numerics.h"
@@ -46,34 +47,33 @@ double StoredHeads::room() const { return m_rounds ? kRounded : kExact; }
 
 bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, std::vector<double> k,
                         const std::vector<double>& v, double loose) const {
-  const ResidencyView& map = m_input.state.map(layer);
+  const LayerGroup& group = m_input.state.group(layer);
+  const ResidencyView& map = group.stored();
   const RowPool& pool = m_input.store.pool(layer);
   const std::int32_t slot = map.slotOf[index].value();
   if (slot < 0 || slot >= pool.slots()) return false;
-  std::vector<float> storedK(at(pool.width())), storedV(storedK.size());
-  pool.gather({&slot, 1}, storedK.data(), storedV.data());
+  std::vector<double> storedK(k.size()), storedV(k.size());
+  const Slot one(slot);
+  const HeadReader reader(pool, {&one, 1}, kv);
+  reader(0, false, storedK), reader(0, true, storedV);
   const bool turned = m_input.transformer->keysRotated();
   if (turned) m_decoder.turn(m_input.state.cacheLayers().layerOf(layer), k, phaseOf(map.phases[index]), false);
-  const std::size_t from = at(kv) * k.size();
-  return same(layer, index, kv,
-              {"K", pool.format().k, k, std::span(storedK).subspan(from, k.size()),
-               turned ? turnedBy(layer, map.ledger[index]) : 0},
-              loose) &&
-      same(layer, index, kv, {"V", pool.format().v, v, std::span(storedV).subspan(from, v.size()), 0}, loose);
+  const Place place{layer, group.all ? std::nullopt : std::optional(index), map.ledger[index]};
+  return same(place, kv, {"K", pool.format().k, k, storedK, turned ? turnedBy(layer, map.ledger[index]) : 0}, loose) &&
+      same(place, kv, {"V", pool.format().v, v, storedV, 0}, loose);
 }
 
-bool StoredHeads::same(CacheLayer layer, std::size_t index, int kv, const Half& half, double loose) const {
+bool StoredHeads::same(const Place& place, int kv, const Half& half, double loose) const {
   double most = 0;
   for (const double value : half.wanted) most = std::max(most, std::abs(value));
   for (std::size_t i = 0; i < half.wanted.size(); ++i) {
-    const double apart = std::abs(half.wanted[i] - static_cast<double>(half.stored[i]));
+    const double apart = std::abs(half.wanted[i] - half.stored[i]);
     const double allowed = roomOf(half.type, half.wanted[i], most) + (room() * loose + half.turned) * most;
     if (apart <= allowed) continue;
-    const LedgerId id = m_input.state.map(layer).ledger[index];
-    m_findings.add({layer, index, id},
-                   "layer " + m_input.state.cacheLayers().name(layer) + ": the stored " + half.name + " of " +
-                       rowName(id) + " is not what its recomputation gives: head " + std::to_string(kv) + " has " +
-                       figureText(static_cast<double>(half.stored[i])) + " in place of " + figureText(half.wanted[i]) +
+    m_findings.add(place,
+                   "layer " + m_input.state.cacheLayers().name(*place.layer) + ": the stored " + half.name + " of " +
+                       rowName(*place.ledger) + " is not what its recomputation gives: head " + std::to_string(kv) +
+                       " has " + figureText(half.stored[i]) + " in place of " + figureText(half.wanted[i]) +
                        ", and a difference of " + figureText(allowed) + " is allowed");
     return false;
   }

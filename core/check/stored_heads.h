@@ -21,8 +21,8 @@ class StoredHeads {
   /// Differences that arithmetic explains, in parts of the largest value.
   double room() const;
   double phaseOf(std::int32_t rotaryRow) const { return m_input.transformer->rotary().phase(rotaryRow).value(); }
-  /// Compares K and V of a KV head of the row at an index of the map; both are [headDim], unrotated. loose: how many
-  /// times more may differ. False if they differ, which is told, or if the row cannot be read.
+  /// Compares K and V of a KV head of the row at an index of LayerGroup::stored(); both are [headDim], unrotated.
+  /// loose: how many times more may differ. False if they differ, which is told, or if the row cannot be read.
   bool agree(CacheLayer layer, std::size_t index, int kv, std::vector<double> k, const std::vector<double>& v,
              double loose = 1) const;
 
@@ -30,11 +30,10 @@ class StoredHeads {
   struct Half {
     const char* name;
     kernels::DType type;
-    std::span<const double> wanted;
-    std::span<const float> stored;
+    std::span<const double> wanted, stored;
     double turned;  // what turning a stored key again may have added, in parts of the largest value
   };
-  bool same(CacheLayer layer, std::size_t index, int kv, const Half& half, double loose) const;
+  bool same(const Place& place, int kv, const Half& half, double loose) const;
   double turnedBy(CacheLayer layer, LedgerId id) const;
 
   const CheckInput& m_input;

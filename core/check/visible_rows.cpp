@@ -2,7 +2,8 @@
 // What a pass was told to read is what map, mask and window imply: for each of its rows the first and the last row that
 // it sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
 // and phases; and no row of a call is written over one that the call reads. Window and mask are taken from model and
-// manifest, and counted here row by row.
+// manifest, and counted here row by row. In a wLOD session the rules of attention stand in place of the map.
+#include <algorithm>
 #include <unordered_map>
 
 #include "core/check/checks.h"
@@ -23,6 +24,7 @@ class Look {
   void at(const PassDeed& deed) {
     m_deed = &deed;
     m_window = windowIn(m_input, deed.layer);
+    if (deed.covered) return covered();
     if (m_of != deed.map) index(deed);
     for (std::size_t i = 0; i < deed.rows(); ++i) row(i);
     overwritten();
@@ -87,6 +89,66 @@ class Look {
             "was overwritten before it was read: " + rowName(LedgerId(static_cast<std::int32_t>(writer->second))) +
                 " was written to its slot " + std::to_string(list.slots[j]) + " by the same call");
     }
+  }
+
+  /// Of a wLOD session. A check that is not full looks at the last row alone.
+  void covered() {
+    const PassDeed& deed = *m_deed;
+    const CoveredDeed& given = *deed.covered;
+    std::unordered_map<std::int32_t, std::size_t> rows;
+    for (std::size_t row = 0; row < given.ledger.size(); ++row) rows.emplace(given.ledger[row].value(), row);
+    for (std::size_t i = m_input.full ? 0 : deed.rows() - 1; i < deed.rows(); ++i)
+      if (const auto own = rows.find(static_cast<std::int32_t>(deed.tags[i])); own != rows.end())
+        if (const std::string wrong = differs(i, own->second); !wrong.empty())
+          return m_findings.add({deed.layer, {}, given.ledger[own->second]},
+                                "layer " + m_input.state.cacheLayers().name(deed.layer) + ": " +
+                                    rowName(given.ledger[own->second]) + ", " + given.rows[own->second].node.text() +
+                                    ", " + wrong);
+  }
+
+  /// A slot that is read and how it is turned there.
+  struct Read {
+    std::int32_t slot;
+    double phase, blur;
+    auto operator<=>(const Read&) const = default;
+  };
+  Read readAt(std::int32_t slot, std::int32_t rotaryRow) const {
+    const Rotary& rotary = m_input.transformer->rotary();
+    return {slot, static_cast<double>(rotary.phase(rotaryRow).value()), rotary.sigma(rotaryRow)};
+  }
+  Read impliedAt(std::size_t row) const {
+    const TreeNode node = m_deed->covered->rows[row].node;
+    return {m_deed->covered->slots[row].value(), static_cast<double>(node.phase()),
+            m_input.state.wlod->rules.blurOf(node)};
+  }
+
+  /// How what a row of a wLOD session was given differs from what the rules imply; empty = it does not.
+  std::string differs(std::size_t i, std::size_t own) const {
+    const PassDeed& deed = *m_deed;
+    const CoveredDeed& given = *deed.covered;
+    const Read self = impliedAt(own), turned = readAt(self.slot, deed.phase[i]);
+    if (turned != self)
+      return "was turned by phase " + std::to_string(turned.phase) + " and blur " + std::to_string(turned.blur) +
+          "; its node has " + std::to_string(self.phase) + " and " + std::to_string(self.blur);
+    if (!deed.written.empty() && deed.written[i] != self.slot)
+      return "was written to slot " + std::to_string(deed.written[i]) + "; the plan says " + std::to_string(self.slot);
+    std::vector<Read> was, wanted;
+    for (std::int32_t j = deed.begin[i] - deed.list->from; j < deed.end[i] - deed.list->from; ++j)
+      was.push_back(
+          readAt(deed.list->slots[static_cast<std::size_t>(j)], deed.list->phases[static_cast<std::size_t>(j)]));
+    if (!deed.self.empty() && deed.self[i] >= 0) was.push_back(readAt(deed.self[i], deed.phase[i]));
+    for (const std::int32_t row : impliedRows(given, own, m_input.state.wlod->rules, m_window))
+      wanted.push_back(impliedAt(static_cast<std::size_t>(row)));
+    std::ranges::sort(was), std::ranges::sort(wanted);
+    const auto [read, implied] = std::ranges::mismatch(was, wanted);
+    if (read == was.end() && implied == wanted.end()) return {};
+    const bool lacks = read == was.end() || (implied != wanted.end() && implied->slot < read->slot);
+    const bool same = !lacks && implied != wanted.end() && implied->slot == read->slot;
+    return "read " + std::to_string(was.size()) + " rows, and the rules of attention imply " +
+        std::to_string(wanted.size()) + "; slot " + std::to_string(lacks ? implied->slot : read->slot) +
+        (lacks      ? " is missing"
+             : same ? " was turned by another phase or blur"
+                    : " is not among them");
   }
 
   void list() {

@@ -7,6 +7,7 @@
 #include "core/bugs/bug_kind.h"
 #include "core/edit/assembly.h"
 #include "core/edit/moment_sums.h"
+#include "core/edit/witness.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/state/provenance.h"
 
@@ -48,16 +49,10 @@ class StoredRows : public RowDriver {
             m_bug->heads({values, n, stride, heads, pass.format.kvHeads, pass.format.headDim, back});
           });
     if (!job.write || !store.deeds().wanted() || !transformer.backend().onHost()) return;
-    m_witnessed = true;
-    transformer.setWitness(
-        [this](Layer layer, std::size_t part, const LayerPass& one, std::int64_t n, const float* attended) {
-          writeDown(CacheLayer(layer.value() * m_layers.perLayer + static_cast<int>(part)), one, n, attended);
-        });
+    m_witness.emplace(transformer, store.deeds(), m_layers,
+                      [this](PassDeed& deed) { deed.map = m_job.groups[groupOf(deed.layer)].map; });
   }
-  ~StoredRows() override {
-    m_transformer.setHeadsBend({});
-    if (m_witnessed) m_transformer.setWitness({});
-  }
+  ~StoredRows() override { m_transformer.setHeadsBend({}); }
 
   Result<RowsResult> run(const Progress& progress) {
     RowsBrought brought = KV_TRY(byRows(progress));
@@ -131,12 +126,10 @@ class StoredRows : public RowDriver {
 
   void complete(WholePass& whole, const RowsChunk& chunk) override {
     whole.embeddingOnly = m_job.embeddingOnly;
-    if (!m_moments && !m_witnessed) return;
+    if (!m_moments && !m_witness) return;
     whole.see = [this, chunk](Layer layer, const float* x) {
       if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
-      if (!m_witnessed) return;
-      const std::int64_t hidden = m_transformer.hidden();
-      m_input.assign(x + (chunk.n - 1) * hidden, x + chunk.n * hidden);
+      if (m_witness) m_witness->see(x, chunk.n);
     };
   }
 
@@ -168,47 +161,6 @@ class StoredRows : public RowDriver {
     one.phases = m_staging.in(bent.phases);
     one.rows = static_cast<std::int64_t>(bent.slots.size());
     one.rowsSeen = 0;
-  }
-
-  /// What a layer was called with, from the addresses that it was given.
-  void writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, const float* attended) {
-    const auto listed = [n](const auto* from) {
-      using Value = std::remove_cvref_t<decltype(*from)>;
-      return from ? std::vector<Value>(from, from + n) : std::vector<Value>();
-    };
-    PassDeed deed{
-        layer, listed(one.tags), listed(one.phase), listed(one.rowBegin), listed(one.rowEnd), listed(one.write)};
-    deed.list = listOf(one, *std::ranges::min_element(deed.begin),
-                       std::max(*std::ranges::max_element(deed.end), std::int32_t{0}));
-    deed.map = m_job.groups[groupOf(layer)].map;
-    deed.input = m_input;
-    const ModelConfig& config = m_transformer.model().config();
-    const std::int64_t all = std::int64_t{config.heads} * config.headDim, own = all / m_layers.perLayer;
-    deed.attended.assign(attended + (n - 1) * all, attended + (n - 1) * all + own);
-    m_store.deeds().add(std::move(deed));
-  }
-
-  struct Listed {
-    const std::int32_t *slots, *phases;
-    std::int32_t from, to;
-    std::shared_ptr<const ListDeed> deed;
-  };
-
-  /// Layers that read the same list at the same addresses share what is written down of it.
-  std::shared_ptr<const ListDeed> listOf(const LayerPass& one, std::int32_t from, std::int32_t to) {
-    const Listed wanted{one.slots, one.phases, from, to, nullptr};
-    const auto known = std::ranges::find_if(m_listed, [&](const Listed& other) {
-      return other.slots == wanted.slots && other.phases == wanted.phases && other.from == from && other.to == to;
-    });
-    if (known != m_listed.end()) return known->deed;
-    auto deed = std::make_shared<ListDeed>(ListDeed{from});
-    if (from < to) {
-      deed->slots.assign(one.slots + from, one.slots + to);
-      deed->phases.assign(one.phases + from, one.phases + to);
-    }
-    m_listed.push_back(wanted);
-    m_listed.back().deed = deed;
-    return deed;
   }
 
   std::size_t groupOf(CacheLayer layer) const { return at(m_job.groupOf[at(layer)]); }
@@ -312,9 +264,7 @@ class StoredRows : public RowDriver {
   std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
   std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
-  std::vector<Listed> m_listed;
-  bool m_witnessed = false;    // what the layers are called with is written down
-  std::vector<float> m_input;  // [hidden] of the last row of the chunk, before the layer that runs
+  std::optional<Witness> m_witness;    // of a live pass
 };
 
 }  // namespace

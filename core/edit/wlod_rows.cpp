@@ -8,6 +8,7 @@
 
 #include "core/edit/moment_sums.h"
 #include "core/edit/row_driver.h"
+#include "core/edit/witness.h"
 
 namespace kvlab {
 namespace {
@@ -64,6 +65,11 @@ class CoveredRows : public RowDriver {
     if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.rotary().reach(static_cast<std::int64_t>(m_state.context.length()));
     transformer.table();  // uploaded before a kernel reads it
+    if (job.scratch || job.layers || !store.deeds().wanted() || !transformer.backend().onHost()) return;
+    m_witness.emplace(transformer, store.deeds(), m_layers, [this](PassDeed& deed) {
+      deed.covered = std::make_shared<const CoveredDeed>(
+          CoveredDeed{m_state.rows, m_state.ledger, m_job.slots[at(deed.layer)], missing(at(deed.layer))});
+    });
   }
 
   Result<WlodResult> run(const Progress& progress) {
@@ -116,9 +122,10 @@ class CoveredRows : public RowDriver {
         x += m_transformer.hidden();
       }
     };
-    if (!m_moments) return;
+    if (!m_moments && !m_witness) return;
     whole.see = [this, chunk](Layer layer, const float* x) {
-      m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
+      if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
+      if (m_witness) m_witness->see(x, chunk.n);
     };
   }
 
@@ -228,6 +235,7 @@ class CoveredRows : public RowDriver {
   const WlodState& m_state;
   Coverage m_coverage;
   std::optional<MomentSums> m_moments;
+  std::optional<Witness> m_witness;    // of a live pass
   std::int32_t m_newest = 0;           // row of the last entry
   std::vector<std::int32_t> m_phases;  // [rows] rows of the rotary table
   std::vector<std::int32_t> m_list;    // rows to compute, ascending

@@ -186,6 +186,7 @@ void WlodTransaction::spliceTree(Work& work) {
   if (work.plan->tailChanges || work.plan->added) spliceTail(work);
   auto scope = work.trace.scope("gists");
   const TensorView& table = m_transformer.model().embed();
+  const auto scale = static_cast<float>(m_transformer.model().config().embeddingScale);
   const MegaContext tree = work.out.state.tree;
   work.out.gists = tree.dirty();
   work.out.state.tree.refresh(m_net, [&](Moments moments, float* to) {
@@ -196,7 +197,7 @@ void WlodTransaction::spliceTree(Work& work) {
           work.out.ledger[tree.token(Moment(t))].token.value() * kernels::dtypeRowBytes(table.dtype, width);
       row.shape = {width};
       const std::vector<float> values = widened(row);
-      std::copy(values.begin(), values.end(), to);
+      std::ranges::transform(values, to, [&](float x) { return x * scale; });
     }
   });
 }

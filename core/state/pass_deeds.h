@@ -4,9 +4,11 @@
 // thread.
 #pragma once
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/api/snapshot.h"
+#include "core/api/wlod_view.h"
 
 namespace kvlab {
 
@@ -16,13 +18,25 @@ struct ListDeed {
   std::vector<std::int32_t> slots = {}, phases = {};  // of each
 };
 
+/// The rows of a wLOD session as the plan gave them to a pass in a cache layer. [rows] in order of arrival.
+struct CoveredDeed {
+  Column<WlodRow> rows;
+  Column<LedgerId> ledger;    // [rows]
+  Column<Slot> slots;         // [rows] -1 = nowhere
+  std::vector<bool> missing;  // [rows] evicted from the layer; empty = none
+
+  bool lacks(std::size_t row) const { return !missing.empty() && missing[row]; }
+};
+
 /// One call for the rows of a chunk in a cache layer. [n] are its rows.
 struct PassDeed {
-  CacheLayer layer;
+  CacheLayer layer{0};
   std::vector<std::uint64_t> tags = {};                  // [n] ledger ids
   std::vector<std::int32_t> phase, begin, end, written;  // [n]; written: slots
+  std::vector<std::int32_t> self = {};                   // [n] slots of rows that are seen beside the list; or empty
   std::shared_ptr<const ListDeed> list = {};             // what the rows read; calls on the same list share it
-  std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass
+  std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass; null in a wLOD session,
+  std::shared_ptr<const CoveredDeed> covered = {};       // which has these instead
   std::vector<float> input = {};                         // [hidden] of the last row, before the layer
   std::vector<float> attended = {};                      // [heads*headDim] that attention gave of the last row
 
@@ -34,14 +48,25 @@ class PassDeeds {
   /// Nothing is written down until it is wanted.
   void want(bool wanted) { m_wanted = wanted; }
   bool wanted() const { return m_wanted; }
-  void add(PassDeed deed) { m_all.push_back(std::move(deed)); }
+  /// A deed to be filled; what it has is that of a deed before, whose memory serves again.
+  PassDeed& next() {
+    if (m_count == m_all.size()) m_all.emplace_back();
+    return m_all[m_count++];
+  }
   /// In the order of the calls.
-  const std::vector<PassDeed>& all() const { return m_all; }
-  void clear() { m_all.clear(); }
+  std::span<const PassDeed> all() const { return std::span(m_all).first(m_count); }
+  void clear() {
+    if (m_all.size() > kKept) m_all.resize(kKept);
+    for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.covered = {};
+    m_count = 0;
+  }
 
  private:
+  static constexpr std::size_t kKept = 256;
+
   bool m_wanted = false;
   std::vector<PassDeed> m_all;
+  std::size_t m_count = 0;  // of them in use
 };
 
 }  // namespace kvlab

@@ -51,6 +51,10 @@ void FreeSlots::restart(std::span<const Slot> taken) {
 
 bool FreeSlots::isFree(Slot slot) const { return slot.value() >= m_fresh || !m_taken[at(slot.value())]; }
 
+bool FreeSlots::anyFree(std::span<const Slot> slots) const {
+  return std::ranges::any_of(slots, [this](Slot slot) { return FreeSlots::isFree(slot); });
+}
+
 std::optional<std::int32_t> FreeSlots::end() const {
   std::int32_t end = m_fresh;
   while (end > 0 && isFree(Slot(end - 1))) --end;
@@ -101,6 +105,10 @@ void RunSlots::place(std::int32_t next, std::int32_t free) {
 bool RunSlots::isFree(Slot slot) const {
   const bool known = slot.value() >= 0 && slot.value() < m_slots;
   return known && (slot.value() + m_slots - m_next % m_slots) % m_slots < m_free;
+}
+
+bool RunSlots::anyFree(std::span<const Slot> slots) const {
+  return std::ranges::any_of(slots, [this](Slot slot) { return RunSlots::isFree(slot); });
 }
 
 // --- pages -------------------------------------------------------------------------------------------
@@ -179,6 +187,10 @@ void PageSlots::restart(std::span<const Slot> taken) {
 
 bool PageSlots::isFree(Slot slot) const {
   return slot.value() >= 0 && at(slot.value()) < m_taken.size() && !m_taken[at(slot.value())];
+}
+
+bool PageSlots::anyFree(std::span<const Slot> slots) const {
+  return std::ranges::any_of(slots, [this](Slot slot) { return PageSlots::isFree(slot); });
 }
 
 }  // namespace kvlab

@@ -3,6 +3,7 @@
 // once and causally, what an edit leaves clean saw nothing of it. semantics.md, section 8.
 #include <QtTest>
 
+#include "core/check/implied_rows.h"
 #include "core/wlod/coverage.h"
 #include "core/wlod/focus_allocator.h"
 #include "core/wlod/invalidation.h"
@@ -76,6 +77,30 @@ class WlodTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  /// Checks count what a row sees row by row from the rules; passes take it from Coverage.
+  void checksSeeTheSameRows() {
+    for (unsigned seed = 0; seed < 12; ++seed) {
+      const WlodAttention attention = seed % 4 == 0 ? WlodAttention::Flat : WlodAttention::Pyramid;
+      const Scene scene(seed, 1500 + 700 * static_cast<std::int32_t>(seed), attention);
+      WlodRules rules;
+      rules.attention = attention;
+      rules.pyramid = {static_cast<std::int32_t>(20 + 90 * seed), static_cast<std::int32_t>(300 + 500 * seed),
+                       seed % 2 == 1};
+      CoveredDeed given;
+      given.rows.assign(scene.rows);
+      const Coverage coverage(scene.context, scene.rows, attention, rules.pyramid);
+      for (const QueryBlock& block : coverage.blocks(0, static_cast<std::int32_t>(scene.rows.size())))
+        for (std::size_t query = 0; query < block.queries.size(); ++query) {
+          const std::int32_t own = block.queries[query];
+          std::vector<std::int32_t> seen(block.rows.begin(), block.rows.begin() + block.seen[query]);
+          if (block.self[query]) seen.push_back(own);
+          std::ranges::sort(seen);
+          QVERIFY2(impliedRows(given, at(own), rules, 0) == seen,
+                   (std::to_string(seed) + ": " + scene.rows[at(own)].node.text()).c_str());
+        }
+    }
+  }
+
   void everyPastMomentOnce_data() {
     QTest::addColumn<int>("length");
     QTest::addColumn<int>("near");

@@ -46,16 +46,17 @@ class ScalarDecoderTest : public QObject {
         v.insert(v.end(), row.v.begin(), row.v.end());
         const std::size_t width = row.k.size(), first = window > 0 && i + 1 > at(window) ? i + 1 - at(window) : 0;
         ScalarSeen seen;
-        seen.k.assign(k.begin() + static_cast<std::ptrdiff_t>(first * width), k.end());
-        seen.v.assign(v.begin() + static_cast<std::ptrdiff_t>(first * width), v.end());
         for (std::size_t j = first; j <= i; ++j) seen.phases.push_back(static_cast<double>(j));
         decoder.turn(layer, row.q, static_cast<double>(i), true);
         std::vector<double> attended;
         const std::size_t dim = at(config.headDim);
         for (int head = 0; head < config.heads; ++head) {
           const std::size_t kvAt = at(head / (config.heads / config.kvHeads)) * dim;
-          const auto one =
-              decoder.attend(layer, head, std::span(row.q).subspan(at(head) * dim, dim), seen, kvAt, false);
+          seen.read = [&, kvAt](std::size_t which, bool value, std::span<double> out) {
+            const auto from = (value ? v : k).begin() + static_cast<std::ptrdiff_t>((first + which) * width + kvAt);
+            std::copy(from, from + static_cast<std::ptrdiff_t>(dim), out.begin());
+          };
+          const auto one = decoder.attend(layer, head, std::span(row.q).subspan(at(head) * dim, dim), seen, false);
           attended.insert(attended.end(), one.begin(), one.end());
           const ScalarRow alone = decoder.projectHead(layer, head, x[i]);
           QVERIFY(std::equal(alone.k.begin(), alone.k.end(), row.k.begin() + static_cast<std::ptrdiff_t>(kvAt)));

@@ -249,7 +249,7 @@ void matchTags(const Context& context, const MatchTagsArgs& a) {
   constexpr int64_t kAhead = 24, kRows = 512;  // what takes time is waiting for the cache line
   const int64_t parts = (a.n + kRows - 1) / kRows;
   std::fill(a.wrong, a.wrong + a.nPools, 0);
-  context.pool->parallelFor(0, a.nPools * parts, 4, [&](int64_t from, int64_t to, int) {
+  context.pool->parallelFor(0, a.nPools * parts, 8, [&](int64_t from, int64_t to, int) {
     for (int64_t part = from; part < to; ++part) {
       const PoolView& view = a.pools[part / parts];
       const RowLayout o = rowLayout(view.fmt);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layers begin with for a row, made anew: the embedding of its token; of a gist of means, the mean of the
+// tokens under it; of another gist, what the tree has. Engine thread.
+#pragma once
+#include "core/check/invariant.h"
+#include "core/check/scalar_decoder.h"
+
+namespace kvlab {
+
+/// [hidden]
+std::vector<double> embeddingOf(const CheckInput& input, const ScalarDecoder& decoder, LedgerId id);
+
+}  // namespace kvlab

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/edit/witness.h"
+
+#include <algorithm>
+
+namespace kvlab {
+
+Witness::Witness(Transformer& transformer, PassDeeds& deeds, const CacheLayers& layers,
+                 std::function<void(PassDeed&)> plan)
+    : m_transformer(transformer), m_deeds(deeds), m_layers(layers), m_plan(std::move(plan)) {
+  transformer.setWitness(
+      [this](Layer layer, std::size_t part, const LayerPass& one, std::int64_t n, const float* attended) {
+        writeDown(CacheLayer(layer.value() * m_layers.perLayer + static_cast<int>(part)), one, n, attended);
+      });
+}
+
+Witness::~Witness() { m_transformer.setWitness({}); }
+
+void Witness::see(const float* x, std::int64_t n) {
+  const std::int64_t hidden = m_transformer.hidden();
+  m_input.assign(x + (n - 1) * hidden, x + n * hidden);
+}
+
+void Witness::writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, const float* attended) {
+  const auto list = [n](auto& to, const auto* from) {
+    if (from) to.assign(from, from + n);
+    else to.clear();
+  };
+  PassDeed& deed = m_deeds.next();
+  deed.layer = layer;
+  list(deed.tags, one.tags);
+  list(deed.phase, one.phase);
+  list(deed.begin, one.rowBegin);
+  list(deed.end, one.rowEnd);
+  list(deed.written, one.write);
+  list(deed.self, one.selfSlot);
+  deed.list = listOf(one, *std::ranges::min_element(deed.begin),
+                     std::max(*std::ranges::max_element(deed.end), std::int32_t{0}));
+  m_plan(deed);
+  deed.input = m_input;
+  const ModelConfig& config = m_transformer.model().config();
+  const std::int64_t all = std::int64_t{config.heads} * config.headDim, own = all / m_layers.perLayer;
+  deed.attended.assign(attended + (n - 1) * all, attended + (n - 1) * all + own);
+}
+
+/// Layers that read the same list at the same addresses share what is written down of it.
+std::shared_ptr<const ListDeed> Witness::listOf(const LayerPass& one, std::int32_t from, std::int32_t to) {
+  const auto known = std::ranges::find_if(m_listed, [&](const Listed& other) {
+    return other.slots == one.slots && other.phases == one.phases && other.from == from && other.to == to;
+  });
+  if (known != m_listed.end()) return known->deed;
+  auto deed = std::make_shared<ListDeed>(ListDeed{from});
+  if (from < to) {
+    deed->slots.assign(one.slots + from, one.slots + to);
+    deed->phases.assign(one.phases + from, one.phases + to);
+  }
+  return m_listed.emplace_back(Listed{one.slots, one.phases, from, to, std::move(deed)}).deed;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes down what the layers of a live pass are called with and what attention gives (state/pass_deeds.h), from the
+// addresses that they are given. Only passes over host memory have a witness. Lives as long as the pass; engine thread.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "core/model/decoder/transformer.h"
+#include "core/state/pass_deeds.h"
+
+namespace kvlab {
+
+class Witness {
+ public:
+  /// plan: adds to a deed what the plan says of its layer.
+  Witness(Transformer& transformer, PassDeeds& deeds, const CacheLayers& layers, std::function<void(PassDeed&)> plan);
+  ~Witness();
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+  /// The input of the layer that is called next, [n, hidden].
+  void see(const float* x, std::int64_t n);
+
+ private:
+  void writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, const float* attended);
+  std::shared_ptr<const ListDeed> listOf(const LayerPass& one, std::int32_t from, std::int32_t to);
+
+  struct Listed {
+    const std::int32_t *slots, *phases;
+    std::int32_t from, to;
+    std::shared_ptr<const ListDeed> deed;
+  };
+
+  Transformer& m_transformer;
+  PassDeeds& m_deeds;
+  const CacheLayers m_layers;
+  const std::function<void(PassDeed&)> m_plan;
+  std::vector<Listed> m_listed;
+  std::vector<float> m_input;  // [hidden] of the last row, before the layer that is called next
+};
+
+}  // namespace kvlab

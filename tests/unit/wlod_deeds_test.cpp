@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes of a wLOD session did is written down, agrees with the rules of attention, and what disagrees is named.
+#include "core/check/checks.h"
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+json manifestWith(const json& wlod, const json& more = json::object()) {
+  json all{{"capacity", 0}, {"check", {{"level", "full"}}}};
+  json own{{"budget", 400}, {"moments", 2048}, {"protect", 0}, {"cooldown", 0}, {"lens", "off"}};
+  own.update(wlod);
+  all["wlod"] = own;
+  all.update(more);
+  return all;
+}
+
+const json kPyramid{{"attention", "pyramid"}, {"w", 32}, {"w2", 1024}, {"near_causal", true}};
+
+json collapse(std::int32_t start) {
+  return {{"actions", {{{"action", "collapse"}, {"node", TreeNode{1, start}.id().value()}}}}, {"now", true}};
+}
+
+QByteArray findingsOf(const SessionFixture& s) {
+  QByteArray out;
+  for (const InvariantState& one : s->snapshot()->invariants)
+    if (!one.ok) out += QByteArray::fromStdString(one.id + ": " + one.detail + "; ");
+  return out;
+}
+
+}  // namespace
+
+class WlodDeedsTest : public QObject {
+  Q_OBJECT
+ private Q_SLOTS:
+  void passesAreWrittenDown_data() {
+    QTest::addColumn<QString>("manifest");
+    const auto row = [](const json& manifest) {
+      QTest::newRow(manifest.dump().c_str()) << QString::fromStdString(manifest.dump());
+    };
+    row(manifestWith(json::object()));
+    row(manifestWith(kPyramid));
+    row(manifestWith(kPyramid, {{"residency", "kv_head"}, {"policy", "h2o:capacity=60"}}));
+    row(manifestWith(kPyramid, {{"layout", "ring_fused"}, {"ring", {{"window", 90}}}}));
+    row(manifestWith(json::object(), {{"model", "synthetic:tiny-gemma"}}));
+  }
+  void passesAreWrittenDown() {
+    QFETCH(QString, manifest);
+    SessionFixture s(json::parse(manifest.toStdString()));
+    s.prompt(150);
+    s.must("inject", collapse(32));
+    for (int i = 0; i < 3; ++i) {
+      s.must("step");
+      const std::span<const PassDeed> deeds = s->store().deeds().all();
+      for (const CacheLayer layer : s->state().layers())
+        QVERIFY(std::ranges::any_of(deeds, [&](const PassDeed& one) { return one.layer == layer && one.covered; }));
+      QCOMPARE(findingsOf(s), QByteArray());
+    }
+  }
+
+  /// The newest row may be a gist: it begins with the mean of embeddings as layers get them, scaled where the model
+  /// scales them.
+  void newestGist_data() {
+    QTest::addColumn<QString>("model");
+    for (const char* model : {"synthetic:tiny", "synthetic:tiny-gemma"}) QTest::newRow(model) << QString(model);
+  }
+  void newestGist() {
+    QFETCH(QString, model);
+    SessionFixture s(manifestWith(json::object(), {{"model", model.toStdString()}}));
+    s.prompt(64);
+    s.must("inject", collapse(32));
+    QCOMPARE(s->state().wlod->context.entries()[s->state().context.size() - 1].level, 1);
+    QCOMPARE(findingsOf(s), QByteArray());
+  }
+
+  void wrongDeedsAreNamed_data() {
+    QTest::addColumn<QString>("damage");
+    for (const char* damage :
+         {"a slot of the list", "a phase of the list", "one row less", "its own phase", "written elsewhere"})
+      QTest::newRow(damage) << QString(damage);
+  }
+  void wrongDeedsAreNamed() {
+    QFETCH(QString, damage);
+    SessionFixture s(manifestWith(kPyramid));
+    s.prompt(150);
+    s.must("step");
+    const std::span<const PassDeed> all = s->store().deeds().all();
+    std::vector<PassDeed> deeds(all.begin(), all.end());
+    QVERIFY(!deeds.empty());
+    PassDeed& last = deeds.back();
+    ListDeed list = *last.list;
+    if (damage == "a slot of the list") ++list.slots[2];
+    if (damage == "a phase of the list") ++list.phases[2];
+    if (damage == "one row less") --last.end.back();
+    if (damage == "its own phase") --last.phase.back();
+    if (damage == "written elsewhere") ++last.written.back();
+    last.list = std::make_shared<const ListDeed>(std::move(list));
+    for (const bool full : {true, false}) {
+      const CheckInput input{.state = s->state(),
+                             .store = s->store(),
+                             .manifest = s->manifest(),
+                             .full = full,
+                             .transformer = s->parts().transformer.get(),
+                             .deeds = deeds};
+      std::vector<Violation> found;
+      checkVisibleRows(input, found);
+      QCOMPARE(found.size(), std::size_t{1});
+      QCOMPARE(found[0].layer, std::optional(last.layer));
+      QCOMPARE(found[0].ledger, std::optional(LedgerId(static_cast<std::int32_t>(last.tags.back()))));
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(WlodDeedsTest)
+#include "wlod_deeds_test.moc"
