@@ -26,6 +26,7 @@ struct CheckInput {
   Transformer* transformer = nullptr;    // of the model that made the rows; null = nothing is recomputed
   const HeldSlots* held = nullptr;       // null = slots are not counted
   std::span<const PassDeed> deeds = {};  // of the passes that made the state; empty = not written down
+  const CacheState* before = nullptr;    // the state that the last commit was made from; null = not kept
 };
 
 /// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or

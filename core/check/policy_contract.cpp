@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies do what they were asked for. A tick that computed rows ends with a decision; a bounded layer has no more
 // rows than its bands and the pinned rows beyond them; and of the rows that left by the last decision none was
-// protected or had a better score than a row that stayed. semantics.md, section 6.
+// protected or had a better score than a row that stayed. What a policy remembers of attention received is what it
+// remembered before and what the last pass gave. semantics.md, section 6.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "core/check/checks.h"
 #include "core/check/findings.h"
@@ -19,9 +21,19 @@ float rank(float score) { return std::isnan(score) ? -std::numeric_limits<float>
 class Contract {
  public:
   Contract(const CheckInput& input, Findings& findings)
-      : m_state(input.state), m_policy(*input.state.policy), m_ran(!input.deeds.empty()), m_findings(findings) {}
+      : m_state(input.state),
+        m_policy(*input.state.policy),
+        m_before(input.full ? input.before : nullptr),
+        m_ran(!input.deeds.empty()),
+        m_findings(findings) {}
 
   void check() {
+    if (m_before && m_before->policy && m_state.attention && m_policy.seen == m_state.attention &&
+        m_before->policy->seen != m_state.attention)
+      for (const CacheLayer layer : m_state.layers())
+        if (at(layer) < m_before->policy->layers.size() && at(layer) < m_policy.layers.size() &&
+            at(layer) < m_state.attention->receivedPerHead.size() && at(layer) < m_state.attention->maps.size())
+          received(layer);
     const bool decided = m_policy.audit.tick == m_state.tick;
     if (!decided && !m_ran) return;
     for (const CacheLayer layer : m_state.layers()) {
@@ -42,6 +54,38 @@ class Contract {
 
   bool bounded(CacheLayer layer) const {
     return !spec(layer).keepsAll() && !m_policy.prefilling && (!spec(layer).ratio || m_policy.promptRows > 0);
+  }
+
+  /// Each row has received what it had before and the mean over its group's query heads of what the last pass gave.
+  void received(CacheLayer layer) {
+    const PolicyState& was = *m_before->policy;
+    const NewestAttention* pass = m_state.attention.get();
+    const RowValues &now = m_policy.layers[at(layer)].received, &then = was.layers[at(layer)].received;
+    const std::vector<float>& given = pass->receivedPerHead[at(layer)];
+    const ResidencyView& seen = *pass->maps[at(layer)];
+    if (!now.map || now.values.empty() || given.empty() || !std::ranges::equal(now.map->ledger, seen.ledger)) return;
+    const std::size_t rows = now.map->size(), lists = now.values.size() / rows, width = seen.size() + 1,
+                      group = given.size() / width / lists;
+    std::unordered_map<std::int32_t, std::size_t> inThen, inPass;
+    for (std::size_t i = 0; then.map && i < then.map->size(); ++i) inThen.emplace(then.map->ledger[i].value(), i);
+    for (std::size_t i = 0; i < seen.size(); ++i) inPass.emplace(seen.ledger[i].value(), i);
+    for (std::size_t list = 0; list < lists; ++list)
+      for (std::size_t i = 0; i < rows; ++i) {
+        const LedgerId id = now.map->ledger[i];
+        double wanted = 0;
+        if (const auto old = inThen.find(id.value()); old != inThen.end() && !then.values.empty())
+          wanted = static_cast<double>(then.values[list * then.map->size() + old->second]);
+        if (const auto one = inPass.find(id.value()); one != inPass.end())
+          for (std::size_t head = 0; head < group; ++head)
+            wanted +=
+                static_cast<double>(given[(list * group + head) * width + one->second]) / static_cast<double>(group);
+        const auto got = static_cast<double>(now.values[list * rows + i]);
+        if (std::abs(got - wanted) > 1e-3 * (1 + std::abs(wanted)))
+          return m_findings.add({layer, i, id},
+                                name(layer) + " remembers that " + rowName(id) + " has received the attention " +
+                                    std::to_string(got) + "; what it had before and the last pass make " +
+                                    std::to_string(wanted));
+      }
   }
 
   void undecided(CacheLayer layer) {
@@ -112,7 +156,8 @@ class Contract {
 
   const CacheState& m_state;
   const PolicyState& m_policy;
-  const bool m_ran;  // passes made the state
+  const CacheState* const m_before;  // null = what was before is not compared
+  const bool m_ran;                  // passes made the state
   Findings& m_findings;
 };
 

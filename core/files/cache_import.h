@@ -43,6 +43,7 @@ struct CacheImport {
   std::vector<TokenId> tokens;       // [length] of the context
   std::vector<std::int32_t> phases;  // [length]
   bool edited = false;               // rows may belong to a context that no longer exists
+  bool converted = true;             // rows may have been stored in other types, or rounded by another engine
 
   /// Hugging Face forms: keys rotated at `phases`, [kvHeads, rows of the layer, headDim] as the file has them.
   struct Rotated {

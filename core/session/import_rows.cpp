@@ -47,7 +47,7 @@ class Importer {
     takeMemory(m_state, m_rows);
     m_state.logitsStale = m_state.logitsStale || (m_narrower && length > 0);
     m_state.edited = m_rows.edited;
-    m_state.converted = true;
+    m_state.converted = m_rows.converted;
     if (!native) nameOrigins();
     markRows(m_state, m_state.context.span(), m_state.tick);
     return std::move(m_state);

@@ -85,7 +85,7 @@ struct CacheState {
   std::shared_ptr<const WlodState> wlod;  // null in other sessions; if set, the columns above are derived from it
   bool logitsStale = false;
   bool edited = false;                    // some row may differ from what a rebuild would compute
-  bool converted = false;                 // some row may have been stored in other types, or came from a file
+  bool converted = false;                 // some row may have been stored in other types, or came from another engine
   std::array<std::uint64_t, 2> random{};  // sampler state
   Tick tick;
 

@@ -408,7 +408,8 @@ void WlodCacheTest::hostileNumbers() {
   QCOMPARE(stateHash(*s), before);
 }
 
-/// Cut anywhere it is refused; with a bit changed it is refused, or it is a cache that obeys every invariant.
+/// Cut anywhere it is refused; with a bit changed it is refused, or it is a cache that obeys every invariant. Rows of
+/// another token are not told from this one's but by recomputing them.
 void WlodCacheTest::damagedBytes() {
   auto s = opened(wlodManifest({{"attention", "pyramid"}, {"cooldown", 0}, {"protect", 0}, {"lens", "off"}}));
   call(*s, "promptIds", {{"ids", someIds(70, 200, 1)}});
@@ -429,7 +430,8 @@ void WlodCacheTest::damagedBytes() {
     if (!rows) continue;
     if (++accepted % 8) continue;
     QVERIFY(importRows(*s, *rows));
-    QCOMPARE(broken(*s), QString());
+    for (const InvariantState& one : s->check(true))
+      QVERIFY2(one.ok || one.id == "exact_rows", (one.id + ": " + one.detail).c_str());
     call(*s, "undo");
   }
   qInfo("%d changed files were caches too", accepted);
