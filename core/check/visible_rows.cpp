@@ -78,8 +78,17 @@ class Look {
     std::unordered_map<std::int32_t, std::uint64_t> writers;
     for (std::size_t i = 0; i < deed.written.size(); ++i) writers[deed.written[i]] = deed.tags[i];
     const ListDeed& list = *deed.list;
+    std::vector<std::int32_t> readers(list.slots.size() + 1);  // more, or less, from here on
+    for (std::size_t i = 0; i < deed.rows(); ++i)
+      if (deed.begin[i] < deed.end[i]) {
+        ++readers[static_cast<std::size_t>(deed.begin[i] - list.from)];
+        --readers[static_cast<std::size_t>(deed.end[i] - list.from)];
+      }
+    std::int32_t reading = 0;
     for (std::size_t j = 0; j < list.slots.size(); ++j) {
       const std::size_t in = j + static_cast<std::size_t>(list.from);
+      reading += readers[j];
+      if (reading == 0) continue;  // it lies between what the rows read
       const auto writer = writers.find(list.slots[j]);
       if (writer == writers.end() || in >= m_of->size()) continue;
       const auto own = static_cast<std::uint64_t>(m_of->ledger[in].value());

@@ -72,6 +72,21 @@ class RingsTest : public QObject {
     for (const auto& k : drift["k"]) QCOMPARE(k.get<double>(), 0.0);
   }
 
+  /// Rows that are inserted behind the window leave at once: nobody reads them, and others may use their slots.
+  void insertsBehindTheWindow() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 24, {{"check", {{"level", "full"}}}}));
+      s.prompt(62);
+      const auto edit = [&](json actions) { s.must("inject", {{"actions", std::move(actions)}, {"now", true}}); };
+      edit({{{"action", "insert"}, {"position", 14}, {"token_ids", {7, 9}}}});
+      edit({{{"action", "replace"}, {"positions", {20}}, {"new_token_ids", {33}}}});
+      edit({{{"action", "delete"}, {"position", 3}},
+            {{"action", "insert"}, {"position", 10}, {"token_ids", {17}}},
+            {{"action", "insert"}, {"position", 18}, {"token_ids", {19}}}});
+      QVERIFY2(s.sound(), layout);
+    }
+  }
+
   /// What a window holds is the end of what a cache with that mask holds, bit for bit.
   void aRingHoldsTheLastRows() {
     for (const char* layout : kRings)
