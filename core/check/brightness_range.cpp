@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brightness stays between 0 and its maximum, and is a number. Where a tick has observed attention, the brightness of
+// Brightness stays between 0 and its maximum, and is a number. Where a tick has generated a token, the brightness of
 // every token that was there before is what attention makes of it. semantics.md, section 4.
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "core/check/checks.h"
 #include "core/check/findings.h"
@@ -12,45 +11,51 @@
 namespace kvlab {
 namespace {
 
-/// Attention of the newest query of a state to each row in the last layer, mean over its heads.
-std::unordered_map<std::int32_t, double> newestMass(const CacheState& state) {
-  std::unordered_map<std::int32_t, double> out;
-  if (!state.attention || state.attention->mass.size() != state.groupOf.size()) return out;
+/// Attention of the newest query of a state to each token in the last layer, mean over its heads, [length]; empty where
+/// the query saw tokens that have left the context.
+std::vector<double> newestMass(const CacheState& state) {
+  std::vector<double> out(state.context.size());
+  const NewestAttention* all = state.attention.get();
+  if (!all || all->mass.size() != state.groupOf.size() || all->maps.size() != all->mass.size()) return out;
   const CacheLayers layers = state.cacheLayers();
   for (const CacheLayer layer : layers.of(layers.last())) {
-    const std::vector<float>& mass = state.attention->mass[at(layer)];
-    const ResidencyView& seen = *state.attention->maps[at(layer)];
-    for (std::size_t i = 0; i < std::min(seen.size(), mass.size()); ++i)
-      out[seen.ledger[i].value()] += static_cast<double>(mass[i]) / layers.perLayer;
+    const std::vector<float>& mass = all->mass[at(layer)];
+    const Column<LedgerId>& seen = all->maps[at(layer)]->ledger;
+    std::size_t row = 0;  // a map is a part of the context, in its order
+    for (std::size_t p = 0; p < out.size() && row < std::min(seen.size(), mass.size()); ++p)
+      if (seen[row] == state.context[p]) out[p] += static_cast<double>(mass[row++]) / layers.perLayer;
+    if (row < seen.size()) return {};
   }
   return out;
+}
+
+/// True if the last commit added a token that the model was asked for: then the tick has observed attention before.
+bool generated(const CheckInput& input) {
+  const CacheState& state = input.state;
+  for (std::size_t p = state.context.size(); p-- > 0;) {
+    const LedgerId id = state.context[p];
+    if (id < input.before->ledger.nextId()) return false;
+    if (state.ledger.contains(id) && state.ledger[id].source == Source::Model) return true;
+  }
+  return false;
 }
 
 void checkLaw(const CheckInput& input, Findings& findings) {
   const CacheState &was = *input.before, &is = input.state;
   const BrightnessSettings& b = input.manifest.brightness;
-  std::unordered_map<std::int32_t, double> mass;
-  std::vector<std::pair<std::size_t, double>> wanted;  // position, brightness
-  bool observed = false;
-  for (std::size_t p = 0, old = 0; p < is.context.size() && old < was.context.size(); ++p) {
+  const std::vector<double> mass = newestMass(was);
+  std::size_t old = 0;  // both contexts are in the same order
+  for (std::size_t p = 0; p < is.context.size() && !mass.empty(); ++p) {
     if (is.context[p] >= was.ledger.nextId()) continue;
-    std::size_t same = old;  // both are in the same order
-    while (same < was.context.size() && was.context[same] != is.context[p]) ++same;
-    if (same == was.context.size()) continue;
-    if (mass.empty()) mass = newestMass(was);
-    const auto before = static_cast<double>(was.brightness[same]);
-    const auto seen = mass.find(is.context[p].value());
-    wanted.emplace_back(
-        p, std::clamp(before - b.decay + b.gain * (seen == mass.end() ? 0 : seen->second), 0.0, double{b.max}));
-    observed = observed || was.brightness[same] != is.brightness[p];
-    old = same + 1;
-  }
-  for (const auto& [p, value] : wanted) {
+    while (old < was.context.size() && was.context[old] != is.context[p]) ++old;
+    if (old == was.context.size()) return;
+    const double wanted =
+        std::clamp(static_cast<double>(was.brightness[old]) - b.decay + b.gain * mass[old], 0.0, double{b.max});
     const auto got = static_cast<double>(is.brightness[p]);
-    if (!observed || std::abs(got - value) <= 1e-3 * (1 + std::abs(value))) continue;
-    findings.add({{}, p, is.context[p]},
-                 "position " + std::to_string(p) + ": brightness " + std::to_string(got) +
-                     " is not what the newest attention makes of it, " + std::to_string(value));
+    if (std::abs(got - wanted) > 1e-3 * (1 + wanted))
+      findings.add({{}, p, is.context[p]},
+                   "position " + std::to_string(p) + ": brightness " + std::to_string(got) +
+                       " is not what the newest attention makes of it, " + std::to_string(wanted));
   }
 }
 
@@ -69,12 +74,13 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
                  "position " + std::to_string(i) + ": brightness " + std::to_string(b) + " is outside 0 .. " +
                      std::to_string(max));
   }
-  // A pass that brings stale logits brings attention, too, and that is not kept.
-  const bool oneToken = input.before && !input.before->logitsStale &&
+  // Of ticks alone, which make passes. A pass that brings stale logits brings attention, too, and that is not kept.
+  const bool oneToken = !input.deeds.empty() && input.before && !input.before->logitsStale &&
       input.before->tick.value() + 1 == state.tick.value() && input.manifest.ring.blockTokens <= 1;
   const bool whole = oneToken && state.brightness.size() == state.context.size() &&
       input.before->brightness.size() == input.before->context.size();
-  if (whole && input.manifest.probes && !state.wlod && findings.count() == 0) checkLaw(input, findings);
+  if (whole && input.manifest.probes && !state.wlod && findings.count() == 0 && generated(input))
+    checkLaw(input, findings);
 }
 
 }  // namespace kvlab

@@ -28,7 +28,7 @@ class Contract {
         m_findings(findings) {}
 
   void check() {
-    if (m_before && m_before->policy && m_state.attention && m_policy.seen == m_state.attention &&
+    if (m_ran && m_before && m_before->policy && m_state.attention && m_policy.seen == m_state.attention &&
         m_before->policy->seen != m_state.attention)
       for (const CacheLayer layer : m_state.layers())
         if (at(layer) < m_before->policy->layers.size() && at(layer) < m_policy.layers.size() &&
