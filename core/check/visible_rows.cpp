@@ -100,19 +100,22 @@ class Look {
     }
   }
 
-  /// Of a wLOD session. A check that is not full looks at the last row alone.
+  /// Of a wLOD session. A check that is not full looks at the last row alone, in one layer after another.
   void covered() {
     const PassDeed& deed = *m_deed;
     const CoveredDeed& given = *deed.covered;
-    std::unordered_map<std::int32_t, std::size_t> rows;
-    for (std::size_t row = 0; row < given.ledger.size(); ++row) rows.emplace(given.ledger[row].value(), row);
-    for (std::size_t i = m_input.full ? 0 : deed.rows() - 1; i < deed.rows(); ++i)
-      if (const auto own = rows.find(static_cast<std::int32_t>(deed.tags[i])); own != rows.end())
-        if (const std::string wrong = differs(i, own->second); !wrong.empty())
-          return m_findings.add({deed.layer, {}, given.ledger[own->second]},
-                                "layer " + m_input.state.cacheLayers().name(deed.layer) + ": " +
-                                    rowName(given.ledger[own->second]) + ", " + given.rows[own->second].node.text() +
-                                    ", " + wrong);
+    const auto layers = static_cast<std::int64_t>(m_input.state.groupOf.size());
+    if (!m_input.full && m_input.state.tick.value() % layers != deed.layer.value()) return;
+    std::size_t own = given.ledger.size();  // rows are computed in order
+    for (std::size_t i = deed.rows(); i-- > (m_input.full ? 0 : deed.rows() - 1);) {
+      while (own > 0 && given.ledger[own - 1].value() != static_cast<std::int32_t>(deed.tags[i])) --own;
+      if (own == 0) return;
+      if (const std::string wrong = differs(i, own - 1); !wrong.empty())
+        return m_findings.add({deed.layer, {}, given.ledger[own - 1]},
+                              "layer " + m_input.state.cacheLayers().name(deed.layer) + ": " +
+                                  rowName(given.ledger[own - 1]) + ", " + given.rows[own - 1].node.text() + ", " +
+                                  wrong);
+    }
   }
 
   /// A slot that is read and how it is turned there.
@@ -148,6 +151,7 @@ class Look {
     if (!deed.self.empty() && deed.self[i] >= 0) was.push_back(readAt(deed.self[i], deed.phase[i]));
     for (const std::int32_t row : impliedRows(given, own, m_input.state.wlod->rules, m_window))
       wanted.push_back(impliedAt(static_cast<std::size_t>(row)));
+    if (was == wanted) return {};  // as a rule: both are in the order of time
     std::ranges::sort(was), std::ranges::sort(wanted);
     const auto [read, implied] = std::ranges::mismatch(was, wanted);
     if (read == was.end() && implied == wanted.end()) return {};

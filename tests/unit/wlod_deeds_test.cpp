@@ -96,6 +96,8 @@ class WlodDeedsTest : public QObject {
     if (damage == "its own phase") --last.phase.back();
     if (damage == "written elsewhere") ++last.written.back();
     last.list = std::make_shared<const ListDeed>(std::move(list));
+    // A check that is not full looks at one layer in each tick.
+    while (s->state().tick.value() % static_cast<int>(s->state().groupOf.size()) != last.layer.value()) s.must("step");
     for (const bool full : {true, false}) {
       const CheckInput input{.state = s->state(),
                              .store = s->store(),
