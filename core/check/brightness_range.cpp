@@ -19,6 +19,7 @@ std::vector<double> newestMass(const CacheState& state) {
   if (!all || all->mass.size() != state.groupOf.size() || all->maps.size() != all->mass.size()) return out;
   const CacheLayers layers = state.cacheLayers();
   for (const CacheLayer layer : layers.of(layers.last())) {
+    if (!all->maps[at(layer)]) return {};
     const std::vector<float>& mass = all->mass[at(layer)];
     const Column<LedgerId>& seen = all->maps[at(layer)]->ledger;
     std::size_t row = 0;  // a map is a part of the context, in its order

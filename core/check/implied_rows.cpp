@@ -20,7 +20,7 @@ class Pyramid {
  public:
   Pyramid(const WlodRow& query, const PyramidRules& rules) : m_query(query), m_spans(!query.entry && rules.nearCausal) {
     const auto up = [](std::int32_t moments, std::int32_t to) { return (moments + to - 1) / to * to; };
-    m_begin = query.node.start / spanOf(m_spans ? query.node.level : 1) * spanOf(m_spans ? query.node.level : 1);
+    m_begin = query.node.at(m_spans ? query.node.level : 1).start;
     const std::int32_t near = up(rules.near, spanOf(1)), middle = std::max(up(rules.middle, spanOf(2)), near);
     m_far = std::max(0, m_begin - middle) / spanOf(2) * spanOf(2);
     m_middle = std::max(m_far, m_begin - near);

@@ -32,7 +32,8 @@ class Contract {
         m_before->policy->seen != m_state.attention)
       for (const CacheLayer layer : m_state.layers())
         if (at(layer) < m_before->policy->layers.size() && at(layer) < m_policy.layers.size() &&
-            at(layer) < m_state.attention->receivedPerHead.size() && at(layer) < m_state.attention->maps.size())
+            at(layer) < m_state.attention->receivedPerHead.size() && at(layer) < m_state.attention->maps.size() &&
+            m_state.attention->maps[at(layer)])
           received(layer);
     const bool decided = m_policy.audit.tick == m_state.tick;
     if (!decided && !m_ran) return;

@@ -62,7 +62,9 @@ void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
     const bool inside = checkNamed(shared, slots, findings);
-    const std::span<const Slot> all = shared.map->slotOf.span().subspan(static_cast<std::size_t>(shared.map->first));
+    const std::span<const Slot> slotOf = shared.map->slotOf.span(),
+                                all = slotOf.subspan(
+                                    std::min(static_cast<std::size_t>(shared.map->first), slotOf.size()));
     for (const CacheLayer layer : shared.layers)
       if (!inside || input.store.slots(layer).anyFree(all))
         checkFree(shared, layer, input.store.slots(layer), slots, findings);

@@ -168,9 +168,10 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
                    part,
                    model().config().vocab,
                    m_parts.transformer.get()};
-  if (!m_open || m_open->committed) input.deeds = m_parts.store.deeds().all();
-  if (const int before = timeline().current().parent; !m_open && before >= 0)
-    input.before = timeline().entry(before).state();
+  if (!m_open || m_open->committed) {
+    input.deeds = m_parts.store.deeds().all();
+    if (const int before = timeline().current().parent; before >= 0) input.before = timeline().entry(before).state();
+  }
   HeldSlots held;
   if (full && !m_open) {  // an open tick has slots that no state names yet
     held = timeline().held(m_history.pools(), m_parts.store.layers().size(), kStatesLookedAt);
