@@ -30,17 +30,26 @@ void RowFinder::read(const SnapshotPtr& in) {
   readWords(in);
   m_text.clear();
   m_begins.assign(1, 0);
+  m_begins.reserve(in->context.size() + 1);
   m_gone.clear();
   std::vector<bool> present(in->ledger.size());
-  const auto known = [&](LedgerId id) {
-    return in->ledger.contains(id) && at(in->ledger[id].token.value()) < m_words.size();
+  std::size_t rows = 0;  // that are present
+  const auto wordOf = [&](LedgerId id) -> const std::string* {
+    if (!in->ledger.contains(id)) return nullptr;
+    const std::size_t token = at(in->ledger[id].token);
+    return token < m_words.size() ? &m_words[token] : nullptr;
   };
-  for (const LedgerId id : in->context) {
-    if (known(id)) m_text += m_words[at(in->ledger[id].token.value())], present[at(id.value())] = true;
+  for (const LedgerId id : in->context.span()) {
+    if (const std::string* word = wordOf(id)) {
+      m_text += *word;
+      rows += !present[at(id)];
+      present[at(id)] = true;
+    }
     m_begins.push_back(static_cast<std::uint32_t>(m_text.size()));
   }
+  if (rows == in->ledger.size()) return;
   for (const LedgerId id : idRange<LedgerId>(0, in->ledger.size()))
-    if (!present[at(id.value())] && known(id)) m_gone.emplace_back(id, in->ledger[id].token);
+    if (!present[at(id)] && wordOf(id)) m_gone.emplace_back(id, in->ledger[id].token);
 }
 
 FoundRow RowFinder::rowAt(int position, int tokens) const {

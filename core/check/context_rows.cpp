@@ -12,16 +12,21 @@ namespace {
 /// [ledger] what the maps say of each row.
 std::vector<RowState> statesByMaps(const CheckInput& input) {
   std::vector<RowState> out(input.state.ledger.size(), RowState::Evicted);
-  for (const SharedMap& shared : sharedMaps(input))
-    for (std::size_t i = 0; i < shared.map->ledger.size(); ++i) {
-      const LedgerId id = shared.map->ledger[i];
-      if (!input.state.ledger.contains(id)) continue;
-      RowState& state = out[static_cast<std::size_t>(id.value())];
-      if (i >= static_cast<std::size_t>(shared.map->first)) state = RowState::Live;
+  for (const SharedMap& shared : sharedMaps(input)) {
+    const std::span<const LedgerId> ledger = shared.map->ledger.span();
+    const auto first = static_cast<std::size_t>(shared.map->first);
+    for (std::size_t i = 0; i < ledger.size(); ++i) {
+      if (!input.state.ledger.contains(ledger[i])) continue;
+      RowState& state = out[at(ledger[i])];
+      if (i >= first) state = RowState::Live;
       else if (state == RowState::Evicted) state = RowState::LeftWindow;
     }
+  }
   return out;
 }
+
+/// States that a row of the context may have.
+bool possible(RowState state) { return counted(state) || state == RowState::Evicted; }
 
 std::string whatMapsSay(RowState state) {
   if (state == RowState::Live) return "some layer holds it";
@@ -34,23 +39,27 @@ void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("context_rows", out);
   const CacheState& state = input.state;
   const std::vector<RowState> states = statesByMaps(input);
+  const std::span<const LedgerId> context = state.context.span();
   std::vector<bool> seen(state.ledger.size());
-  for (std::size_t i = 0; i < state.context.size(); ++i) {
-    const LedgerId id = state.context[i];
+  for (std::size_t i = 0; i < context.size(); ++i) {
+    const LedgerId id = context[i];
+    const bool exists = state.ledger.contains(id);
+    const RowState rowState = exists ? state.ledger[id].state : RowState::Deleted;
+    if (possible(rowState) && rowState == states[at(id)] && !seen[at(id)]) {
+      seen[at(id)] = true;
+      continue;
+    }
     const Place place{{}, i, id};
     const auto where = [&] { return "position " + std::to_string(i) + ": " + rowName(id); };
-    if (!state.ledger.contains(id)) {
+    if (!exists) {
       findings.add(place, where() + " does not exist, the ledger has " + std::to_string(state.ledger.size()) + " rows");
       continue;
     }
-    const auto at = static_cast<std::size_t>(id.value());
-    const RowState rowState = state.ledger[id].state;
-    if (seen[at]) findings.add(place, where() + " stands in the context twice");
-    seen[at] = true;
-    if (!counted(rowState) && rowState != RowState::Evicted)
-      findings.add(place, where() + " is " + std::string(name(rowState)) + ", not live");
-    else if (rowState != states[at])
-      findings.add(place, where() + " is " + std::string(name(rowState)) + ", but " + whatMapsSay(states[at]));
+    if (seen[at(id)]) findings.add(place, where() + " stands in the context twice");
+    seen[at(id)] = true;
+    if (!possible(rowState)) findings.add(place, where() + " is " + std::string(name(rowState)) + ", not live");
+    else if (rowState != states[at(id)])
+      findings.add(place, where() + " is " + std::string(name(rowState)) + ", but " + whatMapsSay(states[at(id)]));
   }
 }
 

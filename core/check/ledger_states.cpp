@@ -33,11 +33,12 @@ void checkLedgerStates(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("ledger_states", out);
   const CacheState& state = input.state;
   const auto checkRow = [&](LedgerId id) {
-    checkLinks(state.ledger, id, state.ledger[id].parents, true, findings);
-    checkLinks(state.ledger, id, state.ledger[id].children, false, findings);
+    const LedgerRow& row = state.ledger[id];
+    if (!row.parents.empty()) checkLinks(state.ledger, id, row.parents, true, findings);
+    if (!row.children.empty()) checkLinks(state.ledger, id, row.children, false, findings);
   };
   if (!input.full) {
-    for (LedgerId id : state.context)
+    for (const LedgerId id : state.context.span())
       if (state.ledger.contains(id)) checkRow(id);
     return;
   }

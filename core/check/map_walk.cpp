@@ -2,6 +2,7 @@
 #include "core/check/map_walk.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kvlab {
 
@@ -35,21 +36,24 @@ std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.valu
 
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts) {
   RowList list;
-  const std::size_t rows = shared.rows();
-  const std::size_t expected = rows / static_cast<std::size_t>(std::max<std::int64_t>(1, parts)) + 1;
+  const std::size_t rows = shared.rows(), first = std::min(rows, static_cast<std::size_t>(shared.map->first));
+  const std::span<const LedgerId> ledger = shared.map->ledger.span();
+  const std::span<const Slot> slotOf = shared.map->slotOf.span();
+  const auto add = [&](std::size_t i) {
+    const std::int32_t slot = slotOf[i].value();
+    if (slot < 0 || slot >= poolSlots) return;
+    list.slots.push_back(slot);
+    list.tags.push_back(static_cast<std::uint64_t>(ledger[i].value()));
+    list.indices.push_back(i);
+  };
+  const std::size_t expected = (rows - first) / static_cast<std::size_t>(std::max<std::int64_t>(1, parts)) + 1;
   list.slots.reserve(expected);
   list.tags.reserve(expected);
   list.indices.reserve(expected);
   const auto every = static_cast<std::int32_t>(parts);  // a division of 64 bits takes longer than the rest
-  for (auto i = static_cast<std::size_t>(shared.map->first); i < rows; ++i) {
-    const LedgerId id = shared.map->ledger[i];
-    const std::int32_t slot = shared.map->slotOf[i].value();
-    if (slot < 0 || slot >= poolSlots) continue;
-    if (every > 1 && id.value() % every != part) continue;
-    list.slots.push_back(slot);
-    list.tags.push_back(static_cast<std::uint64_t>(id.value()));
-    list.indices.push_back(i);
-  }
+  const bool mask = std::has_single_bit(static_cast<std::uint32_t>(every));
+  for (std::size_t i = first; i < rows; ++i)
+    if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
   return list;
 }
 

@@ -29,9 +29,14 @@ double phaseOf(const ResidencyView& map, std::size_t i) {
 void checkContext(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   const bool ordinal = input.manifest.position != PositionMode::Absolute && !state.wlod;
+  const std::span<const std::int32_t> phases = state.phases.span();
   std::int64_t last = -1;
-  for (std::size_t i = 0; i < state.phases.size(); ++i) {
-    const std::int64_t phase = state.phases[i];
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const std::int64_t phase = phases[i];
+    if (ordinal ? phase == static_cast<std::int64_t>(i) : phase > last) {
+      last = phase;
+      continue;
+    }
     Place place{{}, i, {}};
     if (i < state.context.size()) place.ledger = state.context[i];
     const auto where = [&] { return "position " + std::to_string(i) + ": phase " + std::to_string(phase); };

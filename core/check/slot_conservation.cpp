@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every slot that was ever handed out is free, or named by the present state, or held by history; and no slot that an
-// older state names is free, because the next row would overwrite what going back needs. Layouts that move rows in
-// place have no slots of history. Full checks alone.
+// Every slot that was ever handed out is free, or named by the present state, or held by history; free slots and bytes
+// are as many as are told; and no slot that an older state names is free, because the next row would overwrite what
+// going back needs. Layouts that move rows in place have no slots of history. Full checks alone.
+#include <algorithm>
+
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -37,6 +39,23 @@ void checkLost(const CheckInput& input, const SharedMap& shared, CacheLayer laye
   }
 }
 
+/// The pool has as many bytes as its slots take, and as many free slots as are told to those who take some.
+void checkCounts(const CheckInput& input, const SharedMap& shared, CacheLayer layer, Findings& findings) {
+  const RowPool& pool = input.store.pool(layer);
+  const SlotAllocator& allocator = input.store.slots(layer);
+  const std::int64_t needed = kernels::rowLayout(pool.format()).stride * pool.slots();
+  if (pool.bytes() != needed)
+    findings.add({layer},
+                 shared.name(layer) + ": the pool has " + std::to_string(pool.bytes()) + " bytes, and its " +
+                     std::to_string(pool.slots()) + " slots take " + std::to_string(needed));
+  const std::vector<bool> free = allocator.free(pool.slots());
+  const auto counted = std::ranges::count(free, true);
+  if (counted != allocator.available(Placing::Look))
+    findings.add({layer},
+                 shared.name(layer) + ": " + std::to_string(counted) + " slots are free, and " +
+                     std::to_string(allocator.available(Placing::Look)) + " are told");
+}
+
 /// Slots of an older state are not free.
 void checkHeld(const CheckInput& input, const CacheState& older, Findings& findings) {
   if (older.groupOf.size() != input.state.groupOf.size()) return;
@@ -59,7 +78,10 @@ void checkSlotConservation(const CheckInput& input, std::vector<Violation>& out)
   if (!input.held || (input.state.wlod && input.state.wlod->draft)) return;
   for (const SharedMap& shared : storedMaps(input))
     for (const CacheLayer layer : shared.layers)
-      if (!dynamic_cast<const RunSlots*>(&input.store.slots(layer))) checkLost(input, shared, layer, findings);
+      if (!dynamic_cast<const RunSlots*>(&input.store.slots(layer))) {
+        checkLost(input, shared, layer, findings);
+        checkCounts(input, shared, layer, findings);
+      }
   for (const CacheState* older : input.held->states) checkHeld(input, *older, findings);
 }
 

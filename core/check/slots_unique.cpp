@@ -22,25 +22,27 @@ Place placeOf(const SharedMap& shared, CacheLayer layer, std::size_t index) {
 bool checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   const std::span<const Slot> all = shared.map->slotOf.span();
   bool inside = true;
-  std::vector<bool> named;  // [highest slot so far + 1]; a bit each, because history spreads slots over large pools
+  std::int32_t highest = -1;
+  for (const Slot slot : all) highest = std::max(highest, slot.value());
+  std::vector<bool> named(at(std::min(highest, slots - 1) + 1));
   for (auto i = static_cast<std::size_t>(shared.map->first); i < all.size(); ++i) {
+    const bool there = all[i].value() >= 0 && all[i].value() < slots;
+    if (there && !named[at(all[i].value())]) {
+      named[at(all[i].value())] = true;
+      continue;
+    }
     const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
-    if (all[i].value() < 0 || all[i].value() >= slots) {
+    if (!there) {
       findings.add(
           placeOf(shared, shared.first(), i),
           where() + ": slot " + std::to_string(all[i].value()) + " is outside the pool of " + std::to_string(slots));
       inside = false;
       continue;
     }
-    const auto s = static_cast<std::size_t>(all[i].value());
-    if (named.size() <= s) named.resize(s + 1);
-    if (named[s]) {
-      const auto other = std::find(all.rend() - static_cast<std::ptrdiff_t>(i), all.rend(), all[i]);
-      findings.add(
-          placeOf(shared, shared.first(), i),
-          where() + ": " + slotName(s) + " is already used by index " + std::to_string(all.rend() - other - 1));
-    }
-    named[s] = true;
+    const auto other = std::find(all.rend() - static_cast<std::ptrdiff_t>(i), all.rend(), all[i]);
+    findings.add(placeOf(shared, shared.first(), i),
+                 where() + ": " + slotName(at(all[i].value())) + " is already used by index " +
+                     std::to_string(all.rend() - other - 1));
   }
   return inside;
 }

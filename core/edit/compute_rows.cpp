@@ -153,6 +153,8 @@ class StoredRows : public RowDriver {
     bent.partly = rows.ring && rows.ring->filled < rows.ring->window;
     bent.poolSlots = m_store.pool(layer).slots();
     m_bug->pass(bent);
+    if (one.assembled.records)  // a copy has the rows of the map alone
+      for (std::int32_t& end : bent.end) end = std::min(end, static_cast<std::int32_t>(rows.map->size()));
     one.phase = m_staging.in(bent.phase);
     one.rowBegin = m_staging.in(bent.begin);
     one.rowEnd = m_staging.in(bent.end);

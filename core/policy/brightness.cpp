@@ -15,12 +15,13 @@ std::vector<float> newestMass(const CacheState& state) {
   const auto parts = static_cast<float>(layers.perLayer);
   for (const CacheLayer layer : layers.of(layers.last())) {
     const std::vector<float>& last = state.attention->mass[at(layer)];
-    const Column<LedgerId>& seen = state.attention->maps[at(layer)]->ledger;
+    const std::span<const LedgerId> seen = state.attention->maps[at(layer)]->ledger.span(),
+                                    context = state.context.span();
     // Both are in context order, so one walk matches them.
     std::size_t position = 0;
     for (std::size_t i = 0; i < seen.size() && i < last.size(); ++i) {
       std::size_t p = position;
-      while (p < mass.size() && state.context[p] != seen[i]) ++p;
+      while (p < mass.size() && context[p] != seen[i]) ++p;
       if (p == mass.size()) continue;
       mass[p] += last[i] / parts;
       position = p + 1;
@@ -36,8 +37,8 @@ Column<float> observedBrightness(const CacheState& state, const BrightnessSettin
   const auto decay = static_cast<float>(settings.decay), gain = static_cast<float>(settings.gain);
   const auto most = static_cast<float>(settings.max);
   return Column<float>::make(mass.size(), [&](float* out) {
-    for (std::size_t i = 0; i < mass.size(); ++i)
-      out[i] = std::clamp(state.brightness[i] - decay + gain * mass[i], 0.0f, most);
+    const std::span<const float> before = state.brightness.span();
+    for (std::size_t i = 0; i < mass.size(); ++i) out[i] = std::clamp(before[i] - decay + gain * mass[i], 0.0f, most);
   });
 }
 

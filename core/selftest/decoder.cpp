@@ -5,12 +5,13 @@
 namespace kvlab {
 
 Result<SelfTestFigure> decoderSelfTest(SelfTestRoom& room) {
-  constexpr std::size_t kPrompt = 24, kSteps = 3;
+  constexpr std::size_t kPrompt = 60, kSteps = 6;  // across a multiple of 64 rows
   const std::vector<std::int32_t> ids = room.ids(kPrompt + kSteps);
   std::unique_ptr<Session> session = KV_TRY(room.session({{"check", {{"level", "full"}}}}));
   KV_TRY(readIds(*session, std::span(ids).first(kPrompt)));
-  KV_TRY(stepIds(*session, std::span(ids).subspan(kPrompt)));
-  const std::vector<Finding>& findings = session->health().alignment.findings();
+  const std::vector<Finding>& findings = session->health().alignment.findings();  // of the last check
+  for (std::size_t i = kPrompt; i < ids.size() && findings.empty(); ++i)
+    KV_TRY(stepIds(*session, std::span(ids).subspan(i, 1)));
   if (!session->parts().backend->onHost()) return skippedTest("passes on a device are not written down");
   SelfTestFigure out{static_cast<double>(findings.size()), 0, "findings",
                      std::to_string(ids.size()) + " tokens, every row, layer output and logits"};

@@ -3,6 +3,15 @@
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
+namespace {
+
+std::vector<TokenId> tokensOf(const Session& session) {
+  std::vector<TokenId> out;
+  for (const LedgerId id : session.state().context) out.push_back(session.state().ledger[id].token);
+  return out;
+}
+
+}  // namespace
 
 Result<SelfTestFigure> save_loadSelfTest(SelfTestRoom& room) {
   const std::vector<std::int32_t> ids = room.ids(44);
@@ -12,6 +21,7 @@ Result<SelfTestFigure> save_loadSelfTest(SelfTestRoom& room) {
   KV_TRY(execute(*origin, "saveCache", {{"path", path}, {"form", "native"}}));
   std::unique_ptr<Session> loaded = KV_TRY(room.session({{"capacity", 128}}));
   KV_TRY(execute(*loaded, "loadCache", {{"path", path}}));
+  if (tokensOf(*loaded) != tokensOf(*origin)) return SelfTestFigure{1, 0, "texts", "the loaded cache has other tokens"};
   for (Session* session : {origin.get(), loaded.get()}) KV_TRY(stepIds(*session, std::span(ids).subspan(40)));
   const double apart = logitsApart(logitsOf(*loaded), logitsOf(*origin));
   return SelfTestFigure{apart, 0, "of the spread of logits",

@@ -16,6 +16,7 @@
 namespace kvlab {
 
 class SelfTestRoom;
+class Session;
 
 struct SelfTestOrder {
   nlohmann::json manifest;              // as for a session; names the model
@@ -24,6 +25,7 @@ struct SelfTestOrder {
   std::string text = {};                // file; empty = the text that fits the model
   std::vector<std::string> tests = {};  // ids; empty = all
   Progress progress = {};
+  std::function<Status(Session&)> opened = {};  // called with each session that the tests open
 };
 
 enum class SelfTestOutcome : std::uint8_t { Passed, Failed, Skipped };

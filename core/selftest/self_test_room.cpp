@@ -52,7 +52,9 @@ Result<SelfTestRoom> SelfTestRoom::open(SelfTestOrder order) {
 
 Result<std::unique_ptr<Session>> SelfTestRoom::session(const json& more) const {
   const Manifest manifest = KV_TRY(Manifest::fromJson(manifestWith(m_order.manifest, more)));
-  return openSession(manifest, m_order.resources, m_order.progress);
+  std::unique_ptr<Session> session = KV_TRY(openSession(manifest, m_order.resources, m_order.progress));
+  if (m_order.opened) KV_TRY(m_order.opened(*session));
+  return session;
 }
 
 bool SelfTestRoom::rounds() const {

@@ -111,16 +111,19 @@ void Session::markBroken(const std::string& reason) {
 void Session::commit(Commit commit) {
   m_health.bytesMoved = commit.bytesMoved;
   if (manifest().check != CheckLevel::Off)
-    commit.state.origins = withOrigin(state().origins, timeline().depth() + 1, originOf(transformer()));
+    commit.state.origins =
+        withOrigin(state().origins, timeline().depth() + 1, transformer(), manifest().check != CheckLevel::Full);
   m_history.commit(std::move(commit), m_parts);
   m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
   m_health.reason.clear();
 }
 
-/// From now on deeds are those of the commit to come.
+/// From now on deeds are those of the commit to come. Where layouts work in place, history may need free slots.
 void Session::beginDeeds() {
+  const bool checks = !m_history.replaying();
   m_parts.store.deeds().clear();
-  m_parts.store.deeds().want(manifest().check != CheckLevel::Off && !m_history.replaying());
+  m_parts.store.deeds().want(checks && manifest().check != CheckLevel::Off);
+  if (checks && manifest().check == CheckLevel::Full) m_parts.store.poison(!m_parts.layouts.inPlace());
 }
 
 Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes, Check check) {

@@ -102,6 +102,19 @@ void CacheStore::keep(CacheLayer layer, std::span<const std::int32_t> slots) {
   keep(all);
 }
 
+void CacheStore::poison(bool freed) {
+  constexpr std::int32_t kAhead = 64;  // of the slots that were never taken
+  for (const CacheLayer layer : layers()) {
+    const SlotAllocator& own = slots(layer);
+    RowPool& rows = pool(layer);
+    std::vector<Slot> empty;
+    for (std::int32_t slot = freed ? 0 : own.untouched(); slot < std::min(rows.slots(), own.untouched() + kAhead);
+         ++slot)
+      if (own.isFree(Slot(slot))) empty.emplace_back(slot);
+    rows.writeRecords(empty, std::vector<std::uint8_t>(empty.size() * at(rows.stride()), 0xFF).data());
+  }
+}
+
 void CacheStore::release(const LayerSlots& slots) {
   for (std::size_t layer = 0; layer < slots.size(); ++layer) m_slots[layer]->give(slots[layer]);
 }

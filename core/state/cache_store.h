@@ -63,6 +63,9 @@ class CacheStore {
   bool putBack() { return m_log.putBack(m_pools); }
   void keep(const LayerSlots& slots, RowLog& log) const { log.keep(m_pools, slots); }
   void keep(CacheLayer layer, std::span<const std::int32_t> slots);
+  /// Makes every value in slots that hold no row not-a-number, so that no pass reads one without a trace: in some slots
+  /// that were never taken, and with `freed` in all that were given back.
+  void poison(bool freed);
   /// A pool of another size for a layer whose slots have an end; rows stay in their slots. Errors: out_of_memory.
   Status resize(CacheLayer layer, std::int32_t slots);
 

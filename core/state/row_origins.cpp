@@ -25,24 +25,32 @@ void mixSome(std::uint64_t& sum, const TensorView& weight) {
   }
 }
 
+std::uint64_t originOf(Transformer& transformer, Layer layer) {
+  std::uint64_t sum = 0;
+  for (const char c : std::string_view(transformer.ops().numericsId())) mix(sum, static_cast<std::uint8_t>(c));
+  eachWeight(transformer.model().layer(layer), [&](const TensorView& view, WeightKind) { mixSome(sum, view); });
+  if (!transformer.model().config().rope(layer).followsLength())
+    for (const double w : transformer.rotary().frequencies(layer)) mix(sum, std::bit_cast<std::uint64_t>(w));
+  return sum;
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> originOf(Transformer& transformer) {
-  if (!transformer.backend().onHost()) return {};
-  std::uint64_t common = 0;
-  for (const char c : std::string_view(transformer.ops().numericsId())) mix(common, static_cast<std::uint8_t>(c));
   std::vector<std::uint64_t> out;
-  for (const Layer layer : idRange<Layer>(0, transformer.model().config().layers)) {
-    std::uint64_t sum = common;
-    eachWeight(transformer.model().layer(layer), [&](const TensorView& view, WeightKind) { mixSome(sum, view); });
-    if (!transformer.model().config().rope(layer).followsLength())
-      for (const double w : transformer.rotary().frequencies(layer)) mix(sum, std::bit_cast<std::uint64_t>(w));
-    out.push_back(sum);
-  }
+  if (!transformer.backend().onHost()) return out;
+  for (const Layer layer : idRange<Layer>(0, transformer.model().config().layers))
+    out.push_back(originOf(transformer, layer));
   return out;
 }
 
-RowOrigins withOrigin(const RowOrigins& origins, std::int32_t commit, std::vector<std::uint64_t> layers) {
+RowOrigins withOrigin(const RowOrigins& origins, std::int32_t commit, Transformer& transformer, bool one) {
+  if (origins && one && !origins->back().layers.empty()) {
+    const std::vector<std::uint64_t>& known = origins->back().layers;
+    const Layer layer(static_cast<std::int32_t>(commit % std::ssize(known)));
+    if (originOf(transformer, layer) == known[at(layer)]) return origins;
+  }
+  std::vector<std::uint64_t> layers = originOf(transformer);
   if (origins && origins->back().layers == layers) return origins;
   auto more = origins ? std::make_shared<std::vector<RowOrigin>>(*origins) : std::make_shared<std::vector<RowOrigin>>();
   more->push_back({commit, std::move(layers)});

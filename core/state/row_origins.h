@@ -19,7 +19,8 @@ using RowOrigins = std::shared_ptr<const std::vector<RowOrigin>>;
 /// the frequencies of rotation, unless these follow the length of the context. Empty where the weights are not in host
 /// memory.
 std::vector<std::uint64_t> originOf(Transformer& transformer);
-/// The list with the origin of commit number `commit`.
-RowOrigins withOrigin(const RowOrigins& origins, std::int32_t commit, std::vector<std::uint64_t> layers);
+/// The list with the origin of commit number `commit`. With `one` a commit looks at one layer, the next commit at the
+/// next one, and at all of them where that has changed: the words lie far apart in memory.
+RowOrigins withOrigin(const RowOrigins& origins, std::int32_t commit, Transformer& transformer, bool one);
 
 }  // namespace kvlab

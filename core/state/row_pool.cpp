@@ -193,7 +193,7 @@ std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kerne
 }
 
 std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
-                                    const std::vector<std::int32_t>& slots, const std::vector<std::uint64_t>& tags) {
+                                    std::span<const std::int32_t> slots, std::span<const std::uint64_t> tags) {
   std::vector<std::int64_t> wrong(pools.size());
   Staging staging(backend);
   backend.ops().matchTags(

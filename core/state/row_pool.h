@@ -32,6 +32,7 @@ class RowPool {
   const kernels::RowFormat& format() const { return m_format; }
   std::int64_t stride() const { return m_stride; }  // bytes
   std::int32_t slots() const { return m_slots; }
+  std::int64_t bytes() const { return m_records.size(); }  // that were reserved
   std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
   /// Counters of conversions since the pool was made, which ops update; null for types without scales.
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }
@@ -88,6 +89,6 @@ std::vector<float> gatherRows(kernels::Backend& backend, const std::vector<kerne
 
 /// Number of rows per pool whose tag differs from the expected one, [pools]; the slots are the same in all pools.
 std::vector<std::int64_t> wrongTags(kernels::Backend& backend, const std::vector<kernels::PoolView>& pools,
-                                    const std::vector<std::int32_t>& slots, const std::vector<std::uint64_t>& tags);
+                                    std::span<const std::int32_t> slots, std::span<const std::uint64_t> tags);
 
 }  // namespace kvlab

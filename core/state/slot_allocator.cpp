@@ -22,25 +22,25 @@ std::vector<bool> SlotAllocator::free(std::int32_t below) const {
 void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
   for (; count > 0 && !m_returned.empty(); --count) {
     out.push_back(m_returned.back());
-    m_taken[at(m_returned.back().value())] = true;
+    m_taken[at(m_returned.back().value())] = 1;
     m_returned.pop_back();
   }
   for (; count > 0; --count) out.push_back(Slot(m_fresh++));
-  m_taken.resize(at(m_fresh), true);
+  m_taken.resize(at(m_fresh), 1);
   touch(m_fresh);
 }
 
 /// Stored in reverse, so that take() returns the same slots in the same order again.
 void FreeSlots::give(std::span<const Slot> slots) {
   m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend());
-  for (Slot slot : slots) m_taken[at(slot.value())] = false;
+  for (Slot slot : slots) m_taken[at(slot.value())] = 0;
 }
 
 void FreeSlots::restart(std::span<const Slot> taken) {
   m_taken.clear();
   for (Slot slot : taken) {
     if (m_taken.size() <= at(slot.value())) m_taken.resize(at(slot.value()) + 1);
-    m_taken[at(slot.value())] = true;
+    m_taken[at(slot.value())] = 1;
   }
   m_returned.clear();
   m_fresh = static_cast<std::int32_t>(m_taken.size());
@@ -52,7 +52,8 @@ void FreeSlots::restart(std::span<const Slot> taken) {
 bool FreeSlots::isFree(Slot slot) const { return slot.value() >= m_fresh || !m_taken[at(slot.value())]; }
 
 bool FreeSlots::anyFree(std::span<const Slot> slots) const {
-  return std::ranges::any_of(slots, [this](Slot slot) { return FreeSlots::isFree(slot); });
+  const std::span<const std::uint8_t> taken(m_taken);
+  return std::ranges::any_of(slots, [taken](Slot slot) { return at(slot) >= taken.size() || !taken[at(slot)]; });
 }
 
 std::optional<std::int32_t> FreeSlots::end() const {
@@ -71,7 +72,7 @@ void FreeSlots::resize(std::int32_t slots) {
 
 void FreeSlots::claim(std::span<const Slot> slots) {
   std::erase_if(m_returned, [&](Slot slot) { return std::ranges::binary_search(slots, slot); });
-  for (Slot slot : slots) m_taken[at(slot.value())] = true;
+  for (Slot slot : slots) m_taken[at(slot.value())] = 1;
 }
 
 // --- one after another -------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class FreeSlots : public SlotAllocator {
   std::int32_t m_slots;
   std::int32_t m_fresh = 0;
   std::vector<Slot> m_returned;
-  std::vector<bool> m_taken;  // [fresh] not returned
+  std::vector<std::uint8_t> m_taken;  // [fresh] 1 = not returned; bytes, because each tick looks at all rows
 };
 
 /// Takes consecutive slots from a pointer on. Rows never cross a multiple of `lap`, except in a ring that fills the

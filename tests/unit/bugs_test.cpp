@@ -4,6 +4,7 @@
 #include <QTemporaryDir>
 #include <set>
 
+#include "core/api/layout_names.h"
 #include "core/bugs/bug_kind.h"
 #include "core/clinic/clinic_run.h"
 #include "support/session_fixture.h"
@@ -53,6 +54,61 @@ class BugsTest : public QObject {
     QVERIFY(result->finding->violation.layer && result->finding->violation.ledger);
     QVERIFY2(result->finding->blame.find("tick ") != std::string::npos, result->finding->blame.c_str());
     QVERIFY(!one.story.empty() && !one.look.empty() && !one.threads.empty());
+  }
+
+  /// No bug reads or writes outside the memory of a layout: what it breaks is told, and the program goes on.
+  void inEveryLayout_data() {
+    QTest::addColumn<QByteArray>("layout");
+    for (const LayoutName& one : layouts()) QTest::newRow(one.name.data()) << QByteArray(one.name.data());
+  }
+  void inEveryLayout() {
+    QFETCH(QByteArray, layout);
+    json changes = {{"layout", layout.toStdString()},
+                    {"ring", {{"window", 24}}},
+                    {"capacity", 128},
+                    {"prefill_chunk", 16},
+                    {"faults", true}};
+    for (const BugKind* bug : bugKinds())
+      for (const char* type : {"f16", "int8"})
+        for (const char* level : {"off", "full"}) {
+          changes["kv"] = {{"k", type}, {"v", type}};
+          changes["check"] = {{"level", level}};
+          const SessionFixture session(changes);
+          session.must("bug", {{"name", std::string(bug->name)}});
+          for (const int tokens : {37, 5}) {  // a refusal is an answer, too
+            (void)session.verb("promptIds", {{"ids", SessionFixture::ids(tokens)}});
+            (void)session.verb("step", {{"n", 3}});
+            (void)session.verb("inject", {{"actions", {{{"action", "delete"}, {"position", 9}}}}, {"now", true}});
+            (void)session.verb("undo");
+            (void)session.verb("rebuild");
+          }
+          QVERIFY(!session.must("bugs").empty());
+        }
+  }
+
+  /// At level full a row that nobody wrote makes the logits no numbers, and is still found by what passes were told.
+  void unwrittenRowsAreNoNumbers() {
+    const auto record = [](const char* level) {
+      const SessionFixture session(json{{"check", {{"level", level}}}});
+      session.prompt(5);
+      const RowPool& pool = session->store().pool(CacheLayer(0));
+      const Slot next(session->store().slots(CacheLayer(0)).untouched());
+      std::vector<float> k(at(pool.width()));
+      pool.gather(plain({&next, 1}), k.data(), nullptr);
+      return k;
+    };
+    QCOMPARE(std::ranges::count(record("cheap"), 0.0f), std::ssize(record("cheap")));
+    QVERIFY(std::ranges::all_of(record("full"), [](float value) { return std::isnan(value); }));
+
+    const SessionFixture session(
+        {{"layout", "ring_fused"}, {"ring", {{"window", 24}}}, {"faults", true}, {"check", {{"level", "full"}}}});
+    session.prompt(5);
+    session.must("bug", {{"name", "unfilled_ring_read"}});
+    (void)session.verb("step");
+    std::set<std::string> found;
+    for (const Finding& finding : session->health().alignment.findings()) found.insert(finding.violation.invariant);
+    QVERIFY(found.contains("visible_rows"));
+    QVERIFY(found.contains("next_logits"));
   }
 
   /// Bugs that no cheap check of a scrub period finds behind their script.

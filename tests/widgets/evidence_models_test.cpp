@@ -159,6 +159,11 @@ class EvidenceModelsTest : public QObject {
     InvariantModel model;
     model.show(*context.snapshot());
     QCOMPARE(model.summary(), QStringLiteral("6 invariants hold"));
+    Snapshot some = *context.snapshot();
+    some.invariants[1].lastPass = Tick(-1);
+    model.show(some);
+    QCOMPARE(model.summary(), QStringLiteral("5 invariants hold, 1 not checked yet"));
+    QCOMPARE(cells(model, "state").first(2), (QStringList{"holds", "not checked"}));
     model.show(Snapshot());
     QCOMPARE(model.rowCount(), 0);
   }

@@ -16,6 +16,15 @@ void paintSign(QPainter& painter, QPointF c, double r, bool good) {
   painter.drawLine(c + QPointF(-0.33 * r, -0.33 * r), c + QPointF(0.33 * r, 0.33 * r));
   painter.drawLine(c + QPointF(0.33 * r, -0.33 * r), c + QPointF(-0.33 * r, 0.33 * r));
 }
+
+void paintRing(QPainter& painter, QPointF centre, const Theme& theme) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(theme.muted, 1.5));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawEllipse(centre, 5, 5);
+  painter.restore();
+}
 }  // namespace
 
 void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme) {
@@ -44,7 +53,8 @@ void LampDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   if (option.state & QStyle::State_Selected)
     painter->fillRect(option.rect, bad ? Theme::mix(theme->selection, theme->error, 0.3) : theme->selection);
   const QPointF centre(option.rect.left() + 14, option.rect.center().y() + 0.5);
-  paintLamp(*painter, centre, 6, !bad, *theme);
+  if (index.data(kToneRole).toInt() == static_cast<int>(Tone::Faint)) paintRing(*painter, centre, *theme);
+  else paintLamp(*painter, centre, 6, !bad, *theme);
   painter->setFont(theme->ui);
   painter->setPen(bad ? theme->error : theme->muted);
   painter->drawText(option.rect.adjusted(kLampRoom + 6, 0, 0, 0), Qt::AlignVCenter, index.data().toString());

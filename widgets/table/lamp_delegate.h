@@ -9,7 +9,8 @@ namespace kvlab {
 
 void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme);
 
-/// A DataTable delegate whose column 0 shows a lamp, chosen by the model's kBadRole.
+/// A DataTable delegate whose column 0 shows a lamp, chosen by the model's kBadRole; a ring where the tone of the text
+/// is faint, because nothing is known.
 class LampDelegate : public DataDelegate {
   Q_OBJECT
  public:

@@ -255,13 +255,29 @@ void matchTags(const Context& context, const MatchTagsArgs& a) {
       const RowLayout o = rowLayout(view.fmt);
       const int64_t begin = part % parts * kRows, end = std::min(a.n, begin + kRows);
       const bool scaled = dtypeHasScale(view.fmt.k) || dtypeHasScale(view.fmt.v);
-      const auto recordOf = [&](int64_t i) { return view.pool + a.slots[i] * o.stride; };
-      int64_t wrong = 0;
-      for (int64_t i = begin; i < end; ++i) {
-        if (i + kAhead < end) hwy::Prefetch(recordOf(i + kAhead) + o.tag);
-        if (scaled && i + kAhead < end) hwy::Prefetch(recordOf(i + kAhead) + o.kScales);
-        wrong += readTag(recordOf(i), o, view.fmt) != a.tags[i];
-      }
+      const auto recordOf = [pool = view.pool, slots = a.slots, stride = o.stride](int64_t i) {
+        return pool + slots[i] * stride;
+      };
+      const auto count = [&, tags = a.tags](auto prefetch, auto tagOf) {
+        int64_t wrong = 0;
+        for (int64_t i = begin; i < end; ++i) {
+          prefetch(recordOf(std::min(i + kAhead, end - 1)));
+          wrong += tagOf(recordOf(i)) != tags[i];
+        }
+        return wrong;
+      };
+      const auto prefetchTag = [at = o.tag](const uint8_t* record) { hwy::Prefetch(record + at); };
+      const auto storedTag = [at = o.tag](const uint8_t* record) {
+        uint64_t tag;
+        memcpy(&tag, record + at, 8);
+        return tag;
+      };
+      const auto prefetchAll = [&o](const uint8_t* record) {
+        hwy::Prefetch(record + o.tag);
+        hwy::Prefetch(record + o.kScales);
+      };
+      const auto sealedTag = [&](const uint8_t* record) { return readTag(record, o, view.fmt); };
+      const int64_t wrong = scaled ? count(prefetchAll, sealedTag) : count(prefetchTag, storedTag);
       if (wrong > 0) std::atomic_ref(a.wrong[part / parts]).fetch_add(wrong);
     }
   });

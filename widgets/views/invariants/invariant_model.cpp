@@ -13,6 +13,9 @@ InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) 
   return at == lines.end() ? nullptr : &*at;
 }
 
+/// Some invariants are looked at by full checks alone.
+bool unchecked(const InvariantLine& line) { return line.state.ok && line.state.lastPass.value() < 0; }
+
 QString tickText(Tick tick) {
   return tick.value() < 0 ? QStringLiteral("never") : QStringLiteral("tick %1").arg(tick.value());
 }
@@ -32,10 +35,14 @@ QString detailText(const InvariantLine& line) {
 InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   using Line = const InvariantLine&;
   const auto tone = [](Tone good, Tone bad) { return [=](Line line) { return line.state.ok ? good : bad; }; };
-  add("state", tr("State"), tr("Result of the newest check"), "X holds X",
-      [](Line line) { return line.state.ok ? tr("holds") : tr("broken"); })
+  add("state", tr("State"), tr("Result of the newest check"), "X not checked",
+      [](Line line) { return unchecked(line) ? tr("not checked")
+                          : line.state.ok    ? tr("holds")
+                                             : tr("broken"); })
       .words()
-      .toned(tone(Tone::Ok, Tone::Error));
+      .toned([](Line line) { return unchecked(line) ? Tone::Faint
+                                 : line.state.ok    ? Tone::Ok
+                                                    : Tone::Error; });
   add("invariant", tr("Invariant"), tr("What must always hold"), QString(20, 'x'), [](Line line) {
     return QString::fromStdString(line.state.title);
   }).words();
@@ -116,8 +123,10 @@ bool InvariantModel::anyFailed() const {
 QString InvariantModel::summary() const {
   const int bad = failures();
   const int all = rowCount();
-  QString text = tr("%1 hold").arg(counted(all, tr("invariant"), tr("invariants")));
-  if (all == 1) text = tr("1 invariant holds");
+  const auto unknown = static_cast<int>(std::ranges::count_if(m_lines, unchecked)), held = all - unknown;
+  QString text = tr("%1 hold").arg(counted(held, tr("invariant"), tr("invariants")));
+  if (held == 1) text = tr("1 invariant holds");
+  if (unknown) text += tr(", %1 not checked yet").arg(unknown);
   if (bad) {
     std::optional<Tick> first;
     for (const InvariantLine& line : m_lines)

@@ -36,7 +36,8 @@ class InvariantModel : public LineModel<InvariantLine> {
   int failures() const;
   /// True if any invariant was ever broken.
   bool anyFailed() const;
-  /// "2 of 17 invariants are broken, first at tick 12" or "17 invariants hold".
+  /// "2 of 17 invariants are broken, first at tick 12", "17 invariants hold", or "14 invariants hold, 3 not checked
+  /// yet".
   QString summary() const;
 
  private:
