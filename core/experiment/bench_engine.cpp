@@ -121,7 +121,6 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
       KV_TRY(failed(append(*sides[on], benchTokens(depth, sides[on]->model().config().vocab), Source::Prompt)));
     }
     std::vector<double> us[2], ratio, norms, publish;
-    std::unique_ptr<PendingTile> tile;  // norms of all keys, asked for again as soon as they are there
     const int runs = options.quick ? 5 : 101;
     for (int run = 0; run < runs; ++run) {
       double pair[2];
@@ -131,18 +130,19 @@ Status benchTick(const BenchOptions& options, nlohmann::json& rows, const Progre
         us[on].push_back(pair[on] = secondsSince(start) * 1e6);
       }
       ratio.push_back(pair[1] / pair[0]);
-      const auto beside = BenchClock::now();
-      if (!tile) tile = kvlab::tile(*sides[1], {Quantity::KNorm}).take();
-      KV_TRY(failed(step(*sides[1], {TokenId(5)})));
-      norms.push_back(secondsSince(beside) * 1e6 / pair[1]);
-      KV_TRY(failed(step(*sides[0], {TokenId(5)})));  // both stay equally long
-      if (tile->arrived()) {
-        KV_TRY(tile->take());
-        tile.reset();
-      }
       const auto start = BenchClock::now();
       clearPending(*sides[1]);  // publishes a snapshot and does nothing else
       publish.push_back(secondsSince(start) * 1e6);
+    }
+    for (int run = 0; run < runs; ++run) {
+      const auto alone = BenchClock::now();
+      KV_TRY(failed(step(*sides[1], {TokenId(5)})));
+      const auto beside = BenchClock::now();
+      std::unique_ptr<PendingTile> tile = kvlab::tile(*sides[1], {Quantity::KNorm}).take();  // norms of all keys
+      KV_TRY(failed(step(*sides[1], {TokenId(5)})));
+      norms.push_back(secondsSince(beside) / std::chrono::duration<double>(beside - alone).count());
+      while (!tile->arrived()) KV_TRY(failed(step(*sides[1], {TokenId(5)})));
+      KV_TRY(tile->take());
     }
     const std::string what = std::string(model) + ", depth " + std::to_string(depth);
     rows.push_back(benchRow("tick", what, "probes_off", "us", us[0]));
