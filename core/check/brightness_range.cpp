@@ -30,17 +30,6 @@ std::vector<double> newestMass(const CacheState& state) {
   return out;
 }
 
-/// True if the last commit added a token that the model was asked for: then the tick has observed attention before.
-bool generated(const CheckInput& input) {
-  const CacheState& state = input.state;
-  for (std::size_t p = state.context.size(); p-- > 0;) {
-    const LedgerId id = state.context[p];
-    if (id < input.before->ledger.nextId()) return false;
-    if (state.ledger.contains(id) && state.ledger[id].source == Source::Model) return true;
-  }
-  return false;
-}
-
 void checkLaw(const CheckInput& input, Findings& findings) {
   const CacheState &was = *input.before, &is = input.state;
   const BrightnessSettings& b = input.manifest.brightness;
@@ -80,7 +69,8 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
       input.before->tick.value() + 1 == state.tick.value() && input.manifest.ring.blockTokens <= 1;
   const bool whole = oneToken && state.brightness.size() == state.context.size() &&
       input.before->brightness.size() == input.before->context.size();
-  if (whole && input.manifest.probes && !state.wlod && findings.count() == 0 && generated(input))
+  if (whole && input.manifest.probes && !state.wlod && findings.count() == 0 &&
+      generated(input))  // then the tick has observed attention
     checkLaw(input, findings);
 }
 

@@ -32,6 +32,16 @@ std::vector<SharedMap> storedMaps(const CheckInput& input) {
   return maps;
 }
 
+bool generated(const CheckInput& input) {
+  const CacheState& state = input.state;
+  for (std::size_t p = state.context.size(); p-- > 0;) {
+    const LedgerId id = state.context[p];
+    if (id < input.before->ledger.nextId()) return false;
+    if (state.ledger.contains(id) && state.ledger[id].source == Source::Model) return true;
+  }
+  return false;
+}
+
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts) {

@@ -29,6 +29,9 @@ std::vector<SharedMap> sharedMaps(const CheckInput& input);
 /// sharedMaps() with every row that has a slot, including summaries of a wLOD session.
 std::vector<SharedMap> storedMaps(const CheckInput& input);
 
+/// True if the last commit added a token that the model was asked for. `before` is there.
+bool generated(const CheckInput& input);
+
 /// A ledger id as messages name it: "ledger row 17".
 std::string rowName(LedgerId id);
 

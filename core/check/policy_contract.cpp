@@ -25,6 +25,7 @@ class Contract {
         m_policy(*input.state.policy),
         m_before(input.full ? input.before : nullptr),
         m_ran(!input.deeds.empty()),
+        m_decoded(m_before && generated(input) && m_before->ledger.size() + 1 == m_state.ledger.size()),
         m_findings(findings) {}
 
   void check() {
@@ -33,8 +34,11 @@ class Contract {
       for (const CacheLayer layer : m_state.layers())
         if (at(layer) < m_before->policy->layers.size() && at(layer) < m_policy.layers.size() &&
             at(layer) < m_state.attention->receivedPerHead.size() && at(layer) < m_state.attention->maps.size() &&
-            m_state.attention->maps[at(layer)])
-          received(layer);
+            m_state.attention->maps[at(layer)]) {
+          remembers(layer, &LayerPolicyState::received, 1, 1);
+          const double share = 1.0 / std::max(1, spec(layer).observe);  // each query takes the place of one
+          if (m_decoded) remembers(layer, &LayerPolicyState::observed, 1 - share, share);
+        }
     const bool decided = m_policy.audit.tick == m_state.tick;
     if (!decided && !m_ran) return;
     for (const CacheLayer layer : m_state.layers()) {
@@ -57,11 +61,12 @@ class Contract {
     return !spec(layer).keepsAll() && !m_policy.prefilling && (!spec(layer).ratio || m_policy.promptRows > 0);
   }
 
-  /// Each row has received what it had before and the mean over its group's query heads of what the last pass gave.
-  void received(CacheLayer layer) {
+  /// Attention that rows have received is `keep` of what they had before and `share` of the mean over the group's query
+  /// heads of what the last pass gave.
+  void remembers(CacheLayer layer, RowValues LayerPolicyState::*values, double keep, double share) {
     const PolicyState& was = *m_before->policy;
     const NewestAttention* pass = m_state.attention.get();
-    const RowValues &now = m_policy.layers[at(layer)].received, &then = was.layers[at(layer)].received;
+    const RowValues &now = m_policy.layers[at(layer)].*values, &then = was.layers[at(layer)].*values;
     const std::vector<float>& given = pass->receivedPerHead[at(layer)];
     const ResidencyView& seen = *pass->maps[at(layer)];
     if (!now.map || now.values.empty() || given.empty() || !std::ranges::equal(now.map->ledger, seen.ledger)) return;
@@ -75,11 +80,11 @@ class Contract {
         const LedgerId id = now.map->ledger[i];
         double wanted = 0;
         if (const auto old = inThen.find(id.value()); old != inThen.end() && !then.values.empty())
-          wanted = static_cast<double>(then.values[list * then.map->size() + old->second]);
+          wanted = keep * static_cast<double>(then.values[list * then.map->size() + old->second]);
         if (const auto one = inPass.find(id.value()); one != inPass.end())
           for (std::size_t head = 0; head < group; ++head)
-            wanted +=
-                static_cast<double>(given[(list * group + head) * width + one->second]) / static_cast<double>(group);
+            wanted += share * static_cast<double>(given[(list * group + head) * width + one->second]) /
+                static_cast<double>(group);
         const auto got = static_cast<double>(now.values[list * rows + i]);
         if (std::abs(got - wanted) > 1e-3 * (1 + std::abs(wanted)))
           return m_findings.add({layer, i, id},
@@ -159,6 +164,7 @@ class Contract {
   const PolicyState& m_policy;
   const CacheState* const m_before;  // null = what was before is not compared
   const bool m_ran;                  // passes made the state
+  const bool m_decoded;              // they added one token that the model was asked for, and nothing else
   Findings& m_findings;
 };
 

@@ -48,8 +48,9 @@ void checkCounts(const CheckInput& input, const SharedMap& shared, CacheLayer la
     findings.add({layer},
                  shared.name(layer) + ": the pool has " + std::to_string(pool.bytes()) + " bytes, and its " +
                      std::to_string(pool.slots()) + " slots take " + std::to_string(needed));
-  const std::vector<bool> free = allocator.free(pool.slots());
-  const auto counted = std::ranges::count(free, true);
+  const std::int32_t untouched = allocator.untouched();  // these are free
+  const std::vector<bool> free = allocator.free(untouched);
+  const std::int64_t counted = std::ranges::count(free, true) + pool.slots() - untouched;
   if (counted != allocator.available(Placing::Look))
     findings.add({layer},
                  shared.name(layer) + ": " + std::to_string(counted) + " slots are free, and " +
