@@ -32,11 +32,18 @@ class OldRows {
       for (std::size_t i = 0; i < kOthers; ++i) covered(draw(m_state.wlod->ledger.size()));
       return;
     }
+    std::vector<std::size_t> rows;
+    const auto add = [&rows](std::size_t position) {
+      if (std::ranges::find(rows, position) == rows.end()) rows.push_back(position);
+      return position;
+    };
     const std::vector<std::size_t> written = writtenLast();
-    for (std::size_t i = 0; i < std::min(kWritten, written.size()); ++i) first(written[draw(written.size())]);
-    for (std::size_t i = 0; i < kOthers; ++i) first(draw(m_state.context.size()));
+    for (std::size_t i = 0; i < std::min(kWritten, written.size()); ++i) add(written[draw(written.size())]);
+    for (std::size_t i = 0; i < kOthers; ++i) add(draw(m_state.context.size()));
+    const std::size_t deep = add(draw(m_state.context.size()));
     // Rounded products are far from the recomputation after some layers.
-    if (!m_stored.rounds()) through(draw(m_state.context.size()));
+    for (const std::size_t row : rows)
+      if (first(row) && row == deep && !m_stored.rounds()) through(row);
   }
   void one() {
     if (m_state.wlod) covered(draw(m_state.wlod->ledger.size()));
