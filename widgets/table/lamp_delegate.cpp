@@ -16,6 +16,7 @@ void paintSign(QPainter& painter, QPointF c, double r, bool good) {
   painter.drawLine(c + QPointF(-0.33 * r, -0.33 * r), c + QPointF(0.33 * r, 0.33 * r));
   painter.drawLine(c + QPointF(0.33 * r, -0.33 * r), c + QPointF(-0.33 * r, 0.33 * r));
 }
+}  // namespace
 
 void paintRing(QPainter& painter, QPointF centre, const Theme& theme) {
   painter.save();
@@ -25,7 +26,6 @@ void paintRing(QPainter& painter, QPointF centre, const Theme& theme) {
   painter.drawEllipse(centre, 5, 5);
   painter.restore();
 }
-}  // namespace
 
 void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme) {
   painter.save();

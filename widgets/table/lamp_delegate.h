@@ -8,6 +8,8 @@
 namespace kvlab {
 
 void paintLamp(QPainter& painter, QPointF centre, double radius, bool good, const Theme& theme);
+/// In place of a lamp: nothing is known yet, or there is nothing to do.
+void paintRing(QPainter& painter, QPointF centre, const Theme& theme);
 
 /// A DataTable delegate whose column 0 shows a lamp, chosen by the model's kBadRole; a ring where the tone of the text
 /// is faint, because nothing is known.

@@ -19,7 +19,7 @@ void paintState(QPainter& painter, QPointF centre, AuditState state, const Theme
   painter.setPen(QPen(state == AuditState::KeepsAll ? theme.faint : theme.muted, 1.5));
   painter.setBrush(Qt::NoBrush);
   if (state == AuditState::KeepsAll) painter.drawLine(centre + QPointF(-4.5, 0), centre + QPointF(4.5, 0));
-  else painter.drawEllipse(centre, 5, 5);
+  else paintRing(painter, centre, theme);
   if (state == AuditState::Waits) {
     painter.drawLine(centre, centre + QPointF(0, -3));
     painter.drawLine(centre, centre + QPointF(2.2, 1));
