@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag of a row record names the owner of the row. A row with scales stores the tag mixed with the scales. Every
-// tick looks at all tags, and therefore notices a scale that came apart from its row.
+// The tag of a row record names the owner of the row. A row with scales stores the tag mixed with the scales: a
+// check of tags therefore notices a scale that came apart from its row.
 #pragma once
 
 #include "kernels/row_checksum.h"

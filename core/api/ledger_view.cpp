@@ -63,6 +63,19 @@ LedgerRow& LedgerView::change(LedgerId id) {
   return (*chunk)[i % kChunk];
 }
 
+std::size_t LedgerView::alike(const LedgerView& other) const {
+  const std::size_t both = std::min(m_size, other.m_size);
+  std::size_t row = 0;
+  while (row < both) {
+    const Block &mine = *m_blocks[row / kRows], &theirs = *other.m_blocks[row / kRows];
+    const std::size_t chunk = row / kChunk % kBlock;
+    if (&mine == &theirs) row += kRows;
+    else if (mine[chunk] == theirs[chunk]) row += kChunk;
+    else break;
+  }
+  return std::min(row, both);
+}
+
 void LedgerView::unshare() {
   for (std::size_t b = 0; b < m_blocks.size(); ++b) {
     m_blocks[b] = copyOf(b);

@@ -48,6 +48,8 @@ class LedgerView {
     return (*(*m_blocks[i / kRows])[i / kChunk % kBlock])[i % kChunk];
   }
   bool contains(LedgerId id) const { return id.value() >= 0 && static_cast<std::size_t>(id.value()) < m_size; }
+  /// A number of rows with which both ledgers begin: all those before the first chunk that they do not share.
+  std::size_t alike(const LedgerView& other) const;
 
  protected:
   LedgerId append(LedgerRow row);

@@ -3,28 +3,34 @@
 // every token that was there before is what attention makes of it. semantics.md, section 4.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
+#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {
 
 /// Attention of the newest query of a state to each token in the last layer, mean over its heads, [length]; empty where
 /// the query saw tokens that have left the context.
-std::vector<double> newestMass(const CacheState& state) {
-  std::vector<double> out(state.context.size());
+std::vector<float> newestMass(const CacheState& state) {
+  std::vector<float> out(state.context.size());
   const NewestAttention* all = state.attention.get();
   if (!all || all->mass.size() != state.groupOf.size() || all->maps.size() != all->mass.size()) return out;
   const CacheLayers layers = state.cacheLayers();
+  const float share = 1.0f / static_cast<float>(layers.perLayer);
   for (const CacheLayer layer : layers.of(layers.last())) {
     if (!all->maps[at(layer)]) return {};
-    const std::vector<float>& mass = all->mass[at(layer)];
-    const Column<LedgerId>& seen = all->maps[at(layer)]->ledger;
-    std::size_t row = 0;  // a map is a part of the context, in its order
-    for (std::size_t p = 0; p < out.size() && row < std::min(seen.size(), mass.size()); ++p)
-      if (seen[row] == state.context[p]) out[p] += static_cast<double>(mass[row++]) / layers.perLayer;
+    const Column<LedgerId>& ledger = all->maps[at(layer)]->ledger;
+    const std::span<const float> mass = all->mass[at(layer)];
+    const std::span<const LedgerId> seen = ledger.span(), context = state.context.span();
+    const std::size_t rows = std::min(seen.size(), mass.size());
+    std::size_t row = std::min(rows, alike(ledger, state.context));
+    for (std::size_t i = 0; i < row; ++i) out[i] += share * mass[i];
+    for (std::size_t p = row; p < out.size() && row < rows; ++p)  // a map is a part of the context, in its order
+      if (seen[row] == context[p]) out[p] += share * mass[row++];
     if (row < seen.size()) return {};
   }
   return out;
@@ -32,21 +38,36 @@ std::vector<double> newestMass(const CacheState& state) {
 
 void checkLaw(const CheckInput& input, Findings& findings) {
   const CacheState &was = *input.before, &is = input.state;
-  const BrightnessSettings& b = input.manifest.brightness;
-  const std::vector<double> mass = newestMass(was);
-  std::size_t old = 0;  // both contexts are in the same order
-  for (std::size_t p = 0; p < is.context.size() && !mass.empty(); ++p) {
-    if (is.context[p] >= was.ledger.nextId()) continue;
-    while (old < was.context.size() && was.context[old] != is.context[p]) ++old;
-    if (old == was.context.size()) return;
-    const double wanted =
-        std::clamp(static_cast<double>(was.brightness[old]) - b.decay + b.gain * mass[old], 0.0, double{b.max});
-    const auto got = static_cast<double>(is.brightness[p]);
-    if (std::abs(got - wanted) > 1e-3 * (1 + wanted))
-      findings.add({{}, p, is.context[p]},
-                   "position " + std::to_string(p) + ": brightness " + std::to_string(got) +
+  const std::vector<float> attended = newestMass(was);
+  if (attended.empty()) return;
+  const auto decay = static_cast<float>(input.manifest.brightness.decay),
+             gain = static_cast<float>(input.manifest.brightness.gain),
+             max = static_cast<float>(input.manifest.brightness.max);
+  const std::span<const LedgerId> before = was.context.span(), context = is.context.span();
+  const float *const old = was.brightness.data(), *const now = is.brightness.data(), *const mass = attended.data();
+  const LedgerId came = was.ledger.nextId();
+  const std::size_t front = alike(was.context, is.context);
+  std::size_t q = 0;
+  for (std::size_t p = 0; p < context.size(); ++p) {
+    if (p < front) q = p;
+    else {
+      if (context[p] >= came) continue;
+      while (q < before.size() && before[q] != context[p]) ++q;  // both contexts are in the same order
+      if (q == before.size()) return;
+    }
+    const float wanted = std::clamp(old[q] - decay + gain * mass[q], 0.0f, max);
+    if (std::abs(now[p] - wanted) > 1e-3f * (1 + wanted))
+      findings.add({{}, p, context[p]},
+                   "position " + std::to_string(p) + ": brightness " + std::to_string(now[p]) +
                        " is not what the newest attention makes of it, " + std::to_string(wanted));
   }
+}
+
+/// No early end: compilers make vector code.
+bool allWithin(std::span<const float> brightness, float max) {
+  std::uint32_t all = 1;
+  for (const float b : brightness) all &= (b >= 0 ? 1u : 0u) & (b <= max ? 1u : 0u);
+  return all != 0;
 }
 
 }  // namespace
@@ -55,8 +76,9 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
   Findings findings("brightness_range", out);
   const CacheState& state = input.state;
   const auto max = static_cast<float>(input.manifest.brightness.max);
-  for (std::size_t i = 0; i < state.brightness.size(); ++i) {
-    const float b = state.brightness[i];
+  const std::span<const float> bright = state.brightness.span();
+  for (std::size_t i = allWithin(bright, max) ? bright.size() : 0; i < bright.size(); ++i) {
+    const float b = bright[i];
     if (b >= 0 && b <= max) continue;
     Place place{{}, i, {}};
     if (i < state.context.size()) place.ledger = state.context[i];

@@ -3,9 +3,9 @@
 // (scalar_decoder.h): K and V from the input that the layer was given, what attention gives from the stored rows that
 // map and mask imply, the attention that each of them gets, and from that what the layer hands on. A full check looks
 // at all of every layer. A cheap one looks at K, V and attention of one head, in each layer once in scrub_period ticks
-// (of more than 16 layers in some of them, in turns), and once in that time at all of the last layer and some logits.
-// Where rows have left a layer since the pass, its K and V are compared alone. The newest row of a wLOD session may be
-// a gist. Of older rows some are recomputed, too (old_rows.h).
+// (of more than 8 layers in some of them, in turns), and once in that time at what the last layer made of the attention
+// that it was given, and at some logits. Where rows have left a layer since the pass, its K and V are compared alone.
+// The newest row of a wLOD session may be a gist. Of older rows some are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ namespace {
 
 /// Of what a layer adds, in parts of its length.
 constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
-constexpr int kLayersInRound = 16;
+constexpr int kLayersInRound = 8;
 constexpr int kLogitsLeftOut = 61;  // a cheap check looks at one of so many
 
 class Recount {
@@ -46,17 +46,21 @@ class Recount {
     for (const Layer layer : m_state.cacheLayers().ofModel())
       if (known(layer)) whole(layer);
   }
-  /// Checks all of the last layer, and some of the logits.
+  /// Checks what the last layer made of what attention gave, and some of the logits.
   void last() {
     const Layer layer = m_state.cacheLayers().last();
-    if (known(layer)) whole(layer);
+    if (!known(layer)) return;
+    std::vector<double> given;
+    for (const CacheLayer own : m_state.cacheLayers().of(layer))
+      given.insert(given.end(), m_deeds[at(own)]->attended.begin(), m_deeds[at(own)]->attended.end());
+    output(layer, inputOf(layer), given);
   }
 
-  /// Checks one query head of some layers, another one in each round.
-  void heads(std::span<const Layer> layers, std::int64_t round) {
+  /// Checks one query head of some layers, another one in each turn.
+  void heads(std::span<const Layer> layers, std::int64_t turn) {
     for (const Layer layer : layers) {
       if (!known(layer)) continue;
-      const auto head = static_cast<int>((round + layer.value()) % m_model.config().heads);
+      const auto head = static_cast<int>((turn + layer.value()) % m_model.config().heads);
       const std::vector<double> x = inputOf(layer);
       if (layer == Layer(0)) embedded(x);
       const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
@@ -310,11 +314,16 @@ class Recount {
   std::vector<double> m_shares;          // [rows of m_seen] of the head that attended() was called for
 };
 
-/// The layers that cheap checks look at in a round: of a deep model not all, so that a check stays cheap.
-std::vector<Layer> layersOf(const CheckInput& input, std::int64_t round) {
+/// Layers that cheap checks look at in a scrub period: of a deep model not all, so that a check stays cheap.
+struct Round {
+  std::vector<Layer> layers;
+  std::int64_t turn = 0;  // how often each of them was looked at before
+};
+
+Round roundOf(const CheckInput& input, std::int64_t period) {
   const int layers = input.transformer->model().config().layers, rounds = (layers - 1) / kLayersInRound + 1;
-  std::vector<Layer> out;
-  for (auto layer = static_cast<int>(round % rounds); layer < layers; layer += rounds) out.emplace_back(layer);
+  Round out{{}, period / rounds};
+  for (auto layer = static_cast<int>(period % rounds); layer < layers; layer += rounds) out.layers.emplace_back(layer);
   return out;
 }
 
@@ -329,11 +338,10 @@ void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
     return checkOldRows(input, findings);
   }
   const std::int64_t parts = std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
-  const std::int64_t round = input.state.tick.value() / parts;
-  const std::vector<Layer> layers = layersOf(input, round);
-  const auto begin = std::ssize(layers) * part / parts, end = std::ssize(layers) * (part + 1) / parts;
+  const Round round = roundOf(input, input.state.tick.value() / parts);
+  const auto begin = std::ssize(round.layers) * part / parts, end = std::ssize(round.layers) * (part + 1) / parts;
   if (newest && begin < end)
-    Recount(input, findings).heads(std::span(layers).subspan(at(begin), at(end - begin)), round);
+    Recount(input, findings).heads(std::span(round.layers).subspan(at(begin), at(end - begin)), round.turn);
   if (part == 0) checkOldRows(input, findings);
   if (newest && part == parts / 2) Recount(input, findings).last();
 }

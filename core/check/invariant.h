@@ -26,7 +26,8 @@ struct CheckInput {
   Transformer* transformer = nullptr;    // of the model that made the rows; null = nothing is recomputed
   const HeldSlots* held = nullptr;       // null = slots are not counted
   std::span<const PassDeed> deeds = {};  // of the passes that made the state; empty = not written down
-  const CacheState* before = nullptr;    // the state that the last commit was made from; null = not kept
+  const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none
+  const CacheState* passed = nullptr;    // cheap checks: `before`, if a check found nothing in it; null = all is new
 };
 
 /// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or

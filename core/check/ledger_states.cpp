@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows outside the context are neither live nor evicted nor behind a window, and lineage reads the same from both ends:
 // a child's parents name the child. Full checks look at the whole ledger, cheap checks at the rows of
-// the context.
+// the context that have changed since the last check.
 #include <algorithm>
 
 #include "core/check/checks.h"
@@ -38,8 +38,9 @@ void checkLedgerStates(const CheckInput& input, std::vector<Violation>& out) {
     if (!row.children.empty()) checkLinks(state.ledger, id, row.children, false, findings);
   };
   if (!input.full) {
+    const auto known = input.passed ? static_cast<std::int32_t>(state.ledger.alike(input.passed->ledger)) : 0;
     for (const LedgerId id : state.context.span())
-      if (state.ledger.contains(id)) checkRow(id);
+      if (id.value() >= known && state.ledger.contains(id)) checkRow(id);
     return;
   }
   std::vector<bool> inContext(state.ledger.size());

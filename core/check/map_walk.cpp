@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/state/continues.h"
+
 namespace kvlab {
 
 std::size_t SharedMap::rows() const { return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()}); }
@@ -44,7 +46,8 @@ bool generated(const CheckInput& input) {
 
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
-RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts) {
+RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts,
+                std::size_t fresh) {
   RowList list;
   const std::size_t rows = shared.rows(), first = std::min(rows, static_cast<std::size_t>(shared.map->first));
   const std::span<const LedgerId> ledger = shared.map->ledger.span();
@@ -62,9 +65,37 @@ RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t pa
   list.indices.reserve(expected);
   const auto every = static_cast<std::int32_t>(parts);  // a division of 64 bits takes longer than the rest
   const bool mask = std::has_single_bit(static_cast<std::uint32_t>(every));
-  for (std::size_t i = first; i < rows; ++i)
+  const std::size_t known = std::clamp(fresh, first, rows);
+  for (std::size_t i = first; i < known; ++i)
     if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
+  for (std::size_t i = known; i < rows; ++i) add(i);
   return list;
+}
+
+std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared) {
+  std::vector<const LayerGroup*> groups;
+  if (!input.passed || input.passed->groupOf.size() != input.state.groupOf.size()) return groups;
+  for (const CacheLayer layer : shared.layers) {
+    const LayerGroup* group = &input.passed->group(layer);
+    if (groups.empty() || groups.back() != group) groups.push_back(group);
+  }
+  return groups;
+}
+
+std::size_t firstFresh(const CheckInput& input, const SharedMap& shared) {
+  const std::vector<const LayerGroup*> groups = passedGroups(input, shared);
+  std::size_t known = groups.empty() ? 0 : shared.rows();
+  for (const LayerGroup* was : groups) {
+    const ResidencyView& map = was->stored();
+    if (map.first > shared.map->first) return 0;
+    known = std::min({known, alike(map.ledger, shared.map->ledger), alike(map.slotOf, shared.map->slotOf)});
+    const std::size_t written = alike(was->writers, shared.group->writers);
+    if (written == was->writers.size()) continue;
+    const std::span<const LedgerId> ledger = shared.map->ledger.span().first(known);
+    known = static_cast<std::size_t>(
+        std::ranges::find_if(ledger, [written](LedgerId id) { return at(id) >= written; }) - ledger.begin());
+  }
+  return known;
 }
 
 }  // namespace kvlab

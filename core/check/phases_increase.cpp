@@ -8,6 +8,7 @@
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
+#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {
@@ -30,8 +31,9 @@ void checkContext(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   const bool ordinal = input.manifest.position != PositionMode::Absolute && !state.wlod;
   const std::span<const std::int32_t> phases = state.phases.span();
-  std::int64_t last = -1;
-  for (std::size_t i = 0; i < phases.size(); ++i) {
+  const std::size_t known = input.passed ? alike(state.phases, input.passed->phases) : 0;
+  std::int64_t last = known > 0 ? phases[known - 1] : -1;
+  for (std::size_t i = known; i < phases.size(); ++i) {
     const std::int64_t phase = phases[i];
     if (ordinal ? phase == static_cast<std::int64_t>(i) : phase > last) {
       last = phase;

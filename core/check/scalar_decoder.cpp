@@ -28,22 +28,23 @@ void widenRow(const TensorView& w, std::int64_t row, std::vector<float>& out) {
 
 /// A row of a matrix times x, without a copy of the row where its type has none of its own.
 double product(const TensorView& w, std::int64_t row, std::span<const double> x, std::vector<float>& copy) {
-  double lanes[4] = {};  // one sum would wait for itself
-  const auto add = [&](auto raw, auto widen) {
-    const auto* from = static_cast<const std::byte*>(w.data) + row * w.shape[1] * static_cast<std::int64_t>(sizeof raw);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      std::memcpy(&raw, from + i * sizeof raw, sizeof raw);
-      lanes[i % 4] += static_cast<double>(widen(raw)) * x[i];
-    }
+  const auto sum = [&x](const auto* from, auto widen) {
+    constexpr std::size_t kLanes = 8;  // one sum would wait for itself
+    double lanes[kLanes] = {};
+    std::size_t i = 0;
+    for (; i + kLanes <= x.size(); i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        lanes[lane] += static_cast<double>(widen(from[i + lane])) * x[i + lane];
+    for (; i < x.size(); ++i) lanes[0] += static_cast<double>(widen(from[i])) * x[i];
+    return std::accumulate(lanes, lanes + kLanes, 0.0);
   };
-  switch (w.dtype) {
-    case kernels::DType::f32: add(float{}, [](float value) { return value; }); break;
-    case kernels::DType::bf16: add(std::uint16_t{}, kernels::bf16ToFloat); break;
-    default:
-      widenRow(w, row, copy);
-      for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 4] += static_cast<double>(copy[i]) * x[i];
-  }
-  return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+  const auto same = [](float value) { return value; };
+  const std::int64_t begin = row * w.shape[1];
+  if (w.dtype == kernels::DType::f32) return sum(static_cast<const float*>(w.data) + begin, same);
+  if (w.dtype == kernels::DType::bf16)
+    return sum(static_cast<const std::uint16_t*>(w.data) + begin, kernels::bf16ToFloat);
+  widenRow(w, row, copy);
+  return sum(copy.data(), same);
 }
 
 /// Outputs [begin, begin + count) of a linear step.
@@ -94,22 +95,26 @@ class Turn {
   void to(double phase) {
     const bool step = phase == m_phase + 1;
     m_phase = phase;
-    for (std::size_t i = 0; i < m_w.size(); ++i) {
+    for (std::size_t i = 0; !step && i < m_w.size(); ++i)
+      m_cosine[i] = std::cos(phase * m_w[i]), m_sine[i] = std::sin(phase * m_w[i]);
+    for (std::size_t i = 0; step && i < m_w.size(); ++i) {
       const double was = m_cosine[i];
-      m_cosine[i] = step ? was * m_stepCosine[i] - m_sine[i] * m_stepSine[i] : std::cos(phase * m_w[i]);
-      m_sine[i] = step ? m_sine[i] * m_stepCosine[i] + was * m_stepSine[i] : std::sin(phase * m_w[i]);
+      m_cosine[i] = was * m_stepCosine[i] - m_sine[i] * m_stepSine[i];
+      m_sine[i] = m_sine[i] * m_stepCosine[i] + was * m_stepSine[i];
     }
   }
   /// Of a turned query and a key that is turned now, [2 * half] each; scales [half].
   double dot(std::span<const double> q, std::span<const double> k, std::span<const double> scales) const {
     const std::size_t half = m_w.size();
+    const auto term = [&](std::size_t i) {
+      const double a = q[i] * m_cosine[i] + q[half + i] * m_sine[i], b = q[half + i] * m_cosine[i] - q[i] * m_sine[i];
+      return scales[i] * (a * k[i] + b * k[half + i]);
+    };
     double lanes[4] = {};
-    for (std::size_t begin = 0; begin < half; begin += 4)
-      for (std::size_t lane = 0; lane < std::min<std::size_t>(4, half - begin); ++lane) {
-        const std::size_t i = begin + lane;
-        const double a = q[i] * m_cosine[i] + q[half + i] * m_sine[i], b = q[half + i] * m_cosine[i] - q[i] * m_sine[i];
-        lanes[lane] += scales[i] * (a * k[i] + b * k[half + i]);
-      }
+    std::size_t i = 0;
+    for (; i + 4 <= half; i += 4)
+      for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] += term(i + lane);
+    for (; i < half; ++i) lanes[0] += term(i);
     return lanes[0] + lanes[1] + lanes[2] + lanes[3];
   }
 

@@ -18,6 +18,19 @@ Place placeOf(const SharedMap& shared, CacheLayer layer, std::size_t index) {
   return place;
 }
 
+constexpr std::size_t kFew = 8;  // slots that are looked for one by one
+
+/// True if the rows from index `fresh` on are few and have slots inside the pool that no row before them has.
+bool fewAndNew(const SharedMap& shared, std::size_t fresh, std::int32_t slots) {
+  const std::span<const Slot> all = shared.map->slotOf.span();
+  const auto first = static_cast<std::size_t>(shared.map->first);
+  if (fresh < first || fresh + kFew < all.size()) return false;
+  for (std::size_t i = fresh; i < all.size(); ++i)
+    if (all[i].value() < 0 || all[i].value() >= slots || std::ranges::count(all.subspan(first, i - first), all[i]) > 0)
+      return false;
+  return true;
+}
+
 /// Reports slots outside the pool and slots named twice; false if there are some outside.
 bool checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings) {
   const std::span<const Slot> all = shared.map->slotOf.span();
@@ -63,7 +76,7 @@ void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("slots_unique", out);
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
-    const bool inside = checkNamed(shared, slots, findings);
+    const bool inside = fewAndNew(shared, firstFresh(input, shared), slots) || checkNamed(shared, slots, findings);
     const std::span<const Slot> slotOf = shared.map->slotOf.span(),
                                 all = slotOf.subspan(
                                     std::min(static_cast<std::size_t>(shared.map->first), slotOf.size()));

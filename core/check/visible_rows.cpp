@@ -164,8 +164,17 @@ class Look {
                     : " is not among them");
   }
 
+  /// True if slots and phases of a list are those of the map.
+  bool asMapped(const ListDeed& list) const {
+    const auto from = static_cast<std::size_t>(list.from), rows = list.slots.size();
+    return from + rows <= m_of->size() && list.phases.size() == rows &&
+        std::ranges::equal(list.slots, plain(m_of->slotOf.span().subspan(from, rows))) &&
+        std::ranges::equal(list.phases, m_of->phases.span().subspan(from, rows));
+  }
+
   void list() {
     const ListDeed& list = *m_deed->list;
+    if (asMapped(list)) return;
     for (std::size_t j = 0; j < list.slots.size(); ++j) {
       const std::size_t in = j + static_cast<std::size_t>(list.from);
       if (in >= m_of->size()) return tell({}, "read row " + std::to_string(in) + ", which the map does not have");

@@ -39,15 +39,16 @@ CheckMade CheckMarks::made(const std::vector<Violation>& violations, bool full, 
 void CheckMarks::add(const CheckMade& made, const CheckMark& mark) {
   if (std::ssize(m_slices) != made.parts)
     m_slices.assign(at(made.parts), *std::ranges::min_element(m_slices, {}, &CheckMark::depth));
+  bool slices = true;  // every invariant that looks at slices has passed
   for (std::size_t i = 0; i < m_last.size(); ++i) {
     const Cheap cheap = invariants()[i].cheap;
     const bool whole = made.full || cheap == Cheap::All, looked = whole || cheap != Cheap::None;
     if (looked && made.held & bit(i)) m_last[i] = mark;
-    if (!(made.rest & bit(i))) continue;
-    if (whole) m_passed[i] = mark;
-    if (cheap == Cheap::Slice && whole) std::ranges::fill(m_slices, mark);
-    if (cheap == Cheap::Slice && !whole) m_slices[at(made.part)] = mark;
+    if (made.rest & bit(i) && whole) m_passed[i] = mark;
+    slices = slices && (cheap != Cheap::Slice || made.rest & bit(i));
   }
+  if (slices && made.full) std::ranges::fill(m_slices, mark);
+  else if (slices) m_slices[at(made.part)] = mark;
 }
 
 /// Checks before this entry of the way leave no mark: later ones have passed all that they looked at.

@@ -22,6 +22,8 @@ std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
 /// The only function that replaces the present state.
 void History::become(CacheState state) {
   m_state = std::move(state);
+  m_before.reset();
+  m_passed = false;
   m_measured = {};
 }
 
@@ -84,7 +86,10 @@ void History::commit(Commit commit, SessionParts& parts) {
   if (whole) kept->rows = std::move(*log);
   kept->bytes = bytesBeside(m_state, commit.state) + freedBytes(kept->freed, parts.store) + kept->rows.bytes();
   entry.kept = std::move(kept);
+  CacheState before = std::move(m_state);
+  m_beforePassed = m_passed;
   become(std::move(commit.state));
+  m_before = std::move(before);
   m_timeline.push(std::move(entry));
   if (m_commitsLeft > 0) --m_commitsLeft;
   if (commit.severed || !whole) forgetOlder(parts, !commit.severed);
@@ -106,6 +111,7 @@ void History::leave(SessionParts& parts) {
 
 void History::refine(CacheState state) {
   m_timeline.refine(state, m_pools);
+  m_passed = false;
   m_state = std::move(state);
 }
 

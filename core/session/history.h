@@ -4,6 +4,7 @@
 // (travel.cpp). Owned by a session; engine thread.
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "core/files/capture.h"
 #include "core/kinds/base/session_parts.h"
@@ -28,6 +29,11 @@ class History {
   using Execute = std::function<Result<nlohmann::json>(Session&, const std::string&, const nlohmann::json&)>;
 
   const CacheState& state() const { return m_state; }
+  /// The state that the last commit was made from, whether the timeline keeps it or not; null = the present state came
+  /// in another way.
+  const CacheState* before() const { return m_before ? &*m_before : nullptr; }
+  /// The same where the last check of that state found nothing and nothing but the commit has come since; else null.
+  const CacheState* passed() const { return m_beforePassed ? before() : nullptr; }
   const Timeline& timeline() const { return m_timeline; }
   /// Const and yet changeable: queries store their measurements here.
   Measured& measured() const { return m_measured; }
@@ -80,7 +86,11 @@ class History {
   void forgetOlder(SessionParts& parts, bool freeSlots) {
     m_timeline.dropAll(parts.store, freeSlots && !parts.layouts.inPlace());
   }
-  void noteCheck(const CheckMade& made) { m_timeline.noteCheck(made); }
+  /// Notes a check of the present state. clean: nothing is known to be wrong with it.
+  void noteCheck(const CheckMade& made, bool clean) {
+    m_timeline.noteCheck(made);
+    m_passed = clean;
+  }
   void setReport(std::shared_ptr<const TickReport> report) { m_timeline.setReport(std::move(report)); }
 
   // --- commands -----------------------------------------------------------------------------------
@@ -118,6 +128,9 @@ class History {
   void become(CacheState state);
 
   CacheState m_state;
+  std::optional<CacheState> m_before;
+  bool m_passed = false;        // the present state, by a check that found nothing
+  bool m_beforePassed = false;  // the state before
   mutable Measured m_measured;
   Timeline m_timeline;
   std::int64_t m_anchorWork = 512;  // a copy of the rows costs little beside so much work

@@ -173,7 +173,9 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
                    m_parts.transformer.get()};
   if (!m_open || m_open->committed) {
     input.deeds = m_parts.store.deeds().all();
-    if (const int before = timeline().current().parent; before >= 0) input.before = timeline().entry(before).state();
+    input.before = m_history.before();
+    // Once in a scrub period everything is looked at, so that no mistake about what is unchanged lasts.
+    if (!full && part % manifest().scrubPeriod > 0) input.passed = m_history.passed();
   }
   HeldSlots held;
   if (full && !m_open) {  // an open tick has slots that no state names yet
@@ -186,7 +188,8 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
     violations.push_back({"row_checksums", read.error().text()});
   const std::int64_t parts = manifest().scrubPeriod;
   const CheckMade made = CheckMarks::made(violations, full, part % parts, parts);
-  m_history.noteCheck(m_health.alignment.take(violations, made, state(), timeline()));
+  const CheckMade noted = m_health.alignment.take(violations, made, state(), timeline());
+  m_history.noteCheck(noted, !m_health.alignment.anyFinding());
   return violations;
 }
 

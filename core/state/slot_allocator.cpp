@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/state/slot_allocator.h"
 
+#include <cstring>
 #include <numeric>
 
 namespace kvlab {
+namespace {
+
+/// True if each slot follows the one before it. No early end: compilers make vector code.
+bool isRun(std::span<const Slot> slots) {
+  std::uint32_t apart = slots.empty() ? 1 : 0;
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    apart |= static_cast<std::uint32_t>(slots[i].value() - slots[0].value()) ^ static_cast<std::uint32_t>(i);
+  return apart == 0;
+}
+
+}  // namespace
 
 void removeSlots(std::vector<Slot>& from, std::vector<Slot> less) {
   if (less.empty()) return;
@@ -53,6 +65,8 @@ bool FreeSlots::isFree(Slot slot) const { return slot.value() >= m_fresh || !m_t
 
 bool FreeSlots::anyFree(std::span<const Slot> slots) const {
   const std::span<const std::uint8_t> taken(m_taken);
+  if (isRun(slots) && at(slots.back()) < taken.size())
+    return std::memchr(&taken[at(slots.front())], 0, slots.size()) != nullptr;
   return std::ranges::any_of(slots, [taken](Slot slot) { return at(slot) >= taken.size() || !taken[at(slot)]; });
 }
 

@@ -158,7 +158,7 @@ struct MatchTagsArgs {
   int64_t* wrong = nullptr;  ///< [nPools] receives the number of rows that carry another tag
 };
 
-/// Every tick checks every row in this way: one cache line per row, no output per row.
+/// Compares tags alone: one cache line per row, no output per row.
 void matchTags(const Context&, const MatchTagsArgs&);
 
 }  // namespace kvlab::kernels

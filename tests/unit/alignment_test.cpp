@@ -187,7 +187,7 @@ class AlignmentTest : public QObject {
   }
 
   void damageThatNoEventDid() {
-    SessionFixture session;
+    SessionFixture session(json{{"check", {{"scrub_period", 4}}}});  // the fourth step's check looks at everything
     session.prompt(40);
     session.must("step", {{"n", 3}});
     flipTag(session, CacheLayer(0), 7);
@@ -201,9 +201,54 @@ class AlignmentTest : public QObject {
     QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
   }
 
+  /// No command wrote the row, so that only the checks of its slice and of everything see it: once each in a period.
+  void aTagThatTurnsIsFoundInAScrubPeriod_data() {
+    QTest::addColumn<int>("index");
+    QTest::addColumn<int>("steps");
+    for (const auto& [index, steps] : {std::pair(4, 1), {5, 2}, {7, 4}, {10, 5}, {3, 5}})
+      QTest::addRow("index %d", index) << index << steps;
+  }
+  void aTagThatTurnsIsFoundInAScrubPeriod() {
+    QFETCH(int, index);
+    QFETCH(int, steps);
+    SessionFixture session(json{{"check", {{"scrub_period", 8}}}});
+    session.prompt(40);
+    session.must("step", {{"n", 3}});
+    flipTag(session, CacheLayer(0), index);
+    for (int i = 1; i <= steps; ++i) {
+      QVERIFY(told(session).findings.empty());
+      session.must("step");
+    }
+    QCOMPARE(told(session).findings.front().violation.invariant, std::string("row_tags"));
+    QCOMPARE(told(session).findings.front().violation.ledger, LedgerId(index));
+  }
+
+  /// A check that follows no clean check of the state before looks at everything.
+  void whereNothingHasPassedEverythingIsLookedAt() {
+    const std::pair<const char*, std::vector<std::pair<const char*, json>>> ways[] = {
+        {"an older state", {{"undo", {}}}},
+        {"a state computed again", {{"goto", {{"tick", 1}}}, {"step", {}}}},
+        {"behind a state that was not checked",
+         {{"setRules", {{"check", {{"level", "off"}}}}},
+          {"step", {}},
+          {"setRules", {{"check", {{"level", "cheap"}}}}},
+          {"step", {}}}},
+    };
+    for (const auto& [name, commands] : ways) {
+      SessionFixture session;
+      session.prompt(40);
+      session.must("step", {{"n", 3}});
+      flipTag(session, CacheLayer(0), 19);
+      session.must("pin", {{"ledger", 30}});
+      QVERIFY2(told(session).findings.empty(), name);  // goes on from a state that has passed
+      for (const auto& [verb, args] : commands) session.must(verb, args);
+      QVERIFY2(!told(session).findings.empty(), name);
+    }
+  }
+
   /// What damage prevents says between which ticks it came.
   void errorsSayTheInterval() {
-    SessionFixture session;
+    SessionFixture session(json{{"check", {{"scrub_period", 1}}}});
     session.prompt(40);
     session.must("step", {{"n", 3}});
     session.must("invariants");
@@ -218,6 +263,7 @@ class AlignmentTest : public QObject {
                              {"ring", {{"window", 12}}},
                              {"staging", 8},
                              {"prefill_chunk", 8},
+                             {"check", {{"scrub_period", 1}}},
                              {"guards", true}});
     ring.prompt(20);
     ring.must("step", {{"n", 2}});

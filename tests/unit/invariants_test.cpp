@@ -425,6 +425,7 @@ class InvariantsTest : public QObject {
     options.position = damage.position;
     CacheFixture cache(options);
     furnish(cache);
+    const CacheState sound = cache.state;
     const Violation place = damage.make(cache);
     const std::vector<Violation> found = checkAll(cache.input(damage.full));
     std::set<std::string> ids;
@@ -435,6 +436,65 @@ class InvariantsTest : public QObject {
           v.ledger == place.ledger && !v.detail.empty();
     });
     QVERIFY2(named, qPrintable("no finding names the place:\n" + text(found)));
+    if (damage.full) return;
+    CheckInput behind = cache.input(false);  // looks at what differs from the state that passed
+    behind.passed = &sound;
+    QCOMPARE(text(checkAll(behind)), text(found));
+  }
+
+  /// A check behind one that passed finds what a check of everything finds, however many rows came in between.
+  void whatCameIsLookedAt_data() {
+    QTest::addColumn<int>("come");
+    for (const int come : {0, 1, 8, 9, 40}) QTest::addRow("%d rows came", come) << come;
+  }
+  void whatCameIsLookedAt() {
+    QFETCH(int, come);
+    const auto last = [](const CacheState& state) { return state.map(CacheLayer(1)).size() - 1; };
+    const std::pair<const char*, std::function<void(CacheFixture&)>> kinds[] = {
+        {"", [](CacheFixture&) {}},
+        {"slots_unique",
+         [&](CacheFixture& c) {
+           ResidencyView& map = c.ownMap(1);
+           map.slotOf = changed(map.slotOf, [](auto& v) { v.back() = v[v.size() - 2]; });
+         }},
+        {"slots_unique",
+         [&](CacheFixture& c) {
+           const Slot slot = c.state.map(CacheLayer(1)).slotOf[last(c.state)];
+           c.store.slots(CacheLayer(1)).give(std::span(&slot, 1));
+         }},
+        {"context_rows", [](CacheFixture& c) { c.state.ledger.change(LedgerId(3)).state = RowState::Live; }},
+        {"context_rows",
+         [](CacheFixture& c) {
+           c.state.ledger.change(c.state.context[c.state.context.size() - 1]).state = RowState::Evicted;
+         }},
+        {"context_rows",
+         [](CacheFixture& c) { c.state.context = changed(c.state.context, [](auto& v) { v.back() = v.front(); }); }},
+        {"row_tags",
+         [&](CacheFixture& c) {
+           c.writeRow(1, c.state.map(CacheLayer(1)).slotOf[last(c.state)], 3);
+           LayerGroup& group = c.state.groups[static_cast<std::size_t>(c.state.groupOf[1])];
+           group.writers = changed(group.writers, [](auto& v) { v.back() += 1; });
+         }},
+    };
+    for (const auto& [invariant, damage] : kinds) {
+      CacheFixture cache({});
+      QVERIFY(cache.add(70));
+      QVERIFY(cache.apply({Evict{Layer(0), {}, {LedgerId(3)}}, Evict{Layer(1), {}, {LedgerId(3)}},
+                           Evict{Layer(2), {}, {LedgerId(3)}}}));
+      for (LayerGroup& group : cache.state.groups)
+        group.writers = Column<std::int32_t>(std::vector<std::int32_t>(cache.state.ledger.size(), 1));
+      const CacheState sound = cache.state;
+      QVERIFY(cache.add(come));
+      for (LayerGroup& group : cache.state.groups)
+        for (int i = 0; i < come; ++i) group.writers.push_back(2);
+      damage(cache);
+      CheckInput behind = cache.input(false, 1);
+      behind.passed = &sound;
+      const QString found = text(checkAll(behind));
+      QVERIFY2(*invariant ? found.contains(invariant) : found.isEmpty(), invariant + found.toUtf8());
+      behind.passed = nullptr;
+      QCOMPARE(text(checkAll(behind)), found);
+    }
   }
 
   void everyInvariantHasDamage() {
@@ -466,6 +526,28 @@ class InvariantsTest : public QObject {
       QCOMPARE(violations.front().invariant, std::string("row_checksums"));
     }
     QCOMPARE(found, 1);
+  }
+
+  /// Tags of rows that nobody has written are read with the checksums.
+  void tagsOfOldRowsAreReadOnceInAPeriod() {
+    CacheFixture cache({});
+    furnish(cache);
+    cache.manifest.scrubPeriod = 8;
+    const CacheState sound = cache.state;
+    const LedgerId id = cache.state.map(CacheLayer(2)).ledger[17];
+    cache.writeRow(2, cache.state.map(CacheLayer(2)).slotOf[17], 3);
+    int found = 0;
+    for (std::int64_t tick = 100; tick < 108; ++tick) {
+      CheckInput behind = cache.input(false, tick);
+      behind.passed = &sound;
+      const std::vector<Violation> violations = checkAll(behind);
+      if (violations.empty()) continue;
+      ++found;
+      QCOMPARE(tick % 8, std::int64_t{id.value() % 8});
+      QCOMPARE(violations.front().invariant, std::string("row_tags"));
+    }
+    QCOMPARE(found, 1);
+    QCOMPARE(checkAll(cache.input(false, id.value() + 1)).size(), std::size_t{1});  // nothing has passed: all tags
   }
 
   void findingsAreKeptShort() {

@@ -43,9 +43,8 @@ AlignmentLamp alignmentLamp(const Snapshot& s) {
   const QString all = known.full.value() < 0
       ? lampSays("All bytes were never checked.")
       : lampSays("All bytes were checked after tick %1.").arg(known.full.value());
-  const QString tip =
-      lampSays("Maps and tags of all rows, and the checksums of some, were checked after tick %1. %2 %3")
-          .arg(QString::number(known.checked.value()), all, how);
+  const QString tip = lampSays("The maps of all rows, and the bytes of some, were checked after tick %1. %2 %3")
+                          .arg(QString::number(known.checked.value()), all, how);
   if (known.unchecked.empty())
     return {AlignmentLamp::State::InStep, lampSays("✓ in step, checked after tick %1").arg(known.checked.value()), tip};
   return {AlignmentLamp::State::Unchecked,

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -69,35 +72,40 @@ class Ranking {
     return m_ids[place];
   }
 
-  bool before(std::int32_t a, std::int32_t b) const {
-    const float l = m_values[static_cast<std::size_t>(a)], r = m_values[static_cast<std::size_t>(b)];
-    return l != r ? l > r : a < b;
+  /// A token with a larger key stands before one with a smaller key: its value is larger, or as large and its id lower.
+  std::uint64_t key(std::int32_t id) const {
+    const auto bits = std::bit_cast<std::uint32_t>(m_values[static_cast<std::size_t>(id)] + 0.0f);  // -0 is 0
+    const std::uint32_t rising = bits >> 31 ? ~bits : bits | 0x80000000u;
+    return std::uint64_t{rising} << 32 | ~static_cast<std::uint32_t>(id);
   }
 
-  /// One pass finds the best tokens that have no rank yet, in a heap with the worst in front.
+  /// One pass finds the best tokens that have no rank yet. It keeps the keys that may belong to them, and drops all but
+  /// the best where they get many.
   void rankMore() {
     constexpr std::size_t kFirst = 32;
     const std::size_t count = std::min(size() - m_ids.size(), std::max(kFirst, 3 * m_ids.size()));
-    const auto order = [this](std::int32_t a, std::int32_t b) { return before(a, b); };
-    std::vector<std::int32_t> next;
-    const auto worst = [&] { return m_values[static_cast<std::size_t>(next.front())]; };
+    const std::uint64_t ranked = m_ids.empty() ? std::numeric_limits<std::uint64_t>::max() : key(m_ids.back());
+    const auto idOf = [](std::uint64_t key) { return static_cast<std::int32_t>(~static_cast<std::uint32_t>(key)); };
+    std::vector<std::uint64_t> next;
+    next.reserve(std::min(size(), 2 * count + 64));
+    std::uint64_t least = 0;  // a key that `count` others reach
+    float above = kNever;     // its value
+    const auto keepBest = [&] {
+      std::ranges::nth_element(next, next.begin() + static_cast<std::ptrdiff_t>(count) - 1, std::greater());
+      next.resize(count);
+      least = next.back();
+      above = m_values[static_cast<std::size_t>(idOf(least))];
+    };
     inBlocks(size(), [&](std::size_t begin, std::size_t end) {
-      if (next.size() == count && !anyAbove(m_values.subspan(begin, end - begin), worst())) return;
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto id = static_cast<std::int32_t>(i);
-        const bool full = next.size() == count;
-        if (full && !(m_values[i] > worst())) continue;
-        if (!m_ids.empty() && !before(m_ids.back(), id)) continue;
-        if (full) {
-          std::pop_heap(next.begin(), next.end(), order);
-          next.pop_back();
-        }
-        next.push_back(id);
-        std::push_heap(next.begin(), next.end(), order);
-      }
+      if (least > 0 && !anyAbove(m_values.subspan(begin, end - begin), above)) return;
+      for (std::size_t i = begin; i < end; ++i)
+        if (const std::uint64_t one = key(static_cast<std::int32_t>(i)); one > least && one < ranked)
+          next.push_back(one);
+      if (next.size() >= 2 * count) keepBest();
     });
-    std::sort_heap(next.begin(), next.end(), order);
-    m_ids.insert(m_ids.end(), next.begin(), next.end());
+    if (next.size() > count) keepBest();
+    std::ranges::sort(next, std::greater());
+    std::ranges::transform(next, std::back_inserter(m_ids), idOf);
   }
 
   std::span<const float> m_values;  // [vocab]
