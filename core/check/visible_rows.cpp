@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pass was told to read is what map, mask and window imply: for each of its rows the first and the last row that
 // it sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
-// and phases; and no row of a call is written over one that the call reads. Window and mask are taken from model and
-// manifest, and counted here row by row. In a wLOD session the rules of attention stand in place of the map.
+// and phases; and no row of a call is written over one that the call reads, or over one of the state before. Window and
+// mask are taken from model and manifest, and counted here row by row. In a wLOD session the rules of attention stand
+// in place of the map.
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,6 +25,7 @@ class Look {
   void at(const PassDeed& deed) {
     m_deed = &deed;
     m_window = windowIn(m_input, deed.layer);
+    spared();
     if (deed.covered) return covered();
     if (m_of != deed.map) index(deed);
     for (std::size_t i = 0; i < deed.rows(); ++i) row(i);
@@ -69,6 +71,32 @@ class Look {
       tell(*own,
            "was written to slot " + std::to_string(deed.written[i]) + "; the map says " +
                std::to_string(m_of->slotOf[*own].value()));
+  }
+
+  /// No row is written over one of the state before: history, or a tick that fails, goes back to that. Layouts that
+  /// work in place bring such rows back from a log.
+  void spared() {
+    const CacheLayer layer = m_deed->layer;
+    if (!m_input.before || m_input.before->groupOf.size() != m_input.state.groupOf.size() ||
+        dynamic_cast<const RunSlots*>(&m_input.store.slots(layer)))
+      return;
+    const ResidencyView& was = m_input.before->group(layer).stored();
+    if (&was == m_spared && m_deed->written == m_written) return;  // as in the layer before
+    m_spared = &was;
+    m_written = m_deed->written;
+    std::vector<std::int32_t> sorted = m_written;
+    std::ranges::sort(sorted);
+    const std::span<const std::int32_t> slots = plain(was.residentSlots());
+    const auto found = sorted.size() == 1
+        ? std::ranges::find(slots, sorted.front())
+        : std::ranges::find_if(slots, [&](std::int32_t slot) { return std::ranges::binary_search(sorted, slot); });
+    if (found == slots.end()) return;
+    const LedgerId lost = was.ledger[static_cast<std::size_t>(was.first + (found - slots.begin()))];
+    const std::uint64_t writer =
+        m_deed->tags[static_cast<std::size_t>(std::ranges::find(m_written, *found) - m_written.begin())];
+    m_findings.add({layer, {}, lost},
+                   "layer " + m_input.state.cacheLayers().name(layer) + ": ledger row " + std::to_string(writer) +
+                       " was written over " + rowName(lost) + " of the state before, to which history goes back");
   }
 
   /// Rows are written before the queries of a call read: none of them may lie where an older one is read.
@@ -200,6 +228,8 @@ class Look {
   Findings& m_findings;
   const PassDeed* m_deed = nullptr;
   int m_window = 0;
+  const ResidencyView* m_spared = nullptr;  // compared last with m_written
+  std::vector<std::int32_t> m_written;
   std::shared_ptr<const ResidencyView> m_of;                // whose rows m_indices has
   std::unordered_map<std::int32_t, std::size_t> m_indices;  // empty where a pass has few rows
   std::shared_ptr<const ListDeed> m_listed;                 // compared last
