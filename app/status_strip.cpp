@@ -133,8 +133,8 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
   const auto broken =
       std::count_if(shown.invariants.begin(), shown.invariants.end(), [](const auto& one) { return !one.ok; });
   const auto all = static_cast<qint64>(shown.invariants.size());
-  const auto unknown = std::ranges::count_if(
-      shown.invariants, [](const auto& one) { return one.ok && one.lastPass.value() < 0; });  // by full checks alone
+  const auto unknown =
+      std::ranges::count_if(shown.invariants, &InvariantState::unchecked);  // full checks alone look at them
   m_health->setVisible(all > 0);
   const AlignmentLamp lamp = alignmentLamp(shown);
   const bool known = lamp.state != AlignmentLamp::State::Unchecked;

@@ -78,6 +78,9 @@ struct InvariantState {
   Tick allPassed{-1};  // everything it looks at has passed since then, a part in each tick; -1 = not yet
   std::optional<Tick> firstFailure = {};  // on the way to the present state
   std::optional<DamageSince> since = {};  // of what is broken: between which ticks it broke
+
+  /// No check has looked, which says neither that it holds nor that it is broken.
+  bool unchecked() const { return ok && lastPass.value() < 0; }
 };
 
 enum class SessionState : std::uint8_t { Empty, Ready, Broken };

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <span>
 
+#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/findings.h"
-#include "core/check/map_walk.h"
 #include "core/state/continues.h"
 
 namespace kvlab {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/state/continues.h"
-
 namespace kvlab {
 
 std::size_t SharedMap::rows() const { return std::min({map->ledger.size(), map->slotOf.size(), map->phases.size()}); }
@@ -34,16 +32,6 @@ std::vector<SharedMap> storedMaps(const CheckInput& input) {
   return maps;
 }
 
-bool generated(const CheckInput& input) {
-  const CacheState& state = input.state;
-  for (std::size_t p = state.context.size(); p-- > 0;) {
-    const LedgerId id = state.context[p];
-    if (id < input.before->ledger.nextId()) return false;
-    if (state.ledger.contains(id) && state.ledger[id].source == Source::Model) return true;
-  }
-  return false;
-}
-
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts,
@@ -70,32 +58,6 @@ RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t pa
     if ((mask ? ledger[i].value() & (every - 1) : ledger[i].value() % every) == part) add(i);
   for (std::size_t i = known; i < rows; ++i) add(i);
   return list;
-}
-
-std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared) {
-  std::vector<const LayerGroup*> groups;
-  if (!input.passed || input.passed->groupOf.size() != input.state.groupOf.size()) return groups;
-  for (const CacheLayer layer : shared.layers) {
-    const LayerGroup* group = &input.passed->group(layer);
-    if (groups.empty() || groups.back() != group) groups.push_back(group);
-  }
-  return groups;
-}
-
-std::size_t firstFresh(const CheckInput& input, const SharedMap& shared) {
-  const std::vector<const LayerGroup*> groups = passedGroups(input, shared);
-  std::size_t known = groups.empty() ? 0 : shared.rows();
-  for (const LayerGroup* was : groups) {
-    const ResidencyView& map = was->stored();
-    if (map.first > shared.map->first) return 0;
-    known = std::min({known, alike(map.ledger, shared.map->ledger), alike(map.slotOf, shared.map->slotOf)});
-    const std::size_t written = alike(was->writers, shared.group->writers);
-    if (written == was->writers.size()) continue;
-    const std::span<const LedgerId> ledger = shared.map->ledger.span().first(known);
-    known = static_cast<std::size_t>(
-        std::ranges::find_if(ledger, [written](LedgerId id) { return at(id) >= written; }) - ledger.begin());
-  }
-  return known;
 }
 
 }  // namespace kvlab

@@ -30,14 +30,8 @@ std::vector<SharedMap> sharedMaps(const CheckInput& input);
 /// sharedMaps() with every row that has a slot, including summaries of a wLOD session.
 std::vector<SharedMap> storedMaps(const CheckInput& input);
 
-/// True if the last commit added a token that the model was asked for. `before` is there.
-bool generated(const CheckInput& input);
-
 /// A ledger id as messages name it: "ledger row 17".
 std::string rowName(LedgerId id);
-
-/// Groups that the layers of a map had in the state that passed; empty where everything is new to the check.
-std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared);
 
 /// Rows of a map whose slot lies inside the pool, so that they can be read.
 struct RowList {
@@ -49,9 +43,5 @@ struct RowList {
 /// Rows whose ledger id modulo `parts` is `part`, and all rows from index `fresh` on.
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part = 0, std::int64_t parts = 1,
                 std::size_t fresh = std::numeric_limits<std::size_t>::max());
-
-/// The index from which on a map has something new for a check: rows before it were rows of the state that passed, in
-/// the same order and in the same slots, and no commit has written them since. 0 = all is new.
-std::size_t firstFresh(const CheckInput& input, const SharedMap& shared);
 
 }  // namespace kvlab

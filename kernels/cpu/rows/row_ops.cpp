@@ -158,8 +158,11 @@ void rowNormsTarget(ThreadPool& pool, const RowNormsArgs& a) {
 
 void verifyRowsTarget(ThreadPool& pool, const VerifyRowsArgs& a) {
   const RowLayout o = rowLayout(a.fmt);
+  constexpr int64_t kAhead = 2, kLine = 64, kMostAhead = 1024;  // rows that are scattered come late
   forRecords(pool, a.n, o, [&](int64_t i) {
     const uint8_t* record = a.pool + a.slots[i] * o.stride;
+    const uint8_t* next = a.pool + a.slots[std::min(i + kAhead, a.n - 1)] * o.stride;
+    for (int64_t at = 0; at < std::min(o.stride, kMostAhead); at += kLine) hwy::Prefetch(next + at);
     uint64_t checksum;
     memcpy(&checksum, record + o.checksum, 8);
     const bool badSum = rowChecksum(record, o.tag) != checksum;
@@ -255,29 +258,14 @@ void matchTags(const Context& context, const MatchTagsArgs& a) {
       const RowLayout o = rowLayout(view.fmt);
       const int64_t begin = part % parts * kRows, end = std::min(a.n, begin + kRows);
       const bool scaled = dtypeHasScale(view.fmt.k) || dtypeHasScale(view.fmt.v);
-      const auto recordOf = [pool = view.pool, slots = a.slots, stride = o.stride](int64_t i) {
-        return pool + slots[i] * stride;
-      };
-      const auto count = [&, tags = a.tags](auto prefetch, auto tagOf) {
-        int64_t wrong = 0;
-        for (int64_t i = begin; i < end; ++i) {
-          prefetch(recordOf(std::min(i + kAhead, end - 1)));
-          wrong += tagOf(recordOf(i)) != tags[i];
-        }
-        return wrong;
-      };
-      const auto prefetchTag = [at = o.tag](const uint8_t* record) { hwy::Prefetch(record + at); };
-      const auto storedTag = [at = o.tag](const uint8_t* record) {
-        uint64_t tag;
-        memcpy(&tag, record + at, 8);
-        return tag;
-      };
-      const auto prefetchAll = [&o](const uint8_t* record) {
-        hwy::Prefetch(record + o.tag);
-        hwy::Prefetch(record + o.kScales);
-      };
-      const auto sealedTag = [&](const uint8_t* record) { return readTag(record, o, view.fmt); };
-      const int64_t wrong = scaled ? count(prefetchAll, sealedTag) : count(prefetchTag, storedTag);
+      const auto recordOf = [&](int64_t i) { return view.pool + a.slots[i] * o.stride; };
+      int64_t wrong = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        const uint8_t* next = recordOf(std::min(i + kAhead, end - 1));
+        hwy::Prefetch(next + o.tag);
+        if (scaled) hwy::Prefetch(next + o.kScales);
+        wrong += readTag(recordOf(i), o, view.fmt) != a.tags[i];
+      }
       if (wrong > 0) std::atomic_ref(a.wrong[part / parts]).fetch_add(wrong);
     }
   });

@@ -14,7 +14,6 @@ InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) 
 }
 
 /// Some invariants are looked at by full checks alone.
-bool unchecked(const InvariantLine& line) { return line.state.ok && line.state.lastPass.value() < 0; }
 
 QString tickText(Tick tick) {
   return tick.value() < 0 ? QStringLiteral("never") : QStringLiteral("tick %1").arg(tick.value());
@@ -36,13 +35,13 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
   using Line = const InvariantLine&;
   const auto tone = [](Tone good, Tone bad) { return [=](Line line) { return line.state.ok ? good : bad; }; };
   add("state", tr("State"), tr("Result of the newest check"), "X not checked",
-      [](Line line) { return unchecked(line) ? tr("not checked")
-                          : line.state.ok    ? tr("holds")
-                                             : tr("broken"); })
+      [](Line line) { return line.state.unchecked() ? tr("not checked")
+                          : line.state.ok           ? tr("holds")
+                                                    : tr("broken"); })
       .words()
-      .toned([](Line line) { return unchecked(line) ? Tone::Faint
-                                 : line.state.ok    ? Tone::Ok
-                                                    : Tone::Error; });
+      .toned([](Line line) { return line.state.unchecked() ? Tone::Faint
+                                 : line.state.ok           ? Tone::Ok
+                                                           : Tone::Error; });
   add("invariant", tr("Invariant"), tr("What must always hold"), QString(20, 'x'), [](Line line) {
     return QString::fromStdString(line.state.title);
   }).words();
@@ -123,7 +122,9 @@ bool InvariantModel::anyFailed() const {
 QString InvariantModel::summary() const {
   const int bad = failures();
   const int all = rowCount();
-  const auto unknown = static_cast<int>(std::ranges::count_if(m_lines, unchecked)), held = all - unknown;
+  const auto unknown =
+                 static_cast<int>(std::ranges::count_if(m_lines, &InvariantState::unchecked, &InvariantLine::state)),
+             held = all - unknown;
   QString text = tr("%1 hold").arg(counted(held, tr("invariant"), tr("invariants")));
   if (held == 1) text = tr("1 invariant holds");
   if (unknown) text += tr(", %1 not checked yet").arg(unknown);

@@ -51,7 +51,8 @@ void MirrorModel::addLayer(std::size_t layer) {
              [this, layer](std::size_t i, const ResidencyView& map) {
                if (!map.has(i)) return QString();
                const auto tag = m_tags[layer].find(static_cast<std::int32_t>(i));
-               return tag == m_tags[layer].end() ? QStringLiteral("·") : QString::number(tag->second);
+               if (tag == m_tags[layer].end()) return QStringLiteral("·");
+               return tag->second < m_snapshot->ledger.size() ? QString::number(tag->second) : tr("no row");
              });
   addOfLayer("phase", tr("\nphase"), tr("Phase to which the row's key is rotated when attention reads it"), 3, layer,
              [](std::size_t i, const ResidencyView& map) { return QString::number(map.phase(i).value()); });
@@ -107,7 +108,7 @@ void MirrorModel::findBad() {
   std::sort(m_bad.begin(), m_bad.end());
 }
 
-void MirrorModel::setTags(CacheLayer layer, const std::map<std::int32_t, std::int64_t>& tags) {
+void MirrorModel::setTags(CacheLayer layer, const std::map<std::int32_t, std::uint64_t>& tags) {
   const auto found = std::find(m_layers.begin(), m_layers.end(), layer);
   if (found == m_layers.end()) return;
   const auto l = at(found - m_layers.begin());
@@ -119,14 +120,15 @@ void MirrorModel::setTags(CacheLayer layer, const std::map<std::int32_t, std::in
   changed();
 }
 
-void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const {
+void MirrorModel::checkTag(MirrorLayer& mirror, std::int32_t index, std::uint64_t tag) const {
   if (!mirror.map || index < 0 || at(index) >= mirror.map->size()) return;
   const LedgerId expected = mirror.map->ledger[at(index)];
-  if (expected.value() == tag) return;
+  if (static_cast<std::uint64_t>(expected.value()) == tag) return;
   const auto at = std::find(m_snapshot->context.begin(), m_snapshot->context.end(), expected);
   const bool inside = at != m_snapshot->context.end();
   mirror.findings.push_back({index, inside ? static_cast<std::int32_t>(at - m_snapshot->context.begin()) : -1,
-                             tr("tag: the row was written for ledger row %1").arg(tag)});
+                             tag < m_snapshot->ledger.size() ? tr("tag: the row was written for ledger row %1").arg(tag)
+                                                             : tr("tag: %1 is no row of the ledger").arg(tag)});
 }
 
 int MirrorModel::count() const {

@@ -27,7 +27,7 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   /// Shows these layers of a snapshot; with `onlyBad` only the lines with findings.
   void set(SnapshotPtr snapshot, std::vector<CacheLayer> layers, bool onlyBad);
   /// Sets the tags that the engine read from a layer's rows: index in the map -> ledger id.
-  void setTags(CacheLayer layer, const std::map<std::int32_t, std::int64_t>& tags);
+  void setTags(CacheLayer layer, const std::map<std::int32_t, std::uint64_t>& tags);
 
   /// Context position of a line; -1 for an orphan.
   std::int32_t positionOf(int row) const;
@@ -54,16 +54,16 @@ class MirrorModel : public ColumnModel<MirrorLine> {
   LedgerId idOf(const Line& line) const;
   QStringList findings(const Line& line) const { return m_found.value(line.number); }
   void findBad();
-  void checkTag(MirrorLayer& mirror, std::int32_t index, std::int64_t tag) const;
+  void checkTag(MirrorLayer& mirror, std::int32_t index, std::uint64_t tag) const;
 
   SnapshotPtr m_snapshot;
   std::vector<CacheLayer> m_layers;
-  std::vector<MirrorLayer> m_mirrors;                        // parallel to m_layers
-  std::vector<std::map<std::int32_t, std::int64_t>> m_tags;  // parallel to m_layers: index -> tag
-  std::vector<Line> m_orphans;                               // lines after the positions
-  QHash<int, QStringList> m_found;                           // by line without the filter
-  QHash<int, quint64> m_badLayers;                           // by line without the filter: one bit per layer
-  std::vector<int> m_bad;                                    // keys of m_found, ascending
+  std::vector<MirrorLayer> m_mirrors;                         // parallel to m_layers
+  std::vector<std::map<std::int32_t, std::uint64_t>> m_tags;  // parallel to m_layers: index -> tag
+  std::vector<Line> m_orphans;                                // lines after the positions
+  QHash<int, QStringList> m_found;                            // by line without the filter
+  QHash<int, quint64> m_badLayers;                            // by line without the filter: one bit per layer
+  std::vector<int> m_bad;                                     // keys of m_found, ascending
   bool m_onlyBad = false;
 };
 

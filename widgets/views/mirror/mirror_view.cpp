@@ -100,11 +100,11 @@ void MirrorView::askTags() {
     m_ask.alsoQueryShown(std::to_string(layer.value()), "rows",
                          withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}),
                          [this, layer, snapshot](const Result<nlohmann::json>& reply) {
-                           std::map<std::int32_t, std::int64_t> tags;
+                           std::map<std::int32_t, std::uint64_t> tags;
                            if (reply && reply->is_array() && snapshot == shown())
                              for (const auto& row : *reply)
                                if (row.contains("tag") && row["tag"].is_number_integer())
-                                 tags[row.value("index", -1)] = row["tag"].get<std::int64_t>();
+                                 tags[row.value("index", -1)] = row["tag"].get<std::uint64_t>();
                            m_model->setTags(layer, tags);
                            sayState();
                            emit readyChanged();

@@ -277,8 +277,10 @@ QString RowView::factText() const {
   QStringList out{tr("K %1, V %2").arg(p.k.type, p.v.type)};
   if (m_stored.is_object()) {
     const auto number = [this](const char* key) {
-      return m_stored.contains(key) && m_stored[key].is_number() ? QString::number(m_stored[key].get<double>())
-                                                                 : QStringLiteral("–");
+      const auto found = m_stored.find(key);
+      if (found == m_stored.end() || !found->is_number()) return QStringLiteral("–");
+      return found->is_number_unsigned() ? QString::number(found->get<std::uint64_t>())  // a tag may have 64 bits
+                                         : QString::number(found->get<double>());
     };
     const auto text = [this](const char* key) {
       return m_stored.contains(key) && m_stored[key].is_string() ? wordOf(m_stored[key].get<std::string>())
