@@ -25,8 +25,8 @@ class Look {
   void at(const PassDeed& deed) {
     m_deed = &deed;
     m_window = windowIn(m_input, deed.layer);
-    spared();
     if (deed.covered) return covered();
+    spared();
     if (m_of != deed.map) index(deed);
     for (std::size_t i = 0; i < deed.rows(); ++i) row(i);
     overwritten();
@@ -74,7 +74,7 @@ class Look {
   }
 
   /// No row is written over one of the state before: history, or a tick that fails, goes back to that. Layouts that
-  /// work in place bring such rows back from a log.
+  /// work in place, and wLOD sessions where slots are few, bring such rows back from a log.
   void spared() {
     const CacheLayer layer = m_deed->layer;
     if (!m_input.before || m_input.before->groupOf.size() != m_input.state.groupOf.size() ||

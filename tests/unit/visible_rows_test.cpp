@@ -16,7 +16,7 @@ class VisibleRowsTest : public QObject {
     QTest::newRow("slots") << QByteArray("{}") << true;
     QTest::newRow("no history") << QByteArray(R"({"history_bytes": 0})") << true;
     QTest::newRow("pages") << QByteArray(R"({"layout": "paged"})") << true;
-    QTest::newRow("wLOD") << QByteArray(R"({"wlod": {"budget": 64}, "capacity": 0})") << true;
+    QTest::newRow("wLOD") << QByteArray(R"({"wlod": {"budget": 64}, "capacity": 0})") << false;
     QTest::newRow("in place") << QByteArray(R"({"layout": "contiguous_splice"})") << false;
     QTest::newRow("ring") << QByteArray(R"({"layout": "ring_pointer", "ring": {"window": 16}})") << false;
   }
