@@ -32,6 +32,11 @@ class Column {
   /// True if both columns are the same stretch of the same buffer: a cheap test for "unchanged".
   bool sharesWith(const Column& other) const { return m_buffer == other.m_buffer && m_size == other.m_size; }
 
+  /// Number of values with which both columns begin. Columns that share a buffer are not compared value by value.
+  std::size_t alike(const Column& other) const {
+    return m_buffer == other.m_buffer ? std::min(m_size, other.m_size) : alike(other.span());
+  }
+
   /// The first `size` values, sharing the buffer.
   Column prefix(std::size_t size) const {
     Column column = *this;
@@ -41,9 +46,9 @@ class Column {
 
   /// The values `now` in a column that shares this buffer as far as both begin alike.
   Column following(std::span<const T> now) const {
-    const auto alike = static_cast<std::size_t>(std::mismatch(begin(), end(), now.begin(), now.end()).first - begin());
-    Column column = prefix(alike);
-    if (alike < now.size()) column.append(now.subspan(alike));
+    const std::size_t front = alike(now);
+    Column column = prefix(front);
+    if (front < now.size()) column.append(now.subspan(front));
     return column;
   }
 
@@ -82,6 +87,10 @@ class Column {
     std::size_t capacity;
     std::size_t used = 0;  // longest copy; touched by the owning thread only
   };
+
+  std::size_t alike(std::span<const T> values) const {
+    return static_cast<std::size_t>(std::mismatch(begin(), end(), values.begin(), values.end()).first - begin());
+  }
 
   void reserveTail(std::size_t count) {
     if (m_buffer && m_buffer->used == m_size && m_buffer->capacity >= m_size + count) return;

@@ -8,7 +8,6 @@
 #include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/findings.h"
-#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {
@@ -27,7 +26,7 @@ std::vector<float> newestMass(const CacheState& state) {
     const std::span<const float> mass = all->mass[at(layer)];
     const std::span<const LedgerId> seen = ledger.span(), context = state.context.span();
     const std::size_t rows = std::min(seen.size(), mass.size());
-    std::size_t row = std::min(rows, alike(ledger, state.context));
+    std::size_t row = std::min(rows, ledger.alike(state.context));
     for (std::size_t i = 0; i < row; ++i) out[i] += share * mass[i];
     for (std::size_t p = row; p < out.size() && row < rows; ++p)  // a map is a part of the context, in its order
       if (seen[row] == context[p]) out[p] += share * mass[row++];
@@ -46,7 +45,7 @@ void checkLaw(const CheckInput& input, Findings& findings) {
   const std::span<const LedgerId> before = was.context.span(), context = is.context.span();
   const float *const old = was.brightness.data(), *const now = is.brightness.data(), *const mass = attended.data();
   const LedgerId came = was.ledger.nextId();
-  const std::size_t front = alike(was.context, is.context);
+  const std::size_t front = was.context.alike(is.context);
   std::size_t q = 0;
   for (std::size_t p = 0; p < context.size(); ++p) {
     if (p < front) q = p;

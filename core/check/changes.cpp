@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/state/continues.h"
-
 namespace kvlab {
 
 bool generated(const CheckInput& input) {
@@ -33,8 +31,8 @@ std::size_t firstFresh(const CheckInput& input, const SharedMap& shared) {
   for (const LayerGroup* was : groups) {
     const ResidencyView& map = was->stored();
     if (map.first > shared.map->first) return 0;
-    known = std::min({known, alike(map.ledger, shared.map->ledger), alike(map.slotOf, shared.map->slotOf)});
-    const std::size_t written = alike(was->writers, shared.group->writers);
+    known = std::min({known, map.ledger.alike(shared.map->ledger), map.slotOf.alike(shared.map->slotOf)});
+    const std::size_t written = was->writers.alike(shared.group->writers);
     if (written == was->writers.size()) continue;
     const std::span<const LedgerId> ledger = shared.map->ledger.span().first(known);
     known = static_cast<std::size_t>(

@@ -8,7 +8,6 @@
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
-#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {
@@ -31,7 +30,7 @@ void checkContext(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   const bool ordinal = input.manifest.position != PositionMode::Absolute && !state.wlod;
   const std::span<const std::int32_t> phases = state.phases.span();
-  const std::size_t known = input.passed ? alike(state.phases, input.passed->phases) : 0;
+  const std::size_t known = input.passed ? state.phases.alike(input.passed->phases) : 0;
   std::int64_t last = known > 0 ? phases[known - 1] : -1;
   for (std::size_t i = known; i < phases.size(); ++i) {
     const std::int64_t phase = phases[i];

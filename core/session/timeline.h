@@ -23,7 +23,7 @@ namespace kvlab {
 /// A check of a state, and which invariants it passed; bit i is invariant i.
 struct CheckMade {
   bool full = false;
-  std::int32_t part = 0, parts = 1;  // the slice of the checksums, unless full
+  std::int32_t part = 0, parts = 1;  // the slice of the rows, unless full
   std::uint32_t held = 0;            // named nothing
   std::uint32_t rest = 0;            // passed all it looked at, but for the rows that it named
   std::int32_t visit = 0;            // how often the session had gone through its history before
