@@ -13,8 +13,6 @@ InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) 
   return at == lines.end() ? nullptr : &*at;
 }
 
-/// Some invariants are looked at by full checks alone.
-
 QString tickText(Tick tick) {
   return tick.value() < 0 ? QStringLiteral("never") : QStringLiteral("tick %1").arg(tick.value());
 }
