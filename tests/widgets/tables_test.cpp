@@ -184,12 +184,14 @@ class TablesTest : public QObject {
     context.answers["rows"] = [honest](const nlohmann::json& args) {
       auto reply = honest(args);
       (*reply)[3]["tag"] = 77;
+      (*reply)[4]["tag"] = 14909942958187351376u;  // of a row whose scales came apart from it
       return reply;
     };
     MirrorView view(context, nullptr);
     view.resize(700, 500);
     QVERIFY(golden::settle(view));
     QVERIFY(view.dump().contains("written for ledger row 77"));
+    QVERIFY2(view.dump().contains("tag: 14909942958187351376 is no row of the ledger"), qPrintable(view.dump()));
   }
   void mirrorScrollsOverTheWholeContext() {
     FakeContext context(fixture::hugeSnapshot(2, 131072));

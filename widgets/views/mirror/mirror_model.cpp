@@ -47,12 +47,13 @@ void MirrorModel::addLayer(std::size_t layer) {
                return map.has(i) ? QString::number(map.slotOf[i].value()) : tr("left");
              });
   addOfLayer("tag", tr("\ntag"),
-             tr("Ledger id that the kernel wrote next to K and V; read for visible lines, · = not read yet"), 0, layer,
-             [this, layer](std::size_t i, const ResidencyView& map) {
+             tr("Ledger id that the kernel wrote next to K and V; read for visible lines, · = not read yet, "
+                "✕ = no row of the ledger"),
+             0, layer, [this, layer](std::size_t i, const ResidencyView& map) {
                if (!map.has(i)) return QString();
                const auto tag = m_tags[layer].find(static_cast<std::int32_t>(i));
                if (tag == m_tags[layer].end()) return QStringLiteral("·");
-               return tag->second < m_snapshot->ledger.size() ? QString::number(tag->second) : tr("no row");
+               return tag->second < m_snapshot->ledger.size() ? QString::number(tag->second) : QStringLiteral("✕");
              });
   addOfLayer("phase", tr("\nphase"), tr("Phase to which the row's key is rotated when attention reads it"), 3, layer,
              [](std::size_t i, const ResidencyView& map) { return QString::number(map.phase(i).value()); });
