@@ -253,6 +253,22 @@ class SimtTest : public QObject {
     QCOMPARE(launch(twoBarriers, 1, 2048, 0, nullptr), int{cudaErrorInvalidConfiguration});
     QCOMPARE(launch(twoBarriers, {1, 70000}, 32, 0, nullptr), int{cudaErrorInvalidConfiguration});
     QCOMPARE(launch(twoBarriers, 1, 32, 300 * 1024, nullptr), int{cudaErrorInvalidValue});
+    qputenv("KVLAB_SIMT_SHARED", "65536");
+    QCOMPARE(launch(leaveBeforeTheBarrier, 1, 32, 65536, nullptr, 0), 0);
+    QCOMPARE(launch(leaveBeforeTheBarrier, 1, 32, 65537, nullptr, 0), int{cudaErrorInvalidValue});
+    qputenv("KVLAB_SIMT_DRY", "1");
+    QCOMPARE(launch(addOne, 1, 32, 65536, nullptr, static_cast<int*>(nullptr)), 0);
+    QCOMPARE(launch(addOne, 1, 32, 65537, nullptr, static_cast<int*>(nullptr)), int{cudaErrorInvalidValue});
+    qunsetenv("KVLAB_SIMT_DRY");
+    qunsetenv("KVLAB_SIMT_SHARED");
+    cudaGetLastError();
+  }
+
+  /// A launch would have to ask for less than the limit by as much as the kernel has static memory.
+  void sharedMemoryIsOfOneKind() {
+    int* x = device<int>(64);
+    QCOMPARE(launch(sum<true>, 1, 64, 16, nullptr, x, x), int{cudaErrorLaunchFailure});
+    QVERIFY2(said().contains("static shared memory beside 16 dynamic bytes, simt_test.cpp:"), qPrintable(said()));
     cudaGetLastError();
   }
 

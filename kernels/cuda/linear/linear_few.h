@@ -22,7 +22,8 @@ class LinearRows {
         m_thread(static_cast<int>(threadIdx.x)),
         m_lane(m_thread % 32),
         m_stride(static_cast<int>(gridDim.x * (blockDim.x / 32))),
-        m_x(dynamicShared<float>()),
+        m_factors(dynamicShared<float>()),
+        m_x(m_factors + S::kFactorBytes / 4),
         m_ring(reinterpret_cast<uint8_t*>(m_x + kM * plan.xStride) + m_thread / 32 * S::kRingBytes) {}
 
   __device__ void run() {
@@ -147,7 +148,6 @@ class LinearRows {
 
   /// rmsnorm.cu, on shared memory: 16 threads for a row's sum of squares, all of them for its values.
   __device__ void normalise() {
-    __shared__ float factors[kM];
     const int threads = static_cast<int>(blockDim.x), k = static_cast<int>(a.k());
     for (int i = m_thread / 16; i < a.m; i += threads / 16) {
       const float* x = m_x + i * m_plan.xStride;
@@ -155,12 +155,12 @@ class LinearRows {
 #pragma unroll 16
       for (int at = m_thread % 16; at < m_plan.xStride; at += 16) lane = fmaf(x[at], x[at], lane);
       const float sum = treeOverThreads(0xffffu << (m_thread & 16), lane);
-      if (m_thread % 16 == 0) factors[i] = 1.0f / sqrtf(sum / static_cast<float>(a.k()) + a.eps);
+      if (m_thread % 16 == 0) m_factors[i] = 1.0f / sqrtf(sum / static_cast<float>(a.k()) + a.eps);
     }
     __syncthreads();
     for (int at = m_thread; at < k; at += threads) {
       const float weight = valueOf(a.normWeight, at, a.normType) + a.normOffset;
-      for (int i = 0; i < a.m; ++i) m_x[i * m_plan.xStride + at] = m_x[i * m_plan.xStride + at] * factors[i] * weight;
+      for (int i = 0; i < a.m; ++i) m_x[i * m_plan.xStride + at] = m_x[i * m_plan.xStride + at] * m_factors[i] * weight;
     }
     __syncthreads();
   }
@@ -224,7 +224,7 @@ class LinearRows {
   const LinearArgs& a;
   const LinearPlan& m_plan;
   const int m_thread, m_lane, m_stride;  ///< stride: units between two of this warp
-  float* const m_x;                      ///< [kM, xStride]
+  float *const m_factors, *const m_x;    ///< [kM]; [kM, xStride]
   uint8_t* const m_ring;
   int m_fetchUnit = 0, m_fetchSlot = 0, m_leftLow = 0, m_leftHigh = 0;  ///< left: rows from m_low, m_high
   int64_t m_fetchAt = 0;                                                ///< byte of the rows

@@ -11,7 +11,7 @@
 namespace kvlab::kernels::cuda {
 
 struct DeviceShape {
-  int64_t sharedLimit = 0;  ///< bytes of a block
+  int64_t sharedLimit = 0;  ///< bytes of a block, static and dynamic together
   int64_t multiprocessors = 0;
 };
 
@@ -24,8 +24,9 @@ struct LinearShape {
   static constexpr int kRowStride = kRowBytes + 16 * kValueBytes;          ///< four rows lie in different banks
   static constexpr int kTileBytes = kRows * kRowStride;
   static constexpr int kStages = kM >= 4 ? 4 : 6;
-  static constexpr int kRingBytes = kStages * kTileBytes;  ///< of a warp
-  static constexpr int kUnroll = kM >= 4 ? 2 : 8;          ///< steps of 16 values
+  static constexpr int kRingBytes = kStages * kTileBytes;       ///< of a warp
+  static constexpr int kFactorBytes = (4 * kM + 15) / 16 * 16;  ///< a factor of the norm for each row
+  static constexpr int kUnroll = kM >= 4 ? 2 : 8;               ///< steps of 16 values
   static constexpr int kMostWarps = 8;
 };
 
@@ -33,7 +34,7 @@ struct LinearPlan {
   int32_t units = 0, ends[2] = {};  ///< of all matrices; behind the first and the second
   int32_t warps = 0;                ///< of a block; 0: the device's shared memory is too small
   int32_t xStride = 0;              ///< floats of a row of x in shared memory: k up to a multiple of 16
-  int64_t sharedBytes = 0;
+  int64_t sharedBytes = 0;          ///< all that the kernel uses
   bool gated = false, wAligned = true, xAligned = true;
 };
 
@@ -50,11 +51,12 @@ LinearPlan linearPlan(const LinearArgs& a, const DeviceShape& device) {
     if (i < 2) plan.ends[i] = plan.units;
   }
   plan.xStride = static_cast<int32_t>((a.k() + 15) / 16 * 16);
-  const int64_t xBytes = int64_t{4} * kM * plan.xStride, room = (device.sharedLimit - xBytes) / S::kRingBytes;
+  const int64_t fixed = S::kFactorBytes + int64_t{4} * kM * plan.xStride,
+                room = (device.sharedLimit - fixed) / S::kRingBytes;
   const int64_t wanted = (plan.units + device.multiprocessors - 1) / std::max<int64_t>(device.multiprocessors, 1);
   plan.warps = static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(room, 0, S::kMostWarps)));
-  if (xBytes + S::kRingBytes > device.sharedLimit) plan.warps = 0;
-  plan.sharedBytes = xBytes + plan.warps * S::kRingBytes;
+  if (fixed + S::kRingBytes > device.sharedLimit) plan.warps = 0;
+  plan.sharedBytes = fixed + plan.warps * S::kRingBytes;
   return plan;
 }
 

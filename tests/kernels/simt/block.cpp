@@ -73,6 +73,11 @@ uint64_t nextRandom(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
+const char* fileName(const Place& place) {
+  const char* slash = strrchr(place.file, '/');
+  return slash ? slash + 1 : place.file;
+}
+
 std::string text(uint3 v) { return std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z); }
 
 }  // namespace
@@ -118,8 +123,7 @@ struct BlockRunner::Impl {
     const std::string who = "thread " + text(t.index);
     if (t.state == State::done) return who + " has ended";
     return who + " waits at " + (t.state == State::atBarrier ? "the barrier of " : "the warp operation of ") +
-        (strrchr(t.place.file, '/') ? strrchr(t.place.file, '/') + 1 : t.place.file) + ":" +
-        std::to_string(t.place.line);
+        fileName(t.place) + ":" + std::to_string(t.place.line);
   }
 
   // --- switching ---
@@ -348,6 +352,12 @@ uint64_t BlockRunner::meet(WarpOp op, uint32_t mask, uint64_t value, unsigned so
 }
 
 void* BlockRunner::dynamicShared() { return m_impl->sharedStart(); }
+void BlockRunner::meetStatic(Place place) {
+  const size_t dynamic = m_impl->launch->sharedBytes;
+  if (dynamic > 0)
+    m_impl->stop("static shared memory beside " + std::to_string(dynamic) + " dynamic bytes, " + fileName(place) + ":" +
+                 std::to_string(place.line));
+}
 unsigned BlockRunner::thread() const { return m_impl->now->number; }
 
 void BlockRunner::copyAsync(void* to, const void* from, unsigned bytes, unsigned valid) {

@@ -17,7 +17,7 @@
 namespace kvlab::simt {
 
 inline constexpr unsigned kWarp = 32;
-inline constexpr size_t kSharedLimit = 227 * 1024;
+inline constexpr size_t kSharedLimit = 227 * 1024;  ///< unless the environment says less
 
 struct Launch {
   dim3 grid, block;
@@ -50,6 +50,7 @@ class BlockRunner {
   /// whose value is odd.
   uint64_t meet(WarpOp, uint32_t mask, uint64_t value, unsigned source, Place);
   void* dynamicShared();
+  void meetStatic(Place);  ///< A kernel with dynamic shared memory has no static one (launch.h).
   /// cp.async: nothing is copied before a wait; validBytes come from memory, the rest is 0.
   void copyAsync(void* to, const void* from, unsigned bytes, unsigned validBytes);
   void commitCopies();

@@ -3,8 +3,9 @@
 // host's compiler and run thread by thread (block.h). Work is done when it is given to a stream; a
 // capturing stream keeps it for its graph instead. Kernels are started through kernels/cuda/runtime/launch.h.
 // Environment, read at every launch: KVLAB_SIMT_SEED permutes the order of threads (0 = ascending);
-// read once: KVLAB_SIMT_MEMORY bytes of device memory. A failed launch is told on stderr and by
-// cudaGetErrorString, names the place in the code that launched it, and leaves the device usable.
+// KVLAB_SIMT_SHARED bytes of shared memory are there for a block; with KVLAB_SIMT_DRY=1 launches are checked and not
+// run, so that their pointers may be anything; read once: KVLAB_SIMT_MEMORY bytes of device memory. A failed launch is
+// told on stderr and by cudaGetErrorString, names the place in the code that launched it, and leaves the device usable.
 #pragma once
 
 #include <cstddef>
@@ -126,9 +127,17 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 
+namespace kvlab::simt {
+
+/// Shared memory of a block, in bytes.
+size_t sharedLimit();
+
+}  // namespace kvlab::simt
+
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int) {
-  return cudaSuccess;
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute what, int value) {
+  const bool shared = what == cudaFuncAttributeMaxDynamicSharedMemorySize;
+  return shared && static_cast<size_t>(value) > kvlab::simt::sharedLimit() ? cudaErrorInvalidValue : cudaSuccess;
 }
 template <class Kernel>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, Kernel*) {

@@ -17,7 +17,9 @@
 #define __constant__
 #define __grid_constant__
 #define __forceinline__ inline
-#define __shared__ static
+#define __shared__                                                             \
+  kvlab::simt::blockRunner().meetStatic({__builtin_FILE(), __builtin_LINE()}); \
+  static
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 

@@ -20,10 +20,12 @@ cudaError_t refuse(const Launch& l) {
   const bool good = threads > 0 && threads <= 1024 && l.block.z <= 64 && l.grid.x > 0 && l.grid.y > 0 && l.grid.z > 0 &&
       l.grid.x <= 0x7fffffffu && l.grid.y <= 65535 && l.grid.z <= 65535;
   if (!good) return cudaErrorInvalidConfiguration;
-  return l.sharedBytes > kSharedLimit ? cudaErrorInvalidValue : cudaSuccess;
+  return l.sharedBytes > sharedLimit() ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 }  // namespace
+
+size_t sharedLimit() { return std::min<uint64_t>(kSharedLimit, fromEnvironment("KVLAB_SIMT_SHARED", kSharedLimit)); }
 
 Runtime::Runtime() : memory(fromEnvironment("KVLAB_SIMT_MEMORY", uint64_t{4} << 30)) {}
 
@@ -48,6 +50,7 @@ cudaError_t enqueue(cudaStream_t stream, Launch launch) {
   const OnDevice on;
   Runtime& r = runtime();
   if (const cudaError_t e = refuse(launch); e != cudaSuccess) return r.remember(e);
+  if (fromEnvironment("KVLAB_SIMT_DRY", 0)) return cudaSuccess;
   return r.add(stream, [&r, launch = std::move(launch)] {
     const DeviceMemory::Open open(r.memory);
     std::string failure = r.blocks.run(launch, fromEnvironment("KVLAB_SIMT_SEED", 0));

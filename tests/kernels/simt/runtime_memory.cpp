@@ -54,7 +54,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
   *out = {};
   snprintf(out->name, sizeof out->name, "emulated device");
   out->totalGlobalMem = runtime().memory.budget();
-  out->sharedMemPerBlockOptin = kvlab::simt::kSharedLimit;
+  out->sharedMemPerBlockOptin = kvlab::simt::sharedLimit();
   out->major = 9;
   out->multiProcessorCount = 3;
   out->warpSize = warpSize;
