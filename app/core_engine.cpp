@@ -6,6 +6,7 @@
 #include "app/core_replay.h"
 #include "core/lanes/session_holder.h"
 #include "core/verbs/verbs.h"
+#include "kernels/cuda/runtime/find_module.h"
 
 namespace kvlab {
 
@@ -41,9 +42,18 @@ class CoreEngine : public Engine {
   std::unique_ptr<SessionHolder> m_holder;
 };
 
+/// Why a session that chose its back end itself does not use a card that is there; else empty.
+std::string whyNoCard(const Session& session) {
+  const SessionInfo& info = *session.snapshot()->info;
+  if (info.backend != "cpu" || info.manifest.value("backend", "") != "auto") return {};
+  const kernels::CudaAnswer cuda = kernels::askForCuda();
+  return kernels::cudaCardIsThere(cuda.device) ? cuda.why : std::string();
+}
+
 /// An engine over a session that was opened; the log tells what a person should know of it.
 std::unique_ptr<Engine> engineOf(std::unique_ptr<Session> session) {
   if (const std::string notice = session->kind().notice(); !notice.empty()) spdlog::warn("{}", notice);
+  if (const std::string why = whyNoCard(*session); !why.empty()) spdlog::warn("the GPU is not used: {}", why);
   return std::make_unique<CoreEngine>(std::move(session));
 }
 

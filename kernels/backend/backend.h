@@ -114,11 +114,11 @@ class Backend {
 
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
-  std::string why;             ///< where there is no back end: one sentence without a full stop
+  std::string why;             ///< of no back end, or of the CPU for "auto": one sentence without a full stop
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
-/// id: "cpu", "cuda", or "auto" (CUDA where there is a device, else the CPU). threads: of the CPU. numerics: an id
+/// id: "cpu", "cuda", or "auto" (CUDA if a device computes rightly, else the CPU). threads: of the CPU. numerics: an id
 /// of numericsOf(), which then also decides for "auto", or empty for the back end's first.
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
 

@@ -22,11 +22,11 @@ class CudaBackend : public Backend {
   /// Takes `fast` over; null for the exact mode.
   CudaBackend(const CudaApi& api, const CudaDevice& device, void* fast)
       : m_line{.api = api, .arena = arena(), .fast = fast}, m_context{nullptr, &m_line, nullptr}, m_info(device) {
-    m_line.check(api.openStream(&m_line.stream), "no stream was opened");
     CudaBoundsReport bounds;
     m_checksBounds = api.takeBoundsReport(&bounds) == 0 && bounds.violations >= 0;
     void* ring = nullptr;
-    if (m_line.check(api.allocatePinned(kRing, &ring), "no host memory was pinned"))
+    if (m_line.check(api.openStream(&m_line.stream), "no stream was opened") &&
+        m_line.check(api.allocatePinned(kRing, &ring), "no host memory was pinned"))
       m_ring = {static_cast<std::byte*>(ring), kRing};
   }
   ~CudaBackend() override {
@@ -107,12 +107,17 @@ class CudaBackend : public Backend {
 
   bool records() const override { return !m_context.log; }
 
-  /// The first run is not recorded, because it allocates and loads; the second run is recorded.
+  /// The first run is not recorded, because it allocates and loads; the next run is recorded. A run that failed counts
+  /// for neither.
   void replay(const std::string& key, const std::function<void()>& enqueueAll) override {
     if (m_line.failure) return;
     Recording& recording = recordingOf(key);
-    if (!recording.graph && recording.runs++ > 0) record(recording, enqueueAll);
-    if (!recording.graph) return enqueueAll();
+    if (!recording.graph && !recording.warm) {
+      enqueueAll();
+      recording.warm = !m_line.failure;
+      return;
+    }
+    if (!recording.graph && !record(recording, enqueueAll)) return;
     ++m_counters.replays;
     m_line.check(api().launchGraph(m_line.stream, recording.graph), "a recorded pass was not started");
   }
@@ -134,8 +139,8 @@ class CudaBackend : public Backend {
  private:
   struct Recording {
     std::string key;
-    void* graph = nullptr;
-    int64_t runs = 0;
+    void* graph = nullptr;  ///< of all its calls, or null
+    bool warm = false;      ///< has run once
   };
 
   const CudaApi& api() const { return m_line.api; }
@@ -153,12 +158,22 @@ class CudaBackend : public Backend {
     return m_recordings.front();
   }
 
-  void record(Recording& recording, const std::function<void()>& enqueueAll) {
+  /// Behind a failure a recording lacks calls, or is none; it is not kept.
+  bool record(Recording& recording, const std::function<void()>& enqueueAll) {
     settle();  // waiting work is no part of the recording
-    if (!m_line.check(api().beginCapture(m_line.stream), "recording was refused")) return;
+    if (!m_line.check(api().beginCapture(m_line.stream), "recording was refused")) return false;
     enqueueAll();
-    m_line.check(api().endCapture(m_line.stream, &recording.graph, &m_counters.nodes), "a pass was not recorded");
+    void* graph = nullptr;
+    int64_t nodes = 0;
+    const int32_t error = api().endCapture(m_line.stream, &graph, &nodes);
+    if (!m_line.check(error, "a pass was not recorded")) {
+      if (graph) api().releaseGraph(graph);
+      return false;
+    }
+    recording.graph = graph;
+    m_counters.nodes = nodes;
     ++m_counters.captures;
+    return true;
   }
 
   static int64_t bytesBetween(const void* from, const void* to) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/backend/backend.h"
-#include "kernels/cuda/runtime/module_api.h"
+#include "kernels/cuda/runtime/find_module.h"
 
 namespace kvlab::kernels {
 
@@ -28,9 +28,7 @@ struct CudaLine {
   bool check(int32_t error, const char* doing) {
     if (failure) return false;
     if (error == 0) return true;
-    failure = BackendFailure{
-        error == kCudaOutOfMemory,
-        std::string(doing) + ": " + api.errorText(error) + " (CUDA error " + std::to_string(error) + ")"};
+    failure = BackendFailure{error == kCudaOutOfMemory, cudaErrorSaid(doing, error, api.errorText(error))};
     return false;
   }
 

@@ -38,7 +38,7 @@ BackendAnswer openBackend(const std::string& id, int threads, const std::string&
   if (!cuda && !cpu) return {nullptr, "back end " + id + " computes with " + choices(id), true};
   BackendAnswer answer;
   if (cuda) answer = makeCudaBackend(numerics);
-  if (!answer.backend && cpu) answer = {makeCpuBackend(threads, numerics), {}};
+  if (!answer.backend && cpu) answer.backend = makeCpuBackend(threads, numerics);
   return answer;
 }
 

@@ -3,8 +3,10 @@
 // touch between two calls. An engine on it takes every path of the CUDA back end (staging, recorded
 // passes, refused memory) at the speed of the CPU, and gives the CPU's bits.
 // KVLAB_FAR_CLOSES=0 leaves the memory open, which is much faster. While a test runs: KVLAB_FAR_MIB is the
-// memory that there is, KVLAB_FAR_FAIL_AFTER the number of op calls after which one fails. With KVLAB_FAR_LATE=1
-// nothing that a stream is given happens before somebody waits for it, or asks often enough: once for each piece.
+// memory that there is, KVLAB_FAR_FAIL_AFTER the number of op calls after which one fails, KVLAB_FAR_ERROR the CUDA
+// error that every op call gets, KVLAB_FAR_REFUSES the function of the table that finds no memory; with
+// KVLAB_FAR_IDLES=1 ops start and compute nothing. With KVLAB_FAR_LATE=1 nothing that a stream is given happens before
+// somebody waits for it, or asks often enough: once for each piece.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -26,12 +28,19 @@
 namespace kvlab::kernels {
 namespace {
 
-constexpr int32_t kInvalidValue = 1, kOutOfMemory = 2, kLaunchFailure = 719;
+constexpr int32_t kInvalidValue = 1, kOutOfMemory = 2, kNoImage = 209, kIllegalAddress = 700, kLaunchFailure = 719;
 constexpr int64_t kPage = 4096, kMebibyte = int64_t{1} << 20;
+constexpr int64_t kScratch = 5000;  // that attention asks for and does not use
 
 int64_t setting(const char* name, int64_t otherwise) {
   const char* text = std::getenv(name);
   return text ? std::atoll(text) : otherwise;
+}
+
+/// The error that a function of the table is told to give.
+int32_t refusal(const char* function) {
+  const char* refuses = std::getenv("KVLAB_FAR_REFUSES");
+  return refuses && strcmp(refuses, function) == 0 ? kOutOfMemory : 0;
 }
 
 using Work = std::function<void()>;
@@ -109,6 +118,7 @@ class Far {
 
   int32_t nextCall() {
     const std::lock_guard lock(m_mutex);
+    if (const int64_t error = setting("KVLAB_FAR_ERROR", 0)) return static_cast<int32_t>(error);
     const int64_t left = setting("KVLAB_FAR_FAIL_AFTER", -1);
     if (left >= 0) setenv("KVLAB_FAR_FAIL_AFTER", std::to_string(left - 1).c_str(), 1);
     return left == 0 ? kLaunchFailure : 0;
@@ -164,6 +174,7 @@ int32_t submit(void* stream, Work work) {
 template <auto Op, class Args>
 int32_t call(void* stream, const Args& args) {
   if (const int32_t failed = Far::one().nextCall()) return failed;
+  if (setting("KVLAB_FAR_IDLES", 0)) return submit(stream, [] {});
   return submit(stream, [stream, args] { (cpuOps().*Op)(static_cast<Stream*>(stream)->context, args); });
 }
 
@@ -171,13 +182,20 @@ CudaDevice probe(int32_t) {
   CudaDevice device;
   device.devices = 1;
   device.driver = device.runtime = 13000;
+  device.major = 8, device.minor = 6;
   device.memoryBytes = Far::one().all();
   strcpy(device.name, "far memory of this processor");
   return device;
 }
 
 const char* errorText(int32_t error) {
-  return error == kOutOfMemory ? "out of memory" : error == kLaunchFailure ? "launch failure" : "invalid value";
+  switch (error) {
+    case kOutOfMemory: return "out of memory";
+    case kLaunchFailure: return "launch failure";
+    case kNoImage: return "no kernel image";
+    case kIllegalAddress: return "illegal address";
+    default: return "invalid value";
+  }
 }
 
 int32_t memory(int64_t* unused, int64_t* all) {
@@ -192,6 +210,7 @@ int32_t copy(void* stream, void* to, const void* from, int64_t bytes) {
 }
 
 int32_t openStream(void** stream) {
+  if (const int32_t error = refusal("openStream")) return error;
   auto* opened = new Stream;
   if (setting("KVLAB_FAR_LATE", 0)) Far::one().streams().insert(opened);
   return *stream = opened, 0;
@@ -210,20 +229,28 @@ int32_t idle(void* stream, bool* out) {
   s->catchUp(s->done + 1);
   return *out = s->late.empty(), 0;
 }
-int32_t allocatePinned(int64_t bytes, void** out) { return *out = std::malloc(static_cast<size_t>(bytes)), 0; }
+int32_t allocatePinned(int64_t bytes, void** out) {
+  if (const int32_t error = refusal("allocatePinned")) return error;
+  return *out = std::malloc(static_cast<size_t>(bytes)), 0;
+}
 int32_t releasePinned(void* memory) { return std::free(memory), 0; }
 int32_t clear(void* stream, void* at, int64_t bytes) {
   return submit(stream, [=] { memset(at, 0, static_cast<size_t>(bytes)); });
 }
 
-int32_t beginCapture(void* stream) { return static_cast<Stream*>(stream)->recording = new Recorded, 0; }
+int32_t beginCapture(void* stream) {
+  if (const int32_t error = refusal("beginCapture")) return error;
+  return static_cast<Stream*>(stream)->recording = new Recorded, 0;
+}
 int32_t endCapture(void* stream, void** graph, int64_t* nodes) {
   Recorded* recorded = std::exchange(static_cast<Stream*>(stream)->recording, nullptr);
+  if (const int32_t error = refusal("endCapture")) return delete recorded, error;
   *graph = recorded;
   *nodes = static_cast<int64_t>(recorded->size());
   return 0;
 }
 int32_t launchGraph(void* stream, void* graph) {
+  if (const int32_t error = refusal("launchGraph")) return error;
   for (const Work& work : *static_cast<Recorded*>(graph)) give(*static_cast<Stream*>(stream), work);
   return 0;
 }
@@ -273,7 +300,7 @@ constexpr CudaApi makeApi() {
               .waitFor = &waitFor,
               .idle = &idle,
               .eventTime = &eventTime,
-              .attentionScratchBytes = [](const AttentionArgs&) { return int64_t{0}; },
+              .attentionScratchBytes = [](const AttentionArgs&) { return kScratch; },
               .findFast = &noFast,
               .openFast = &noFast,
               .closeFast = [](void*) {},

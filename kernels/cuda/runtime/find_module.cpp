@@ -3,26 +3,41 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+
+#include "kernels/cuda/runtime/try_device.h"
 
 namespace kvlab::kernels {
 namespace {
 
-constexpr const char* kFile = "kvlab_cuda.so";
+constexpr const char *kFile = "kvlab_cuda.so", *kBuildHere = "build kvlab on this machine (app/run)";
 
-// What cudaGetDeviceCount answers; the numbers are fixed by CUDA's interface.
-constexpr int32_t kNoDriver = 35, kStubDriver = 34, kNoDevice = 100, kOutOfMemory = 2, kOtherDriver = 803;
+// What a device answers; the numbers are fixed by CUDA's interface.
+constexpr int32_t kNoDriver = 35, kStubDriver = 34, kNoDevice = 100, kOutOfMemory = 2, kOtherDriver = 803, kTaken = 46,
+                  kNoFunction = 98, kNoImage = 209, kNewerPtx = 222, kNoCompiler = 221, kMayNotCompile = 223;
 
 std::string versionText(int32_t version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string capability(const CudaDevice& device) {
+  return std::to_string(device.major) + "." + std::to_string(device.minor);
 }
 
 std::string gibibytes(int64_t bytes) {
   char text[32];
   snprintf(text, sizeof text, "%.1f", static_cast<double>(bytes) / (1ll << 30));
   return text;
+}
+
+/// Every later call of the process gets the same error.
+bool staysForever(int32_t error) {
+  constexpr int32_t kStaying[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
+  return std::find(std::begin(kStaying), std::end(kStaying), error) != std::end(kStaying);
 }
 
 }  // namespace
@@ -65,20 +80,45 @@ std::string cudaRefusal(const CudaDevice& device, const std::string& errorText) 
     case kNoDevice: return "the driver sees no CUDA device";
     case kOutOfMemory: return "the device has no memory left to start on";
     case kOtherDriver: return "the NVIDIA driver and its library are of different versions; restart the machine";
-    default: return "the device does not answer: " + errorText + " (CUDA error " + std::to_string(device.error) + ")";
+    case kTaken: return "another program has the device for itself";
+    case kNewerPtx:
+      return "the NVIDIA driver is too old: it knows CUDA " + versionText(device.driver) +
+          ", and compiles no kernels of CUDA " + versionText(device.runtime) + "; update the driver or " + kBuildHere;
+    case kNoFunction:
+    case kNoImage:
+    case kNoCompiler:
+    case kMayNotCompile:
+      return "the module has no kernels for " + std::string(device.name) + ", compute capability " +
+          capability(device) + " (" + errorText + "); " + kBuildHere;
+    default: return cudaErrorSaid("the device does not answer", device.error, errorText);
   }
 }
 
+std::string cudaErrorSaid(const std::string& doing, int32_t error, const std::string& errorText) {
+  return doing + ": " + errorText + " (CUDA error " + std::to_string(error) + ")" +
+      (staysForever(error) ? "; restart the program to use CUDA again" : "");
+}
+
+bool cudaCardIsThere(const CudaDevice& device) {
+  return device.driver > 0 && device.error != kNoDevice && device.error != kStubDriver;
+}
+
 std::string cudaDeviceText(const CudaDevice& device) {
-  return std::string(device.name) + ", compute capability " + std::to_string(device.major) + "." +
-      std::to_string(device.minor) + ", " + gibibytes(device.memoryBytes) + " GiB";
+  return std::string(device.name) + ", compute capability " + capability(device) + ", " +
+      gibibytes(device.memoryBytes) + " GiB";
 }
 
 CudaAnswer askForCuda(const std::vector<std::string>& paths) {
   const CudaModule module = openCudaModule(paths);
   if (!module.api) return {nullptr, {}, module.why};
-  const CudaDevice device = module.api->probe(0);
-  return {module.api, device, cudaRefusal(device, module.api->errorText(device.error))};
+  CudaAnswer answer{module.api, module.api->probe(0), {}};
+  if (answer.device.error == 0) {
+    const CudaTrial trial = tryDevice(*module.api);
+    answer.device.error = trial.error;
+    answer.why = trial.why;
+  }
+  if (const int32_t error = answer.device.error) answer.why = cudaRefusal(answer.device, module.api->errorText(error));
+  return answer;
 }
 
 }  // namespace kvlab::kernels

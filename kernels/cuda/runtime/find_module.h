@@ -22,16 +22,23 @@ std::vector<std::string> cudaModulePaths();
 
 CudaModule openCudaModule(const std::vector<std::string>& paths);
 
-/// Why this device cannot be used: no driver, driver too old, no device, anything else. Empty if it can.
+/// Why this device cannot be used: no driver, driver too old, no device, no kernels for it, anything else. Empty if it
+/// can.
 std::string cudaRefusal(const CudaDevice& device, const std::string& errorText);
+
+/// "DOING: out of memory (CUDA error 2)", and what to do where the error stays until the process ends.
+std::string cudaErrorSaid(const std::string& doing, int32_t error, const std::string& errorText);
+
+/// Whether a driver is installed and does not say that it sees no device.
+bool cudaCardIsThere(const CudaDevice& device);
 
 /// "NVIDIA H200, compute capability 9.0, 139.8 GiB".
 std::string cudaDeviceText(const CudaDevice& device);
 
-/// The module and its first device; `why` is empty where both can be used.
+/// The module and its first device, which has computed a product (try_device.h); `why` is empty where both can be used.
 struct CudaAnswer {
   const CudaApi* api = nullptr;
-  CudaDevice device;
+  CudaDevice device;  ///< `error` also of the trial
   std::string why;
 };
 CudaAnswer askForCuda(const std::vector<std::string>& paths = cudaModulePaths());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts kernels, and gives a kernel its dynamic shared memory. nvcc compiles this file for a device, the host's
+// Starts kernels, and gives a kernel its dynamic shared memory. A kernel with dynamic shared memory has no static one,
+// so that what a launch asks for is all that the kernel takes. nvcc compiles this file for a device, the host's
 // compiler for the emulated device of the tests.
 #pragma once
 
@@ -44,6 +45,7 @@ int32_t launch(void (*kernel)(P...), const Grid& grid, dim3 block, int64_t share
   const auto shared = static_cast<size_t>(sharedBytes);
 #if defined(__CUDACC__)
   if (const int32_t e = prepareShared(kernel, sharedBytes); e != cudaSuccess) return e;
+  cudaGetLastError();  // an error of an earlier call was returned there
   kernel<<<blocks, block, shared, static_cast<cudaStream_t>(stream)>>>(args...);
   return cudaGetLastError();
 #else

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the CUDA module is made for.
+
+# Compute capabilities of the cards of this machine that the compiler knows, without their points.
+function(kvlab_cuda_cards out)
+  set(${out} "" PARENT_SCOPE)
+  find_program(KV_NVIDIA_SMI nvidia-smi)
+  if(NOT KV_NVIDIA_SMI)
+    return()
+  endif()
+  execute_process(COMMAND ${KV_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
+    OUTPUT_VARIABLE cards ERROR_QUIET RESULT_VARIABLE failed)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+  if(failed)
+    return()
+  endif()
+  set(all "")
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" cards "${cards}")
+  foreach(card ${cards})
+    string(REPLACE "." "" card ${card})
+    if(known MATCHES "compute_${card}\n" AND card GREATER_EQUAL 75)
+      list(APPEND all ${card})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES all)
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+# architectures: for CMAKE_CUDA_ARCHITECTURES. spill_option: what makes a spilled register an error of ptxas; nothing for
+# this machine's own cards, where a slower module is better than none.
+function(kvlab_cuda_architectures architectures spill_option)
+  set(${spill_option} ",-Werror" PARENT_SCOPE)
+  if(KV_CUDA_ARCHITECTURES)
+    set(${architectures} "${KV_CUDA_ARCHITECTURES}" PARENT_SCOPE)
+    return()
+  endif()
+  kvlab_cuda_cards(cards)
+  if(cards)
+    set(${spill_option} "" PARENT_SCOPE)
+    list(TRANSFORM cards APPEND "-real")
+  else()
+    set(cards 90-real)
+  endif()
+  set(${architectures} "${cards};75-virtual" PARENT_SCOPE)
+endfunction()
