@@ -77,8 +77,9 @@ Status usable(const QString& python, const CommandLine& line) {
             << "accelerate";
   const auto refused = [&](const std::string& why) {
     return Error("no_pytorch", "nothing was trained", why,
-                 "install the modules (pip install " + modules.join(' ').toStdString() +
-                     "), name an interpreter that has them with --python, or only record with --record-only",
+                 "make an environment with the modules (python3 -m venv V && V/bin/pip install " +
+                     modules.join(' ').toStdString() +
+                     ") and name its interpreter with --python V/bin/python, or only record with --record-only",
                  "python", python.toStdString());
   };
   QProcess process;

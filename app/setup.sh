@@ -4,7 +4,7 @@
 kvlab_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 kvlab_packages=(
-  g++ cmake ninja-build pkg-config python3 ccache
+  g++ cmake ninja-build pkg-config python3 python3-pip python3-venv ccache
   qt6-base-dev qt6-declarative-dev qt6-svg-dev libqt6svg6 qt6-wayland qt6-gtk-platformtheme libgl1-mesa-dri
   libqcustomplot-dev libspdlog-dev nlohmann-json3-dev libcli11-dev
   libhwy-dev libxxhash-dev libsentencepiece-dev libpcre2-dev libutf8proc-dev libboost-context-dev fonts-dejavu-core

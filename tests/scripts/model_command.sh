@@ -47,6 +47,9 @@ refused() {  # NAME CODE WORDS...: exit code and message, and nothing is left
 refused changed 1 "SHA-256" "try again"
 refused lost 1 "kvlab-test-lost==1.0" "check the network"
 refused goof 2 "the nearest is good" "kvlab model list"
+printf '#!/bin/sh\nexec python3 -S "$@"\n' >"$home/bare" && chmod +x "$home/bare"  # without site-packages
+without_pip=$("$KVLAB" model get lost --python "$home/bare" 2>&1 || true)
+[[ $without_pip == *"has no module pip; install it"*"apt-get install python3-pip"* ]] || fail "no pip: $without_pip"
 refused_python=$("$KVLAB" model get lost --python /nowhere/python 2>&1 || true)
 [[ $refused_python == *"does not start; install Python 3"* ]] || fail "no interpreter: $refused_python"
 

@@ -63,7 +63,7 @@ check train-no-text 2 'text' -- train gates --model demo
 check train-window 2 'window' -- "${train[@]}" --window 3
 check train-short 3 'brief.js has [0-9]+ tokens, and training needs at least 1088' -- \
   train gates --model demo --text "$(js brief 'short')" --record-only --work "$work/t0"
-check train-no-python 3 'nowhere/python does not start' 'pip install torch safetensors' -- "${train[@]}" --python /nowhere/python
+check train-no-python 3 'nowhere/python does not start' 'python3 -m venv V && V/bin/pip install torch safetensors' -- "${train[@]}" --python /nowhere/python
 [[ ! -e $work/t/recording.json ]] || { echo "train-no-python: something was recorded"; failures=$((failures + 1)); }
 check train-gists-synthetic 3 'synthetic:tiny, which has no files' -- train gists --model synthetic:tiny --text "$work/text.txt"
 check train-out 3 'text.txt/gates cannot be written' -- "${train[@]}" --out "$work/text.txt/gates"
