@@ -35,6 +35,11 @@ foreach(module kvlab_far kvlab_cuda_emulated)
   endif()
 endforeach()
 
+add_test(NAME scripts/card_left_out
+  COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/card_left_out.sh)
+set_tests_properties(scripts/card_left_out PROPERTIES LABELS scripts TIMEOUT ${limit}
+  ENVIRONMENT "KVLAB_CUDA_MODULE=$<TARGET_FILE:kvlab_far>;KVLAB_FAR_CLOSES=0;XDG_RUNTIME_DIR=/tmp")
+
 # The program from outside: output, messages and exit codes.
 add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
