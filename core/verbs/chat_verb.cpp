@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/chat/chat_tokens.h"
+#include "core/model/chat/messages.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/verbs/verb_ticks.h"
@@ -78,7 +79,7 @@ Result<Turn> behind(const Session& session, const std::string& text) {
 Result<Turn> turnOf(const Session& session, const VerbArgs& in) {
   const auto parsed = KV_TRY(templateOf(session, in));
   chat::Conversation conversation;
-  conversation.messages = in.raw("messages");
+  conversation.messages = KV_TRY(chat::orderedMessages(in.raw("messages")));
   conversation.addGenerationPrompt = in.flag("addGenerationPrompt");
   chat::nameTokens(session.model().tokenizer(), conversation);
   if (in.flag("more") && session.state().length() > 0)
