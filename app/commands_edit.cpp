@@ -30,11 +30,11 @@ Status sessionSettings(CommandHost& host, const Json& args) {
 
 /// The next message of a person, and when the context has it, the model's reply.
 Status chat(CommandHost& host, const Json& args) {
-  const Json messages = Json::array({{{"role", "user"}, {"content", args["text"]}}});
+  const std::string message = R"({"role":"user","content":)" + args["text"].dump() + "}";
   const std::int64_t most = args.contains("max") ? static_cast<std::int64_t>(args["max"].get<double>()) : kMostReply;
   LiveContext& context = host.context();
-  emit context.scripted(QString("s.chat(%1, {more: true})").arg(scriptText(messages)));
-  context.submit("chat", {{"messages", messages}, {"more", true}},
+  emit context.scripted(QString("s.chat([%1], {more: true})").arg(QString::fromStdString(message)));
+  context.submit("chat", {{"messages", Json::array({message})}, {"more", true}},
                  [&context, most, session = context.sessionNumber()](const Result<Json>& said) {
                    if (!said) return void(emit context.failed(said.error()));
                    if (most <= 0 || session != context.sessionNumber())

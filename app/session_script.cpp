@@ -56,6 +56,16 @@ QString openingLine(const json& request) {
   return "s = lab.open(" + scriptValue(manifest) + ")";
 }
 
+/// Messages come as JSON texts, which are objects in a script.
+QString argText(const ArgInfo& arg, const json& value) {
+  const auto text = [](const json& one) { return one.is_string(); };
+  if (arg.name != "messages" || !value.is_array() || !std::all_of(value.begin(), value.end(), text))
+    return scriptValue(value);
+  QStringList all;
+  for (const json& one : value) all << QString::fromStdString(one.get<std::string>());
+  return "[" + all.join(", ") + "]";
+}
+
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const json& args) {
   const VerbInfo* info = infoOf(verbs, verb);
   const QString name = QString::fromStdString(verb);
@@ -64,13 +74,13 @@ QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, co
   std::size_t given = 0;
   for (const ArgInfo& arg : info->args) {
     if (!args.contains(arg.name) || args[arg.name].is_object()) break;
-    words << scriptValue(args[arg.name]);
+    words << argText(arg, args[arg.name]);
     ++given;
   }
   QStringList named;
   for (std::size_t i = given; i < info->args.size(); ++i)
     if (const std::string& key = info->args[i].name; args.contains(key))
-      named << QString::fromStdString(key) + ": " + scriptValue(args[key]);
+      named << QString::fromStdString(key) + ": " + argText(info->args[i], args[key]);
   if (!named.isEmpty()) words << "{" + named.join(", ") + "}";
   return QString("s.%1(%2)").arg(name, words.join(", "));
 }

@@ -126,7 +126,8 @@ interface DamageSince {
   reached?: number;
 }
 
-/** What else a template asks for may stand beside the two, such as tool_calls. */
+/** What else a template asks for may stand beside the two, such as tool_calls. Keys keep their order, at every depth.
+ * A message may also be the JSON text of such an object. */
 interface ChatMessage { role: string; content: unknown; }
 /** The text and the number of tokens that were appended. */
 interface ChatReply { text: string; tokens: number; tick: number; }

@@ -51,6 +51,7 @@
         why: `it takes ${names.length} arguments, not ${given.length}`,
         remedy: `call ${verb}(${names.join(", ")})`, field: "arguments", value: given.length });
     });
+    if (Array.isArray(args.messages)) args.messages = args.messages.map((m) => (isOptions(m) ? pack(m) : m));  // a text keeps the order of keys
     return args;
   }
 

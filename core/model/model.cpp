@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/model.h"
 
+#include <spdlog/spdlog.h>
+
 #include <filesystem>
 
 #include "core/model/files/chat_template.h"
@@ -11,6 +13,7 @@
 #include "core/model/named_models.h"
 #include "core/model/packed_experts.h"
 #include "core/model/synthetic.h"
+#include "core/model/tokens/token_rows.h"
 
 namespace kvlab {
 namespace {
@@ -40,6 +43,9 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, cons
   KV_TRY(builder.weights(find, experts));
   if (!report(progress, "reading tokenizer", 2, 3)) return cancelledOpening(spec);
   auto tokenizer = KV_TRY(openTokenizer(directory, config));
+  if (const std::string without = tokensWithoutRow(*tokenizer, config.vocab); !without.empty())
+    spdlog::warn("{}: the tokenizer has tokens for which the embedding of {} has no row: {}", spec, config.vocab,
+                 without);
   builder.tokenizer(std::move(tokenizer));
   builder.chatTemplate(KV_TRY(readChatTemplate(directory)));
   return builder.build();

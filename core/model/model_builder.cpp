@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/model_builder.h"
 
+#include <spdlog/spdlog.h>
+
+#include <cstring>
+
 namespace kvlab {
 namespace {
 
@@ -15,7 +19,8 @@ constexpr Names kNames[] = {{"model.", "lm_head.weight"},
 
 Names namesIn(const ModelBuilder::Find& find) {
   for (const Names& names : kNames)
-    if (find(std::string(names.decoder) + "embed_tokens.weight")) return names;
+    for (const char* one : {"embed_tokens.weight", "norm.weight"})  // tied embeddings may be stored as the head alone
+      if (find(std::string(names.decoder) + one)) return names;
   return kNames[0];
 }
 
@@ -26,6 +31,11 @@ TensorView rowsOf(const TensorView& whole, std::int64_t first, std::int64_t outp
   part.data = static_cast<const std::byte*>(whole.data) + first * rowBytes;
   part.shape[0] = outputs;
   return part;
+}
+
+bool sameValues(const TensorView& a, const TensorView& b) {
+  return a.dtype == b.dtype && a.shape == b.shape &&
+      std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())) == 0;
 }
 
 }  // namespace
@@ -75,15 +85,33 @@ Status ModelBuilder::layer(const Find& find, Layer l, const std::string& prefix)
   return ok();
 }
 
+/// The embedding and the head. Tied ones are one tensor under either name; where a file has both and they differ, the
+/// configuration is wrong.
+Status ModelBuilder::ends(const Find& find, const std::string& embed, const std::string& head) {
+  Model& m = *m_model;
+  ModelConfig& c = m.m_config;
+  const std::vector<std::int64_t> shape{c.vocab, c.hidden};
+  const auto stored = find(head);
+  if (c.tieEmbeddings && stored && !find(embed)) {
+    KV_TRY(take(find, {head, shape}, m.m_embed));
+  } else {
+    KV_TRY(take(find, {embed, shape}, m.m_embed));
+  }
+  m.m_head = m.m_embed;
+  if (c.tieEmbeddings && (!stored || !find(embed) || (*stored && sameValues(*stored, m.m_embed)))) return ok();
+  if (c.tieEmbeddings)
+    spdlog::warn("{}: config.json ties the head to the embedding, but the weights hold another {}, which is used",
+                 m.m_spec, head);
+  c.tieEmbeddings = false;
+  return take(find, {head, shape}, m.m_head);
+}
+
 Status ModelBuilder::weights(const Find& find, std::shared_ptr<const void> storage) {
   Model& m = *m_model;
   const ModelConfig& c = m.m_config;
   const Names names = namesIn(find);
-  const std::int64_t d = c.hidden, vocab = c.vocab;
-  KV_TRY(take(find, {std::string(names.decoder) + "embed_tokens.weight", {vocab, d}}, m.m_embed));
-  KV_TRY(take(find, {std::string(names.decoder) + "norm.weight", {d}}, m.m_finalNorm));
-  m.m_head = m.m_embed;
-  if (!c.tieEmbeddings) KV_TRY(take(find, {names.head, {vocab, d}}, m.m_head));
+  KV_TRY(ends(find, std::string(names.decoder) + "embed_tokens.weight", names.head));
+  KV_TRY(take(find, {std::string(names.decoder) + "norm.weight", {c.hidden}}, m.m_finalNorm));
   for (const Layer l : idRange<Layer>(0, c.layers)) KV_TRY(layer(find, l, names.decoder));
   m.m_storage = std::move(storage);
   return ok();

@@ -23,6 +23,7 @@ class ModelBuilder {
  private:
   Result<TensorView> checked(const Find& find, const TensorNeed& need) const;
   Status take(const Find& find, const TensorNeed& need, TensorView& out);
+  Status ends(const Find& find, const std::string& embed, const std::string& head);
   Status layer(const Find& find, Layer layer, const std::string& prefix);
 
   std::shared_ptr<Model> m_model;

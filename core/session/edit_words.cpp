@@ -89,7 +89,8 @@ std::string formats(const json& args) {
 
 std::string lastMessage(const json& args) {
   const json messages = args.value("messages", json::array());
-  const json last = messages.empty() ? json::object() : messages.back();
+  json last = messages.empty() ? json::object() : messages.back();
+  if (last.is_string()) last = json::parse(last.get<std::string>(), nullptr, false);
   return last.is_object() ? textOf(last, "content") : std::string();
 }
 

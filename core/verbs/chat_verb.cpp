@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/model/chat/chat_tokens.h"
+#include "core/model/chat/messages.h"
+#include "core/model/tokens/token_rows.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/verbs/verb_ticks.h"
@@ -78,7 +80,7 @@ Result<Turn> behind(const Session& session, const std::string& text) {
 Result<Turn> turnOf(const Session& session, const VerbArgs& in) {
   const auto parsed = KV_TRY(templateOf(session, in));
   chat::Conversation conversation;
-  conversation.messages = in.raw("messages");
+  conversation.messages = KV_TRY(chat::orderedMessages(in.raw("messages")));
   conversation.addGenerationPrompt = in.flag("addGenerationPrompt");
   chat::nameTokens(session.model().tokenizer(), conversation);
   if (in.flag("more") && session.state().length() > 0)
@@ -90,14 +92,9 @@ Result<Turn> turnOf(const Session& session, const VerbArgs& in) {
 
 Result<json> chatVerb(Session& session, VerbArgs& in) {
   const Turn turn = KV_TRY(turnOf(session, in));
+  KV_TRY(checkRows(session.model().tokenizer(), turn.ids, session.model().config().vocab));
   json ids = json::array();
-  for (const TokenId id : turn.ids) {
-    if (id.value() >= session.model().config().vocab)
-      return Error("bad_token", "the conversation was refused",
-                   "token " + std::to_string(id.value()) + " has no row in the model's embedding",
-                   "use a template that writes tokens of the model only");
-    ids.push_back(id.value());
-  }
+  for (const TokenId id : turn.ids) ids.push_back(id.value());
   if (ids.empty()) in.fail("messages", in.raw("messages"), "add nothing to the context", "empty_tokens");
   if (in.error()) return *in.error();
   session.history().beginCommand("promptIds", {{"ids", ids}});  // templates may ask for the time

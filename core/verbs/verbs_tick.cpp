@@ -4,6 +4,7 @@
 
 #include "core/api/finite.h"
 #include "core/api/members.h"
+#include "core/model/tokens/token_rows.h"
 #include "core/session/observe.h"
 #include "core/session/planned.h"
 #include "core/session/requests.h"
@@ -32,6 +33,7 @@ Result<json> promptIds(Session& session, VerbArgs& in) {
 Result<std::vector<TokenId>> textIds(const Session& session, VerbArgs& in) {
   const std::string text = in.text("text");
   std::vector<TokenId> ids = KV_TRY(session.model().tokenizer().encode(text, session.state().length() == 0));
+  KV_TRY(checkRows(session.model().tokenizer(), ids, session.model().config().vocab));
   if (ids.empty()) in.fail("text", text, "has no tokens", "empty_tokens");
   return ids;
 }

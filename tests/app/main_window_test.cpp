@@ -398,7 +398,7 @@ void MainWindowTest::promptLineSendsMessages() {
   QTest::keyClicks(prompt, "two");
   QTest::keyClick(prompt, Qt::Key_Return);
   QTRY_COMPARE(said.size(), 2);  // the engine refuses the message: nothing is generated
-  QCOMPARE(said.back(), QString(R"(s.chat([{"content":"two","role":"user"}], {more: true}))"));
+  QCOMPARE(said.back(), QString(R"(s.chat([{"role":"user","content":"two"}], {more: true}))"));
   QVERIFY(prompt->text().isEmpty());
   QVERIFY(m_window->runCommand("chat_mode", {{"on", false}}));
   QVERIFY(!(*chat)->isChecked() && prompt->placeholderText().contains("Append"));

@@ -18,6 +18,7 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 import argparse
 import io
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from tokenizer_texts import TEXTS, TRAINING
 
 HERE = Path(__file__).resolve().parent
 MERGES = 260
+CONTROL = ["<unk>", "<s>", "</s>"]  # of the SentencePiece model, by id
 CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -198,17 +200,38 @@ def write_tokenizer(directory, tokenizer, old_merges=False):
     return {name: encode(text) for name, text in TEXTS.items()}
 
 
+def encode_parts(model, text):
+    """As transformers takes a model of its own: the library encodes what lies between control tokens."""
+    ids = []
+    for part in re.split("(<unk>|<s>|</s>)", text):
+        special = part in CONTROL
+        ids += [CONTROL.index(part)] if special else model.encode(part) if part else []
+    return ids
+
+
+def decode_parts(model, ids, skip=False):
+    """Only a text that begins with pieces loses the space put in front of it."""
+    text, run, front = "", [], []
+    for i in [*ids, None]:
+        if i is not None and (skip or i >= len(CONTROL)):
+            run += [i] if i >= len(CONTROL) else []
+            continue
+        text += model.decode(front + run)[len(front):] if run else ""
+        text, run, front = text + (CONTROL[i] if i is not None else ""), [], [model.piece_to_id("a")]
+    return text
+
+
 def write_sentencepiece(directory, data):
     directory.mkdir(parents=True)
     (directory / "tokenizer.model").write_bytes(data)
     model = sentencepiece.SentencePieceProcessor(model_proto=data)
-    ids = {name: model.encode(text) for name, text in TEXTS.items()}
+    ids = {name: encode_parts(model, text) for name, text in TEXTS.items()}
     write_json(directory / "vectors.json", [
-        {"name": name, "text": text, "ids": ids[name], "ids_special": model.encode(text, add_bos=True),
-         "decoded": model.decode(ids[name])} for name, text in TEXTS.items()])
+        {"name": name, "text": text, "ids": ids[name], "ids_special": [1, *ids[name]],
+         "decoded": decode_parts(model, ids[name])} for name, text in TEXTS.items()])
     lists = awkward_ids(model.encode, model.get_piece_size(), [0, 1, 2])
-    write_json(directory / "decode_vectors.json",
-               [{"ids": i, "decoded": model.decode(i), "decoded_skip": model.decode(i)} for i in lists])
+    write_json(directory / "decode_vectors.json", [
+        {"ids": i, "decoded": decode_parts(model, i), "decoded_skip": decode_parts(model, i, True)} for i in lists])
     return ids
 
 

@@ -56,6 +56,31 @@ class ChatVerbTest : public QObject {
     QCOMPARE(other.must("chat", quiet)["text"].get<std::string>(), std::string("<user>a;"));
   }
 
+  void keysKeepTheOrderOfTheirText() {
+    const SessionFixture s;
+    const std::string message =
+        R"({"role": "it", "content": "", "call": {"name": "a", "arguments": {"z": 1, "b": {"y": [2], "x": 3}}}})";
+    json call{{"messages", {message}},
+              {"template",
+               "{{ messages[0].call | tojson }};{% for k in messages[0] %}{{ k }},{% endfor %};"
+               "{{ messages[0].call.arguments }};{% for k, v in messages[0].call.arguments.b | items %}"
+               "{{ k }}{% endfor %}"},
+              {"addGenerationPrompt", false}};
+    QCOMPARE(s.must("chat", call)["text"].get<std::string>(),
+             std::string(R"({"name": "a", "arguments": {"z": 1, "b": {"y": [2], "x": 3}}};role,content,call,;)"
+                         R"({'z': 1, 'b': {'y': [2], 'x': 3}};yx)"));
+    for (const char* bad : {"x", "{", R"({"role": "a")"}) {
+      call["messages"] = {bad};
+      QCOMPARE(s.verb("chat", call).error().code, std::string("bad_messages"));
+    }
+    std::string many = R"({"role": "a")";
+    for (int i = 0; i < 5000; ++i) many += ", \"k" + std::to_string(i) + "\": 0";
+    call["messages"] = {many + "}"};
+    QVERIFY(s.verb("chat", call).error().why.find("keys in an object") != std::string::npos);
+    call["messages"] = {std::string(100, '[') + std::string(100, ']')};
+    QVERIFY(s.verb("chat", call).error().why.find("nested deeper") != std::string::npos);
+  }
+
   void goesOnWithWhatIsNew() {
     const SessionFixture s;
     s.must("chat", said({{"user", "a"}}));

@@ -182,8 +182,9 @@ class ConfigTest : public QObject {
     row("llama3 band reversed",
         {{"rope_scaling", {{"type", "llama3"}, {"factor", 2}, {"low_freq_factor", 4}, {"high_freq_factor", 1}}}},
         "high_freq_factor");
-    row("no value turns", {{"partial_rotary_factor", 0.05}}, "partial_rotary_factor");
-    row("an odd number turns", {{"partial_rotary_factor", 0.32}}, "partial_rotary_factor");
+    const json phi{{"model_type", "phi3"}};
+    row("no value turns", with(phi, {{"partial_rotary_factor", 0.05}}), "partial_rotary_factor");
+    row("an odd number turns", with(phi, {{"partial_rotary_factor", 0.32}}), "partial_rotary_factor");
     row("mlp bias is a number", {{"mlp_bias", 2}}, "mlp_bias");
     const json gemma{{"model_type", "gemma3_text"}, {"hidden_activation", "gelu_pytorch_tanh"}, {"sliding_window", 4}};
     row("both directions", with(gemma, {{"use_bidirectional_attention", true}}), "use_bidirectional_attention");
@@ -192,7 +193,7 @@ class ConfigTest : public QObject {
     row("layers without rope short", {{"model_type", "smollm3"}, {"no_rope_layers", {1, 0}}}, "no_rope_layers");
     row("tie is a number", {{"tie_word_embeddings", 1}}, "tie_word_embeddings");
     row("quantised", {{"quantization_config", {{"bits", 4}}}}, "quantization_config");
-    row("eos beyond vocab", {{"eos_token_id", 100}}, "eos_token_id");
+    row("eos is a text", {{"eos_token_id", "</s>"}}, "eos_token_id");
     row("bos negative", {{"bos_token_id", -1}}, "bos_token_id");
     const json mistral{{"model_type", "mistral"}};
     row("window zero", with(mistral, {{"sliding_window", 0}}), "sliding_window");

@@ -12,6 +12,7 @@
 
 using namespace kvlab;
 using namespace kvlab::test;
+using nlohmann::json;
 
 namespace {
 
@@ -72,6 +73,65 @@ class ModelTest : public QObject {
     QVERIFY(same(w.inputNorm, "model.layers.1.input_layernorm.weight"));
     QVERIFY(same(w.postNorm, "model.layers.1.post_attention_layernorm.weight"));
     QVERIFY(same((*model)->head(), "lm_head.weight") && same((*model)->finalNorm(), "model.norm.weight"));
+  }
+
+  void tyingGoesBothWays() {
+    QTemporaryDir dir;
+    copyFixture("llama_tied_f32", dir);
+    const std::string d = dir.path().toStdString(), weights = d + "/model.safetensors";
+    const auto right = open(d);
+    QVERIFY(right);
+    const auto file = Safetensors::open(kModels + "llama_tied_f32/model.safetensors");
+    const FileTensor& embed = *file->find("model.embed_tokens.weight");
+    const auto rewrite = [&](bool keepsEmbed, std::optional<float> head) {
+      std::vector<float> values = widened(embed.view());
+      if (head) values[3] += *head;
+      SafetensorsWriter out;
+      for (const auto& [name, tensor] : file->tensors())
+        if (keepsEmbed || name != embed.name) out.add(name, tensor.element, tensor.shape, tensor.bytes);
+      if (head) out.add("lm_head.weight", {values.data(), kernels::DType::f32, embed.shape});
+      return static_cast<bool>(out.write(weights));
+    };
+    QVERIFY(rewrite(false, 0.0f));  // only the head
+    const auto headAlone = open(d);
+    QVERIFY2(headAlone, headAlone ? "" : headAlone.error().text().c_str());
+    QVERIFY((*headAlone)->config().tieEmbeddings && (*headAlone)->head().data == (*headAlone)->embed().data);
+    QCOMPARE(widened((*headAlone)->embed()), widened((*right)->embed()));
+    QVERIFY(rewrite(true, 0.0f));  // a copy
+    const auto copy = open(d);
+    QVERIFY(copy && (*copy)->config().tieEmbeddings && (*copy)->head().data == (*copy)->embed().data);
+    QVERIFY(rewrite(true, 1.0f));  // a head of its own
+    const auto own = open(d);
+    QVERIFY(own && !(*own)->config().tieEmbeddings);
+    QCOMPARE(widened((*own)->head())[3], widened((*right)->embed())[3] + 1.0f);
+    QCOMPARE(widened((*own)->embed()), widened((*right)->embed()));
+    QVERIFY(rewrite(false, std::nullopt));  // neither
+    QVERIFY(open(d).error().why.find("embed_tokens") != std::string::npos);
+  }
+
+  void idsOfTokensWithoutRowsAreLeftOut() {
+    QTemporaryDir dir;
+    copyFixture("llama_tied_f32", dir);
+    const std::string d = dir.path().toStdString();
+    json config = json::parse(readAll(d + "/config.json"));
+    config["eos_token_id"] = {2, 1 << 20};
+    config["bos_token_id"] = 1 << 20;
+    writeFile(d + "/config.json", config.dump());
+    const auto model = open(d);
+    QVERIFY2(model, model ? "" : model.error().text().c_str());
+    QCOMPARE((*model)->config().eos, std::vector<std::int32_t>{2});
+    QCOMPARE((*model)->config().bos, -1);
+  }
+
+  void onlyPhiTurnsPartOfAHead() {
+    QTemporaryDir dir;
+    copyFixture("llama_tied_f32", dir);
+    const std::string d = dir.path().toStdString();
+    json config = json::parse(readAll(d + "/config.json"));
+    config["partial_rotary_factor"] = 0.5;
+    writeFile(d + "/config.json", config.dump());
+    const auto model = open(d);
+    QVERIFY(model && (*model)->config().ropes[0].dims == 0);
   }
 
   void refusesWeightsOfAnotherShape() {

@@ -269,9 +269,10 @@ class TokenizerTest : public QObject {
     row("normalizer is a number", {{"normalizer", 1}}, "normalizer");
     row("replace without pattern", {{"normalizer", {{"type", "Replace"}, {"content", "x"}}}}, "pattern");
     row("pattern does not compile",
-        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", "x"}}}}, "does not compile");
+        {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", "x"}}}},
+        "a group without its end");
     row("pattern with \\C", {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", "\\C"}}}, {"content", "x"}}}},
-        "does not compile");
+        "a control character");
     row("pattern too long",
         {{"normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", std::string(70000, 'a')}}}, {"content", "x"}}}},
         "too long");

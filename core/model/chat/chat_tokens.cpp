@@ -11,7 +11,7 @@ namespace {
 /// A reply that no model gives: a character of private use.
 constexpr const char* kReply = "\xee\x80\x81";
 
-/// Tokenizers of tokenizer.model do not look for special tokens in text.
+/// Made-up vocabularies do not look for special tokens in text.
 bool findsSpecial(const Tokenizer& tokenizer, TokenId id) {
   const auto ids = tokenizer.encode(tokenizer.tokenText(id), false);
   return ids && ids->size() == 1 && ids->front() == id;

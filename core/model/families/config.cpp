@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/files/config.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "core/model/families/family.h"
 #include "core/model/families/reading.h"
@@ -74,9 +77,13 @@ Status appendIds(const JsonFields& in, const char* key, int vocab, std::vector<s
   const json& value = in.json().at(key);
   const json list = value.is_array() ? value : json::array({value});
   for (const json& id : list) {
-    if (!id.is_number_integer() || id < 0 || id >= vocab)
-      return in.bad(key, "is not an id below vocab_size " + std::to_string(vocab));
+    if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max())
+      return in.bad(key, "is not an id of a token");
     const auto n = id.get<std::int32_t>();
+    if (n >= vocab) {
+      spdlog::warn("{}: {} {} has no row in a vocabulary of {}, so it is left out", in.file(), key, n, vocab);
+      continue;
+    }
     if (std::find(out.begin(), out.end(), n) == out.end()) out.push_back(n);
   }
   return ok();

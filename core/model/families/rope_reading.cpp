@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/model/files/gguf_rope.h"
+
 namespace kvlab {
 namespace {
 
@@ -31,10 +33,13 @@ class RopeReader {
   }
 
  private:
-  /// The share of a head that turns; beside the object, if the object does not say.
+  /// The share of a head that turns; beside the object, if the object does not say. Of transformers' models of these
+  /// families Phi-3 alone looks at it; the keys of a GGUF file say it for all.
   Status dims() {
-    constexpr const char* key = "partial_rotary_factor";
+    const bool gguf = m_top.has(kRotaryShare);
+    const char* key = gguf ? kRotaryShare : "partial_rotary_factor";
     double share = 1;
+    if (!gguf && m_config.type != "phi3") return ok();
     const JsonFields& from = m_in.has(key) ? m_in : m_top;
     KV_TRY(from.number(key, share, 0.0, 1.0, 1.0));
     const int dims = static_cast<int>(m_config.headDim * share);

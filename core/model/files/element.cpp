@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "core/model/files/safetensors.h"
+#include "core/model/files/safetensors_header.h"
 
 namespace kvlab {
 namespace {
@@ -11,7 +11,7 @@ struct ElementRow {
   std::string_view name;
   std::int64_t bytes;
 };
-constexpr std::array<ElementRow, 15> kElements{{
+constexpr std::array<ElementRow, 16> kElements{{
     {Element::Bool, "BOOL", 1},
     {Element::U8, "U8", 1},
     {Element::I8, "I8", 1},
@@ -27,6 +27,7 @@ constexpr std::array<ElementRow, 15> kElements{{
     {Element::I64, "I64", 8},
     {Element::U64, "U64", 8},
     {Element::F64, "F64", 8},
+    {kUnknownElement, "", 0},
 }};
 
 }  // namespace

@@ -56,7 +56,7 @@ class GgufRope {
     const auto head = static_cast<double>(m_asked.headDim);
     double share = static_cast<double>(m_dims) / head;
     while (static_cast<std::int64_t>(head * share) < m_dims) share = std::nextafter(share, 1.0);
-    m_out["partial_rotary_factor"] = share;
+    m_out[kRotaryShare] = share;
     return ok();
   }
 

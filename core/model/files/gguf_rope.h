@@ -8,6 +8,9 @@
 
 namespace kvlab {
 
+/// Their key for the share of a head that turns, which every family obeys.
+inline constexpr const char* kRotaryShare = "rotary_share";
+
 struct GgufRopeQuestion {
   std::string arch;            // what the keys begin with
   std::int64_t headDim = 0;    // values of a head

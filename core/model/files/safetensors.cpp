@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/files/safetensors.h"
 
+#include <spdlog/spdlog.h>
+
 #include <filesystem>
 #include <set>
 
@@ -32,8 +34,24 @@ Result<std::set<std::string>> shardNames(const json& index, const std::string& f
 /// Every tensor of the index lies where the index says.
 Status checkIndex(const json& weightMap, const Safetensors& all, const std::string& file) {
   for (const auto& [tensor, shard] : weightMap.items())
-    if (!all.find(tensor)) return badTensor(file, tensor, "not in " + shard.get<std::string>() + " or any other shard");
+    if (!all.find(tensor))
+      return badTensor(file, tensor, "not in " + shard.get<std::string>() + ", where the index has it");
   return ok();
+}
+
+Error inIndex(Error error, const std::string& index) {
+  error.why += "; " + index + " names the file";
+  error.remedy = "fetch the missing or damaged file, or the whole checkpoint, again";
+  return error;
+}
+
+/// A shard may hold an older copy of a tensor: the one counts that lies where the index says.
+void dropStrangers(std::map<std::string, FileTensor, std::less<>>& shard, const std::string& file,
+                   const json& weightMap) {
+  std::erase_if(shard, [&](const auto& one) {
+    const auto home = weightMap.find(one.first);
+    return home != weightMap.end() && *home != file;
+  });
 }
 
 }  // namespace
@@ -63,15 +81,19 @@ Result<Safetensors> Safetensors::open(const std::string& path) {
 }
 
 Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
-  const std::string index = directory + "/model.safetensors.index.json";
+  const std::string index = directory + "/model.safetensors.index.json", single = directory + "/model.safetensors";
   std::error_code ignored;
-  if (!std::filesystem::exists(index, ignored)) return open(directory + "/model.safetensors");
+  if (!std::filesystem::exists(index, ignored)) return open(single);
   const auto map = KV_TRY(readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true}));
   const auto names = KV_TRY(shardNames(map, index));
+  if (!names.contains("model.safetensors") && std::filesystem::exists(single, ignored))
+    spdlog::warn("{} is not read: {} names other files", single, index);
   Safetensors all;
   for (const std::string& name : names) {
-    auto shard = KV_TRY(open(directory + "/" + name));
-    KV_TRY(all.merge(std::move(shard), directory + "/" + name));
+    auto shard = open(directory + "/" + name);
+    if (!shard) return inIndex(shard.error(), index);
+    dropStrangers(shard->m_tensors, name, map["weight_map"]);
+    KV_TRY(all.merge(shard.take(), directory + "/" + name));
   }
   KV_TRY(checkIndex(map["weight_map"], all, index));
   return all;
@@ -79,7 +101,8 @@ Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
 
 Status Safetensors::merge(Safetensors&& other, const std::string& file) {
   for (auto& [name, tensor] : other.m_tensors)
-    if (!m_tensors.emplace(name, std::move(tensor)).second) return badTensor(file, name, "already in another shard");
+    if (!m_tensors.emplace(name, std::move(tensor)).second)
+      return badTensor(file, name, "already in another shard, and the index does not say which one counts");
   m_metadata.merge(other.m_metadata);
   m_files.insert(m_files.end(), other.m_files.begin(), other.m_files.end());
   return ok();

@@ -115,10 +115,7 @@ Status HeaderReader::tiling(const std::map<std::string, FileTensor, std::less<>>
 Status HeaderReader::readType(const json& entry, FileTensor& tensor) const {
   const auto it = entry.find("dtype");
   if (it == entry.end() || !it->is_string()) return badTensor(m_file, tensor.name, "no dtype");
-  const auto& text = it->get_ref<const std::string&>();
-  const auto element = elementFromName(text);
-  if (!element) return badTensor(m_file, tensor.name, "dtype \"" + text + "\" is not known");
-  tensor.element = *element;
+  tensor.element = elementFromName(it->get_ref<const std::string&>()).value_or(kUnknownElement);
   return ok();
 }
 
@@ -144,6 +141,10 @@ Status HeaderReader::readBytes(const json& entry, FileTensor& tensor) const {
   if (static_cast<std::uint64_t>(*last) > m_data.size())
     return badTensor(m_file, tensor.name,
                      "data ends at byte " + std::to_string(*last) + " of " + std::to_string(m_data.size()));
+  if (tensor.element == kUnknownElement) {
+    tensor.bytes = m_data.subspan(static_cast<std::size_t>(*first), static_cast<std::size_t>(*last - *first));
+    return ok();
+  }
   const auto need = denseBytes(tensor.element, tensor.shape);
   if (!need || *need != *last - *first)
     return badTensor(m_file, tensor.name,

@@ -16,6 +16,7 @@ struct AddedToken {
   std::int32_t id = 0;
   std::string content;
   bool singleWord = false, lstrip = false, rstrip = false, normalized = true, special = false;
+  bool bothWays = false;  // found before and after normalising
 };
 Result<AddedToken> addedTokenFromJson(const JsonFields& json);
 

@@ -47,10 +47,11 @@ constexpr std::size_t kMaxAdded = 1 << 16;  // bytes of an added token
 Status BpeTokenizer::index(const std::string& file) {
   for (const bpe::AddedToken& t : m_parts.added) {
     std::string as = t.content;
-    if (t.normalized && m_parts.normaliser)
+    if ((t.normalized || t.bothWays) && m_parts.normaliser)
       if (auto s = m_parts.normaliser(as); !s) return badTokenizer(file, "added_tokens " + s.error().why);
     if (as.size() > kMaxAdded) return badTokenizer(file, "added_tokens has a text that is too long");
-    (t.normalized ? m_normalised : m_raw).add(t, std::move(as));
+    if (t.normalized || t.bothWays) m_normalised.add(t, std::move(as));
+    if (!t.normalized || t.bothWays) m_raw.add(t, t.content);
   }
   indexTokens();
   return ok();

@@ -12,7 +12,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::uint64_t kPieces = 1, kNormalizerSpec = 3, kDenormalizerSpec = 5;  // of ModelProto
-constexpr std::uint64_t kPieceText = 1;                                           // of SentencePiece
+constexpr std::uint64_t kPieceText = 1, kPieceType = 3, kUserDefined = 4;         // of SentencePiece
 constexpr std::uint64_t kCharsMap = 2;                                            // of NormalizerSpec
 
 /// Reads the wire format of protocol buffers, field by field.
@@ -20,7 +20,8 @@ class Wire {
  public:
   struct Field {
     std::uint64_t number = 0;
-    std::string_view bytes;  // of a length-delimited field; empty for others
+    std::string_view bytes = {};  // of a length-delimited field; empty for others
+    std::uint64_t value = 0;      // of a varint
   };
   explicit Wire(std::string_view rest) : m_rest(rest) {}
 
@@ -28,9 +29,13 @@ class Wire {
   std::optional<Field> next() {
     const auto tag = varint();
     if (!tag) return {};
-    Field field{*tag >> 3, {}};
+    Field field{*tag >> 3};
     switch (*tag & 7) {
-      case 0: return varint() ? std::optional(field) : std::nullopt;
+      case 0: {
+        const auto value = varint();
+        field.value = value.value_or(0);
+        return value ? std::optional(field) : std::nullopt;
+      }
       case 1: return take(8) ? std::optional(field) : std::nullopt;
       case 5: return take(4) ? std::optional(field) : std::nullopt;
       case 2: break;
@@ -126,6 +131,16 @@ std::string pieceFault(std::string_view piece, std::size_t number) {
   return {};
 }
 
+bool isUserDefined(std::string_view piece) {
+  bool out = false;
+  for (Wire wire(piece); !wire.done();) {
+    const auto field = wire.next();
+    if (!field) break;
+    if (field->number == kPieceType) out = field->value == kUserDefined;
+  }
+  return out;
+}
+
 std::string normalizerFault(std::string_view spec) {
   Wire wire(spec);
   while (!wire.done()) {
@@ -151,6 +166,16 @@ std::string sentencePieceFault(std::string_view model) {
     if (std::string fault = normalizerFault(field->bytes); !fault.empty()) return fault;
   }
   return {};
+}
+
+std::vector<bool> userDefinedPieces(std::string_view model) {
+  std::vector<bool> out;
+  for (Wire wire(model); !wire.done();) {
+    const auto field = wire.next();
+    if (!field) break;
+    if (field->number == kPieces) out.push_back(isUserDefined(field->bytes));
+  }
+  return out;
 }
 
 }  // namespace kvlab

@@ -4,6 +4,7 @@
 
 #include <pcre2.h>
 
+#include "core/model/tokens/oniguruma.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/utf8.h"
 
@@ -11,40 +12,6 @@ namespace kvlab::bpe {
 namespace {
 
 constexpr std::size_t kMaxExpression = 1 << 16;
-constexpr std::string_view kSpaces =
-    R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-
-/// \s is White_Space and \h a hexadecimal digit; PCRE2 has U+180E in the former and spaces for the
-/// latter. \S and \H inside a class keep PCRE2's meaning.
-std::string translated(const std::string& expression) {
-  std::string out;
-  bool inClass = false;
-  for (std::size_t i = 0; i < expression.size(); ++i) {
-    const char c = expression[i];
-    if (c == '\\' && i + 1 < expression.size()) {
-      const char next = expression[++i];
-      const std::string set(next == 's' || next == 'S' ? kSpaces : "0-9A-Fa-f");
-      if (next == 's' || next == 'h') out += inClass ? set : "[" + set + "]";
-      else if ((next == 'S' || next == 'H') && !inClass) out += "[^" + set + "]";
-      else out += {c, next};
-      continue;
-    }
-    const bool posix = inClass && c == '[' && i + 1 < expression.size() && expression[i + 1] == ':';
-    const std::size_t close = posix ? expression.find(":]", i + 2) : std::string::npos;
-    if (close != std::string::npos) {  // [:alpha:]
-      out.append(expression, i, close + 2 - i);
-      i = close + 1;
-      continue;
-    }
-    out += c;
-    if (c == ']') inClass = false;
-    if (c != '[' || inClass) continue;
-    inClass = true;
-    if (expression.compare(i + 1, 1, "^") == 0) out += expression[++i];
-    if (expression.compare(i + 1, 1, "]") == 0) out += expression[++i];  // a literal one
-  }
-  return out;
-}
 
 template <class T, void (*Free)(T*)>
 using Owned = std::unique_ptr<T, decltype([](T* p) { Free(p); })>;
@@ -68,12 +35,14 @@ Pattern Pattern::text(std::string literal) {
 
 std::optional<Pattern> Pattern::regex(const std::string& expression, std::string& why) {
   if (expression.size() > kMaxExpression) return why = "is too long", std::nullopt;
-  const std::string source = translated(expression);
+  const auto source = pcreFromOniguruma(expression, why);
+  if (!source) return {};
   const CompileContext context(pcre2_compile_context_create(nullptr));
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   int error = 0;
   PCRE2_SIZE at = 0;
   pcre2_code* code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(),
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source->data()), source->size(),
                     PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &at, context.get());
   if (!code) {
     PCRE2_UCHAR text[128] = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tokenizer.json calls a pattern: {"String": text} or {"Regex": expression}. Expressions are
-// written for Oniguruma; PCRE2 runs them, with \s and \h brought to Oniguruma's meaning. Limits on
-// matching turn a runaway expression into an error. Immutable; any thread.
+// written for Oniguruma; PCRE2 runs their translation (oniguruma.h). Limits on matching turn a runaway expression into
+// an error. Immutable; any thread.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
 #include <charconv>
 
+#include "core/model/tokens/added_vocabulary.h"
 #include "core/model/tokens/charsmap_check.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/utf8.h"
@@ -10,88 +12,201 @@
 namespace kvlab {
 namespace {
 
+using bpe::AddedToken;
+using sentencepiece::SentencePieceProcessor;
+
 constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // U+2581
+/// Field 3 of a ModelProto once more: no space in front (3), white space stays as it is (4). The last mention counts.
+constexpr std::string_view kPlain("\x1a\x04\x18\x00\x20\x00", 6);
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:
-  Status load(const std::string& bytes, const std::string& file, const TokenizerSettings& settings) {
-    if (const std::string fault = sentencePieceFault(bytes); !fault.empty()) return badTokenizer(file, fault);
-    const auto status = m_processor.LoadFromSerializedProto(bytes);
-    if (!status.ok()) return badTokenizer(file, status.ToString());
-    if (m_processor.GetPieceSize() <= 0) return badTokenizer(file, "it has no pieces");
-    m_bos = TokenId(settings.bos >= 0 ? settings.bos : m_processor.bos_id());
-    for (const std::int32_t id : settings.eos) m_eos.emplace_back(id);
-    if (m_eos.empty() && m_processor.eos_id() >= 0) m_eos.emplace_back(m_processor.eos_id());
-    m_addBos = settings.addBos && m_bos.value() >= 0;
-    m_addEos = settings.addEos && !m_eos.empty();
-    return ok();
-  }
+  Status load(const std::string& bytes, const std::string& file, const TokenizerSettings& settings);
 
-  Result<std::vector<TokenId>> encode(std::string_view text, bool addSpecial) const override {
-    if (const auto at = invalidUtf8At(text); at != std::string_view::npos)
-      return badText("byte " + std::to_string(at) + " is not UTF-8", "give text in UTF-8");
-    std::vector<int> ids;
-    if (const auto status = m_processor.Encode({text.data(), text.size()}, &ids); !status.ok())
-      return badText(status.ToString(), "give other text, or token ids");
-    std::vector<TokenId> out;
-    out.reserve(ids.size() + 2);
-    if (addSpecial && m_addBos) out.push_back(m_bos);
-    for (const int id : ids) out.emplace_back(id);
-    if (addSpecial && m_addEos) out.push_back(m_eos.front());
-    return out;
-  }
-
-  std::string decode(std::span<const TokenId> ids, bool) const override {
-    std::vector<int> known;
-    known.reserve(ids.size());
-    for (const TokenId id : ids)
-      if (contains(id)) known.push_back(id.value());
-    std::string text;
-    if (!m_processor.Decode(known, &text).ok()) return {};
-    return validUtf8(text);
-  }
-
-  std::string tokenText(TokenId id) const override {
-    if (!contains(id)) return {};
-    const std::string piece = m_processor.IdToPiece(id.value());
-    if (isSpecial(id)) return shownText(piece);
-    if (m_processor.IsByte(id.value())) return shownByte(piece);
-    return shownText(withSpaces(piece));
-  }
-
-  bool isSpecial(TokenId id) const override {
-    return contains(id) && (m_processor.IsControl(id.value()) || m_processor.IsUnknown(id.value()));
-  }
-  std::int32_t size() const override { return m_processor.GetPieceSize(); }
+  Result<std::vector<TokenId>> encode(std::string_view text, bool addSpecial) const override;
+  std::string decode(std::span<const TokenId> ids, bool skipSpecial) const override;
+  std::string tokenText(TokenId id) const override;
+  bool isSpecial(TokenId id) const override;
+  std::int32_t size() const override { return m_size; }
   TokenId bos() const override { return m_bos; }
   std::vector<TokenId> eos() const override { return m_eos; }
 
  private:
-  bool contains(TokenId id) const { return id.value() >= 0 && id.value() < m_processor.GetPieceSize(); }
+  Status addTokens(const std::vector<bool>& ofUser, const std::string& file, const TokenFiles& files);
+  void setEnds(const TokenizerSettings& settings);
+  bool prefixesEach() const { return m_legacy && m_prefix; }
+  Status encodePart(std::string_view part, bool first, std::vector<TokenId>& out) const;
+  static Status encodePieces(const SentencePieceProcessor& processor, std::string_view text, std::vector<TokenId>& out);
+  bool isPiece(TokenId id) const { return id.value() >= 0 && id.value() < m_processor.GetPieceSize(); }
+  const AddedToken* added(TokenId id) const;
 
-  static std::string withSpaces(std::string_view piece) {
-    std::string out;
-    for (std::size_t at = 0; at < piece.size();) {
-      const bool mark = piece.substr(at, kSpaceMark.size()) == kSpaceMark;
-      out += mark ? ' ' : piece[at];
-      at += mark ? kSpaceMark.size() : 1;
-    }
-    return out;
-  }
-
-  /// "<0x41>" as the character where it is a printable one.
-  static std::string shownByte(const std::string& piece) {
-    int byte = 0;
-    if (piece.size() != 6 || std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16).ec != std::errc{})
-      return piece;
-    return byte < 0x80 ? shownText(std::string(1, static_cast<char>(byte))) : piece;
-  }
-
-  sentencepiece::SentencePieceProcessor m_processor;
+  SentencePieceProcessor m_processor, m_plain;  // m_plain leaves spaces as they are
+  std::vector<AddedToken> m_added;              // in order of their ids
+  bpe::TokenFinder m_raw, m_normalised;         // into m_added; found before / after spaces are put in front
+  bool m_anyNormalised = false;
+  std::int32_t m_size = 0;
   TokenId m_bos{-1};
   std::vector<TokenId> m_eos;
-  bool m_addBos = false, m_addEos = false;
+  std::int32_t m_before = -1, m_behind = -1;  // a token around each text; -1 = none
+  bool m_legacy = true, m_prefix = true;
 };
+
+Status loadInto(SentencePieceProcessor& processor, const std::string& bytes, const std::string& file) {
+  const auto status = processor.LoadFromSerializedProto(bytes);
+  return status.ok() ? ok() : badTokenizer(file, status.ToString());
+}
+
+Status SentencePieceTokenizer::load(const std::string& bytes, const std::string& file,
+                                    const TokenizerSettings& settings) {
+  if (const std::string fault = sentencePieceFault(bytes); !fault.empty()) return badTokenizer(file, fault);
+  KV_TRY(loadInto(m_processor, bytes, file));
+  if (m_processor.GetPieceSize() <= 0) return badTokenizer(file, "it has no pieces");
+  KV_TRY(loadInto(m_plain, bytes + std::string(kPlain), file));
+  m_legacy = settings.files.legacy;
+  m_prefix = settings.files.addPrefixSpace.value_or(true);
+  KV_TRY(addTokens(userDefinedPieces(bytes), file, settings.files));
+  setEnds(settings);
+  return ok();
+}
+
+/// Pieces that text is not made of, tokens of the user, and all tokens beside the model.
+Status SentencePieceTokenizer::addTokens(const std::vector<bool>& ofUser, const std::string& file,
+                                         const TokenFiles& files) {
+  const std::int32_t pieces = m_processor.GetPieceSize();
+  std::vector<AddedToken> own;
+  for (std::int32_t id = 0; id < pieces; ++id) {
+    const bool unknown = m_processor.IsUnknown(id) && !files.names.contains("unk_token");
+    const bool special = m_processor.IsControl(id) || unknown;
+    const bool found = special || (at(id) < ofUser.size() && ofUser[at(id)]);
+    if (found && invalidUtf8At(m_processor.IdToPiece(id)) == std::string::npos)
+      own.push_back({.id = id, .content = m_processor.IdToPiece(id), .normalized = false, .special = special});
+  }
+  bpe::AddedVocabulary all(pieces, [&](std::string_view token) -> std::optional<std::int32_t> {
+    const std::int32_t id = m_processor.PieceToId(token);
+    return m_processor.IdToPiece(id) == token ? std::optional(id) : std::nullopt;
+  });
+  for (const auto& list : {own, tokensToAdd(files, own)})
+    for (const AddedToken& token : list)
+      if (!all.add(token)) return badTokenizer(file, "there are too many tokens beside it");
+  m_added = all.tokens();
+  for (const AddedToken& token : m_added) {
+    const bool normalised = token.normalized || token.bothWays;
+    if (normalised) m_normalised.add(token, (prefixesEach() ? " " : "") + token.content);
+    if (!token.normalized || token.bothWays) m_raw.add(token, token.content);
+    m_anyNormalised = m_anyNormalised || normalised;
+  }
+  m_size = std::max(pieces, m_added.empty() ? 0 : m_added.back().id + 1);
+  return ok();
+}
+
+void SentencePieceTokenizer::setEnds(const TokenizerSettings& settings) {
+  m_bos = TokenId(settings.bos >= 0 ? settings.bos : m_processor.bos_id());
+  for (const std::int32_t id : settings.eos) m_eos.emplace_back(id);
+  if (m_eos.empty() && m_processor.eos_id() >= 0) m_eos.emplace_back(m_processor.eos_id());
+  nameEnds(settings.files, m_added, m_bos, m_eos);
+  if (settings.files.addBos.value_or(true)) m_before = m_bos.value();
+  if (settings.files.addEos.value_or(false) && !m_eos.empty()) m_behind = m_eos.front().value();
+}
+
+Result<std::vector<TokenId>> SentencePieceTokenizer::encode(std::string_view text, bool addSpecial) const {
+  if (const auto at = invalidUtf8At(text); at != std::string_view::npos)
+    return badText("byte " + std::to_string(at) + " is not UTF-8", "give text in UTF-8");
+  std::vector<TokenId> out;
+  if (addSpecial && m_before >= 0) out.emplace_back(m_before);
+  for (const bpe::Part& part : m_raw.find(text)) {
+    if (part.token) out.emplace_back(part.token->id);
+    else KV_TRY(encodePart(text.substr(part.begin, part.end - part.begin), part.begin == 0, out));
+  }
+  if (addSpecial && m_behind >= 0) out.emplace_back(m_behind);
+  return out;
+}
+
+/// What lies between tokens that are found as they are written. The library puts a space in front, unless the space
+/// must be there before other tokens are looked for, or goes in front of a text's first piece alone.
+Status SentencePieceTokenizer::encodePart(std::string_view part, bool first, std::vector<TokenId>& out) const {
+  if (prefixesEach() && !m_anyNormalised) return encodePieces(m_processor, part, out);
+  const std::string text = (prefixesEach() ? " " : "") + std::string(part);
+  for (const bpe::Part& one : m_normalised.find(text)) {
+    if (one.token) {
+      out.emplace_back(one.token->id);
+      continue;
+    }
+    const std::string piece = text.substr(one.begin, one.end - one.begin);
+    const bool space = piece.starts_with(' ') || piece.starts_with(kSpaceMark);
+    const bool prefix = !m_legacy && m_prefix && first && one.begin == 0 && !space;
+    KV_TRY(encodePieces(m_plain, (prefix ? " " : "") + piece, out));
+  }
+  return ok();
+}
+
+Status SentencePieceTokenizer::encodePieces(const SentencePieceProcessor& processor, std::string_view text,
+                                            std::vector<TokenId>& out) {
+  std::vector<int> ids;
+  if (const auto status = processor.Encode({text.data(), text.size()}, &ids); !status.ok())
+    return badText(status.ToString(), "give other text, or token ids");
+  for (const int id : ids) out.emplace_back(id);
+  return ok();
+}
+
+const AddedToken* SentencePieceTokenizer::added(TokenId id) const {
+  const auto it = std::lower_bound(m_added.begin(), m_added.end(), id.value(),
+                                   [](const AddedToken& token, std::int32_t value) { return token.id < value; });
+  return it != m_added.end() && it->id == id.value() ? &*it : nullptr;
+}
+
+/// The space before a text goes where the text begins with a piece.
+std::string SentencePieceTokenizer::decode(std::span<const TokenId> ids, bool skipSpecial) const {
+  std::string out;
+  std::vector<int> run;
+  bool first = true;
+  const auto endRun = [&] {
+    std::string text;
+    if (!run.empty() && (first ? m_processor : m_plain).Decode(run, &text).ok()) out += text;
+    first = first && run.empty();
+    run.clear();
+  };
+  for (const TokenId id : ids) {
+    const AddedToken* token = added(id);
+    if (!token && isPiece(id)) run.push_back(id.value());
+    if (!token || (token->special && skipSpecial)) continue;
+    endRun();
+    first = false;
+    out += token->content;
+  }
+  endRun();
+  return validUtf8(out);
+}
+
+std::string withSpaces(std::string_view piece) {
+  std::string out;
+  for (std::size_t at = 0; at < piece.size();) {
+    const bool mark = piece.substr(at, kSpaceMark.size()) == kSpaceMark;
+    out += mark ? ' ' : piece[at];
+    at += mark ? kSpaceMark.size() : 1;
+  }
+  return out;
+}
+
+/// "<0x41>" as the character where it is a printable one.
+std::string shownByte(const std::string& piece) {
+  int byte = 0;
+  if (piece.size() != 6 || std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16).ec != std::errc{})
+    return piece;
+  return byte < 0x80 ? shownText(std::string(1, static_cast<char>(byte))) : piece;
+}
+
+std::string SentencePieceTokenizer::tokenText(TokenId id) const {
+  if (const AddedToken* token = added(id))
+    return shownText(token->special ? token->content : withSpaces(token->content));
+  if (!isPiece(id)) return {};
+  const std::string piece = m_processor.IdToPiece(id.value());
+  return m_processor.IsByte(id.value()) ? shownByte(piece) : shownText(withSpaces(piece));
+}
+
+bool SentencePieceTokenizer::isSpecial(TokenId id) const {
+  const AddedToken* token = added(id);
+  return token ? token->special : isPiece(id) && m_processor.IsUnknown(id.value());
+}
 
 }  // namespace
 

@@ -4,18 +4,20 @@
 #include <memory>
 #include <string>
 
+#include "core/model/tokens/token_files.h"
 #include "core/model/tokens/tokenizer.h"
 
 namespace kvlab {
 
-/// What tokenizer_config.json beside a tokenizer adds to it.
+/// What the files beside a tokenizer add to it.
 struct TokenizerSettings {
-  bool addBos = true, addEos = false;  // SentencePiece only; tokenizer.json says it itself
-  std::int32_t bos = -1;               // -1 = as the tokenizer has it
+  std::int32_t bos = -1;  // of config.json; -1 = as the tokenizer has it
   std::vector<std::int32_t> eos = {};
+  TokenFiles files = {};
 };
 
-/// A SentencePiece model (tokenizer.model). Control symbols have no text: decode leaves them out.
+/// A SentencePiece model (tokenizer.model). Its control symbols and tokens of the user, and all tokens beside it, are
+/// found in text.
 Result<std::shared_ptr<const Tokenizer>> parseSentencePiece(const std::string& bytes, const std::string& file,
                                                             const TokenizerSettings& settings);
 /// tokenizer.json of the tokenizers library, model type BPE.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/files/strict_json.h"
+#include "core/model/tokens/added_vocabulary.h"
 #include "core/model/tokens/bpe_tokenizer.h"
 #include "core/model/tokens/steps.h"
 #include "core/model/tokens/tokenizer_files.h"
@@ -29,6 +30,20 @@ Status readStep(const JsonFields& in, const char* key, Read read, Step& out) {
   return ok();
 }
 
+/// Those of the file, then those of the files beside it.
+Status addTokens(const JsonFields& in, const TokenFiles& files, bpe::Parts& out) {
+  std::vector<bpe::AddedToken> own;
+  if (in.has("added_tokens"))
+    own = KV_TRY(bpe::readSteps<bpe::AddedToken>(in, "added_tokens", bpe::addedTokenFromJson));
+  bpe::AddedVocabulary all(static_cast<std::int32_t>(out.model.vocabulary().size()),
+                           [&](std::string_view token) { return out.model.id(token); });
+  for (const auto& list : {own, tokensToAdd(files, own)})
+    for (const bpe::AddedToken& token : list)
+      if (!all.add(token)) return in.bad("added_tokens", "are too many");
+  out.added = all.tokens();
+  return ok();
+}
+
 Result<bpe::Parts> partsOf(const JsonFields& in, const TokenizerSettings& settings) {
   bpe::Parts out;
   if (!in.has("model")) return in.bad("model", "is missing");
@@ -38,10 +53,10 @@ Result<bpe::Parts> partsOf(const JsonFields& in, const TokenizerSettings& settin
   KV_TRY(readStep(in, "post_processor", bpe::surroundFromJson, out.surround));
   KV_TRY(readStep(in, "decoder", bpe::decoderFromJson, out.decoder));
   out.byteLevel = in.has("decoder") && mentionsByteLevel(in.json().at("decoder"));
-  if (in.has("added_tokens"))
-    out.added = KV_TRY(bpe::readSteps<bpe::AddedToken>(in, "added_tokens", bpe::addedTokenFromJson));
+  KV_TRY(addTokens(in, settings.files, out));
   out.bos = TokenId(settings.bos);
   for (const std::int32_t id : settings.eos) out.eos.emplace_back(id);
+  nameEnds(settings.files, out.added, out.bos, out.eos);
   return out;
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of a conversation as a caller gives them. Any thread.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "core/api/error.h"
+
+namespace kvlab::chat {
+
+/// Of each message, an object or its JSON text, the object: templates write keys in their order, which a text keeps and
+/// an object of arguments does not. Errors: bad_messages.
+Result<nlohmann::ordered_json> orderedMessages(const nlohmann::json& list);
+
+}  // namespace kvlab::chat

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files beside a tokenizer say of tokens: tokenizer_config.json, special_tokens_map.json and
+// added_tokens.json, read as transformers 4.57 and 5 read them. Values; any thread.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/ids.h"
+#include "core/model/tokens/added_tokens.h"
+
+namespace kvlab {
+
+struct TokenFiles {
+  /// Tokens in the order of the ids that the files state.
+  std::vector<bpe::AddedToken> listed = {};
+  /// added_tokens_decoder lists all tokens; without it the tokenizer's own go before those of added_tokens.json.
+  bool complete = false;
+  /// The token of the text's beginning, of its end, and so on, and further special ones; normalized = false.
+  std::vector<bpe::AddedToken> special = {};
+  /// Texts by name: "bos_token", ..; an empty text where the files say that there is no such token.
+  std::map<std::string, std::string> names = {};
+  // What only tokenizers of tokenizer.model ask for.
+  std::optional<bool> addBos = {}, addEos = {}, addPrefixSpace = {};
+  bool legacy = true;  // a space is put before each part between added tokens, else before the first part alone
+};
+
+/// Of a directory, which may have none of the files. Errors: bad_tokenizer.
+Result<TokenFiles> readTokenFiles(const std::string& directory);
+
+/// The tokens of a text's beginning and end that the files name go before those of config.json, which chat templates
+/// would otherwise write. A named end joins the ends.
+void nameEnds(const TokenFiles& files, const std::vector<bpe::AddedToken>& added, TokenId& bos,
+              std::vector<TokenId>& eos);
+
+/// The tokens to add to a tokenizer that has `own` tokens beside its vocabulary, in order.
+std::vector<bpe::AddedToken> tokensToAdd(const TokenFiles& files, const std::vector<bpe::AddedToken>& own);
+
+}  // namespace kvlab
