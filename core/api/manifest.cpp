@@ -134,6 +134,7 @@ void readStart(ManifestKeys& keys, BrightnessSettings& b) {
   for (const char* source : {"user", "prompt", "model", "replacement", "insertion", "file"}) {
     double value = std::numeric_limits<double>::quiet_NaN();
     keys.real(source, value, 0, 1e6, "Brightness that a token of this source starts with; left out, it is max.");
+    if (value > b.max) keys.fail(source, value, "is brighter than brightness.max");
     if (!std::isnan(value)) b.start[source] = value;
   }
 }

@@ -20,8 +20,11 @@
 namespace kvlab {
 namespace {
 
-/// Of what a layer adds, in parts of its length.
+/// Of what a layer adds, in parts of its length. Rounded: by products that the decoder does not follow.
 constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
+/// Of that which rounding of products changes, where the session's arithmetic rounds: values near a border may go the
+/// other way.
+constexpr double kUnsure = 2;
 constexpr int kLayersInRound = 8;
 constexpr int kLogitsLeftOut = 61;  // a cheap check looks at one of so many
 
@@ -31,15 +34,11 @@ class Recount {
       : m_input(input),
         m_state(input.state),
         m_model(input.transformer->model()),
-        m_decoder(m_model, m_state.reach()),
-        m_findings(findings),
         m_newest(m_state.context[m_state.context.size() - 1]),
-        m_stored(input, m_decoder, findings) {
-    m_deeds.resize(m_state.groupOf.size());
-    for (const PassDeed& deed : input.deeds)
-      if (deed.rows() > 0 && deed.tags.back() == static_cast<std::uint64_t>(m_newest.value()))
-        m_deeds[at(deed.layer)] = &deed;
-  }
+        m_deeds(deedsOf(input, m_newest)),
+        m_decoder(m_model, reach(), input.transformer->ops().numericsId()),
+        m_findings(findings),
+        m_stored(input, m_decoder, findings) {}
 
   /// Checks all of every layer.
   void all() {
@@ -67,12 +66,31 @@ class Recount {
       const CacheLayer own = m_state.cacheLayers().of(layer)[head / perPart];
       const ScalarRow row = m_decoder.projectHead(layer, head, x);
       const int kv = kvOf(head) % kvHeads(own);
-      if (!stored(own, kv, row.k, row.v) || !find(own)) continue;
-      attended(layer, own, head, row.q, kv);
+      if (!stored(own, kv, row.k[0], row.v[0]) || !find(own)) continue;
+      attended(layer, own, head, row.q[0], kv);
     }
   }
 
  private:
+  /// [cache layers] the last call for a row; null = none is written down.
+  static std::vector<const PassDeed*> deedsOf(const CheckInput& input, LedgerId row) {
+    std::vector<const PassDeed*> out(input.state.groupOf.size());
+    for (const PassDeed& deed : input.deeds)
+      if (deed.rows() > 0 && deed.tags.back() == static_cast<std::uint64_t>(row.value())) out[at(deed.layer)] = &deed;
+    return out;
+  }
+
+  /// The length of the context that frequencies followed in the pass of the newest row.
+  std::int64_t reach() const {
+    std::int64_t out = 0;
+    for (const PassDeed* deed : m_deeds) {
+      if (!deed || !deed->map) return m_state.reach();
+      const ResidencyView& map = *deed->map;
+      out = std::max(out, std::int64_t{std::max(deed->phase.back(), map.size() ? map.phases[map.size() - 1] : 0)} + 1);
+    }
+    return out;
+  }
+
   /// The newest row went through the layer, and what it was given is written down.
   bool known(Layer layer) const {
     for (const CacheLayer own : m_state.cacheLayers().of(layer))
@@ -93,21 +111,16 @@ class Recount {
     const std::vector<double> x = inputOf(layer);
     if (layer == Layer(0)) embedded(x);
     const ScalarRow row = m_decoder.project(layer, x);
-    const std::size_t dim = at(m_model.config().headDim);
-    const auto part = [dim](const std::vector<double>& from, int which) {
-      const auto begin = from.begin() + static_cast<std::ptrdiff_t>(at(which) * dim);
-      return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(dim));
-    };
     const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
     std::vector<double> given;
     int head = 0, kv = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
       for (int i = 0; i < kvHeads(own); ++i, ++kv)
-        if (!stored(own, i, part(row.k, kv), part(row.v, kv))) return;
+        if (!stored(own, i, row.k[at(kv)], row.v[at(kv)])) return;
       const bool there = find(own);
       std::vector<double> mean(m_seen.phases.size());
       for (int i = 0; there && i < perPart; ++i, ++head) {
-        const auto one = attended(layer, own, head, part(row.q, head), kvOf(head) % kvHeads(own));
+        const auto one = attended(layer, own, head, row.q[at(head)], kvOf(head) % kvHeads(own));
         if (!one) return;
         given.insert(given.end(), one->begin(), one->end());
         std::ranges::transform(mean, m_shares, mean.begin(),
@@ -147,9 +160,9 @@ class Recount {
   }
 
   /// Compares a head of the stored row. False if that is wrong, so that what follows from it would be wrong, too.
-  bool stored(CacheLayer own, int kv, std::vector<double> k, const std::vector<double>& v) {
+  bool stored(CacheLayer own, int kv, const ScalarHead& k, const ScalarHead& v) {
     const std::int32_t index = indexOf(m_state.group(own).stored(), m_newest);
-    return index < 0 || m_stored.agree(own, at(index), kv, std::move(k), v);
+    return index < 0 || m_stored.agree(own, at(index), kv, k, v);
   }
 
   /// A row that the newest row saw, and how it was turned.
@@ -182,40 +195,58 @@ class Recount {
     return out;
   }
 
-  /// Finds the rows that the newest row sees in a cache layer. False if some have left since the pass.
+  /// Finds the rows that the newest row sees in a cache layer. False if some have left or were written since the pass.
   bool find(CacheLayer own) {
     const std::vector<Seen> seen = seenIn(own);
     const ResidencyView& now = m_state.group(own).stored();
     const RowPool& pool = m_input.store.pool(own);
+    const bool turned = m_input.transformer->keysRotated();
     m_slots.clear(), m_seen.phases.clear(), m_seen.sigmas.clear();
     auto j = static_cast<std::size_t>(now.first);  // both are in the same order
     for (const Seen& one : seen) {
       while (j < now.size() && now.ledger[j] != one.id) ++j;
-      if (j == now.size()) return false;
+      if (j == now.size() || writtenSince(own, one.id)) return false;
       const Slot slot = now.slotOf[j];
       if (slot.value() < 0 || slot.value() >= pool.slots()) return false;
       m_slots.push_back(slot);
-      m_seen.phases.push_back(one.phase);
+      m_seen.phases.push_back(one.phase - (turned ? m_stored.phaseOf(now.phases[j]) : 0));
       m_seen.sigmas.push_back(one.sigma);
     }
+    if (!seen.empty()) m_own = seen.back();
     return !m_slots.empty();
   }
 
+  /// True if a later pass of the commit has written the row anew.
+  bool writtenSince(CacheLayer own, LedgerId id) const {
+    const PassDeed* last = &m_input.deeds.back();
+    for (const PassDeed* deed = m_deeds[at(own)] + 1; deed <= last; ++deed)
+      if (deed->layer == own &&
+          std::ranges::find(deed->tags, static_cast<std::uint64_t>(id.value())) != deed->tags.end())
+        return true;
+    return false;
+  }
+
   /// What attention gives a query head over the rows that find() found; none where the pass had something else.
-  std::optional<std::vector<double>> attended(Layer layer, CacheLayer own, int head, std::vector<double> q, int kv) {
-    m_decoder.turn(layer, q, m_seen.phases.back(), true, m_seen.sigmas.back());
-    double most = 0;  // of the values that attention weighs
+  std::optional<std::vector<double>> attended(Layer layer, CacheLayer own, int head, const ScalarHead& query, int kv) {
+    std::vector<double> q = query.values;
+    m_decoder.turn(layer, q, m_own.phase, true, m_own.sigma);
+    double most[2] = {};  // of the keys, and of the values that attention weighs
     m_seen.read = [&most, reader = HeadReader(m_input.store.pool(own), m_slots, kv)](std::size_t row, bool value,
                                                                                      std::span<double> out) {
       reader(row, value, out);
-      for (std::size_t i = 0; value && i < out.size(); ++i) most = std::max(most, std::abs(out[i]));
+      for (const double one : out) most[value] = std::max(most[value], std::abs(one));
     };
     std::vector<double> given = m_decoder.attend(layer, head, q, m_seen, m_input.transformer->keysRotated(), &m_shares);
+    // A score that is off by so much makes shares others by twice that, in parts of them.
+    const double keys = most[0] * std::sqrt(double(q.size())), score = 1 / std::sqrt(m_model.config().scoreDim());
+    const double turns = at(own) < m_input.turns.size() ? m_input.turns[at(own)] * m_stored.turning(own) : 0;
+    m_shareRoom =
+        m_stored.room() + 2 * score * keys * (turns * length(q) + kUnsure * query.unsure * std::sqrt(double(q.size())));
     const std::vector<float>& all = m_deeds[at(own)]->attended;
     const std::size_t from = at(head) * q.size() % all.size();
     const std::vector<double> got(all.begin() + static_cast<std::ptrdiff_t>(from),
                                   all.begin() + static_cast<std::ptrdiff_t>(from + q.size()));
-    const double apart = distance(given, got), room = m_stored.room() * most * std::sqrt(double(q.size()));
+    const double apart = distance(given, got), room = m_shareRoom * most[1] * std::sqrt(double(q.size()));
     const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
     if (apart <= room)
       return probed(own, &NewestAttention::perHead, head % perPart, m_shares, " in query head " + std::to_string(head))
@@ -243,7 +274,7 @@ class Recount {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const bool seen = i < last && i + shares.size() >= last;
       const double wanted = seen ? shares[i + shares.size() - last] : 0, is = static_cast<double>(got[i]);
-      if (std::abs(is - wanted) <= m_stored.room()) continue;
+      if (std::abs(is - wanted) <= m_shareRoom) continue;
       m_findings.add({own, indexIn(own), m_newest},
                      "layer " + m_state.cacheLayers().name(own) + ": the pass said that " + rowName(m_newest) +
                          " gives " + rowName(deed.map->ledger[i]) + where + " the attention " + figureText(is) +
@@ -262,30 +293,47 @@ class Recount {
 
   /// Compares what the layer handed on, which is the next one's input; of the last layer the logits.
   void output(Layer layer, const std::vector<double>& x, const std::vector<double>& attended) {
-    std::vector<double> wanted = x;
-    m_decoder.finish(layer, attended, wanted);
+    std::optional<Apart> nearest;  // of what the choices of experts give
     const bool last = layer == m_state.cacheLayers().last();
-    if (last) return logits(wanted);
     const Layer next(layer.value() + 1);
-    if (!known(next)) return;
-    const double apart = distance(wanted, inputOf(next)), added = std::max(distance(wanted, x), 1e-6 * length(x));
-    const double room = outputRoom();
-    if (apart <= room * added) return;
+    if (!last && !known(next)) return;
+    for (const ScalarOutput& wanted : m_decoder.outputs(layer, attended, x)) {
+      const std::optional<Apart> one = last ? logits(wanted) : handedOn(x, wanted, inputOf(next));
+      if (!one || one->by <= one->room) return;
+      if (!nearest || one->by / one->room < nearest->by / nearest->room) nearest = one;
+    }
     const CacheLayer own = m_state.cacheLayers().of(layer).front();
+    if (last)
+      return m_findings.add({{}, {}, m_newest},
+                            "the logits of the next token differ by " + figureText(nearest->by) +
+                                " from their recomputation, and " + figureText(nearest->room) + " is allowed");
     m_findings.add({own, indexIn(own), m_newest},
                    "layer " + std::to_string(layer.value()) + ": what it made of " + rowName(m_newest) +
-                       " is not what its recomputation gives: it differs by " + figureText(100 * apart / added) +
-                       " % of what the layer adds, and " + figureText(100 * room) + " % is allowed");
+                       " is not what its recomputation gives: it differs by " + figureText(100 * nearest->by) +
+                       " % of what the layer adds, and " + figureText(100 * nearest->room) + " % is allowed");
   }
 
-  void logits(const std::vector<double>& x) {
-    if (!m_state.logits || m_state.logitsStale) return;
+  /// How far something is from its recomputation, and how far it may be.
+  struct Apart {
+    double by, room;
+  };
+
+  /// In parts of what the layer adds to its input x.
+  Apart handedOn(const std::vector<double>& x, const ScalarOutput& wanted, const std::vector<double>& got) const {
+    const double added = std::max(distance(wanted.values, x), 1e-6 * length(x));
+    return {distance(wanted.values, got) / added, outputRoom() + kUnsure * wanted.unsure / added};
+  }
+
+  /// Of the logits, where those of the last layer's output are there.
+  std::optional<Apart> logits(const ScalarOutput& x) const {
+    if (!m_state.logits || m_state.logitsStale) return std::nullopt;
     const int step = m_input.full ? 1 : kLogitsLeftOut;
-    const std::vector<double> wanted = m_decoder.logits(x, step);
+    const ScalarOutput made = m_decoder.logits(x.values, step);
+    const std::vector<double>& wanted = made.values;
     std::vector<double> got;
     for (std::size_t token = 0; token < m_state.logits->size(); token += at(step))
       got.push_back(static_cast<double>((*m_state.logits)[token]));
-    if (wanted.size() != got.size()) return;
+    if (wanted.size() != got.size()) return std::nullopt;
     double mean = 0, square = 0, apart = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       mean += wanted[i];
@@ -294,24 +342,23 @@ class Recount {
     }
     mean /= static_cast<double>(wanted.size());
     const double spread = std::sqrt(std::max(0.0, square / static_cast<double>(wanted.size()) - mean * mean));
-    const double room = 10 * outputRoom() * std::max(spread, 1e-3);
-    if (apart > room)
-      m_findings.add({{}, {}, m_newest},
-                     "the logits of the next token differ by " + figureText(apart) + " from their recomputation, and " +
-                         figureText(room) + " is allowed");
+    const double moved = 10 * spread * x.unsure / std::max(1e-30, length(x.values));  // as x has moved
+    return Apart{apart, 10 * outputRoom() * std::max(spread, 1e-3) + kUnsure * (made.unsure + moved)};
   }
 
   const CheckInput& m_input;
   const CacheState& m_state;
   const Model& m_model;
+  LedgerId m_newest;
+  std::vector<const PassDeed*> m_deeds;  // [cache layers] of the newest row; null = not written down
   ScalarDecoder m_decoder;
   Findings& m_findings;
-  LedgerId m_newest;
   StoredHeads m_stored;
-  std::vector<const PassDeed*> m_deeds;  // [cache layers] of the newest row; null = not written down
-  std::vector<Slot> m_slots;             // [rows of m_seen]
-  ScalarSeen m_seen;                     // of the cache layer that find() was called for
-  std::vector<double> m_shares;          // [rows of m_seen] of the head that attended() was called for
+  std::vector<Slot> m_slots;     // [rows of m_seen]
+  ScalarSeen m_seen;             // of the cache layer that find() was called for
+  Seen m_own = {};               // the newest row itself
+  std::vector<double> m_shares;  // [rows of m_seen] of the head that attended() was called for
+  double m_shareRoom = 0;        // how far a share may be off
 };
 
 /// Layers that cheap checks look at in a scrub period: of a deep model not all, so that a check stays cheap.

@@ -3,7 +3,7 @@
 // the rules of attention (semantics.md, section 8), apart from the functions that passes use. Pure; engine thread.
 #pragma once
 #include "core/check/map_walk.h"
-#include "core/state/pass_deeds.h"
+#include "core/state/commit_deeds.h"
 
 namespace kvlab {
 

@@ -23,7 +23,7 @@ class OldRows {
       : m_input(input),
         m_state(input.state),
         m_model(input.transformer->model()),
-        m_decoder(m_model, m_state.reach()),
+        m_decoder(m_model, m_state.reach(), input.transformer->ops().numericsId()),
         m_stored(input, m_decoder, findings),
         m_random(kernels::mix64(static_cast<std::uint64_t>(m_state.tick.value()) + kernels::kChecksumIndexStep)) {}
 
@@ -43,7 +43,7 @@ class OldRows {
     const std::size_t deep = add(draw(m_state.context.size()));
     // Rounded products are far from the recomputation after some layers.
     for (const std::size_t row : rows)
-      if (first(row) && row == deep && !m_stored.rounds()) through(row);
+      if (first(row) && row == deep && !m_stored.rounds() && !m_decoder.rounds()) through(row);
   }
   void one() {
     if (m_state.wlod) covered(draw(m_state.wlod->ledger.size()));
@@ -89,15 +89,9 @@ class OldRows {
       const auto index = static_cast<std::size_t>(found - stored.ledger.span().begin());
       for (int head = 0; head < m_input.store.pool(own).format().kvHeads; ++head, ++kv)
         if (index < stored.size() && stored.has(index) &&
-            !m_stored.agree(own, index, head, part(made.k, kv, m_model.config().headDim),
-                            part(made.v, kv, m_model.config().headDim), m_state.converted ? 1600 : 1))
+            !m_stored.agree(own, index, head, made.k[at(kv)], made.v[at(kv)], m_state.converted ? 1600 : 1))
           return;
     }
-  }
-
-  static std::vector<double> part(const std::vector<double>& from, int which, int dim) {
-    const auto begin = from.begin() + std::ptrdiff_t{which} * dim;
-    return {begin, begin + dim};
   }
 
   /// Compares all KV heads that a layer of the model has of a row.
@@ -106,10 +100,7 @@ class OldRows {
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
       const std::optional<std::size_t> index = indexOf(own, position);
       for (int head = 0; head < m_input.store.pool(own).format().kvHeads; ++head, ++kv)
-        if (index &&
-            !m_stored.agree(own, *index, head, part(row.k, kv, m_model.config().headDim),
-                            part(row.v, kv, m_model.config().headDim), loose))
-          return false;
+        if (index && !m_stored.agree(own, *index, head, row.k[at(kv)], row.v[at(kv)], loose)) return false;
     }
     return true;
   }
@@ -146,13 +137,15 @@ class OldRows {
       if (layer.value() + 1 == m_model.config().layers) return;  // nothing is stored behind the last one
       const std::optional<std::vector<double>> given = attended(layer, position, row);
       if (!given) return;
-      m_decoder.finish(layer, *given, x);
+      std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
+      if (made.size() > 1) return;  // rounding chose among experts
+      x = std::move(made[0].values);
     }
   }
 
   /// What attention gives the row over the stored rows; none where some of them have left.
   std::optional<std::vector<double>> attended(Layer layer, std::size_t position, const ScalarRow& row) const {
-    const int dim = m_model.config().headDim, heads = m_model.config().heads;
+    const int heads = m_model.config().heads;
     const int perPart = heads / m_state.cacheLayers().perLayer, group = heads / m_model.config().kvHeads;
     std::vector<double> out;
     int head = 0;
@@ -166,12 +159,15 @@ class OldRows {
       if (std::ranges::any_of(slots, [&](Slot slot) { return slot.value() < 0 || slot.value() >= pool.slots(); }))
         return std::nullopt;
       ScalarSeen rows;
-      for (std::int32_t i = seen.begin; i < seen.end; ++i) rows.phases.push_back(m_stored.phaseOf(map.phases[at(i)]));
+      const bool turned = m_input.transformer->keysRotated();
+      const double phase = m_stored.phaseOf(map.phases[index]);
+      for (std::int32_t i = seen.begin; i < seen.end; ++i)
+        rows.phases.push_back(turned ? 0 : m_stored.phaseOf(map.phases[at(i)]));
       for (int i = 0; i < perPart; ++i, ++head) {
-        std::vector<double> q = part(row.q, head, dim);
-        m_decoder.turn(layer, q, rows.phases.back(), true);
+        std::vector<double> q = row.q[at(head)].values;
+        m_decoder.turn(layer, q, phase, true);
         rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
-        const std::vector<double> one = m_decoder.attend(layer, head, q, rows, m_input.transformer->keysRotated());
+        const std::vector<double> one = m_decoder.attend(layer, head, q, rows, turned);
         out.insert(out.end(), one.begin(), one.end());
       }
     }

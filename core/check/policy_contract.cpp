@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies do what they were asked for. A tick that computed rows ends with a decision; a bounded layer has no more
-// rows than its bands and the pinned rows beyond them; and of the rows that left by the last decision none was
+// Policies do what they were asked for. A commit that computed rows ends with a decision; a bounded layer has no more
+// rows than its bands and the pinned rows beyond them then; and of the rows that left by the decision none was
 // protected or had a better score than a row that stayed. What a policy remembers of attention received is what it
-// remembered before and what the last pass gave. semantics.md, section 6.
+// remembered before and what the pass gave. A decision is judged where it was made: a later commit may pin a row, set
+// another policy or give a layer a window. semantics.md, section 6.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,7 +27,9 @@ class Contract {
         m_policy(*input.state.policy),
         m_before(input.full ? input.before : nullptr),
         m_ran(!input.deeds.empty()),
-        m_decoded(m_before && generated(input) && m_before->ledger.size() + 1 == m_state.ledger.size()),
+        m_decided(input.decided),
+        m_decoded(m_before && generated(input) && m_decided == PassKind::Decode &&
+                  m_before->ledger.size() + 1 == m_state.ledger.size()),
         m_findings(findings) {}
 
   void check() {
@@ -40,12 +43,10 @@ class Contract {
           const double share = 1.0 / std::max(1, spec(layer).observe);  // each query takes the place of one
           if (m_decoded) remembers(layer, &LayerPolicyState::observed, 1 - share, share);
         }
-    const bool decided = m_policy.audit.tick == m_state.tick;
-    if (!decided && !m_ran) return;
+    if (!m_decided && !m_ran) return;
     for (const CacheLayer layer : m_state.layers()) {
       if (at(layer) >= m_policy.specs.size() || at(layer) >= m_policy.audit.layers.size() || !bounded(layer)) continue;
-      if (!decided) return undecided(layer);
-      if (audit(layer).rows == 0) continue;  // the policy was set after the pass
+      if (!m_decided) return undecided(layer);
       rows(layer);
       left(layer);
     }
@@ -163,9 +164,10 @@ class Contract {
 
   const CacheState& m_state;
   const PolicyState& m_policy;
-  const CacheState* const m_before;  // null = what was before is not compared
-  const bool m_ran;                  // passes made the state
-  const bool m_decoded;              // they added one token that the model was asked for, and nothing else
+  const CacheState* const m_before;         // null = what was before is not compared
+  const bool m_ran;                         // passes made the state
+  const std::optional<PassKind> m_decided;  // in the commit that made the state, and behind which pass
+  const bool m_decoded;                     // they added one token that the model was asked for, and nothing else
   Findings& m_findings;
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/model/decoder/frequencies.h"
+#include "kernels/numerics.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -47,19 +48,22 @@ double product(const TensorView& w, std::int64_t row, std::span<const double> x,
   return sum(copy.data(), same);
 }
 
-/// Outputs [begin, begin + count) of a linear step.
-std::vector<double> times(const TensorView& w, const TensorView& bias, std::span<const double> x, std::int64_t begin,
-                          std::int64_t count) {
-  std::vector<double> out(at(count));
-  const std::vector<float> shift = widened(bias);
-  std::vector<float> copy;
-  for (std::int64_t o = 0; o < count; ++o)
-    out[at(o)] = product(w, begin + o, x, copy) + (shift.empty() ? 0.0 : static_cast<double>(shift[at(begin + o)]));
-  return out;
+constexpr std::size_t kBlock = 32;  // values that share a scale where they are rounded in blocks
+
+/// Each value rounded to bf16, to nearest, ties to even.
+void roundToBf16(std::vector<double>& x) {
+  for (double& value : x)
+    value = static_cast<double>(kernels::bf16ToFloat(kernels::floatToBf16(static_cast<float>(value))));
 }
 
-std::vector<double> times(const TensorView& w, const TensorView& bias, std::span<const double> x) {
-  return times(w, bias, x, 0, w.shape[0]);
+/// Blocks of values as codes of int8 with the scale largest / 127.
+void roundInBlocks(std::vector<double>& x) {
+  for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
+    const std::span<double> block = std::span(x).subspan(begin, std::min(kBlock, x.size() - begin));
+    double most = 0;
+    for (const double value : block) most = std::max(most, std::abs(value));
+    for (double& value : block) value = most == 0 ? 0 : std::nearbyint(value * (127 / most)) * (most / 127);
+  }
 }
 
 /// Each head's values in another order: out[i] = x[order[i]].
@@ -93,6 +97,7 @@ class Turn {
     for (std::size_t i = 0; i < m_w.size(); ++i) m_stepCosine[i] = std::cos(m_w[i]), m_stepSine[i] = std::sin(m_w[i]);
   }
   void to(double phase) {
+    if (phase == m_phase) return;
     const bool step = phase == m_phase + 1;
     m_phase = phase;
     for (std::size_t i = 0; !step && i < m_w.size(); ++i)
@@ -130,6 +135,13 @@ void add(std::vector<double>& x, std::span<const double> y) {
 
 }  // namespace
 
+ScalarDecoder::ScalarDecoder(const Model& model, std::int64_t length, std::string_view numerics)
+    : m_model(model),
+      m_length(length),
+      m_rounding(numerics == kernels::kBf16NumericsId     ? ScalarRounding::Bf16
+                     : numerics == kernels::kQ8NumericsId ? ScalarRounding::Blocks
+                                                          : ScalarRounding::None) {}
+
 std::vector<double> ScalarDecoder::embed(TokenId token) const {
   std::vector<float> row;
   widenRow(m_model.embed(), token.value(), row);
@@ -165,12 +177,52 @@ void ScalarDecoder::order(const TensorView& weight, std::vector<double>& x) cons
   reorder(engineOrder(config()), x);
 }
 
+/// x as the arithmetic reads it beside a weight.
+std::vector<double> ScalarDecoder::read(const TensorView& w, std::span<const double> x) const {
+  std::vector<double> out(x.begin(), x.end());
+  if (m_rounding == ScalarRounding::Bf16 && w.dtype == kernels::DType::bf16) roundToBf16(out);
+  if (m_rounding == ScalarRounding::Blocks && kernels::dtypeInBlocks(w.dtype)) roundInBlocks(out);
+  return out;
+}
+
+/// Outputs [begin, begin + count) of a linear step; count < 0: all.
+std::vector<double> ScalarDecoder::times(const TensorView& w, const TensorView& bias, std::span<const double> x,
+                                         std::int64_t begin, std::int64_t count) const {
+  std::vector<double> out(at(count < 0 ? w.shape[0] : count));
+  const std::vector<double> in = read(w, x);
+  const std::vector<float> shift = widened(bias);
+  std::vector<float> copy;
+  for (std::size_t o = 0; o < out.size(); ++o)
+    out[o] = product(w, begin + static_cast<std::int64_t>(o), in, copy) +
+        (shift.empty() ? 0.0 : static_cast<double>(shift[at(begin) + o]));
+  return out;
+}
+
+/// Adds the heads that outputs [begin, begin + count) are. norm: of keys and queries; null = of values.
+void ScalarDecoder::projectTo(std::vector<ScalarHead>& heads, const TensorView& w, const TensorView& bias,
+                              const TensorView* norm, std::span<const double> in, std::int64_t begin,
+                              std::int64_t count) const {
+  const auto made = [&](const ScalarDecoder& by) {
+    std::vector<double> out = by.times(w, bias, in, begin, count);
+    if (norm) by.order(*norm, out);
+    return out;
+  };
+  const std::vector<double> all = made(*this), exact = m_rounding == ScalarRounding::None ? all : made(plain());
+  const std::size_t dim = at(config().headDim);
+  for (std::size_t from = 0; from < all.size(); from += dim) {
+    ScalarHead& head = heads.emplace_back();
+    head.values.assign(all.begin() + std::ptrdiff_t(from), all.begin() + std::ptrdiff_t(from + dim));
+    for (std::size_t i = from; i < from + dim; ++i) head.unsure = std::max(head.unsure, std::abs(all[i] - exact[i]));
+  }
+}
+
 ScalarRow ScalarDecoder::project(Layer layer, std::span<const double> x) const {
   const LayerWeights& w = m_model.layer(layer);
   const std::vector<double> in = norm(w.inputNorm, x);
-  ScalarRow out{times(w.k, w.kBias, in), times(w.v, w.vBias, in), times(w.q, w.qBias, in)};
-  order(w.kNorm, out.k);
-  order(w.qNorm, out.q);
+  ScalarRow out;
+  projectTo(out.k, w.k, w.kBias, &w.kNorm, in, 0, -1);
+  projectTo(out.v, w.v, w.vBias, nullptr, in, 0, -1);
+  projectTo(out.q, w.q, w.qBias, &w.qNorm, in, 0, -1);
   return out;
 }
 
@@ -179,16 +231,13 @@ ScalarRow ScalarDecoder::projectHead(Layer layer, int head, std::span<const doub
   const std::int64_t dim = config().headDim, kv = head / (config().heads / config().kvHeads);
   if (config().qkNorm == QkNorm::OfRows) {  // a norm of all heads together needs all of them
     const ScalarRow all = project(layer, x);
-    const auto part = [dim](const std::vector<double>& from, std::int64_t which) {
-      return std::vector<double>(from.begin() + which * dim, from.begin() + (which + 1) * dim);
-    };
-    return {part(all.k, kv), part(all.v, kv), part(all.q, head)};
+    return {{all.k[at(kv)]}, {all.v[at(kv)]}, {all.q[at(head)]}};
   }
   const std::vector<double> in = norm(w.inputNorm, x);
-  ScalarRow out{times(w.k, w.kBias, in, kv * dim, dim), times(w.v, w.vBias, in, kv * dim, dim),
-                times(w.q, w.qBias, in, head * dim, dim)};
-  order(w.kNorm, out.k);
-  order(w.qNorm, out.q);
+  ScalarRow out;
+  projectTo(out.k, w.k, w.kBias, &w.kNorm, in, kv * dim, dim);
+  projectTo(out.v, w.v, w.vBias, nullptr, in, kv * dim, dim);
+  projectTo(out.q, w.q, w.qBias, &w.qNorm, in, head * dim, dim);
   return out;
 }
 
@@ -217,8 +266,7 @@ std::vector<double> ScalarDecoder::attend(Layer layer, int head, std::span<const
   const std::vector<float> sinks = widened(m_model.layer(layer).sinks);
   const std::vector<double> w = inverseFrequencies(c.rope(layer), c.headDim, m_length);
   const double factor = c.rope(layer).attentionFactor, root = std::sqrt(c.scoreDim());
-  Turn turn(w), none(w);
-  none.to(0);
+  Turn turn(w);
   std::vector<double> row(dim), scales(half), scores(rows);
   double most = sinks.empty() ? -INFINITY : static_cast<double>(sinks[at(head)]);
   for (std::size_t j = 0; j < rows; ++j) {
@@ -227,8 +275,8 @@ std::vector<double> ScalarDecoder::attend(Layer layer, int head, std::span<const
     if (j == 0 || (!seen.sigmas.empty() && sigma != seen.sigmas[j - 1]))
       for (std::size_t i = 0; i < half; ++i)
         scales[i] = keysTurned ? 1 : (w[i] == 0 ? 1.0 : factor) * std::exp(-0.5 * sigma * w[i] * sigma * w[i]);
-    if (!keysTurned) turn.to(seen.phases[j]);
-    scores[j] = (keysTurned ? none : turn).dot(q, row, scales) / root;
+    turn.to(seen.phases[j]);
+    scores[j] = turn.dot(q, row, scales) / root;
     if (c.attentionCap != 0) scores[j] = c.attentionCap * std::tanh(scores[j] / c.attentionCap);
     most = std::max(most, scores[j]);
   }
@@ -252,42 +300,99 @@ std::vector<double> ScalarDecoder::forward(const FeedForward& network, std::span
 }
 
 /// What the chosen experts give, with their weights.
-std::vector<double> ScalarDecoder::mixed(const LayerWeights& w, std::span<const double> x) const {
-  std::vector<double> scores = times(w.router, w.routerBias, x);
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  order.resize(at(config().expertsUsed));
-  const double most = scores[order.front()];
+std::vector<double> ScalarDecoder::mixed(const LayerWeights& w, const Middle& middle, const Chosen& chosen) const {
+  std::vector<double> scores = middle.experts;
+  const double most = *std::ranges::max_element(scores);
   double sum = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     scores[i] = std::exp(scores[i] - most);
-    if (!config().expertWeightsSum || std::ranges::find(order, i) != order.end()) sum += scores[i];
+    if (!config().expertWeightsSum || std::ranges::find(chosen, i) != chosen.end()) sum += scores[i];
   }
-  std::vector<double> out(x.size());
-  for (const std::size_t expert : order) {
-    std::vector<double> given = forward(w.experts[expert], x);
+  std::vector<double> out(middle.in.size());
+  for (const std::size_t expert : chosen) {
+    std::vector<double> given = forward(w.experts[expert], middle.in);
     for (double& value : given) value *= scores[expert] / sum;
     add(out, given);
   }
   return out;
 }
 
-void ScalarDecoder::finish(Layer layer, std::span<const double> attended, std::vector<double>& x) const {
+ScalarDecoder::Middle ScalarDecoder::middle(Layer layer, std::span<const double> attended,
+                                            std::span<const double> x) const {
   const LayerWeights& w = m_model.layer(layer);
-  add(x, norm(w.behindAttention, times(w.o, w.oBias, attended)));
-  const std::vector<double> in = norm(w.postNorm, x);
-  add(x, norm(w.behindFeedForward, w.experts.empty() ? forward(w.dense, in) : mixed(w, in)));
+  Middle out{{x.begin(), x.end()}};
+  add(out.x, norm(w.behindAttention, times(w.o, w.oBias, attended)));
+  out.in = norm(w.postNorm, out.x);
+  if (!w.experts.empty()) out.experts = times(w.router, w.routerBias, out.in);
+  return out;
 }
 
-std::vector<double> ScalarDecoder::logits(std::span<const double> x, int step) const {
-  const std::vector<double> in = norm(m_model.finalNorm(), x);
-  std::vector<double> out;
+std::vector<double> ScalarDecoder::end(Layer layer, const Middle& middle, const Chosen& chosen) const {
+  const LayerWeights& w = m_model.layer(layer);
+  std::vector<double> out = middle.x;
+  add(out, norm(w.behindFeedForward, w.experts.empty() ? forward(w.dense, middle.in) : mixed(w, middle, chosen)));
+  return out;
+}
+
+/// Sets of experts that the scores may choose: the best ones, where scores that rounding may exchange count as equal.
+/// The first set is that of the scores as they are. One empty set where there are no experts.
+std::vector<ScalarDecoder::Chosen> ScalarDecoder::choices(const Middle& middle, const Middle& exact) const {
+  constexpr double kNear = 1e-4;    // of the largest score: sums in another order
+  constexpr std::size_t kMost = 8;  // experts among which rounding decides
+  if (middle.experts.empty()) return {{}};
+  const std::vector<double>& scores = middle.experts;
+  double near = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    near = std::max({near, 2 * std::abs(scores[i] - exact.experts[i]), kNear * std::abs(scores[i])});
+  Chosen order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  const std::size_t used = at(config().expertsUsed);
+  const double last = scores[order[used - 1]];
+  const auto doubtful = [&](std::size_t expert) { return std::abs(scores[expert] - last) <= near; };
+  const auto begin = static_cast<std::size_t>(std::ranges::find_if(order, doubtful) - order.begin());
+  std::size_t end = used;
+  while (end < order.size() && end < begin + kMost && doubtful(order[end])) ++end;
+  std::vector<bool> takes(std::max(end, used) - begin);
+  std::fill_n(takes.begin(), used - begin, true);
+  std::vector<Chosen> out;
+  do {
+    Chosen& one = out.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(begin));
+    for (std::size_t i = 0; i < takes.size(); ++i)
+      if (takes[i]) one.push_back(order[begin + i]);
+  } while (std::prev_permutation(takes.begin(), takes.end()));
+  return out;
+}
+
+std::vector<ScalarOutput> ScalarDecoder::outputs(Layer layer, std::span<const double> attended,
+                                                 std::span<const double> x) const {
+  const bool rounds = m_rounding != ScalarRounding::None;
+  const ScalarDecoder other = plain();
+  const Middle mine = middle(layer, attended, x), exact = rounds ? other.middle(layer, attended, x) : mine;
+  std::vector<ScalarOutput> out;
+  for (const Chosen& chosen : choices(mine, exact)) {
+    ScalarOutput& one = out.emplace_back(end(layer, mine, chosen));
+    if (!rounds) continue;
+    const std::vector<double> sure = other.end(layer, exact, chosen);
+    double squares = 0;
+    for (std::size_t i = 0; i < sure.size(); ++i) squares += (one.values[i] - sure[i]) * (one.values[i] - sure[i]);
+    one.unsure = std::sqrt(squares);
+  }
+  return out;
+}
+
+ScalarOutput ScalarDecoder::logits(std::span<const double> x, int step) const {
+  const std::vector<double> in = norm(m_model.finalNorm(), x), rounded = read(m_model.head(), in);
+  const auto capped = [this](double value) {
+    return config().logitCap == 0 ? value : config().logitCap * std::tanh(value / config().logitCap);
+  };
+  ScalarOutput out;
   std::vector<float> copy;
-  for (std::int64_t token = 0; token < m_model.head().shape[0]; token += step)
-    out.push_back(product(m_model.head(), token, in, copy));
-  if (config().logitCap != 0)
-    for (double& value : out) value = config().logitCap * std::tanh(value / config().logitCap);
+  for (std::int64_t token = 0; token < m_model.head().shape[0]; token += step) {
+    out.values.push_back(capped(product(m_model.head(), token, rounded, copy)));
+    if (m_rounding != ScalarRounding::None)
+      out.unsure = std::max(out.unsure, std::abs(out.values.back() - capped(product(m_model.head(), token, in, copy))));
+  }
   return out;
 }
 

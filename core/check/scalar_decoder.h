@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second implementation of the decoder, for one row, in double: value by value, as the papers have it. It shares with
 // core/model/decoder the weights, the frequencies of rotation and the order of the values in a stored head, but no
-// kernel, no rotary table, no map and no order of sums. Checks compare with it what a pass has made. Slow: two products
-// of numbers and a conversion for each weight. Pure; any thread.
+// kernel, no rotary table, no map and no order of sums. Checks compare with it what a pass has made. Where the
+// arithmetic of the session rounds what it multiplies, so does this one, and says how much that matters: an engine that
+// rounds a value the other way lies about as far away. Slow: two products of numbers and a conversion for each weight.
+// Pure; any thread.
 //
 // Sources: RMS norm, Zhang and Sennrich 2019 (arXiv:1910.07467); rotation, Su et al. 2021 (arXiv:2104.09864); query
 // groups, Ainslie et al. 2023 (arXiv:2305.13245); gated feed-forward networks, Shazeer 2020 (arXiv:2002.05202).
 #pragma once
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/model/model.h"
@@ -19,46 +22,87 @@ namespace kvlab {
 struct ScalarSeen {
   /// Reads the key or the value of a row as it is stored, [headDim] of the query's KV head.
   std::function<void(std::size_t row, bool value, std::span<double> out)> read;
-  std::vector<double> phases, sigmas = {};  // [rows] that keys are turned by; sigmas: of gists, or empty
+  std::vector<double> phases;       // [rows] that keys are still to be turned by
+  std::vector<double> sigmas = {};  // [rows] of gists, or empty
 };
 
-/// What a layer makes of a row's input before attention, in the order of stored heads.
-struct ScalarRow {
-  std::vector<double> k, v;  // [kvHeads*headDim], unrotated
-  std::vector<double> q;     // [heads*headDim], unrotated
+/// One head of a row. `unsure`: how far its values lie at most from those of products that round nothing.
+struct ScalarHead {
+  std::vector<double> values = {};  // [headDim]
+  double unsure = 0;
 };
+
+/// What a layer makes of a row's input before attention, in the order of stored heads, unrotated.
+struct ScalarRow {
+  std::vector<ScalarHead> k, v;  // [KV heads]
+  std::vector<ScalarHead> q;     // [heads]
+};
+
+/// What a layer hands on, and how far (L2) that lies from what products that round nothing make of it.
+struct ScalarOutput {
+  std::vector<double> values = {};  // [hidden]
+  double unsure = 0;
+};
+
+/// How an arithmetic rounds what it multiplies with weights (kernels/numerics.h).
+enum class ScalarRounding : std::uint8_t { None, Bf16, Blocks };
 
 class ScalarDecoder {
  public:
-  /// length: of the context, which some frequencies follow.
-  ScalarDecoder(const Model& model, std::int64_t length) : m_model(model), m_length(length) {}
+  /// length: of the context, which some frequencies follow. numerics: id of the session's arithmetic; empty = it rounds
+  /// nothing.
+  ScalarDecoder(const Model& model, std::int64_t length, std::string_view numerics = {});
 
+  bool rounds() const { return m_rounding != ScalarRounding::None; }
   /// [hidden]
   std::vector<double> embed(TokenId token) const;
   ScalarRow project(Layer layer, std::span<const double> x) const;
   /// The same for one query head and its KV head, [headDim] each.
   ScalarRow projectHead(Layer layer, int head, std::span<const double> x) const;
-  /// A key or query of so many heads, turned by a phase.
+  /// A key or query, turned by a phase.
   void turn(Layer layer, std::vector<double>& values, double phase, bool query, double sigma = 0) const;
   /// What a query head gives over rows, [headDim]. q: of the head, turned. shares: takes the attention of each row,
   /// [rows].
   std::vector<double> attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen, bool keysTurned,
                              std::vector<double>* shares = nullptr) const;
-  /// x becomes the layer's output; `attended` is what all heads gave.
-  void finish(Layer layer, std::span<const double> attended, std::vector<double>& x) const;
-  /// Of every `step`-th token.
-  std::vector<double> logits(std::span<const double> x, int step = 1) const;
+  /// What the layer makes of its input x; `attended` is what all heads gave. Where experts have scores so near each
+  /// other that rounding decides between them, what each choice of them gives.
+  std::vector<ScalarOutput> outputs(Layer layer, std::span<const double> attended, std::span<const double> x) const;
+  /// Of every `step`-th token; unsure: the largest difference.
+  ScalarOutput logits(std::span<const double> x, int step = 1) const;
 
  private:
+  /// What a layer has between attention and what it hands on.
+  struct Middle {
+    std::vector<double> x, in = {};    // [hidden] with what attention gave; the input of the feed-forward network
+    std::vector<double> experts = {};  // [experts] scores
+  };
+  using Chosen = std::vector<std::size_t>;  // experts
+
   const ModelConfig& config() const { return m_model.config(); }
+  /// The same decoder without rounding.
+  ScalarDecoder plain() const {
+    ScalarDecoder out(*this);
+    out.m_rounding = ScalarRounding::None;
+    return out;
+  }
+  std::vector<double> read(const TensorView& w, std::span<const double> x) const;
+  std::vector<double> times(const TensorView& w, const TensorView& bias, std::span<const double> x,
+                            std::int64_t begin = 0, std::int64_t count = -1) const;
+  void projectTo(std::vector<ScalarHead>& heads, const TensorView& w, const TensorView& bias, const TensorView* norm,
+                 std::span<const double> in, std::int64_t begin, std::int64_t count) const;
   std::vector<double> norm(const TensorView& weight, std::span<const double> x) const;
   void order(const TensorView& weight, std::vector<double>& x) const;
   void headNorm(const TensorView& weight, std::vector<double>& x) const;
   std::vector<double> forward(const FeedForward& network, std::span<const double> x) const;
-  std::vector<double> mixed(const LayerWeights& weights, std::span<const double> x) const;
+  std::vector<double> mixed(const LayerWeights& weights, const Middle& middle, const Chosen& chosen) const;
+  Middle middle(Layer layer, std::span<const double> attended, std::span<const double> x) const;
+  std::vector<double> end(Layer layer, const Middle& middle, const Chosen& chosen) const;
+  std::vector<Chosen> choices(const Middle& middle, const Middle& exact) const;
 
   const Model& m_model;
   std::int64_t m_length;
+  ScalarRounding m_rounding;
 };
 
 }  // namespace kvlab

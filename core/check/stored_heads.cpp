@@ -8,18 +8,11 @@
 #include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
 #include "kernels/backend/cuda_ops.h"
-#include "kernels/numerics.h"
 
 namespace kvlab {
 namespace {
 
 constexpr double kExact = 1e-4, kRounded = 8e-2;
-
-bool roundsIn(const CheckInput& input) {
-  const std::string& chosen = input.manifest.numerics;
-  return kernels::dtypeHasScale(input.transformer->model().layer(Layer(0)).q.dtype) ||
-      chosen == kernels::kBf16NumericsId || chosen == kernels::kQ8NumericsId || chosen == kernels::kCudaFastId;
-}
 
 /// How far a stored value may lie from a value of a head whose largest is `most`.
 double roomOf(kernels::DType type, double value, double most) {
@@ -41,26 +34,30 @@ std::string figureText(double value) {
 }
 
 StoredHeads::StoredHeads(const CheckInput& input, const ScalarDecoder& decoder, Findings& findings)
-    : m_input(input), m_decoder(decoder), m_findings(findings), m_rounds(roundsIn(input)) {}
+    : m_input(input),
+      m_decoder(decoder),
+      m_findings(findings),
+      m_rounds(input.manifest.numerics == kernels::kCudaFastId) {}
 
 double StoredHeads::room() const { return m_rounds ? kRounded : kExact; }
 
-bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, std::vector<double> k,
-                        const std::vector<double>& v, double loose) const {
+bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v,
+                        double loose) const {
   const LayerGroup& group = m_input.state.group(layer);
   const ResidencyView& map = group.stored();
   const RowPool& pool = m_input.store.pool(layer);
   const std::int32_t slot = map.slotOf[index].value();
   if (slot < 0 || slot >= pool.slots()) return false;
-  std::vector<double> storedK(k.size()), storedV(k.size());
+  std::vector<double> storedK(k.values.size()), storedV(v.values.size());
   const Slot one(slot);
   const HeadReader reader(pool, {&one, 1}, kv);
   reader(0, false, storedK), reader(0, true, storedV);
   const bool turned = m_input.transformer->keysRotated();
-  if (turned) m_decoder.turn(m_input.state.cacheLayers().layerOf(layer), k, phaseOf(map.phases[index]), false);
+  if (turned) m_decoder.turn(m_input.state.cacheLayers().layerOf(layer), k.values, phaseOf(map.phases[index]), false);
   const Place place{layer, group.all ? std::nullopt : std::optional(index), map.ledger[index]};
-  return same(place, kv, {"K", pool.format().k, k, storedK, turned ? turnedBy(layer, map.ledger[index]) : 0}, loose) &&
-      same(place, kv, {"V", pool.format().v, v, storedV, 0}, loose);
+  const double turns = turned ? turnedBy(layer, map.ledger[index]) : 0;
+  return same(place, kv, {"K", pool.format().k, k.values, storedK, k.unsure, turns}, loose) &&
+      same(place, kv, {"V", pool.format().v, v.values, storedV, v.unsure, 0}, loose);
 }
 
 bool StoredHeads::same(const Place& place, int kv, const Half& half, double loose) const {
@@ -68,7 +65,8 @@ bool StoredHeads::same(const Place& place, int kv, const Half& half, double loos
   for (const double value : half.wanted) most = std::max(most, std::abs(value));
   for (std::size_t i = 0; i < half.wanted.size(); ++i) {
     const double apart = std::abs(half.wanted[i] - half.stored[i]);
-    const double allowed = roomOf(half.type, half.wanted[i], most) + (room() * loose + half.turned) * most;
+    const double allowed =
+        roomOf(half.type, half.wanted[i], most) + 2 * half.unsure + (room() * loose + half.turned) * most;
     if (apart <= allowed) continue;
     m_findings.add(place,
                    "layer " + m_input.state.cacheLayers().name(*place.layer) + ": the stored " + half.name + " of " +
@@ -84,9 +82,11 @@ bool StoredHeads::same(const Place& place, int kv, const Half& half, double loos
 double StoredHeads::turnedBy(CacheLayer layer, LedgerId id) const {
   const auto& rotations = m_input.state.rotations;
   if (at(layer) >= rotations.size() || static_cast<std::size_t>(id.value()) >= rotations[at(layer)].size()) return 0;
-  const KeyRotations& turns = rotations[at(layer)][static_cast<std::size_t>(id.value())];
-  const kernels::DType type = m_input.store.pool(layer).format().k;
-  return turns.count * (2 * roomOf(type, 1, 1) + 1e-6);
+  return rotations[at(layer)][static_cast<std::size_t>(id.value())].count * turning(layer);
+}
+
+double StoredHeads::turning(CacheLayer layer) const {
+  return 2 * roomOf(m_input.store.pool(layer).format().k, 1, 1) + 1e-6;
 }
 
 }  // namespace kvlab

@@ -15,22 +15,23 @@ class StoredHeads {
  public:
   StoredHeads(const CheckInput& input, const ScalarDecoder& decoder, Findings& findings);
 
-  /// Products round the row that they read: int8 weights, and the arithmetics that people choose for speed
-  /// (kernels/numerics.h).
+  /// Products round in a way that the decoder does not follow: those of a device's library.
   bool rounds() const { return m_rounds; }
   /// Differences that arithmetic explains, in parts of the largest value.
   double room() const;
   double phaseOf(std::int32_t rotaryRow) const { return m_input.transformer->rotary().phase(rotaryRow).value(); }
-  /// Compares K and V of a KV head of the row at an index of LayerGroup::stored(); both are [headDim], unrotated.
-  /// loose: how many times more may differ. False if they differ, which is told, or if the row cannot be read.
-  bool agree(CacheLayer layer, std::size_t index, int kv, std::vector<double> k, const std::vector<double>& v,
-             double loose = 1) const;
+  /// Compares K and V, unrotated, of a KV head of the row at an index of LayerGroup::stored(). loose: how many times
+  /// more may differ. False if they differ, which is told, or if the row cannot be read.
+  bool agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v, double loose = 1) const;
+  /// How much turning the stored keys of a layer once again may have changed them, in parts of the largest value.
+  double turning(CacheLayer layer) const;
 
  private:
   struct Half {
     const char* name;
     kernels::DType type;
     std::span<const double> wanted, stored;
+    double unsure;  // by how the products of the session round
     double turned;  // what turning a stored key again may have added, in parts of the largest value
   };
   bool same(const Place& place, int kv, const Half& half, double loose) const;

@@ -5,7 +5,7 @@
 
 namespace kvlab {
 
-Witness::Witness(Transformer& transformer, PassDeeds& deeds, const CacheLayers& layers,
+Witness::Witness(Transformer& transformer, CommitDeeds& deeds, const CacheLayers& layers,
                  std::function<void(PassDeed&)> plan)
     : m_transformer(transformer), m_deeds(deeds), m_layers(layers), m_plan(std::move(plan)) {
   transformer.setWitness(

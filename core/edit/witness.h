@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down what the layers of a live pass are called with and what attention gives (state/pass_deeds.h), from the
+// Writes down what the layers of a live pass are called with and what attention gives (state/commit_deeds.h), from the
 // addresses that they are given. Only passes over host memory have a witness. Lives as long as the pass; engine thread.
 #pragma once
 #include <functional>
 #include <vector>
 
 #include "core/model/decoder/transformer.h"
-#include "core/state/pass_deeds.h"
+#include "core/state/commit_deeds.h"
 
 namespace kvlab {
 
 class Witness {
  public:
   /// plan: adds to a deed what the plan says of its layer.
-  Witness(Transformer& transformer, PassDeeds& deeds, const CacheLayers& layers, std::function<void(PassDeed&)> plan);
+  Witness(Transformer& transformer, CommitDeeds& deeds, const CacheLayers& layers, std::function<void(PassDeed&)> plan);
   ~Witness();
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
@@ -32,7 +32,7 @@ class Witness {
   };
 
   Transformer& m_transformer;
-  PassDeeds& m_deeds;
+  CommitDeeds& m_deeds;
   const CacheLayers m_layers;
   const std::function<void(PassDeed&)> m_plan;
   std::vector<Listed> m_listed;

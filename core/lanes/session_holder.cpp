@@ -59,7 +59,7 @@ Result<SnapshotPtr> SessionHolder::snapshotAt(Tick tick) {
   auto out = std::make_shared<Snapshot>(*there->snapshot());
   out->info = now->info;
   out->leaps = now->leaps;
-  out->serial = static_cast<std::uint64_t>(tick.value());
+  out->serial = m_session->publisher().start() + static_cast<std::uint64_t>(tick.value());
   out->watches = there->watches().views();
   return SnapshotPtr(std::move(out));
 }

@@ -7,11 +7,9 @@
 #include "core/api/action.h"
 #include "core/edit/compute_rows.h"
 #include "core/policy/policy.h"
+#include "core/state/commit_deeds.h"
 
 namespace kvlab {
-
-/// The pass that made a state: a tick or an edit; a part of a prompt (no row leaves); or the end of a prompt.
-enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 
 /// Number of heads of a cache layer.
 struct CacheHeads {

@@ -40,6 +40,11 @@ void Breakpoints::restore(std::vector<Point> points) {
   m_views.reset();
 }
 
+void Breakpoints::startOver() {
+  for (Point& one : m_points) one.view.hits = 0, one.view.last.reset();
+  m_views.reset();
+}
+
 const BreakpointView* Breakpoints::find(int id) const {
   const auto found = std::ranges::find(m_points, id, [](const Point& one) { return one.view.id; });
   return found == m_points.end() ? nullptr : &found->view;

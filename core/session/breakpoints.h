@@ -27,6 +27,8 @@ class Breakpoints {
   void clear();
   /// Takes these in place of all that there are, with their numbers.
   void restore(std::vector<Point> points);
+  /// The session begins a new history: nothing has held in it yet.
+  void startOver();
   const BreakpointView* find(int id) const;
   const std::vector<Point>& points() const { return m_points; }
   /// Views of all breakpoints in their order; null = none. Shared until something changes.

@@ -16,6 +16,7 @@ Result<Session*> Past::at(const Session& present, int entry, int last) {
   const auto depthOf = [&](int id) { return static_cast<std::size_t>(timeline.entry(id).depth); };
   const auto known = [&](int id) { return depthOf(id) < m_entries.size() && m_entries[depthOf(id)] == id; };
   last = std::max(entry, last);
+  if (std::exchange(m_starts, timeline.starts()) != timeline.starts()) forget();
   if (!m_session || !known(entry) || !known(last)) {
     m_session.reset();
     m_session = KV_TRY(present.fork(&present, true));

@@ -28,6 +28,13 @@ class Publisher {
   void startAfter(std::uint64_t serial);
   /// The session has gone to another branch.
   void leap() { ++m_leaps; }
+  /// The session begins a new history, whose ticks and entries have the numbers of older ones.
+  void startOver() {
+    leap();
+    m_start = m_serial;
+  }
+  /// The number of the last snapshot before the history began.
+  std::uint64_t start() const { return m_start; }
 
  private:
   const std::vector<TokenChance>& likeliest(const CacheState& state);
@@ -38,6 +45,7 @@ class Publisher {
   std::vector<TokenChance> m_likeliest;
   std::uint64_t m_serial = 0;
   std::uint32_t m_leaps = 0;
+  std::uint64_t m_start = 0;
   std::function<void(SnapshotPtr)> m_receive;
 };
 

@@ -173,6 +173,8 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
                    m_parts.transformer.get()};
   if (!m_open || m_open->committed) {
     input.deeds = m_parts.store.deeds().all();
+    input.decided = m_parts.store.deeds().decided();
+    input.turns = m_parts.store.deeds().turns();
     input.before = m_history.before();
     // Once in a scrub period everything is looked at, so that no mistake about what is unchanged lasts.
     if (!full && part % manifest().scrubPeriod > 0) input.passed = m_history.passed();
@@ -212,6 +214,9 @@ void Session::startOver() {
   m_parts.store.deeds().clear();
   m_health.alignment.forget();
   m_watches.forget();
+  m_breakpoints.startOver();
+  m_watching.lifespans = nullptr;
+  m_publisher.startOver();
   m_history.start(emptyState(m_parts));
   m_notes.lose();
   m_pending.clear();

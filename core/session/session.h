@@ -88,6 +88,7 @@ class Session {
   auto look(F&& reads) {
     Trace trace;
     CallContext call = callContext(trace);
+    const CommitDeeds::Aside aside(m_parts.store.deeds());
     return reads(call);
   }
   /// Replaces the present state by an equivalent one, see History::refine().

@@ -96,6 +96,7 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
   m_witness = std::move(witness);
   Status done = reach(id);
   m_witness = {};
+  m_parts.store.deeds().clear();
   if (done) {
     if (branch && timeline().branches()[at(*branch)].name != timeline().branch()) m_publisher.leap();
     if (branch) m_history.follow(*branch);

@@ -90,8 +90,9 @@ struct CacheState {
   Tick tick;
 
   std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
-  /// One past the last phase: the length of a context as rotary frequencies that follow it count.
-  std::int64_t reach() const { return phases.empty() ? 0 : std::int64_t{phases[phases.size() - 1]} + 1; }
+  /// One past the last phase that a pass over the rows meets: the length of a context as rotary frequencies that follow
+  /// it count. In position mode cache that is the length of the longest map.
+  std::int64_t reach() const;
   CacheLayers cacheLayers() const { return {static_cast<int>(groupOf.size()) / perLayer, perLayer}; }
   auto layers() const { return idRange<CacheLayer>(0, groupOf.size()); }
   const LayerGroup& group(CacheLayer layer) const { return groups[at(groupOf[at(layer)])]; }

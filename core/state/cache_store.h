@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/api/snapshot.h"
+#include "core/state/commit_deeds.h"
 #include "core/state/fault_door.h"
 #include "core/state/map_mirror.h"
-#include "core/state/pass_deeds.h"
 #include "core/state/row_log.h"
 #include "core/state/row_pool.h"
 #include "core/state/slot_allocator.h"
@@ -54,8 +54,8 @@ class CacheStore {
   Result<LayerSlots> lend(std::int32_t count, FaultDoor& faults);
   void release(const LayerSlots& slots);
   /// What the passes since the last check did.
-  PassDeeds& deeds() { return m_deeds; }
-  const PassDeeds& deeds() const { return m_deeds; }
+  CommitDeeds& deeds() { return m_deeds; }
+  const CommitDeeds& deeds() const { return m_deeds; }
   /// Rows that a change is about to overwrite.
   RowLog& log() { return m_log; }
   void keep(const LayerSlots& slots) { m_log.keep(m_pools, slots); }
@@ -78,7 +78,7 @@ class CacheStore {
   std::int64_t m_mapRoom = 0;  // expected size of maps
   MapMirror m_mirror;
   RowLog m_log;
-  PassDeeds m_deeds;
+  CommitDeeds m_deeds;
 };
 
 }  // namespace kvlab

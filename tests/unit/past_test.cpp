@@ -154,6 +154,35 @@ class PastTest : public QObject {
         QVERIFY2(known.contains(verb.name), verb.name.c_str());
   }
 
+  /// Ticks and entries of the new history have the numbers of those before it.
+  void aResetForgetsWhatWasAsked() {
+    for (const char* bytes : {"0", "20000", "1073741824"}) {
+      SessionFixture s(json{{"history_bytes", std::stoll(bytes)}});
+      s.prompt(16);
+      for (int i = 0; i < 8; ++i) QVERIFY(commit(s, i));
+      QVERIFY(s.verb("break", {{"condition", "length > 0"}, {"log", true}}));
+      QVERIFY(s.verb("step") && s->breakpoints().points().front().view.last);
+      QVERIFY(s.verb("at", {{"tick", 5}, {"verb", "tokens"}}));
+      QVERIFY(s.verb("difference", {{"tick", 4}}));
+      const std::uint32_t leaps = s->snapshot()->leaps;
+      QVERIFY(s.verb("reset"));
+      QVERIFY(s->snapshot()->leaps != leaps && !s->breakpoints().points().front().view.last);
+      s.prompt(12, 90);
+      std::map<std::int64_t, std::string> then;
+      for (int i = 0; i < 8; ++i) {
+        QVERIFY(s.verb("step", {{"tokens", {50 + i}}}));
+        then[s->state().tick.value()] = s.verb("tokens")->dump();
+      }
+      for (const auto& [tick, tokens] : then)
+        QCOMPARE(s.verb("at", {{"tick", tick}, {"verb", "tokens"}})->dump(), tokens);
+      const json apart = *s.verb("difference", {{"tick", 5}});
+      SessionFixture fresh(json{{"history_bytes", std::stoll(bytes)}});
+      fresh.prompt(12, 90);
+      for (int i = 0; i < 8; ++i) QVERIFY(fresh.verb("step", {{"tokens", {50 + i}}}));
+      QCOMPARE(apart.dump(), fresh.verb("difference", {{"tick", 5}})->dump());
+    }
+  }
+
   void answersAreThoseOfThen_data() {
     QTest::addColumn<QString>("manifest");
     const auto row = [](const char* name, const json& manifest) {

@@ -210,6 +210,9 @@ void RulesTest::refusesAndChangesNothing_data() {
   QTest::newRow("most brightness") << "{}"
                                    << R"({"brightness":{"decay":3,"max":90}})"
                                    << "brightness.max";
+  QTest::newRow("brighter than there is") << "{}"
+                                          << R"({"brightness":{"start":{"model":1024}}})"
+                                          << "brightness.start.model";
   QTest::newRow("level") << "{}"
                          << R"({"check":{"level":"most"}})"
                          << "check.level";

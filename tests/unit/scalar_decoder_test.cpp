@@ -31,7 +31,7 @@ class ScalarDecoderTest : public QObject {
     s.prompt(40);
     const Model& model = s->model();
     const ModelConfig& config = model.config();
-    const ScalarDecoder decoder(model, 40);
+    const ScalarDecoder decoder(model, 40, s->parts().backend->ops().numericsId());
     const int group = config.kvHeads / s->cacheLayers().perLayer * config.headDim;
     std::vector<std::vector<double>> x;
     for (const LedgerId id : s->state().context) x.push_back(decoder.embed(s->state().ledger[id].token));
@@ -41,29 +41,35 @@ class ScalarDecoderTest : public QObject {
       std::vector<float> k, v;  // [rows, width]
       const int window = config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[at(l)];
       for (std::size_t i = 0; i < x.size(); ++i) {
-        ScalarRow row = decoder.project(layer, x[i]);
-        k.insert(k.end(), row.k.begin(), row.k.end());
-        v.insert(v.end(), row.v.begin(), row.v.end());
-        const std::size_t width = row.k.size(), first = window > 0 && i + 1 > at(window) ? i + 1 - at(window) : 0;
+        const ScalarRow row = decoder.project(layer, x[i]);
+        const std::size_t dim = at(config.headDim), width = row.k.size() * dim;
+        for (const ScalarHead& head : row.k) k.insert(k.end(), head.values.begin(), head.values.end());
+        for (const ScalarHead& head : row.v) v.insert(v.end(), head.values.begin(), head.values.end());
+        const std::size_t first = window > 0 && i + 1 > at(window) ? i + 1 - at(window) : 0;
         ScalarSeen seen;
         for (std::size_t j = first; j <= i; ++j) seen.phases.push_back(static_cast<double>(j));
-        decoder.turn(layer, row.q, static_cast<double>(i), true);
         std::vector<double> attended;
-        const std::size_t dim = at(config.headDim);
         for (int head = 0; head < config.heads; ++head) {
-          const std::size_t kvAt = at(head / (config.heads / config.kvHeads)) * dim;
+          std::vector<double> q = row.q[at(head)].values;
+          decoder.turn(layer, q, static_cast<double>(i), true);
+          const std::size_t kv = at(head / (config.heads / config.kvHeads)), kvAt = kv * dim;
           seen.read = [&, kvAt](std::size_t which, bool value, std::span<double> out) {
             const auto from = (value ? v : k).begin() + static_cast<std::ptrdiff_t>((first + which) * width + kvAt);
             std::copy(from, from + static_cast<std::ptrdiff_t>(dim), out.begin());
           };
-          const auto one = decoder.attend(layer, head, std::span(row.q).subspan(at(head) * dim, dim), seen, false);
+          const auto one = decoder.attend(layer, head, q, seen, false);
           attended.insert(attended.end(), one.begin(), one.end());
           const ScalarRow alone = decoder.projectHead(layer, head, x[i]);
-          QVERIFY(std::equal(alone.k.begin(), alone.k.end(), row.k.begin() + static_cast<std::ptrdiff_t>(kvAt)));
+          QVERIFY(alone.k.front().values == row.k[kv].values);
         }
-        decoder.finish(layer, attended, x[i]);
-        std::vector<double> turned = row.k;
-        if (s->parts().transformer->keysRotated()) decoder.turn(layer, turned, static_cast<double>(i), false);
+        x[i] = decoder.outputs(layer, attended, x[i]).front().values;
+        std::vector<double> turned, plain;
+        for (std::size_t kv = 0; kv < row.k.size(); ++kv) {
+          std::vector<double> key = row.k[kv].values;
+          if (s->parts().transformer->keysRotated()) decoder.turn(layer, key, static_cast<double>(i), false);
+          turned.insert(turned.end(), key.begin(), key.end());
+          plain.insert(plain.end(), row.v[kv].values.begin(), row.v[kv].values.end());
+        }
         for (const CacheLayer own : s->cacheLayers().of(layer)) {
           const RowPool& pool = s->store().pool(own);
           std::vector<float> storedK(at(pool.width())), storedV = storedK;
@@ -72,12 +78,12 @@ class ScalarDecoderTest : public QObject {
           const int part = own.value() % s->cacheLayers().perLayer;
           for (std::size_t n = 0; n < storedK.size(); ++n) {
             worst = std::max(worst, std::abs(turned[at(part * group) + n] - static_cast<double>(storedK[n])));
-            worst = std::max(worst, std::abs(row.v[at(part * group) + n] - static_cast<double>(storedV[n])));
+            worst = std::max(worst, std::abs(plain[at(part * group) + n] - static_cast<double>(storedV[n])));
           }
         }
       }
     }
-    const std::vector<double> logits = decoder.logits(x.back());
+    const std::vector<double> logits = decoder.logits(x.back()).values;
     double apart = 0, most = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) {
       apart = std::max(apart, std::abs(logits[i] - static_cast<double>((*s->state().logits)[i])));

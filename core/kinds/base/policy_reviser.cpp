@@ -70,6 +70,7 @@ Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, Call
     if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
   Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts});
   if (!pruned) return fail(pruned.error());
+  call.parts.store.deeds().decide(pass);
   if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned->evictions);
   std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
   rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();

@@ -99,6 +99,7 @@ std::optional<Failure> Player::call(const Step& step) {
   if (!refused && step.verb == "setPolicy") m_policySet = true;
   if (!refused && step.verb == "reset") m_hashes.clear(), m_faulty = false;
   if (Found found = holds(step.verb)) return found;
+  if (Found found = measured(step)) return found;
   if (Found found = visited(step.verb)) return found;
   if (!refused && step.verb == "rebuild")
     if (Found found = driftless(step.verb)) return found;

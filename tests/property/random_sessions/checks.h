@@ -47,6 +47,7 @@ class Player {
   Found call(const Step& step);
   Found afterRefusal(const Step& step, const Error& error, const json& reports, const Digest& before);
   Found holds(const std::string& verb);
+  Found measured(const Step& step);
   Found visited(const std::string& verb);
   Found driftless(const std::string& verb);
   Found saved(const Step& step);

@@ -35,7 +35,7 @@ using Next = std::function<std::optional<Step>(Session&)>;  // the next step; no
 
 /// After these everything else is wrong, too.
 bool fatal(const Failure& finding) {
-  return finding.kind == "invariant" || finding.kind == "slots" || finding.kind == "broken";
+  return finding.kind.ends_with("invariant") || finding.kind.ends_with("slots") || finding.kind == "broken";
 }
 
 void playHere(const json& manifest, const Next& next, bool onward, const Folders& folders) {

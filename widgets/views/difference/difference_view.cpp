@@ -187,9 +187,10 @@ void DifferenceView::compare() {
     m_ask.forget();
     return refuse(wanted.error());
   }
-  if (m_asked == *wanted && (m_askedOf == shown()->entry || context().busy())) return;
+  const std::pair place(shown()->leaps, shown()->entry);
+  if (m_asked == *wanted && (m_askedOf == place || context().busy())) return;
   m_asked = *wanted;
-  m_askedOf = shown()->entry;
+  m_askedOf = place;
   m_ask.query(wanted->verb, wanted->args, [this, of = shown()](const Result<nlohmann::json>& reply) {
     m_of = of;
     take(reply);

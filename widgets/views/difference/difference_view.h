@@ -67,7 +67,7 @@ class DifferenceView : public InspectorView {
   std::optional<DifferenceFound> m_found;
   SnapshotPtr m_of;  // what was compared
   std::optional<Question> m_asked;
-  int m_askedOf = 0;  // entry of the shown state
+  std::pair<std::uint32_t, int> m_askedOf;  // leaps and entry of the shown state
   EngineAsk m_ask;
 };
 

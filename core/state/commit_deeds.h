@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What live passes were told to read and write, written down where attention is called: not what plan and maps say that
-// passes should do. Checks compare both. Only passes over host memory are written down. Owned by a store; engine
-// thread.
+// What a commit did, written down where it is done, until the next one begins: what its passes were told to read and
+// write, noted where attention is called and not taken from plan and maps; which keys were turned; that policies
+// decided, and behind which pass. Checks judge a commit by this list, so that rules, pins and windows of today are not
+// held against what was done under others. A call that only looks leaves no trace (CommitDeeds::Aside). Only passes
+// over host memory are written down. Owned by a store; engine thread.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,11 +46,26 @@ struct PassDeed {
   std::size_t rows() const { return tags.size(); }
 };
 
-class PassDeeds {
+/// The pass that made a state: a tick or an edit; a part of a prompt (no row leaves); or the end of a prompt.
+enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
+
+class CommitDeeds {
  public:
-  /// Nothing is written down until it is wanted.
+  /// While one lives, passes are not written down: they belong to a call that only looks.
+  class Aside {
+   public:
+    explicit Aside(CommitDeeds& deeds) : m_deeds(deeds) { ++m_deeds.m_aside; }
+    ~Aside() { --m_deeds.m_aside; }
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+
+   private:
+    CommitDeeds& m_deeds;
+  };
+
+  /// Passes are not written down until it is wanted.
   void want(bool wanted) { m_wanted = wanted; }
-  bool wanted() const { return m_wanted; }
+  bool wanted() const { return m_wanted && m_aside == 0; }
   /// A deed to be filled; what it has is that of a deed before, whose memory serves again.
   PassDeed& next() {
     if (m_count == m_all.size()) m_all.emplace_back();
@@ -55,7 +73,20 @@ class PassDeeds {
   }
   /// In the order of the calls.
   std::span<const PassDeed> all() const { return std::span(m_all).first(m_count); }
+  /// The policies of the session decided which rows leave.
+  void decide(PassKind behind) { m_decided = behind; }
+  /// The pass behind which policies decided; none = they did not.
+  std::optional<PassKind> decided() const { return m_decided; }
+  /// Stored keys of a layer were turned to other phases.
+  void turn(CacheLayer layer) {
+    if (m_turns.size() <= at(layer)) m_turns.resize(at(layer) + 1);
+    ++m_turns[at(layer)];
+  }
+  /// [cache layers, or fewer] how often that was.
+  std::span<const int> turns() const { return m_turns; }
   void clear() {
+    m_decided.reset();
+    m_turns.clear();
     if (m_all.size() > kKept) m_all.resize(kKept);
     for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.covered = {};
     m_count = 0;
@@ -65,6 +96,9 @@ class PassDeeds {
   static constexpr std::size_t kKept = 256;
 
   bool m_wanted = false;
+  int m_aside = 0;  // calls that only look, now
+  std::optional<PassKind> m_decided;
+  std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // of them in use
 };
