@@ -275,7 +275,7 @@ interface Policy {
   beta?: number;
   /** Whether the KV heads of a layer have budgets of their own; adaptive needs residency "kv_head". */
   head_budget?: "uniform" | "adaptive";
-  /** Share of the budget that every head keeps. */
+  /** Share of a head's mean number of rows that it keeps for sure. */
   alpha?: number;
   [own: string]: unknown;
 }
@@ -387,12 +387,12 @@ interface Ring {
   base: number;
   baseTick: number;
   wraps: number;
-  /** Rows from the head to the end of the pool, and from its start on. */
+  /** Rows from the oldest one's slot to the end of the pool, and from its start on. */
   len1: number;
   len2: number;
-  /** Rows lie rotated, the oldest in slot 0. */
+  /** Rows lie rotated by head, the oldest in slot 0; head and pointer are those of the ring that is not rolled. */
   rolled: boolean;
-  /** Slots that the last commit wrote: first, count. */
+  /** Slots, around the end, that hold the rows which the last commit made and kept: first, count. */
   write: [number, number];
   /** Index of the oldest row in the residency map. */
   first: number;

@@ -104,6 +104,8 @@ Result<json> withPreset(const json& given) {
     all += preset.name;
     if (!wanted.empty() && wanted != preset.name) continue;
     json out = json::parse(preset.keys);
+    if (given.contains("window") && given["window"] != 0 && out.contains("kernel") && out["observe"] == out["window"])
+      out["observe"] = given["window"];  // one number in the programs
     if (std::any_of(std::begin(kTotals), std::end(kTotals), [&](const char* key) { return given.contains(key); }))
       for (const char* key : kTotals) out.erase(key);
     out.update(given);

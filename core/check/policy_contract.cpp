@@ -108,7 +108,7 @@ class Contract {
     const bool plain = own.allocator == Allocator::Uniform && !own.byHead();
     if (!plain) return audit(layer).requested();
     if (own.capacity) return std::max(1, *own.capacity);
-    if (own.ratio) return std::max<std::int64_t>(1, std::lround(*own.ratio * m_policy.promptRows));
+    if (own.ratio) return std::max<std::int64_t>(1, static_cast<std::int64_t>(*own.ratio * m_policy.promptRows));
     if (own.budget) return std::int64_t{own.sinks} + *own.budget + own.window;
     return own.threshold ? std::numeric_limits<std::int64_t>::max() : std::int64_t{own.sinks} + own.window;
   }

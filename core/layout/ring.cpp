@@ -50,6 +50,22 @@ Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::in
   return bytes;
 }
 
+/// The rows, as indices of the map, from the first to the last one that the commit made: the newest of those it
+/// appended, else those in slots that were free before.
+std::pair<std::size_t, std::size_t> madeRows(const Settling& settling, const RingState& before) {
+  const ResidencyView& map = *settling.group.map;
+  const std::size_t end = map.size(), resident = map.resident();
+  if (settling.appended || settling.fresh == 0) return {end - std::min(resident, at(settling.fresh)), end};
+  const std::int32_t next = before.rolled ? before.filled : before.pointer(), lap = before.capacity;
+  const auto made = [&](std::size_t row) {
+    return (map.slotOf[row].value() - next % lap + lap) % lap < lap - before.filled;
+  };
+  std::size_t first = end - resident, last = end;
+  while (first < last && !made(first)) ++first;
+  while (first < last && !made(last - 1)) --last;
+  return {first, last};
+}
+
 }  // namespace
 
 /// Whole blocks: the window and as much again at most, and a block in any case.
@@ -78,6 +94,7 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
   ring.filled = static_cast<std::int32_t>(group.map->resident());
   ring.offset += settling.fresh;
   std::int64_t bytes = 0;
+  const auto [made, end] = madeRows(settling, before);
   if (settling.appended) {
     const std::int64_t pointer = before.pointer() + std::int64_t{settling.fresh};
     ring.wraps += pointer / ring.capacity;
@@ -93,9 +110,8 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
     if (!moved) return moved;
     bytes = *moved;
   }
-  ring.writeBegin = m_rolled ? std::max(0, ring.filled - settling.fresh)
-                             : (ring.pointer() + ring.capacity - settling.fresh % ring.capacity) % ring.capacity;
-  ring.writeCount = std::min(settling.fresh, ring.filled);
+  ring.writeCount = static_cast<std::int32_t>(end - made);
+  ring.writeBegin = made < end ? group.map->slotOf[made].value() : ring.pointer();
   group.ring = ring;
   for (const CacheLayer layer : settling.layers) restart(group, context.store.slots(layer));
   return bytes;

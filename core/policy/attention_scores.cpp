@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies that score a row by the attention it has received: from all queries so far (H2O, arXiv 2306.14048), from
 // the newest query (TOVA, arXiv 2401.06104), or from the last queries, pooled over neighbouring rows (SnapKV, arXiv
-// 2404.14469; PyramidKV, arXiv 2406.02069, and AdaKV, arXiv 2407.11550, differ from SnapKV in their budgets).
+// 2404.14469; PyramidKV, arXiv 2406.02069, and AdaKV, arXiv 2407.11550, differ from SnapKV in their budgets). The
+// window is cut off before pooling, as in the published programs.
 #include <algorithm>
 
 #include "core/policy/policy.h"
@@ -28,10 +29,11 @@ float pooled(std::span<const float> list, std::ptrdiff_t i, const PolicySpec& sp
 }
 
 std::vector<float> observed(const PolicySpec& spec, const LayerRows& rows) {
-  std::vector<float> out;
-  for (std::size_t from = 0; from < rows.observed.size(); from += rows.rows()) {
-    const std::span<const float> list = rows.observed.subspan(from, rows.rows());
-    for (std::size_t i = 0; i < list.size(); ++i) out.push_back(pooled(list, static_cast<std::ptrdiff_t>(i), spec));
+  std::vector<float> out(rows.observed.begin(), rows.observed.end());
+  const std::size_t past = rows.rows() - std::min(rows.rows(), at(spec.window));
+  for (std::size_t from = 0; from < out.size(); from += rows.rows()) {
+    const std::span<const float> list = rows.observed.subspan(from, past);
+    for (std::size_t i = 0; i < past; ++i) out[from + i] = pooled(list, static_cast<std::ptrdiff_t>(i), spec);
   }
   return out;
 }

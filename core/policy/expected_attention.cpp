@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected Attention (arXiv 2510.00636, section 3; variants as in kvpress). Future queries are assumed to be Gaussian
 // with the moments of past queries, rotated by the mean rotation R of the next `future` positions. The score per query
-// head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d), mean over the group, plus epsilon, times |v_j|. R turns the
-// keys instead of the moments: the query heads of a group share keys, and the moments stay as they are.
+// head is softmax_j(mu.k_j/sqrt(d) + k_j'Sigma k_j/2d) over the rows j behind the sinks, mean over the group, plus
+// epsilon, times |v_j|. R turns the keys instead of the moments: the query heads of a group share keys, and the moments
+// stay as they are.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -73,6 +74,7 @@ std::vector<float> formsOf(const LayerRows& rows, int group) {
 }
 
 void softmax(std::span<float> values) {
+  if (values.empty()) return;
   const float most = *std::max_element(values.begin(), values.end());
   double sum = 0;
   for (float& value : values) sum += value = std::exp(value - most);
@@ -81,7 +83,7 @@ void softmax(std::span<float> values) {
 
 /// Adds what the query heads of a group expect on average to its list, [rows]. keys: [rows, KV heads, dim].
 void addExpected(const LayerRows& rows, const kernels::Context& context, const std::vector<float>& keys, int group,
-                 std::span<float> list) {
+                 std::size_t sinks, std::span<float> list) {
   const int heads = rows.heads / rows.kvHeads, dim = rows.headDim;
   std::vector<float> expected(at(heads) * list.size());
   const std::vector<float> forms = formsOf(rows, group);
@@ -90,8 +92,8 @@ void addExpected(const LayerRows& rows, const kernels::Context& context, const s
                            static_cast<std::int64_t>(list.size()), heads, dim, std::int64_t{rows.kvHeads} * dim});
   for (std::size_t head = 0; head < at(heads); ++head) {
     const std::span<float> own = std::span(expected).subspan(head * list.size(), list.size());
-    softmax(own);
-    for (std::size_t row = 0; row < list.size(); ++row) list[row] += own[row] / static_cast<float>(heads);
+    softmax(own.subspan(sinks));
+    for (std::size_t row = sinks; row < list.size(); ++row) list[row] += own[row] / static_cast<float>(heads);
   }
 }
 
@@ -103,7 +105,7 @@ std::vector<float> expectedScores(const PolicySpec& spec, const LayerRows& rows)
   const std::vector<float> keys = MeanRotation(rows, spec.future).turned(rows.keys);
   for (int group = 0; group < rows.kvHeads; ++group) {
     const std::span<float> list = std::span(out).subspan(at(group) * n, n);
-    addExpected(rows, (rows.host ? *rows.host : *own).context(), keys, group, list);
+    addExpected(rows, (rows.host ? *rows.host : *own).context(), keys, group, std::min(at(spec.sinks), n), list);
     for (std::size_t row = 0; row < n; ++row) {
       const float* value = rows.values.data() + (row * at(rows.kvHeads) + at(group)) * dim;
       list[row] = (list[row] + static_cast<float>(spec.epsilon)) * std::sqrt(dotOf(value, value, dim));

@@ -96,12 +96,12 @@ class Decision {
     if (static_cast<std::int32_t>(m_in.state.map(first).resident()) <= bands.capacity()) return ok();
     std::vector<std::vector<float>> scores;
     for (const CacheLayer layer : m_layers.of(shared)) {
-      std::vector<float> own = KV_TRY(scoresOf(layer));
+      std::vector<float> own = KV_TRY(scoresOf(layer, bands));
       own.erase(own.end() - std::min<std::ptrdiff_t>(bands.window, std::ssize(own)), own.end());
       own.erase(own.begin(), own.begin() + std::min<std::ptrdiff_t>(bands.sinks, std::ssize(own)));
       scores.push_back(std::move(own));
     }
-    const std::vector<std::int32_t> budgets = headBudgets(scores, bands.budget, spec(first).alpha);
+    const std::vector<std::int32_t> budgets = headBudgets(scores, bands, spec(first));
     for (std::size_t head = 0; head < budgets.size(); ++head) m_next.layers[at(first) + head].budget = budgets[head];
     return ok();
   }
@@ -150,7 +150,7 @@ class Decision {
     const std::vector<bool> pinned = pinnedRows(map);
     audit.protectedRows = pinnedBeyond(pinned, audit.bands);
     if (audit.rows <= audit.requested() && !spec.threshold) return std::vector<std::int32_t>();
-    std::vector<float> scores = KV_TRY(scoresOf(layer));
+    std::vector<float> scores = KV_TRY(scoresOf(layer, audit.bands));
     noteUnscored(scores, audit);
     std::vector<std::int32_t> out = losers(scores, audit.bands, spec.threshold, pinned);
     if (m_in.pass == PassKind::Decode) audit.contests = contestsOf(map, scores, out, audit.bands);
@@ -212,9 +212,11 @@ class Decision {
     return contests;
   }
 
-  /// One score per resident row.
-  Result<std::vector<float>> scoresOf(CacheLayer layer) {
-    const PolicySpec& spec = m_next.specs[at(layer)];
+  /// One score per resident row. The policy is told the outer bands as they are.
+  Result<std::vector<float>> scoresOf(CacheLayer layer, const Bands& bands) {
+    PolicySpec spec = m_next.specs[at(layer)];
+    spec.sinks = bands.sinks;
+    spec.window = bands.window;
     const ResidencyView& map = m_in.state.map(layer);
     const LayerPolicyState& own = m_next.layers[at(layer)];
     LayerRows rows{.layer = layer,
@@ -225,6 +227,7 @@ class Decision {
     const unsigned wanted = needs(layer);
     std::vector<float> received, observed, newest, keys, values, brightness, gates, future;
     if (wanted & kReceived) rows.received = received = residents(map, alignedWith(map, own.received, m_heads.kv, 0));
+    if (meansReceived(spec)) rows.received = received = perQuery(map, std::move(received));
     if (wanted & kObserved) rows.observed = observed = residents(map, alignedWith(map, own.observed, m_heads.kv, 0));
     if (wanted & kNewest) rows.newest = newest = newestOf(layer);
     if (wanted & kBrightness) rows.brightness = brightness = brightnessOf(map);
@@ -234,6 +237,7 @@ class Decision {
     if (wanted & kFuture) rows.future = future = futureOf(layer);
     if (wanted & kMoments) rows.queries = own.queries.get();
     rows.frequencies = m_in.transformer.rotary().frequencies(m_layers.layerOf(layer));
+    if (wanted & kMoments) stretchTurning(keys, layer, rows.frequencies);
     rows.scoreDim = m_in.transformer.model().config().scoreDim();
     if (m_in.store.backend().onHost()) rows.host = &m_in.store.backend();
     rows.nextPhase = map.phases.empty() ? 0 : map.phases[map.size() - 1] + 1;
@@ -251,23 +255,53 @@ class Decision {
     return out;
   }
 
-  std::vector<float> newestOf(CacheLayer layer) const {
-    const ResidencyView& map = m_in.state.map(layer);
+  /// The mean over all query heads of the layer of the model, whose KV heads may have maps of their own.
+  std::vector<float> newestOf(CacheLayer own) const {
+    const ResidencyView& map = m_in.state.map(own);
     const NewestAttention* seen = m_in.state.attention.get();
-    if (!seen || seen->mass[at(layer)].empty()) return std::vector<float>(map.resident());
-    std::vector<float> mass = seen->mass[at(layer)];
-    mass.resize(seen->maps[at(layer)]->size());
-    return residents(map, alignedWith(map, {seen->maps[at(layer)], std::move(mass)}, 1, 0));
+    std::vector<float> out(map.size());
+    for (const CacheLayer layer : m_layers.of(m_layers.layerOf(own))) {
+      if (!seen || seen->mass[at(layer)].empty()) continue;
+      std::vector<float> mass = seen->mass[at(layer)];
+      mass.resize(seen->maps[at(layer)]->size());
+      mass = alignedWith(map, {seen->maps[at(layer)], std::move(mass)}, 1, 0);
+      for (std::size_t row = 0; row < out.size(); ++row) out[row] += mass[row] / static_cast<float>(m_layers.perLayer);
+    }
+    return residents(map, std::move(out));
+  }
+
+  /// Places in the context of the resident rows.
+  std::vector<std::size_t> placesOf(const ResidencyView& map) const {
+    std::vector<std::size_t> out;
+    std::size_t position = 0;
+    for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
+      while (m_in.state.context[position] != map.ledger[i]) ++position;
+      out.push_back(position);
+    }
+    return out;
   }
 
   std::vector<float> brightnessOf(const ResidencyView& map) const {
     std::vector<float> out;
-    std::size_t position = 0;
-    for (std::size_t i = at(map.first); i < map.size(); ++i, ++position) {
-      while (m_in.state.context[position] != map.ledger[i]) ++position;
-      out.push_back(m_in.state.brightness[position]);
-    }
+    for (const std::size_t place : placesOf(map)) out.push_back(m_in.state.brightness[place]);
     return out;
+  }
+
+  /// Divides attention received by the number of queries that saw the row: its own and those behind it in the context.
+  std::vector<float> perQuery(const ResidencyView& map, std::vector<float> lists) const {
+    const std::vector<std::size_t> places = placesOf(map);
+    for (std::size_t i = 0; i < lists.size(); ++i)
+      lists[i] /= static_cast<float>(m_in.state.context.size() - places[i % places.size()]);
+    return lists;
+  }
+
+  /// Queries to come have YaRN's attention factor, as keys have: here the keys carry both. [rows, kvHeads, headDim]
+  void stretchTurning(std::vector<float>& keys, CacheLayer layer, std::span<const double> frequencies) const {
+    const ModelConfig& config = m_in.transformer.model().config();
+    const double factor = config.ropes[config.ropeAt(m_layers.layerOf(layer))].attentionFactor;
+    const std::size_t half = frequencies.size();
+    for (std::size_t i = 0; factor != 1 && i < keys.size(); ++i)
+      if (frequencies[i % half] != 0) keys[i] *= static_cast<float>(factor);
   }
 
   /// By place in the context, which equals the place in the record as long as nothing was edited. A gist has the sum of

@@ -11,15 +11,21 @@ namespace {
 
 constexpr std::int32_t kAll = std::numeric_limits<std::int32_t>::max() / 4;
 
-std::int32_t rounded(double rows) {
-  return static_cast<std::int32_t>(std::lround(std::clamp(rows, 0.0, double(kAll))));
+/// True if no other band takes from the window: the manifest gives it, or its queries are those that the policy looks
+/// at.
+bool wholeWindow(const PolicySpec& spec) {
+  const PolicyName* policy = policyNamed(spec.name);
+  return spec.windowGiven || (policy && policy->takes("pooling"));
 }
 
-/// Total number of rows of one layer, if the manifest gives a total.
+/// Total number of rows of one layer, if the manifest gives a total. A share is rounded down, a pyramid's row to the
+/// nearest, to even if there are two: as in kvpress.
 std::int32_t totalOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t promptRows) {
   const double mean = spec.capacity ? *spec.capacity : *spec.ratio * promptRows;
-  if (spec.allocator == Allocator::Uniform) return std::max(1, rounded(mean));
-  return std::max(1, rounded(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[at(layer)]));
+  const double rows = spec.allocator == Allocator::Uniform
+      ? std::floor(mean)
+      : std::nearbyint(pyramidRows(promptRows, mean, spec.window, spec.beta, layers)[at(layer)]);
+  return static_cast<std::int32_t>(std::clamp(rows, 1.0, double(kAll)));
 }
 
 }  // namespace
@@ -32,8 +38,9 @@ std::vector<double> pyramidRows(double rows, double mean, double window, double 
   }
   const bool holds = rows >= most && most >= least && least >= window;
   std::vector<double> out(static_cast<std::size_t>(layers), mean);
-  for (std::size_t layer = 0; holds && layers > 1 && layer < out.size(); ++layer)
-    out[layer] = most - (most - least) * static_cast<double>(layer) / (layers - 1);
+  const double step = layers > 1 ? (most - least) / (layers - 1) : 0;
+  for (std::size_t layer = 0; holds && layer < out.size(); ++layer)
+    out[layer] = most - static_cast<double>(layer) * step;
   return out;
 }
 
@@ -44,20 +51,19 @@ LayerBands bandsOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t
   LayerBands out;
   out.bands.sinks = std::min(spec.sinks, std::max(0, total - 1));
   const std::int32_t rest = total - out.bands.sinks;
-  out.bands.window = std::min(spec.window, spec.windowGiven ? rest : (rest + 1) / 2);
+  out.bands.window = std::min(spec.window, wholeWindow(spec) ? rest : (rest + 1) / 2);
   out.bands.budget = rest - out.bands.window;
   if (out.bands.sinks < spec.sinks)
     out.fallback = "sinks " + std::to_string(spec.sinks) + " -> " + std::to_string(out.bands.sinks) +
         ": the layer keeps " + std::to_string(total) + " rows";
-  if (spec.windowGiven && out.bands.window < spec.window)
+  if (wholeWindow(spec) && out.bands.window < spec.window)
     out.fallback += (out.fallback.empty() ? "window " : "; window ") + std::to_string(spec.window) + " -> " +
         std::to_string(out.bands.window) + ": what the sinks leave";
   return out;
 }
 
 std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, std::int32_t budget,
-                                      double alpha) {
-  const auto own = static_cast<std::size_t>(alpha * std::max(0, budget));
+                                      std::int32_t own) {
   std::vector<std::int32_t> out;
   std::vector<std::pair<float, std::size_t>> rest;  // score, head
   std::int64_t left = std::int64_t{budget} * static_cast<std::int64_t>(scores.size());
@@ -66,7 +72,7 @@ std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& sco
     for (float& one : sorted)
       if (std::isnan(one)) one = -std::numeric_limits<float>::infinity();
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
-    const std::size_t kept = std::min(own, sorted.size());
+    const std::size_t kept = std::min(at(own), sorted.size());
     out.push_back(static_cast<std::int32_t>(kept));
     left -= static_cast<std::int64_t>(kept);
     for (std::size_t i = kept; i < sorted.size(); ++i) rest.emplace_back(sorted[i], head);
@@ -76,6 +82,24 @@ std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& sco
   for (const auto& [score, head] : rest) ++out[head];
   return out;
 }
+
+std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, const Bands& bands,
+                                      const PolicySpec& spec) {
+  const bool mixes = spec.name == "adakv" && (spec.preset == "repo" || spec.preset == "readme");
+  if (!mixes) {
+    const auto sure = static_cast<std::int32_t>(spec.alpha * bands.capacity());
+    const std::int32_t guarded = bands.sinks + bands.window;
+    return headBudgets(scores, bands.budget, std::max(0, std::max(spec.alpha > 0 ? 1 : 0, sure) - guarded));
+  }
+  std::vector<std::int32_t> out = headBudgets(scores, bands.budget, 0);
+  const auto even = static_cast<float>(std::floor(spec.alpha * bands.budget)),
+             share = static_cast<float>(1 - spec.alpha);
+  for (std::int32_t& rows : out)
+    rows = static_cast<std::int32_t>(std::nearbyint(static_cast<float>(rows) * share + even));
+  return out;
+}
+
+bool meansReceived(const PolicySpec& spec) { return spec.name == "h2o" && spec.preset == "kvpress"; }
 
 std::vector<float> perRow(std::span<const float> scores, std::size_t rows, HeadRule rule) {
   if (rows == 0) return {};

@@ -22,8 +22,8 @@ json ringOf(const StorageView& view, const ResidencyView& pending) {
               {"pointer", r.pointer()},
               {"phase", r.phase()},
               {"baseTick", r.baseTick.value()},
-              {"len1", r.len1()},
-              {"len2", r.len2()},
+              {"len1", r.rolled ? r.filled : r.len1()},
+              {"len2", r.rolled ? 0 : r.len2()},
               {"write", {r.writeBegin, r.writeCount}},
               {"first", view.first},
               {"views", {{"committed", committed}, {"committed_plus_pending", {pending.first, pending.size()}}}}});

@@ -26,6 +26,7 @@ std::string gatesFile() {
 json bounded(std::string_view policy, const json& more) {
   json spec{{"name", policy}, {"sinks", kSinks}, {"window", kWindow}};
   if (policy == "smartkv") spec["gates"] = gatesFile();
+  if (policy == "adakv") spec["preset"] = "kvpress";  // FFY0/AdaKV's rounding may miss a layer's budget by a row
   spec.update(more);
   return {{"policy", spec}};
 }

@@ -85,12 +85,23 @@ PolicySpec specOf(const std::string& text) {
 /// Scores per KV head from a paper's formula, in double.
 using Formula = double (*)(const Tensors& layer, int head, int row);
 
-/// Mean over neighbours as torch.nn.functional.avg_pool1d(kernel 5, padding 2, stride 1) has it.
+constexpr int kSinks = 4, kWindow = 4, kPast = kRows - kWindow;
+
+/// Mean over neighbours as torch.nn.functional.avg_pool1d(kernel 5, padding 2, stride 1) has it of the rows before the
+/// window: zeros count on both sides.
 double pooledMean(const Tensors& layer, int head, int row) {
   double sum = 0;
   for (int j = row - 2; j <= row + 2; ++j)
-    if (j >= 0 && j < kRows) sum += layer.observed[static_cast<std::size_t>(head * kRows + j)];
+    if (j >= 0 && j < kPast) sum += layer.observed[static_cast<std::size_t>(head * kRows + j)];
   return sum / 5;
+}
+
+/// The same with max_pool1d(kernel 7, padding 3, stride 1).
+double pooledMaximum(const Tensors& layer, int head, int row) {
+  float most = 0;
+  for (int j = std::max(0, row - 3); j < std::min(kPast, row + 4); ++j)
+    most = std::max(most, layer.observed[static_cast<std::size_t>(head * kRows + j)]);
+  return double(most) - 1e-9 * row;  // of equal ones the earlier row
 }
 
 double expected(const Tensors& layer, int group, int row) {
@@ -120,7 +131,7 @@ double expected(const Tensors& layer, int group, int row) {
       return linear / std::sqrt(double(kDim)) + square / (2.0 * kDim);
     };
     double sum = 0;
-    for (int j = 0; j < kRows; ++j) sum += std::exp(logit(j));
+    for (int j = kSinks; j < kRows; ++j) sum += std::exp(logit(j));
     total += std::exp(logit(row)) / sum / 2;
   }
   return (total + 0.01) * norm(layer.value(row, group));
@@ -147,16 +158,35 @@ class PolicyFactsTest : public QObject {
       }
       return std::round(sum * 100) / 100;
     };
-    const std::vector<std::int32_t> uniform = headBudgets(heads, 2, 1), adaptive = headBudgets(heads, 2, 0);
+    const std::vector<std::int32_t> uniform = headBudgets(heads, 2, 2), adaptive = headBudgets(heads, 2, 0);
     QCOMPARE(uniform, (std::vector<std::int32_t>{2, 2, 2}));
     QCOMPARE(adaptive, (std::vector<std::int32_t>{4, 1, 1}));
     QCOMPARE(kept(uniform), 2.26);
     QCOMPARE(kept(adaptive), 2.48);
-    QCOMPARE(headBudgets(heads, 2, 0.2), adaptive);  // the safeguard rounds down to nothing here
-    QCOMPARE(headBudgets(heads, 2, 0.5), adaptive);  // and to what each head has anyway
-    QCOMPARE(headBudgets(heads, 9, 0.2), (std::vector<std::int32_t>{6, 6, 6}));
+    QCOMPARE(headBudgets(heads, 2, 1), adaptive);  // what each head has anyway
+    QCOMPARE(headBudgets(heads, 9, 1), (std::vector<std::int32_t>{6, 6, 6}));
     QCOMPARE(headBudgets({{1, 1}, {1, 1}}, 1, 0), (std::vector<std::int32_t>{2, 0}));  // ties: the lower head
     QCOMPARE(headBudgets({{NAN, 1}, {0, -1}}, 1, 0), (std::vector<std::int32_t>{1, 1}));
+  }
+
+  /// One head is sharp, the other even: alone they would keep 10 and 0 of the 10 places.
+  void safeguards() {
+    std::vector<float> sharp(30), even(30);
+    for (std::size_t i = 0; i < 30; ++i) sharp[i] = 1 - 0.01f * static_cast<float>(i), even[i] = 0.1f;
+    const auto budgets = [&](const char* rule, const Bands& bands) {
+      return headBudgets({sharp, even}, bands, specOf("adakv:" + std::string(rule)));
+    };
+    using Rows = std::vector<std::int32_t>;
+    // kvpress: int(0.5 * 9) = 4 of the 4 + 5 rows that a head holds, of which the window has 4.
+    QCOMPARE(budgets("preset=kvpress,alpha=0.5", {0, 5, 4}), (Rows{10, 0}));
+    QCOMPARE(budgets("preset=kvpress,alpha=0.8", {0, 5, 4}), (Rows{7, 3}));   // int(0.8 * 9) = 7
+    QCOMPARE(budgets("preset=kvpress,alpha=0.01", {0, 5, 0}), (Rows{9, 1}));  // at least one
+    QCOMPARE(budgets("preset=kvpress,alpha=0", {0, 5, 0}), (Rows{10, 0}));
+    // FFY0/AdaKV: round(count * (1 - alpha) + int(base * alpha)); a half goes to the even number, so that a row may
+    // lack.
+    QCOMPARE(budgets("preset=repo,alpha=0.2", {0, 5, 4}), (Rows{9, 1}));
+    QCOMPARE(budgets("preset=repo,alpha=0.5", {0, 5, 4}), (Rows{7, 2}));
+    QCOMPARE(budgets("preset=readme,alpha=0.25", {0, 5, 4}), (Rows{8, 1}));  // 8.5 and 1
   }
 
   /// kvpress's README and RocketKV's introduction: a million tokens of Llama-3.1-70B are 327.7 GB, 32 contexts of 32k
@@ -184,6 +214,7 @@ class PolicyFactsTest : public QObject {
     const std::vector<double> clipped = pyramidRows(4096, 3000, 64, 20, 32);
     QCOMPARE(clipped.front(), 4032.0);
     QCOMPARE(clipped.back(), 1968.0);
+    QCOMPARE(pyramidRows(4096, 2048, 64, 20, 1), std::vector<double>(1, 2048 * 2 - 102.4));  // as in kvpress
     // The smallest would not hold the window.
     QCOMPARE(pyramidRows(4096, 1000, 64, 20, 32), std::vector<double>(32, 1000.0));
     const PolicySpec spec = specOf("pyramidkv:ratio=0.5");
@@ -214,6 +245,7 @@ class PolicyFactsTest : public QObject {
         [](const Tensors& l, int h, int j) { return double(l.received[static_cast<std::size_t>(h * kRows + j)]); });
     row("tova:capacity=20", [](const Tensors& l, int, int j) { return double(l.newest[static_cast<std::size_t>(j)]); });
     row("snapkv:capacity=20,window=4,heads=mean", pooledMean);
+    row("snapkv:preset=adakv,capacity=20,window=4,heads=mean", pooledMaximum);
     row("knorm:capacity=20,heads=mean", [](const Tensors& l, int h, int j) { return -norm(l.key(j, h)); });
     row("knorm:capacity=20,heads=max", [](const Tensors& l, int h, int j) { return -norm(l.key(j, h)); });
     row("keydiff:capacity=20,heads=mean", [](const Tensors& l, int h, int j) {
@@ -237,8 +269,8 @@ class PolicyFactsTest : public QObject {
     const PolicySpec spec = specOf(policy.toStdString());
     for (unsigned seed = 1; seed <= 20; ++seed) {
       const Tensors layer(seed);
-      const std::vector<float> scores = policyOf(spec.name).scores(spec, layer.rows());
       const Bands bands = bandsOf(spec, Layer(0), 4, kRows).bands;
+      const std::vector<float> scores = policyOf(spec.name).scores(spec, layer.rows());
       const std::vector<std::int32_t> out =
           losers(perRow(scores, kRows, spec.heads), bands, spec.threshold, std::vector<bool>(kRows));
       std::vector<std::pair<double, int>> order;
@@ -273,7 +305,10 @@ class PolicyFactsTest : public QObject {
   void bandsFromTotals() {
     const auto bands = [](const char* text, int rows) { return bandsOf(specOf(text), Layer(0), 4, rows).bands; };
     QCOMPARE(bands("h2o:preset=class", 0), (Bands{0, 4, 512}));
-    QCOMPARE(bands("h2o:preset=ratio", 1000), (Bands{0, 100, 100}));  // a tenth heavy, a tenth recent
+    QCOMPARE(bands("h2o:preset=ratio", 1000), (Bands{0, 100, 100}));              // a tenth heavy, a tenth recent
+    QCOMPARE(bands("h2o:ratio=0.5", 37), (Bands{0, 9, 9}));                       // a share is rounded down
+    QCOMPARE(bands("snapkv:preset=kvpress,capacity=80", 0), (Bands{0, 16, 64}));  // the window of its queries is whole
+    QCOMPARE(bands("snapkv:preset=kvpress,capacity=20", 0), (Bands{0, 0, 20}));
     QCOMPARE(bands("streaming_llm:capacity=20,window=16", 0), (Bands{4, 0, 16}));
     QCOMPARE(bands("streaming_llm:ratio=0.05,window=9", 40), (Bands{1, 0, 1}));
     QCOMPARE(bands("random:capacity=1", 40), (Bands{0, 0, 1}));

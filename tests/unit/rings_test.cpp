@@ -43,6 +43,24 @@ std::vector<std::pair<int, int>> lines(const SessionFixture& s, int ledger, cons
   return out;
 }
 
+/// What ring() says about slots, against the map: the rows made since the ledger had `before` rows, and where rows lie.
+void checkFigures(const SessionFixture& s, std::int32_t before, const std::string& what) {
+  const ResidencyView& map = s->state().map(CacheLayer(0));
+  const json ring = s.must("ring", {{"layer", 0}});
+  const std::span<const Slot> slots = map.residentSlots();
+  std::vector<int> made;
+  int wrapped = 0;
+  for (std::size_t row = 0; row < slots.size(); ++row) {
+    wrapped += slots[row] < slots.front();
+    if (map.ledger[static_cast<std::size_t>(map.first) + row].value() >= before) made.push_back(slots[row].value());
+  }
+  const int capacity = ring["capacity"], begin = ring["write"][0], count = ring["write"][1];
+  const int span = made.empty() ? 0 : (made.back() - made.front() + capacity) % capacity + 1;
+  QVERIFY2(count == span && (made.empty() || begin == made.front()),
+           (what + ": write " + ring["write"].dump()).c_str());
+  QVERIFY2(ring["len2"] == wrapped && ring["len1"] == static_cast<int>(slots.size()) - wrapped, what.c_str());
+}
+
 /// Events of one name in the report of a tick.
 std::vector<json> eventsOf(const json& report, const std::string& name) {
   std::vector<json> out;
@@ -112,6 +130,44 @@ class RingsTest : public QObject {
       QVERIFY2(s.sound(), layout);
       for (const CacheLayer layer : idRange<CacheLayer>(0, 4)) QVERIFY(newest(s, layer, 24) == newest(all, layer, 24));
       QCOMPARE(s.must("logits"), all.must("logits"));
+    }
+  }
+
+  /// The slots that a commit wrote are those of the rows that it made and kept, wherever these are.
+  void figuresOfSlots() {
+    for (const char* layout : kRings) {
+      SessionFixture s(windowed(layout, 24, {{"staging", 48}, {"prefill_chunk", 256}}));
+      const auto committed = [&](const char* what, const auto& act) {
+        const auto before = static_cast<std::int32_t>(s->state().ledger.size());
+        act();
+        checkFigures(s, before, std::string(layout) + ", " + what);
+      };
+      const auto edit = [&](json actions) { s.must("inject", {{"actions", std::move(actions)}, {"now", true}}); };
+      committed("a prompt shorter than the window", [&] { s.prompt(20); });
+      committed("a commit longer than the window", [&] { s.prompt(45, 6); });
+      for (int tick = 0; tick < 40; ++tick) committed("a tick", [&] { s.must("step"); });
+      committed("a prompt longer than the pool", [&] { s.prompt(93, 7); });
+      const int end = s->state().length();
+      committed("an insertion", [&] { edit({{{"action", "insert"}, {"position", end - 9}, {"token_ids", {7, 9}}}}); });
+      committed("a replacement", [&] {
+        edit({{{"action", "replace"}, {"positions", {end - 5}}, {"new_token_ids", {33}}}});
+      });
+      committed("a trim", [&] { edit(deletions(s->state().length() - 3, 3)); });
+      committed("an addition behind a gap", [&] {
+        edit({{{"action", "delete"}, {"position", end - 12}}, {{"action", "add"}, {"token_id", 40}}});
+      });
+      committed("a tick behind edits", [&] { s.must("step"); });
+    }
+  }
+
+  /// The copies that make a window of ring_pointer have each row and the query's own; a rolled ring moves its rows.
+  void movesCountTheirRows() {
+    for (const auto& [layout, rows] : {std::pair("ring_pointer", 25), {"ring_roll", 24}}) {
+      SessionFixture s(windowed(layout, 24, {{"op_events", true}}));
+      s.prompt(60);
+      std::int64_t bytes = 0;
+      for (const json& one : eventsOf(s.must("step")[0], "moveRows")) bytes += one["bytes"].get<std::int64_t>();
+      QCOMPARE(bytes, s->model().config().layers * 2 * rows * s->store().pool(CacheLayer(0)).stride());
     }
   }
 

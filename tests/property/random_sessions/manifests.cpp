@@ -124,7 +124,10 @@ json drawPolicy(Draw& draw) {
   const std::string keys =
       draw.one<std::string>({":capacity=8", ":capacity=12", ":ratio=0.5", ":sinks=2,window=6", ":budget=4,window=5"});
   const std::string& name = draw.one(names);
-  return name == "full" ? name : name + keys;
+  std::vector<std::string> presets{""};
+  for (const PolicyPreset& one : policyPresets())
+    if (one.policy == name) presets.push_back(",preset=" + std::string(one.name));
+  return name == "full" ? name : name + keys + draw.one(presets);
 }
 
 json drawManifest(Draw& draw) {
