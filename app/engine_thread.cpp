@@ -2,33 +2,25 @@
 #include "app/engine_thread.h"
 
 #include <algorithm>
-#include <new>
+#include <exception>
+#include <utility>
 
-#include "core/api/error_thrown.h"
+#include "core/api/guarded.h"
 
 namespace kvlab {
 
 namespace {
 
-Error internalError(const std::string& why) {
-  return {"internal", "the engine stopped this command", why,
-          "check the invariants, then rebuild; save the session if the report should reach others"};
-}
+constexpr const char* kStopped = "the engine stopped this command";
 
-/// Turns all exceptions of the engine into errors.
-template <class T, class Body>
-Result<T> guarded(Body body) {
+/// The closure that `make` makes of a reply, or one that says why there is none: what comes of the work may be too
+/// large to be handed on.
+template <class Reply, class Make>
+std::function<void()> closureOf(const Reply& reply, const Make& make) {
   try {
-    return body();
-  } catch (const ErrorThrown& thrown) {
-    return thrown.error();
-  } catch (const std::bad_alloc&) {
-    return Error("out_of_memory", "the engine stopped this command", "memory is exhausted",
-                 "lower capacity or history_bytes, or close other sessions");
-  } catch (const std::exception& exception) {
-    return internalError(exception.what());
+    return make();
   } catch (...) {
-    return internalError("an exception of unknown type");
+    return [reply, error = caught(kStopped)] { reply(error); };
   }
 }
 
@@ -42,7 +34,12 @@ Error cancelledError() {
 EngineThread::EngineThread(EngineOpener opener, Reply opened, std::function<void()> wake)
     : m_opener(std::move(opener)), m_opened(std::move(opened)), m_wake(std::move(wake)) {
   m_commands = 1;  // opening counts as a command
-  m_thread = std::thread([this] { runLoop(); });
+  try {
+    m_thread = std::thread([this] { runLoop(); });
+  } catch (const std::exception&) {
+    m_openError = caught("the session was not opened");
+    post([reply = std::exchange(m_opened, {}), result = m_openError] { reply(result); }, 1);
+  }
 }
 
 EngineThread::~EngineThread() {
@@ -51,14 +48,16 @@ EngineThread::~EngineThread() {
     m_stop = true;
   }
   m_work.notify_all();
-  m_thread.join();
+  if (m_thread.joinable()) m_thread.join();
 }
 
 EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
   Job job;
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); }) : m_openError;
-    return [reply, result = std::move(result)] { reply(result); };
+    return closureOf(reply, [&]() -> std::function<void()> {
+      auto result = engine ? guarded(kStopped, [&] { return engine->execute(verb, args); }) : m_openError;
+      return [reply, result = std::move(result)] { reply(result); };
+    });
   };
   job.cancelled = [reply] { reply(cancelledError()); };
   return push(std::move(job));
@@ -67,7 +66,7 @@ EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args,
 void EngineThread::fork(ForkReply reply) {
   Job job;
   job.work = [this, reply](Engine* engine) -> std::function<void()> {
-    auto copy = guarded<std::unique_ptr<Engine>>([&]() -> Result<std::unique_ptr<Engine>> {
+    auto copy = guarded(kStopped, [&]() -> Result<std::unique_ptr<Engine>> {
       if (!engine) return m_openError.error();
       return engine->fork();
     });
@@ -82,6 +81,7 @@ void EngineThread::fork(ForkReply reply) {
 
 EngineThread::Ticket EngineThread::push(Job job) {
   m_commands.fetch_add(1);
+  if (!m_thread.joinable()) return perform(job), Ticket(0);
   const std::lock_guard lock(m_mutex);
   job.ticket = ++m_last;
   m_jobs.push_back(std::move(job));
@@ -92,8 +92,10 @@ EngineThread::Ticket EngineThread::push(Job job) {
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
   Job job{"q:" + tag, {}, {}, false, false, verb};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return ask(*engine, verb, args); }) : m_openError;
-    return [reply, result = std::move(result)] { reply(result); };
+    return closureOf(reply, [&]() -> std::function<void()> {
+      auto result = engine ? guarded(kStopped, [&] { return ask(*engine, verb, args); }) : m_openError;
+      return [reply, result = std::move(result)] { reply(result); };
+    });
   };
   replaceOrPush(std::move(job));
 }
@@ -109,7 +111,7 @@ Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb
 void EngineThread::past(Tick tick, PastReply reply) {
   Job job{"past", {}, {}, false, true};
   job.work = [this, tick, reply](Engine* engine) {
-    auto snapshot = guarded<SnapshotPtr>([&]() -> Result<SnapshotPtr> {
+    auto snapshot = guarded(kStopped, [&]() -> Result<SnapshotPtr> {
       if (!engine) return m_openError.error();
       return engine->snapshotAt(tick);
     });
@@ -121,7 +123,7 @@ void EngineThread::past(Tick tick, PastReply reply) {
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
   Job job{"t:" + tag, {}, {}, true, request.tick.has_value()};
   job.work = [this, request, reply](Engine* engine) -> std::function<void()> {
-    auto tile = guarded<std::unique_ptr<PendingTile>>([&]() -> Result<std::unique_ptr<PendingTile>> {
+    auto tile = guarded(kStopped, [&]() -> Result<std::unique_ptr<PendingTile>> {
       if (!engine) return m_openError.error();
       return engine->tile(request);
     });
@@ -135,7 +137,7 @@ void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) 
 
 std::function<void()> EngineThread::answer(TileReply reply, PendingTile& tile) {
   using Shared = std::shared_ptr<const Tile>;
-  auto result = guarded<Shared>([&]() -> Result<Shared> {
+  auto result = guarded(kStopped, [&]() -> Result<Shared> {
     auto taken = tile.take();
     if (!taken) return taken.error();
     return Shared(std::make_shared<const Tile>(taken.take()));
@@ -150,6 +152,7 @@ void EngineThread::finishTile() {
 }
 
 void EngineThread::replaceOrPush(Job job) {
+  if (!m_thread.joinable()) return perform(job);
   {
     const std::lock_guard lock(m_mutex);
     const auto same = [&](const Job& waiting) { return waiting.tag == job.tag; };
@@ -217,7 +220,7 @@ void EngineThread::open() {
   const Progress sink = [this](const std::string& what, std::int64_t done, std::int64_t total) {
     return progress(what, done, total);
   };
-  auto opened = guarded<std::unique_ptr<Engine>>([&] { return m_opener(sink); });
+  auto opened = guarded(kStopped, [&] { return m_opener(sink); });
   if (opened) {
     m_engine = opened.take();
     m_engine->setPublish([this](SnapshotPtr snapshot) { publish(std::move(snapshot)); });
@@ -228,7 +231,8 @@ void EngineThread::open() {
     m_openError = opened.error();
   }
   progress({}, 0, -1);
-  post([reply = m_opened, result = m_openError] { reply(result); }, 1);
+  m_opener = {};  // both may hold the session that holds this thread
+  post([reply = std::exchange(m_opened, {}), result = m_openError] { reply(result); }, 1);
 }
 
 void EngineThread::perform(Job& job) {

@@ -6,6 +6,7 @@
 #include <QThreadPool>
 
 #include "app/manifest_path.h"
+#include "core/api/guarded.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -54,7 +55,7 @@ void MemoryLine::count() {
     return setText(tr("Memory: a synthetic model is made when it opens; kvlab info tells what it takes."));
   m_counting = true;
   QThreadPool::globalInstance()->start([ask = m_count, manifest = m_manifest, self = QPointer<MemoryLine>(this)] {
-    const auto need = std::make_shared<Result<json>>(ask(manifest));
+    const auto need = std::make_shared<Result<json>>(guarded("memory was not counted", [&] { return ask(manifest); }));
     QMetaObject::invokeMethod(
         qApp,
         [self, need] {

@@ -9,6 +9,7 @@
 #include "app/outcome.h"
 #include "app/resources.h"
 #include "app/script/bounded_file.h"
+#include "core/api/guarded.h"
 #include "widgets/base/format.h"
 #include "widgets/base/sweep_source.h"
 
@@ -96,12 +97,20 @@ Status SweepJob::start(const json& request, Done done) {
                                   .place = {.view = QStringLiteral("sweep")},
                                   .cancel = [this] { stop(); }});
   show({}, 0, true, -1);
-  m_thread = std::thread([this, spec, options]() mutable {
-    const Result<SweepOutcome> outcome =
-        spec.is_string() ? sweepFile(spec.get<std::string>(), options) : sweepJson(spec, options);
-    QMetaObject::invokeMethod(
-        this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);
+  constexpr const char* kStopped = "the sweep was stopped";
+  const Status started = guarded(kStopped, [&] {
+    m_thread = std::thread([this, spec, options]() mutable {
+      const Result<SweepOutcome> outcome = guarded(kStopped, [&] {
+        return spec.is_string() ? sweepFile(spec.get<std::string>(), options) : sweepJson(spec, options);
+      });
+      QMetaObject::invokeMethod(
+          this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);
+    });
+    return ok();
   });
+  if (!started)
+    QMetaObject::invokeMethod(
+        this, [this, error = started.error(), out = options.out] { finish(error, out); }, Qt::QueuedConnection);
   return ok();
 }
 

@@ -24,6 +24,7 @@
 #include "app/session_form.h"
 #include "app/sweep_axes.h"
 #include "app/sweep_values.h"
+#include "core/api/guarded.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
@@ -303,7 +304,8 @@ void SweepPanel::fill(const json& spec) {
 void SweepPanel::count() {
   QThreadPool::globalInstance()->start(
       [ask = m_form.count, now = spec(), number = ++m_question, self = QPointer<SweepPanel>(this)] {
-        const auto cells = std::make_shared<Result<std::int64_t>>(ask(now));
+        const auto cells =
+            std::make_shared<Result<std::int64_t>>(guarded("cells were not counted", [&] { return ask(now); }));
         QMetaObject::invokeMethod(
             qApp,
             [self, cells, number] {

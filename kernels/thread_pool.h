@@ -14,7 +14,7 @@ namespace kvlab::kernels {
 
 class ThreadPool {
  public:
-  /// threads counts the calling thread; values below 1 become 1. A pool of 1 never starts a thread.
+  /// threads counts the caller; below 1 means 1, which starts none. Where the system refuses one: half of those given.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,9 +22,9 @@ class ThreadPool {
 
   int threads() const;
 
-  /// Calls fn(chunkBegin, chunkEnd, worker) for chunks of at most `grain` that cover [begin, end)
-  /// once, 0 <= worker < threads(). The caller takes part. A range of at most `grain` runs inline
-  /// and wakes no worker. fn must not throw and must not start another loop.
+  /// Calls fn(chunkBegin, chunkEnd, worker) for chunks of at most `grain` that cover [begin, end) once, 0 <= worker <
+  /// threads(). The caller takes part. A range of at most `grain` runs inline and wakes no worker. fn must not start
+  /// another loop. Where it throws, as scratch() may, the loop ends early, and the caller gets what was thrown first.
   template <class Fn>
   void parallelFor(int64_t begin, int64_t end, int64_t grain, const Fn& fn) {
     run(begin, end, grain, Call{&invoke<Fn>, &fn});

@@ -790,9 +790,10 @@ interface Session {
   /** Bytes of rows: live are the resident rows. allocated is what the pools have slots for, without history; they shrink after
    * a policy has pruned a prompt and grow for the next one. reserved: the addresses of all slots, with room for rows of older
    * states; a page takes memory when it is first written. own and shared: memory that the pools take, in pages that nobody else reads, and in pages that
-   * forks read as well until one of them writes; 0 where the back end or the system cannot share. And what the back end did
+   * forks read as well until one of them writes; 0 where the back end or the system cannot share. program: all memory that
+   * the program has at this moment, with all its sessions; 0 where the system does not tell. And what the back end did
    * since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
-  bytes(): { allocated: number; live: number; moved: number; reserved: number; own: number; shared: number;
+  bytes(): { allocated: number; live: number; moved: number; reserved: number; own: number; shared: number; program: number;
     allocations: number; captures: number; replays: number };
 
   /** native holds the state but for what policies observed; hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */

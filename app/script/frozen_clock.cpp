@@ -41,7 +41,8 @@ std::string withoutTimes(const std::string& text) {
 }  // namespace
 
 void stopTimes(nlohmann::json& value) {
-  static const std::set<std::string> kTimes{"us", "start_us", "ms", "rowUs", "pairUs", "incrementalUs", "fullUs"};
+  static const std::set<std::string> kTimes{"us",    "program", "start_us",      "ms",
+                                            "rowUs", "pairUs",  "incrementalUs", "fullUs"};
   if (!value.is_structured()) return;
   for (auto at = value.begin(); at != value.end(); ++at)
     if (value.is_object() && at->is_number() && kTimes.count(at.key())) *at = 0;

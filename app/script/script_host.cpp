@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/script/script_host.h"
 
+#include <QEventLoop>
 #include <QFile>
 #include <QFileInfo>
 #include <QRegularExpression>
+#include <QThread>
+#include <optional>
 
 #include "app/script/app_files.h"
 #include "app/script/bounded_file.h"
-#include "app/script/script_calls.h"
+#include "app/script/input_gate.h"
+#include "app/script/script_native.h"
 #include "app/script/watchdog.h"
+#include "core/api/guarded.h"
 
 namespace kvlab {
 
@@ -41,14 +46,77 @@ QString frames(const QStringList& stack) {
 
 }  // namespace
 
-struct ScriptHost::Parts {
-  Parts(WindowPort& window, ScriptSettings given)
-      : settings(std::move(given)), calls(window, settings), watchdog(engine) {}
-  ScriptSettings settings;
+/// What belongs to the script's thread: made, used and deleted there.
+struct ScriptLanguage {
+  ScriptLanguage(ScriptCalls& calls, ScriptNative::OnGui onGui) : native(engine, calls, std::move(onGui)) {
+    QJSEngine::setObjectOwnership(&native, QJSEngine::CppOwnership);
+    const QJSValue prelude = engine.evaluate(preludeText(), kPrelude, 1);
+    value = prelude.call({engine.newQObject(&native), QString(kPrelude), engine.globalObject()});
+    for (const QJSValue& made : {prelude, value})
+      if (made.isError())
+        qCritical("prelude.js:%d: %s", made.property("lineNumber").toInt(), qPrintable(made.toString()));
+  }
+  QJSValue call(const char* name, const QJSValueList& args = {}) { return value.property(name).call(args); }
+
   QJSEngine engine;
+  ScriptNative native;
+  QJSValue value;
+};
+
+struct ScriptHost::Parts {
+  Parts(WindowPort& window, ScriptSettings given) : settings(std::move(given)), calls(window, settings) {
+    thread.setStackSize(kStack);
+    thread.start();
+    worker.moveToThread(&thread);
+    run([this] {
+      language = std::make_unique<ScriptLanguage>(calls, [this](const std::function<void()>& work) { onGui(work); });
+    });
+  }
+  ~Parts() {
+    run([this] { language.reset(); });
+    thread.quit();
+    thread.wait();
+  }
+
+  /// Runs on the script's thread and waits; for work that calls nothing of the window.
+  template <class Work>
+  void run(const Work& work) {
+    QMetaObject::invokeMethod(&worker, work, Qt::BlockingQueuedConnection);
+  }
+  /// The same for any work: the window lives meanwhile, and input reaches only marked widgets.
+  template <class Work>
+  void runLong(const Work& work) {
+    bool done = false;
+    gate.emplace();
+    QMetaObject::invokeMethod(&worker, [&] {
+      work();
+      QMetaObject::invokeMethod(
+          &calls, [&] { done = true; }, Qt::QueuedConnection);
+    });
+    QEventLoop loop;
+    while (!done) loop.processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
+    gate.reset();
+  }
+  /// What a script does itself, like a click, is let through.
+  void onGui(const std::function<void()>& work) {
+    QMetaObject::invokeMethod(
+        &calls,
+        [&] {
+          gate.reset();
+          work();
+          gate.emplace();
+        },
+        Qt::BlockingQueuedConnection);
+  }
+
+  static constexpr uint kStack = 8 << 20;
+  ScriptSettings settings;
   ScriptCalls calls;
+  QThread thread;
+  QObject worker;
+  std::unique_ptr<ScriptLanguage> language;
   Watchdog watchdog;
-  QJSValue language;
+  std::optional<InputGate> gate;
   int depth = 0;
 };
 
@@ -59,14 +127,8 @@ QString ScriptResult::message() const {
 
 ScriptHost::ScriptHost(WindowPort& window, ScriptSettings settings, QObject* parent)
     : QObject(parent), m(std::make_unique<Parts>(window, std::move(settings))) {
-  QJSEngine::setObjectOwnership(&m->calls, QJSEngine::CppOwnership);
   m->calls.onCall = [this](bool inside) { m->watchdog.native(inside); };
   m->calls.expired = [this] { return m->watchdog.expired(); };
-  const QJSValue prelude = m->engine.evaluate(preludeText(), kPrelude, 1);
-  m->language = prelude.call({m->engine.newQObject(&m->calls), QString(kPrelude), m->engine.globalObject()});
-  for (const QJSValue& value : {prelude, m->language})
-    if (value.isError())
-      qCritical("prelude.js:%d: %s", value.property("lineNumber").toInt(), qPrintable(value.toString()));
 }
 
 ScriptHost::~ScriptHost() = default;
@@ -74,15 +136,15 @@ ScriptHost::~ScriptHost() = default;
 bool ScriptHost::running() const { return m->depth > 0; }
 
 nlohmann::json ScriptHost::names() const {
-  const QJSValue names = m->language.property("names").call();
-  const QJSValue text = m->engine.globalObject().property("JSON").property("stringify").call({names});
-  return nlohmann::json::parse(text.toString().toStdString(), nullptr, false);
+  QString text;
+  m->run([&] { text = m->language->call("namesText").toString(); });
+  return nlohmann::json::parse(text.toStdString(), nullptr, false);
 }
 
 void ScriptHost::stop() {
   if (!running()) return;
   m->calls.stop();
-  m->engine.setInterrupted(true);
+  m->language->engine.setInterrupted(true);
 }
 
 ScriptResult ScriptHost::runFile(const QString& path) {
@@ -102,22 +164,28 @@ ScriptResult ScriptHost::runText(const QString& text, const QString& file) {
 }
 
 ScriptResult ScriptHost::evaluateLine(const QString& line) {
-  if (!m->engine.globalObject().hasOwnProperty("s")) m->language.property("console").call();
+  m->run([this] {
+    if (!m->language->engine.globalObject().hasOwnProperty("s")) m->language->call("console");
+  });
   return evaluate(line, "console", 1);
 }
 
 ScriptResult ScriptHost::evaluate(const QString& code, const QString& file, int line) {
-  return guarded([&](QStringList& stack) { return m->engine.evaluate(code, file, line, &stack); });
+  return guarded([&](QStringList& stack) { return m->language->engine.evaluate(code, file, line, &stack); });
 }
 
 ScriptResult ScriptHost::collectTests(const QString& path) {
-  m->language.property("collecting").call({true});
+  m->run([this] { m->language->call("collecting", {true}); });
   ScriptResult result = runFile(path);
-  m->language.property("collecting").call({false});
+  m->run([this] { m->language->call("collecting", {false}); });
   return result;
 }
 
-QStringList ScriptHost::tests() const { return m->language.property("tests").call().toVariant().toStringList(); }
+QStringList ScriptHost::tests() const {
+  QStringList names;
+  m->run([&] { names = m->language->call("tests").toVariant().toStringList(); });
+  return names;
+}
 
 ScriptResult ScriptHost::runTest(int index, const QString& out) {
   m->settings.out = out;
@@ -129,7 +197,7 @@ ScriptResult ScriptHost::runTest(int index, const QString& out) {
 
 ScriptResult ScriptHost::runPart(const QString& part, int index) {
   return guarded([&](QStringList& stack) {
-    const QJSValue ran = m->language.property("runPart").call({part, index});
+    const QJSValue ran = m->language->call("runPart", {part, index});
     if (ran.isError()) return ran;
     if (!ran.hasProperty("thrown")) return QJSValue();
     stack << QString();
@@ -148,20 +216,32 @@ ScriptResult ScriptHost::guarded(const std::function<QJSValue(QStringList& stack
   ++m->depth;
   emit runningChanged(true);
   m->calls.restart();
-  m->engine.setInterrupted(false);
-  m->watchdog.start(m->settings.limitSeconds, m->settings.silentSeconds);
-  QStringList stack;
-  const QJSValue value = work(stack);
-  const QString late = m->watchdog.finish();
-  m->engine.setInterrupted(false);
-  --m->depth;
+  QJSEngine& engine = m->language->engine;
+  engine.setInterrupted(false);
+  m->watchdog.start(m->settings.limitSeconds, m->settings.silentSeconds, [&engine] { engine.setInterrupted(true); });
   ScriptResult result;
-  if (value.isError() || !stack.isEmpty()) {
-    result = describe(value, stack);
-    if (!late.isEmpty()) result.text = late;
-    else if (m->calls.isStopped()) result.error = ScriptCalls::cancelled();  // wherever the script was
-  } else if (!value.isUndefined()) {
-    result.text = m->language.property("print").call({value}).toString();
+  Error late;
+  m->runLong([&] {
+    const Status ran = kvlab::guarded("the script was stopped", [&] {
+      QStringList stack;
+      const QJSValue value = work(stack);
+      late = m->watchdog.finish();
+      engine.setInterrupted(false);
+      if (value.isError() || !stack.isEmpty()) result = describe(value, stack);
+      else if (!value.isUndefined()) result.text = m->language->call("print", {value}).toString();
+      return ok();
+    });
+    if (ran) return;
+    result.failed = true;
+    result.error = ran.error();
+    result.text = QString::fromStdString(ran.error().text());
+  });
+  --m->depth;
+  if (result.failed && !late.code.empty()) {
+    result.text = QString::fromStdString(late.what);
+    if (late.code != "script_error") result.error = late;
+  } else if (result.failed && m->calls.isStopped()) {
+    result.error = ScriptCalls::cancelled();  // wherever the script was
   }
   emit runningChanged(false);
   return result;
@@ -182,7 +262,7 @@ ScriptResult ScriptHost::describe(const QJSValue& thrown, const QStringList& sta
     result.error = {code.toStdString(), text("what"), text("why"), text("remedy")};
   }
   const QString trace = thrown.isError() ? thrown.property("stack").toString() : frames(stack);
-  const QJSValue place = m->language.property("caller").call({trace});
+  const QJSValue place = m->language->call("caller", {trace});
   result.file = cleanFile(place.property("file").toString());
   result.line = place.property("line").toInt();
   if (result.line == 0 && thrown.isError()) {  // a syntax error has no stack frames

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A script engine: evaluates console lines and runs script files with a WindowPort. Calls wait in a nested event loop
-// that keeps painting and passes input only to widgets marked kDuringScript (Stop, Cancel, the tour's buttons). Owned
-// by the window or by `kvlab run`. GUI thread.
+// A script engine: evaluates console lines and runs script files with a WindowPort, on a thread of its own. The GUI
+// thread makes its calls and waits in a nested event loop that keeps painting and passes input only to widgets marked
+// kDuringScript (Stop, Cancel, the tour's buttons). Owned by the window or by `kvlab run`. GUI thread.
 #pragma once
 #include <QJSEngine>
 #include <QObject>
@@ -67,7 +67,7 @@ class ScriptHost : public QObject {
 
  private:
   ScriptResult evaluate(const QString& code, const QString& file, int line);
-  /// Runs JavaScript under the watchdog; `work` returns what it threw, where `stack` is not empty.
+  /// Runs `work` on the script's thread, under the watchdog; it returns what it threw, where `stack` is not empty.
   ScriptResult guarded(const std::function<QJSValue(QStringList& stack)>& work);
   ScriptResult runPart(const QString& part, int index);
   ScriptResult describe(const QJSValue& thrown, const QStringList& stack) const;

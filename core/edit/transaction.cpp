@@ -2,12 +2,14 @@
 #include "core/edit/transaction.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
 #include "core/edit/descending.h"
 #include "core/edit/gate_scores.h"
 #include "core/edit/key_shift.h"
+#include "core/edit/lent_slots.h"
 #include "core/edit/recompute.h"
 
 namespace kvlab {
@@ -331,21 +333,18 @@ Result<CacheState> Transaction::query(const CacheState& state, const Transaction
   CacheState refreshed = state;
   if (state.length() == 0) return refreshed;
   auto scope = trace.scope("query_pass");
-  LayerSlots scratch(state.groupOf.size());
+  std::optional<LentSlots> lent;
   const bool resident = std::all_of(state.groups.begin(), state.groups.end(), [&](const LayerGroup& group) {
     return group.map->resident() > 0 &&
         group.map->ledger[group.map->size() - 1] == state.context[state.context.size() - 1];
   });
-  if (!resident) {
-    scratch = KV_TRY(m_store.lend(1, m_faults));
-  }
+  if (!resident) lent.emplace(m_store, KV_TRY(m_store.lend(1, m_faults)));
   RowsJob job = jobOver(state, rules);
   job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
   job.write = false;
-  if (!resident) job.scratch = &scratch;
+  if (lent) job.scratch = &lent->slots();
   job.rows.push_back(targetAt(state, state.length() - 1));
   Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job));
-  m_store.release(scratch);
   if (!result) return result.error();
   refreshed.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
   if (result->attention) refreshed.attention = std::move(result->attention);
@@ -358,21 +357,19 @@ Result<RowsResult> Transaction::ask(const CacheState& state, std::vector<RowTarg
                                     int layers, const TransactionRules& rules, const Progress& progress) {
   const bool whole = std::all_of(state.groups.begin(), state.groups.end(),
                                  [&](const LayerGroup& group) { return state.complete(*group.map); });
-  LayerSlots slots(state.groupOf.size());
+  std::optional<LentSlots> lent;
   if (!whole) {
     // A query's own K and V are scratch of its chunk: a few slots serve all queries.
     const auto n = static_cast<std::int32_t>(rows.size());
-    slots = KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, n), m_faults));
+    lent.emplace(m_store, KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, n), m_faults)));
   }
   RowsJob job = jobOver(state, rules);
   job.wanted = wanted;
   job.layers = layers;
   job.write = false;
-  if (!whole) job.scratch = &slots;
+  if (lent) job.scratch = &lent->slots();
   job.rows = std::move(rows);
-  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
-  m_store.release(slots);
-  return result;
+  return computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
 }
 
 Result<std::shared_ptr<const NewestAttention>> Transaction::attended(const CacheState& state, Position query,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes of a wLOD session that only look: K and V that they compute are scratch.
 #include <algorithm>
+#include <optional>
 
+#include "core/edit/lent_slots.h"
 #include "core/edit/wlod_mirror.h"
 #include "core/edit/wlod_transaction.h"
 
@@ -20,18 +22,18 @@ Result<WlodResult> WlodTransaction::look(const CacheState& state, WlodJob& job, 
     job.windows.push_back(state.group(layer).window);
   }
   // K and V of rows that a layer does not hold are scratch of their chunk: a few slots serve all.
-  LayerSlots scratch(state.groupOf.size(), std::vector<Slot>(job.rows.size(), Slot(-1)));
-  if (lacking)
-    scratch = KV_TRY(m_store.lend(
-        std::clamp(m_store.available(Placing::Look), 1, static_cast<std::int32_t>(job.rows.size())), m_faults));
+  const LayerSlots none(state.groupOf.size(), std::vector<Slot>(job.rows.size(), Slot(-1)));
+  std::optional<LentSlots> lent;
+  if (lacking) {
+    const auto rows = static_cast<std::int32_t>(job.rows.size());
+    lent.emplace(m_store, KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, rows), m_faults)));
+  }
   job.slots = slots;
   job.missing = missing;
-  job.scratch = &scratch;
+  job.scratch = lent ? &lent->slots() : &none;
   job.perLayer = state.perLayer;
   job.tokenOf = [&](LedgerId id) { return state.ledger[id].token; };
-  Result<WlodResult> result = computeWlodRows(m_transformer, m_store, m_faults, job, progress);
-  if (lacking) m_store.release(scratch);
-  return result;
+  return computeWlodRows(m_transformer, m_store, m_faults, job, progress);
 }
 
 Result<Observation> WlodTransaction::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,

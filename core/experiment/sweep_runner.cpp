@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "core/api/guarded.h"
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_files.h"
 #include "core/experiment/sweep_journal.h"
@@ -193,9 +193,22 @@ class Sweep {
     const std::int64_t open = static_cast<std::int64_t>(m_cells.size()) - m_done;
     const auto jobs = std::min<std::int64_t>(m_options.jobs > 0 ? m_options.jobs : cores, open);
     std::vector<std::thread> workers;
-    for (std::int64_t i = 1; i < jobs; ++i) workers.emplace_back([this] { loop(); });
-    if (jobs > 0) loop();
+    try {
+      for (std::int64_t i = 1; i < jobs; ++i) workers.emplace_back([this] { guardedLoop(); });
+    } catch (const std::exception&) {  // no more threads: those that there are take all cells
+    }
+    if (jobs > 0) guardedLoop();
     for (std::thread& worker : workers) worker.join();
+  }
+
+  void guardedLoop() {
+    try {
+      loop();
+    } catch (...) {
+      const std::lock_guard lock(m_mutex);
+      m_broken = caught("the sweep was stopped");
+      m_stop = true;
+    }
   }
 
   void loop() {
@@ -254,14 +267,10 @@ class Sweep {
     SweepRow row{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
     Stories& stories = *m_stories.at({cell.prompts, cell.seed});
     const CellWork work = workOf(cell, stories);
-    Status done = ok();
-    try {
+    const Status done = guarded("the cell was given up", [&] {
       const auto* reference = referenceFor(cell, stories, work);
-      done = *reference ? runCell(*m_host, cell.manifest, work, **reference, row) : Status(reference->error());
-    } catch (const std::exception& thrown) {  // memory, as a rule
-      done =
-          Error("out_of_memory", "the cell was given up", thrown.what(), "sweep with fewer --jobs or shorter prompts");
-    }
+      return *reference ? runCell(*m_host, cell.manifest, work, **reference, row) : Status(reference->error());
+    });
     if (!done && m_stop) return done.error();
     if (!done) {
       row =

@@ -2,27 +2,17 @@
 #include "core/lanes/pass_group.h"
 
 #include <chrono>
-#include <new>
 
-#include "core/api/error_thrown.h"
+#include "core/api/guarded.h"
 
 namespace kvlab {
 namespace {
 
-/// Turns exceptions of a job into its error.
-std::optional<Error> guarded(const PassGroup::Job& job, std::size_t session) {
+std::optional<Error> errorOf(const PassGroup::Job& job, std::size_t session) {
   try {
     return job(session);
-  } catch (const ErrorThrown& thrown) {
-    return thrown.error();
-  } catch (const std::bad_alloc&) {
-    return Error("out_of_memory", "the session was not stepped", "memory is exhausted",
-                 "lower capacity or history_bytes, or open fewer sessions");
-  } catch (const std::exception& exception) {
-    return Error("internal", "the session was not stepped", exception.what(), "check its invariants, then rebuild it");
   } catch (...) {
-    return Error("internal", "the session was not stepped", "an exception of unknown type",
-                 "check its invariants, then rebuild it");
+    return caught("the session was not stepped");
   }
 }
 
@@ -76,7 +66,7 @@ void PassGroup::runApart(const std::vector<Session*>& sessions, const Job& job, 
   m_last.together = false;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     const auto start = std::chrono::steady_clock::now();
-    out[i].error = guarded(job, i);
+    out[i].error = errorOf(job, i);
     out[i].us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   }
 }
@@ -85,7 +75,7 @@ void PassGroup::runTogether(const std::vector<Session*>& sessions, const Job& jo
   std::vector<std::function<void()>> jobs;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     sessions[i]->transformer().setRunner(m_lockstep.get());
-    jobs.emplace_back([&job, &out, i] { out[i].error = guarded(job, i); });
+    jobs.emplace_back([&job, &out, i] { out[i].error = errorOf(job, i); });
   }
   m_lockstep->run(jobs);
   for (std::size_t i = 0; i < sessions.size(); ++i) {

@@ -10,6 +10,17 @@
 namespace kvlab {
 namespace {
 
+/// While rows move in place the log lacks those that have moved, until all of them are where they go.
+struct Spoils {
+  explicit Spoils(RowLog* of) : log(of) {}
+  Spoils(const Spoils&) = delete;
+  Spoils& operator=(const Spoils&) = delete;
+  ~Spoils() {
+    if (log) log->spoil();
+  }
+  RowLog* log;
+};
+
 /// Sorts slots that rows have left: slots that the previous state names go to `freed`, others are given back.
 void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {
   std::vector<Slot> dropped;
@@ -206,9 +217,9 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
   for (const bool moving : {false, true})  // slots may run out only before rows are moved in place
     for (std::size_t g = 0; g < state.groups.size(); ++g) {
       if (layout(layers[g].front()).inPlace() != moving) continue;
-      const Status settled = settleGroup(g);
-      if (!settled && moving) context.store.log().spoil();  // rows that moved are not in the log
-      KV_TRY(settled);
+      Spoils spoils(moving ? &context.store.log() : nullptr);
+      KV_TRY(settleGroup(g));
+      spoils.log = nullptr;
     }
   if (!inPlace()) return bytes;
   // History keeps rows of older states apart, so slots that only older states named are free.

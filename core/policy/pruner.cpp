@@ -390,7 +390,8 @@ CacheHeads headsOf(const ModelConfig& config, const CacheLayers& layers) {
 std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads,
                                                    std::int32_t observe, const Observation& seen) {
   auto next = std::make_shared<PolicyState>(state);
-  const float share = 1.0f / static_cast<float>(std::max(1, seen.queries));
+  if (seen.queries == 0) return next;
+  const float share = 1.0f / static_cast<float>(seen.queries);
   for (const CacheLayer layer : heads.layers.each()) {
     const PolicySpec& spec = next->specs[at(layer)];
     const unsigned needs = policyOf(spec.name).needs;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/history.h"
 
+#include <algorithm>
+
 #include "core/session/edit_words.h"
 #include "core/session/storage.h"
 #include "core/state/row_writers.h"
@@ -15,6 +17,44 @@ std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
   for (const CacheLayer layer : idRange<CacheLayer>(0, freed.size()))
     bytes += store.pool(layer).stride() * std::ssize(freed[at(layer)]);
   return bytes;
+}
+
+/// A query pass over the rows of the state gives the logits and the attention that it has, bit for bit.
+bool canAskAgain(const SessionParts& parts, const CacheState& state) {
+  const Manifest& m = parts.manifest;
+  const bool plain = !state.wlod && !state.policy && !m.faults && m.keyPhase == "on_read" && parts.backend->onHost();
+  return plain && state.logits && !state.logitsStale &&
+      std::ranges::all_of(state.groups, [&](const LayerGroup& group) { return state.complete(*group.map); });
+}
+
+/// The newest query's attention in the last layer, which conditions about older states read.
+std::shared_ptr<const NewestAttention> ofLastLayer(const CacheState& state) {
+  if (!state.attention) return nullptr;
+  const std::vector<std::vector<float>>& all = state.attention->mass;
+  auto out = std::make_shared<NewestAttention>();
+  out->maps = state.attention->maps;
+  out->mass.resize(all.size());
+  std::copy_n(all.rbegin(), std::min(all.size(), at(state.perLayer)), out->mass.rbegin());
+  return out;
+}
+
+/// The state without what a query pass brings back: logits are as many as the vocabulary has tokens, and views may have
+/// asked for the attention of every layer.
+CacheState thin(const CacheState& state) {
+  CacheState out = state;
+  out.logits = nullptr;
+  out.logitsStale = true;
+  out.attention = ofLastLayer(state);
+  return out;
+}
+
+/// The nearest states stay whole.
+void thinOlder(const Timeline& timeline, const SessionParts& parts) {
+  constexpr int kWhole = 32;
+  int id = timeline.currentId();
+  for (int i = 0; i < kWhole && id >= 0; ++i) id = timeline.entry(id).parent;
+  Timeline::Kept* const kept = id < 0 ? nullptr : timeline.entry(id).kept.get();
+  if (kept && canAskAgain(parts, kept->state)) kept->state = thin(kept->state);
 }
 
 }  // namespace
@@ -62,9 +102,7 @@ void History::anchor(const SessionParts& parts, bool tick) {
 void History::commit(Commit commit, SessionParts& parts) {
   noteWriters(m_state, commit, m_timeline.depth() + 1);
   Timeline::Entry entry;
-  entry.verb = std::exchange(m_verb, {});
-  entry.args = std::exchange(m_args, nullptr);
-  if (!entry.verb.empty()) entry.words = wordsOf(entry.verb, entry.args, m_state, parts.model->tokenizer());
+  if (!m_verb.empty()) entry.words = wordsOf(m_verb, m_args, m_state, parts.model->tokenizer());
   entry.tick = commit.state.tick;
   const std::int64_t rows = commit.state.ledger.nextId().value() - m_state.ledger.nextId().value();
   entry.work = m_timeline.current().work + 1 + std::max<std::int64_t>(0, rows);
@@ -76,21 +114,27 @@ void History::commit(Commit commit, SessionParts& parts) {
     kept->freed = std::move(commit.freed);
   }
   if (commit.stored) {
-    poolsChanged();
-    kept->storedBefore = std::move(commit.stored);
+    kept->storedBefore = commit.stored;
     kept->stored = storedAs(parts);
   }
+  const bool asks = canAskAgain(parts, m_state);
+  kept->bytes = bytesBeside(asks ? thin(m_state) : m_state, commit.state) + freedBytes(kept->freed, parts.store);
+  // From here to the next state nothing fails but for lack of memory in push().
+  if (commit.stored) poolsChanged();
   kept->pools = m_pools;
   std::optional<KeptRows> log = parts.store.log().take();
   const bool whole = log.has_value();
   if (whole) kept->rows = std::move(*log);
-  kept->bytes = bytesBeside(m_state, commit.state) + freedBytes(kept->freed, parts.store) + kept->rows.bytes();
+  kept->bytes += kept->rows.bytes();
   entry.kept = std::move(kept);
+  entry.verb = std::exchange(m_verb, {});
+  entry.args = std::exchange(m_args, nullptr);
+  m_timeline.push(std::move(entry));
   CacheState before = std::move(m_state);
   m_beforePassed = m_passed;
   become(std::move(commit.state));
   m_before = std::move(before);
-  m_timeline.push(std::move(entry));
+  thinOlder(m_timeline, parts);
   if (m_commitsLeft > 0) --m_commitsLeft;
   if (commit.severed || !whole) forgetOlder(parts, !commit.severed);
   else makeRoom(parts, 0);

@@ -2,11 +2,13 @@
 #include "core/session/session.h"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 #include "core/check/invariant.h"
 #include "core/kinds/open_parts.h"
 #include "core/model/decoder/backend_status.h"
+#include "core/session/in_call.h"
 #include "core/session/storage.h"
 #include "core/state/row_origins.h"
 
@@ -81,7 +83,10 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
 
 void Session::publish() {
   if (!m_open && !m_history.replaying()) m_watches.ask(*this);
-  m_publisher.publish(*this);
+  try {
+    m_publisher.publish(*this);
+  } catch (const std::bad_alloc&) {  // readers see the state before until the next call
+  }
   if (!m_witness || !m_history.replaying() || timeline().depth() <= m_witnessed) return;
   m_witnessed = timeline().depth();
   m_witness();
@@ -132,10 +137,10 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   m_history.anchor(m_parts, false);
   Trace trace;
   CallContext call = callContext(trace);
-  Result<Commit> made = makes(call);
-  if (!made) undone(call);
-  if (!made) return made.error();
-  commit(made.take());
+  Result<Commit> made = inCall(*this, call, [&] { return makes(call); });
+  const Status settled = made ? committed(*this, call, [&] { commit(made.take()); }) : Status(made.error());
+  if (!settled) undone(call);
+  KV_TRY(settled);
   if (check == Check::AsInTicks) checkChange();
   if (check == Check::Full) runChecks(true, 0);
   publish();
@@ -148,7 +153,10 @@ Result<RebuildOutcome> Session::rebuild() {
   if (m_health.status == SessionState::Broken) m_parts.store.log().spoil();
   Trace trace;
   CallContext call = callContext(trace);
-  Result<Rebuilt> rebuilt = kind().rebuild(state(), call);
+  Result<Rebuilt> rebuilt = inCall(*this, call, [&] { return kind().rebuild(state(), call); });
+  if (rebuilt && rebuilt->commit)
+    if (const Status settled = committed(*this, call, [&] { commit(std::move(*rebuilt->commit)); }); !settled)
+      rebuilt = settled.error();
   if (!rebuilt && !takenBack(call) && !m_history.replaying()) {
     loseRows();
     markBroken(rebuilt.error().text());
@@ -156,7 +164,6 @@ Result<RebuildOutcome> Session::rebuild() {
   }
   if (!rebuilt) return rebuilt.error();
   if (!rebuilt->commit) return std::move(rebuilt->outcome);
-  commit(std::move(*rebuilt->commit));
   check(true);
   return std::move(rebuilt->outcome);
 }

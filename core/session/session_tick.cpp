@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a tick: takes pending actions, recovers from failures, verifies the commit and publishes it.
 #include <algorithm>
+#include <optional>
 
 #include "core/edit/pending_positions.h"
+#include "core/session/in_call.h"
 #include "core/session/storage.h"
 
 namespace kvlab {
@@ -30,6 +32,22 @@ void tellDamage(std::vector<Violation> found, TickReport& report) {
       report.error->why += "; " + one.invariant + " broke " + intervalText(*one.since);
       return;
     }
+}
+
+/// Where a tick stands.
+struct TickPlace {
+  Stage stage;
+  std::size_t tokens;
+  std::int32_t shown;
+  bool operator==(const TickPlace&) const = default;
+};
+TickPlace placeOf(const OpenTick& tick) { return {tick.stage, tick.report.block.size(), tick.shown}; }
+
+void begin(OpenTick& tick, const Session& session, TickWish wish, std::vector<Action> rest) {
+  tick.rest = std::move(rest);
+  tick.report.tick = Tick(session.state().tick.value() + 1);
+  tick.wish = wish;
+  tick.ticker.begin(session.state(), std::move(wish));
 }
 
 }  // namespace
@@ -69,26 +87,50 @@ TickReport Session::tick(TickWish wish, const StageStop& stops) {
   if (Status room = growPools(*this, rowsAsked(wish, manifest(), state())); !room) return refused(room.error());
   auto tick =
       std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
-  tick->rest = std::move(rest);
-  tick->report.tick = Tick(state().tick.value() + 1);
-  tick->wish = wish;
-  tick->ticker.begin(state(), std::move(wish));
+  begin(*tick, *this, std::move(wish), std::move(rest));
   return goOn(std::move(tick), stops);
 }
 
+/// A refused call leaves an open tick as it was: its steps up to there are made again, and come out the same.
 TickReport Session::goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops) {
   m_stage = nullptr;
   if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops what others have recorded
-  while (!advance(*tick, static_cast<bool>(stops))) {
-    if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
+  const auto stay = [&] {
     tick->stopped = true;
     takeOps(tick->trace);
+    m_stage = std::make_shared<const StageView>(viewOf(*tick, state()));
     m_open = std::move(tick);
-    m_stage = std::make_shared<const StageView>(viewOf(*m_open, state()));
     publish();
-    return m_open->report;
+  };
+  const std::optional<TickPlace> since = tick->stopped ? std::optional(placeOf(*tick)) : std::nullopt;
+  const auto reopen = [&] {
+    if (!since || m_health.status == SessionState::Broken) return;
+    TickWish wish = tick->wish;
+    std::vector<Action> rest = std::move(tick->rest);
+    tick = std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers,
+                                      wantsAllAttention());
+    tick->stopped = true;
+    begin(*tick, *this, std::move(wish), std::move(rest));
+    while (placeOf(*tick) != *since)
+      if (advance(*tick, true)) return;
+    stay();
+  };
+  try {
+    while (!advance(*tick, static_cast<bool>(stops))) {
+      if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
+      stay();
+      return m_open->report;
+    }
+  } catch (...) {
+    if (!tick || tick->committed) throw;
+    tick->call.poolsTouched = !regain(*this);
+    undone(tick->call);
+    reopen();
+    throw;
   }
-  return std::move(tick->report);
+  TickReport report = std::move(tick->report);
+  if (!report.ok && !tick->committed) reopen();
+  return report;
 }
 
 /// Does what comes next in a tick; true if the tick is over.
@@ -101,7 +143,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
     return false;
   }
   if (tick.stopped && tick.ticker.commitsNext()) m_history.beginCommand("step", againOf(tick));
-  const Result<Stage> done = tick.ticker.next(tick.report);
+  const Result<Stage> done = inCall(*this, tick.call, [&] { return tick.ticker.next(tick.report); });
   if (!done) return fail(tick, done.error());
   tick.stage = *done;
   tick.shown = 0;
@@ -116,17 +158,22 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
   Commit made = tick.ticker.take();
   tick.report.left = made.left;
   if (tick.wish.place) followTokens(tick.rest, state().context, made.state.context);
-  commit(std::move(made));
-  shrinkPools(*this);
+  if (const Status settled = committed(*this, tick.call, [&] { commit(std::move(made)); }); !settled)
+    return fail(tick, settled.error());
   tick.committed = true;
-  m_pending = tick.rest;
+  m_pending = std::move(tick.rest);
+  shrinkPools(*this);
   return false;
 }
 
 /// The step of a tick failed.
 bool Session::fail(OpenTick& tick, Error error) {
-  const bool first = !tick.stopped && !tick.compacted;
-  if (undone(tick.call) && first && error.code == "staging" && compactPages(*this)) {
+  const bool whole = undone(tick.call);
+  if (tick.stopped) {
+    tick.report = finish(refused(std::move(error)), tick.trace);
+    return true;
+  }
+  if (whole && !tick.compacted && error.code == "staging" && compactPages(*this)) {
     tick.compacted = true;
     tick.report = {};
     tick.report.tick = Tick(state().tick.value() + 1);
@@ -219,10 +266,10 @@ void Session::recover(OpenTick& tick) {
   TickReport alone;
   ticker.begin(state(), std::move(wish));
   while (!ticker.done())
-    if (Result<Stage> made = ticker.next(alone); !made) return (void)undone(tick.call);
+    if (!inCall(*this, tick.call, [&] { return ticker.next(alone); })) return (void)undone(tick.call);
   Commit made = ticker.take();
   report.left = made.left;
-  commit(std::move(made));
+  if (!committed(*this, tick.call, [&] { commit(std::move(made)); })) return (void)undone(tick.call);
   report.token = alone.token;
   report.block = alone.block;
 }

@@ -86,6 +86,13 @@ void Timeline::push(Entry entry) {
   entry.parent = m_current;
   entry.depth = current().depth + 1;
   entry.anchored = current().anchored;
+  // Nothing fails behind this.
+  const auto more = [](auto& list) {
+    if (list.size() == list.capacity()) list.reserve(2 * list.size() + 8);
+  };
+  more(m_entries);
+  more(m_along);
+  more(m_entries[at(m_current)].children);
   if (entry.kept) m_bytes += entry.kept->bytes;
   m_entries[at(m_current)].children.push_back(id);
   m_entries.push_back(std::move(entry));

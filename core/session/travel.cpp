@@ -4,6 +4,7 @@
 #include "core/layout/row_swap.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"
+#include "core/session/truth.h"
 
 namespace kvlab {
 namespace {
@@ -104,6 +105,8 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();
     m_health.alignment.travelled(from, timeline());
+    // Where memory is short the next tick makes them.
+    if (!state().logits) static_cast<void>(refreshLogits(*this));
     checkChange();
   } else if (m_health.status != SessionState::Broken) {
     m_health.status = before.status;

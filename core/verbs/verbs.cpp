@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/api/nearest.h"
+#include "core/session/in_call.h"
 #include "core/session/requests.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
@@ -73,6 +74,21 @@ Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, V
   return result;
 }
 
+/// A call has ended with an exception: the session goes back to the entry of the timeline where it was. Says what
+/// stays.
+Error calledInVain(Session& session, int entry, std::vector<Action> pending, Error error) {
+  session.history().beginCommand({}, nullptr);
+  if (session.history().replaying()) return error;  // whoever executes commands again goes back himself
+  const Status back = guarded("the call was not taken back", [&]() -> Status {
+    if (!session.stage()) freeUnnamed(session);
+    return session.timeline().currentId() == entry ? ok() : session.travel(entry);
+  });
+  if (back) session.setPending(std::move(pending));
+  else error.why += "; what the call had done by then stays";
+  session.publish();
+  return error;
+}
+
 }  // namespace
 
 const std::vector<VerbInfo>& verbs() {
@@ -100,10 +116,16 @@ Result<json> execute(Session& session, const std::string& name, const json& give
   const json none = json::object(), &args = given.is_null() ? none : given;
   VerbArgs in(verb->info.args, args, session.history().executingAgain() ? kPending : "");
   if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
+  const int entry = session.timeline().currentId();
+  std::vector<Action> pending = session.pending();
   Result<json> result = [&]() -> Result<json> {
-    if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
-    if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
-    return needsSeveral(verb->info);
+    try {
+      if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
+      if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
+      return needsSeveral(verb->info);
+    } catch (...) {
+      return calledInVain(session, entry, std::move(pending), caught("the call was refused"));
+    }
   }();
   if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;

@@ -2,6 +2,7 @@
 // Verbs that report how rows are stored.
 
 #include "core/api/members.h"
+#include "core/api/program_memory.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
@@ -117,6 +118,7 @@ Result<json> storage(const Session& session, VerbArgs& in) {
 
 Result<json> bytes(const Session& session, VerbArgs&) {
   json out = KV_MEMBERS(session.snapshot()->bytes, allocated, live, moved);
+  out["program"] = programBytes();
   out["reserved"] = reservedBytes(session);
   out.update(KV_MEMBERS(memoryOf(session), own, shared));
   out.update(KV_MEMBERS(session.transformer().backend().counters(), allocations, captures, replays));

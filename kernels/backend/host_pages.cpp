@@ -73,7 +73,10 @@ std::unique_ptr<HostPages> HostPages::reserve(size_t bytes, bool large) {
   if (start == MAP_FAILED) return nullptr;
   auto* data = static_cast<std::byte*>(start);
   if (border) data += (border - reinterpret_cast<uintptr_t>(start) % border) % border;
-  madvise(data, size, border ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // advice: refusal changes nothing
+  // Small pools are many, in batches and where heads have pools of their own: their first rows take small pages.
+  const size_t small = border ? kHugePage : size;
+  madvise(data, small, MADV_NOHUGEPAGE);  // advice: refusal changes nothing
+  if (size > small) madvise(data + small, size - small, MADV_HUGEPAGE);
   return std::unique_ptr<HostPages>(new HostPages(start, size + border, data, size));
 }
 

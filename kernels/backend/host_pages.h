@@ -43,7 +43,7 @@ class PageFile {
 
 class HostPages {
  public:
-  /// Zeros. Large pages are asked for where `large`. Null where memory is refused.
+  /// Zeros. Where `large`, large pages are asked for behind the size of one. Null where memory is refused.
   static std::unique_ptr<HostPages> reserve(size_t bytes, bool large);
   ~HostPages();
   HostPages(const HostPages&) = delete;

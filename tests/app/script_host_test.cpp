@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The script language over a fake window: arguments, errors with their place, stopping, time limits,
 // and that script_api.d.ts names exactly what is registered.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <QtTest>
 
 #include "app/core_engine.h"
@@ -166,6 +169,8 @@ class ScriptHostTest : public QObject {
   void frozenResults();
   void consoleRemembers();
   void stopsEndlessLoops();
+  void closedSessionsEndAtOnce();
+  void stopsBeforeMemoryIsFull();
   void stopsWaiting();
   void oneScriptAtATime();
   void describedByTypes();
@@ -219,6 +224,14 @@ void ScriptHostTest::passes_data() {
       "const e = expectError(() => view.show('nowhere'), 'unknown_view'); expect(e.field === 'view' && e.value === "
       "'nowhere')");
   row("log", "log('a', 1, {b:2}); log(undefined)");
+  row("long lists",
+      "expect(JSON.parse('[' + '12,'.repeat(3000000) + '1]').length === 3000001); const n = 1000000, "
+      "r = lab.open().echo(new Array(n).fill(7)).a; expect(r.length === n && r[n - 1] === 7)");
+  row("long texts of JSON",
+      "const t = 'x'.repeat(1000000), v = JSON.parse(JSON.stringify({a: [1.5, null, true, {b: t}], c: -3})); "
+      "expect(v.a[0] === 1.5 && v.a[1] === null && v.a[2] && v.a[3].b === t && v.c === -3); let thrown; "
+      "try { JSON.parse('[' + t) } catch (e) { thrown = e } expect(thrown instanceof SyntaxError); "
+      "expectError(() => JSON.parse(JSON.stringify(t), (k, x) => x), 'bad_argument')");
   row("picture", "const p = view.screenshot('map', 'x.png'); expect(p.width === 10)");
 }
 
@@ -257,6 +270,42 @@ void ScriptHostTest::failsWithPlace() {
   QVERIFY(result.failed);
   QVERIFY2(result.message().startsWith(QString("dir/test.js:%1: ").arg(line)), qPrintable(result.message()));
   QVERIFY2(result.text.contains(says), qPrintable(result.text));
+}
+
+/// Not at the end of the script.
+void ScriptHostTest::closedSessionsEndAtOnce() {
+  std::vector<int> alive;
+  window.shown = nullptr;
+  ScriptSettings settings;
+  settings.verbs = fakeVerbs();
+  settings.log = [&](const QString&) { alive.push_back(window.state.alive); };
+  ScriptHost host(window, settings);
+  const ScriptResult result = host.runText(
+      "const s = lab.open(); s.step(1); log('one'); s.close(); log('none'); const o = lab.open(); const f = o.fork(); "
+      "f.step(1); log('two'); f.close(); log('one'); const l = lab.lanes(o, []); l.step(1); log('two'); l.close(); "
+      "log('one'); o.close(); log('none'); try { lab.open({model: 'bad'}) } catch (e) { } log('none')",
+      "close.js");
+  QVERIFY2(!result.failed, qPrintable(result.message()));
+  QCOMPARE(alive, (std::vector<int>{1, 0, 2, 1, 2, 1, 0, 0}));
+}
+
+void ScriptHostTest::stopsBeforeMemoryIsFull() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  QSKIP("a sanitizer needs more address space than this test leaves");
+#endif
+  QFile file("/proc/self/statm");
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const auto taken = static_cast<rlim_t>(file.readLine().split(' ')[0].toLongLong() * sysconf(_SC_PAGESIZE));
+  rlimit old{};
+  QCOMPARE(getrlimit(RLIMIT_AS, &old), 0);
+  const rlimit little{taken + (rlim_t{1} << 30), old.rlim_max};
+  QCOMPARE(setrlimit(RLIMIT_AS, &little), 0);
+  const ScriptResult result = run("const a = []; for (let i = 0;; ++i) a.push({i, text: 'text ' + i})");
+  const ScriptResult after = run("expect(1 + 1 === 2)");
+  QCOMPARE(setrlimit(RLIMIT_AS, &old), 0);
+  QVERIFY(result.failed);
+  QCOMPARE(result.error.code, std::string("out_of_memory"));
+  QVERIFY2(!after.failed, qPrintable(after.message()));
 }
 
 void ScriptHostTest::manifestsMerge() {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "kernels/thread_pool.h"
@@ -16,6 +19,8 @@ class ThreadPoolTest : public QObject {
   void coversEveryIndexOnce();
   void survivesSleepBetweenLoops();
   void scratchIsPerWorkerAndKept();
+  void hasTheThreadsThatThereAre();
+  void aChunkThatThrowsEndsTheLoop();
 };
 
 void ThreadPoolTest::coversEveryIndexOnce() {
@@ -54,6 +59,38 @@ void ThreadPoolTest::scratchIsPerWorkerAndKept() {
   QCOMPARE(reinterpret_cast<uintptr_t>(a) % 64, 0u);
   QCOMPARE(pool.scratch(0, 50), a);
   QVERIFY(pool.scratch(0, 1 << 20) != nullptr);
+}
+
+/// Each thread takes address space for its stack.
+void ThreadPoolTest::hasTheThreadsThatThereAre() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  QSKIP("a sanitizer needs more address space than this test leaves");
+#endif
+  rlimit old{};
+  QCOMPARE(getrlimit(RLIMIT_AS, &old), 0);
+  const rlimit little{rlim_t{1} << 31, old.rlim_max};
+  QCOMPARE(setrlimit(RLIMIT_AS, &little), 0);
+  const auto few = std::make_unique<ThreadPool>(1024);
+  QCOMPARE(setrlimit(RLIMIT_AS, &old), 0);
+  QVERIFY(few->threads() >= 1 && few->threads() < 1024);
+  std::atomic<int64_t> sum = 0;
+  few->parallelFor(0, 5000, 1, [&](int64_t from, int64_t, int worker) { sum += worker < few->threads() ? from : -1; });
+  QCOMPARE(sum.load(), int64_t{5000} * 4999 / 2);
+}
+
+void ThreadPoolTest::aChunkThatThrowsEndsTheLoop() {
+  for (const int threads : {1, 4}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 100; ++round) {
+      const auto throwing = [](int64_t from, int64_t, int) {
+        if (from % 7 == 3) throw std::bad_alloc();
+      };
+      QVERIFY_EXCEPTION_THROWN(pool.parallelFor(0, 100, 1, throwing), std::bad_alloc);
+      std::atomic<int64_t> sum = 0;
+      pool.parallelFor(0, 100, 1, [&](int64_t from, int64_t, int) { sum += from; });
+      QCOMPARE(sum.load(), int64_t{4950});
+    }
+  }
 }
 
 QTEST_GUILESS_MAIN(ThreadPoolTest)

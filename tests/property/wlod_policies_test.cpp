@@ -132,6 +132,40 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(s.hash(), hash);
   }
 
+  /// Without a protected tail a prompt may end in summaries alone, and these ask nothing: what was observed stays.
+  void summariesObserveNothing_data() {
+    QTest::addColumn<QString>("policy");
+    QTest::addColumn<bool>("pyramid");
+    QTest::addColumn<bool>("heads");
+    for (const char* policy : {"snapkv", "pyramidkv", "adakv", "expected_attention"})
+      for (const bool pyramid : {false, true})
+        for (const bool heads : {false, true})
+          QTest::addRow("%s %d %d", policy, pyramid, heads) << QString(policy) << pyramid << heads;
+  }
+  void summariesObserveNothing() {
+    QFETCH(QString, policy);
+    QFETCH(bool, pyramid);
+    QFETCH(bool, heads);
+    const SessionFixture s(manifest(
+        {{"budget", 64},
+         {"protect", 0},
+         {"start_tokens", 40},
+         {"start_gists", 512},
+         {"w", 32},
+         {"w2", 1024},
+         {"attention", pyramid ? "pyramid" : "flat"}},
+        {{"policy", {{"name", policy.toStdString()}, {"capacity", 50}}}, {"residency", heads ? "kv_head" : "layer"}}));
+    bool alone = false;
+    for (unsigned i = 0; i < 40; ++i) {
+      s.prompt(60, i);
+      const Column<TreeNode>& entries = s->state().wlod->context.entries();
+      alone = alone || std::ranges::all_of(entries.span(), [](TreeNode entry) { return entry.level > 0; });
+    }
+    QVERIFY(alone);
+    s.must("step", {{"n", 2}});
+    QVERIFY2(s.damage().isEmpty(), s.damage().constData());
+  }
+
   /// Where rows are exact over what is resident, the dirty rows alone are as good as all.
   void incrementalIsFull_data() {
     QTest::addColumn<bool>("pyramid");

@@ -78,6 +78,8 @@ class StagesTest : public QObject {
   void endsAsTheWholeTick();
   void leavesNothingWhenCancelled_data() { endsAsTheWholeTick_data(); }
   void leavesNothingWhenCancelled();
+  void staysWhereItsNextStepFails_data() { endsAsTheWholeTick_data(); }
+  void staysWhereItsNextStepFails();
   void refusesOtherChanges();
   void goesIntoHistoryAsAStep_data() { endsAsTheWholeTick_data(); }
   void goesIntoHistoryAsAStep();
@@ -151,6 +153,50 @@ void StagesTest::leavesNothingWhenCancelled() {
   whole.must("step");
   QCOMPARE(s.hash(), whole.hash());
   QCOMPARE(places(s), places(whole));
+}
+
+/// A refused call has changed nothing: the tick is open, as it was, and ends as the whole tick does.
+void StagesTest::staysWhereItsNextStepFails() {
+  QFETCH(QString, manifest);
+  json opening = openingOf(manifest);
+  opening["faults"] = true;
+  const SessionFixture whole(opening);
+  fill(whole);
+  queueEdits(whole);
+  whole.must("step");
+  int failed = 0;
+  for (int stages = 1; stages < 40; ++stages) {
+    const SessionFixture s(opening);
+    fill(s);
+    queueEdits(s);
+    for (int i = 0; i < stages; ++i) s.must("stepStage");
+    if (!s->stage()) break;
+    const json stage = s.must("stage");
+    const std::string hash = s.hash();
+    const json free = places(s);
+    for (const char* verb : {"finishTick", "stepStage"})
+      for (const FaultPoint point : {FaultPoint::Kernel, FaultPoint::Allocation, FaultPoint::Copy}) {
+        s->parts().faults.arm(point, 1);
+        const Result<json> done = s.verb(verb);
+        const bool armed = s->parts().faults.armed();
+        s->parts().faults.disarm();
+        if (armed) {  // there was no such step, and the tick went on
+          if (done) goto ended;
+          continue;
+        }
+        ++failed;
+        const bool refused = !done || !done->value("ok", true);
+        QVERIFY2(refused && s->stage(), verb);
+        QCOMPARE(QByteArray::fromStdString(s.must("stage").dump()), QByteArray::fromStdString(stage.dump()));
+        QCOMPARE(s.hash(), hash);
+        QCOMPARE(QByteArray::fromStdString(places(s).dump()), QByteArray::fromStdString(free.dump()));
+      }
+  ended:
+    if (s->stage()) s.must("finishTick");
+    QCOMPARE(s.hash(), whole.hash());
+    QVERIFY2(s.damage().isEmpty(), s.damage());
+  }
+  QVERIFY(failed > 3);
 }
 
 void StagesTest::refusesOtherChanges() {

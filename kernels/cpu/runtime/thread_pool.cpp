@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace kvlab::kernels {
@@ -58,33 +60,58 @@ class Buffer {
 struct ThreadPool::Impl {
   static constexpr uint32_t kOpen = 1u << 31;
 
+  std::vector<Buffer> buffers;  // of the threads that were asked for
   std::vector<std::thread> workers;
-  std::vector<Buffer> buffers;
   Buffer shared;
 
   alignas(kAlignment) std::atomic<uint32_t> epoch{0};
   alignas(kAlignment) std::atomic<uint32_t> gate{0};
   alignas(kAlignment) std::atomic<int64_t> next{0};
-  std::atomic<bool> stop{false};
+  std::atomic<bool> stop{false}, failed{false};
   Call call{};
   int64_t begin = 0, end = 0, grain = 1;
+  std::exception_ptr failure;  // the first one of a loop
 
   explicit Impl(int threads) : buffers(static_cast<size_t>(threads)) {
-    for (int w = 1; w < threads; ++w) workers.emplace_back([this, w] { work(w); });
+    while (!starts(threads))
+      threads = std::max(1, static_cast<int>(workers.size() + 1) / 2);  // others need memory, too
   }
 
-  ~Impl() {
+  ~Impl() { endAll(); }
+
+  /// False where the system refused a thread.
+  bool starts(int threads) {
+    endAll();
+    stop.store(false);
+    const size_t wanted = static_cast<size_t>(threads) - 1;
+    try {
+      workers.reserve(wanted);
+      while (workers.size() < wanted)
+        workers.emplace_back([this, w = static_cast<int>(workers.size()) + 1] { work(w); });
+    } catch (const std::exception&) {
+    }
+    return workers.size() == wanted;
+  }
+
+  void endAll() {
     stop.store(true);
     epoch.fetch_add(1);
     epoch.notify_all();
     for (std::thread& t : workers) t.join();
+    workers.clear();
   }
 
+  /// A chunk that throws ends the loop: the owner throws what the first one threw.
   void takeChunks(int worker) {
-    for (;;) {
-      const int64_t from = next.fetch_add(grain, std::memory_order_relaxed);
-      if (from >= end) return;
-      call.fn(call.object, from, std::min(end, from + grain), worker);
+    try {
+      for (;;) {
+        const int64_t from = next.fetch_add(grain, std::memory_order_relaxed);
+        if (from >= end) return;
+        call.fn(call.object, from, std::min(end, from + grain), worker);
+      }
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+      next.store(end, std::memory_order_relaxed);
     }
   }
 
@@ -132,7 +159,7 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool(int threads) : m_impl(std::make_unique<Impl>(std::max(1, threads))) {}
 ThreadPool::~ThreadPool() = default;
 
-int ThreadPool::threads() const { return static_cast<int>(m_impl->buffers.size()); }
+int ThreadPool::threads() const { return static_cast<int>(m_impl->workers.size() + 1); }
 
 void ThreadPool::run(int64_t begin, int64_t end, int64_t grain, Call call) {
   if (begin >= end) return;
@@ -152,6 +179,7 @@ void ThreadPool::run(int64_t begin, int64_t end, int64_t grain, Call call) {
   p.epoch.notify_all();
   p.takeChunks(0);
   p.closeAndWait();
+  if (p.failed.exchange(false)) std::rethrow_exception(std::exchange(p.failure, nullptr));
 }
 
 std::byte* ThreadPool::scratch(int worker, size_t bytes) {

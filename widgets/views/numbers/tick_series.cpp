@@ -118,9 +118,8 @@ void TickSeries::append(const Snapshot& snapshot) {
 }
 
 void TickSeries::set(const QString& id, const QString& seriesTitle, Panel panel, double value) {
-  const auto [at, fresh] = m_places.try_emplace(id, m_series.size());
-  if (fresh) m_series.push_back({id, seriesTitle, panel, std::vector<double>(m_ticks.size(), kUnknown)});
-  m_series[at->second].values.back() = value;
+  know(id, seriesTitle, panel);
+  m_series[m_places[id]].values.back() = value;
 }
 
 void TickSeries::takeReport(const TickReport& report) {
@@ -168,6 +167,11 @@ void TickSeries::takeRows(const Snapshot& snapshot) {
   put("count.broken",
       static_cast<double>(std::count_if(snapshot.invariants.begin(), snapshot.invariants.end(),
                                         [](const InvariantState& s) { return !s.ok; })));
+}
+
+void TickSeries::know(const QString& id, const QString& seriesTitle, Panel panel) {
+  if (m_places.try_emplace(id, m_series.size()).second)
+    m_series.push_back({id, seriesTitle, panel, std::vector<double>(m_ticks.size(), kUnknown)});
 }
 
 /// Texts cannot be plotted.

@@ -30,7 +30,9 @@ class TickSeries {
   TickSeries();
   /// True if snapshots changed, also if a tick was published again.
   bool update(HistoryReader::History history);
-  /// Adds a figure that snapshots do not have; kept only for ticks of the history.
+  /// Makes a series unless it is there.
+  void know(const QString& id, const QString& title, Panel panel);
+  /// Adds a figure that snapshots do not have to a known series; kept only for ticks of the history.
   void sample(const QString& id, Tick tick, double value);
 
   void clear();

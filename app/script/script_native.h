@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What prelude.js sees of ScriptCalls from the thread of the script: each call runs on the GUI thread, and the script
+// waits for it. Lives on the script's thread; owned by ScriptHost.
+#pragma once
+#include <QJSEngine>
+#include <functional>
+
+#include "app/script/script_calls.h"
+
+namespace kvlab {
+
+class ScriptNative : public QObject {
+  Q_OBJECT
+ public:
+  /// onGui: runs a function on the GUI thread and returns when it has ended.
+  using OnGui = std::function<void(const std::function<void()>& work)>;
+  ScriptNative(QJSEngine& engine, ScriptCalls& calls, OnGui onGui)
+      : m_engine(engine), m_calls(calls), m_onGui(std::move(onGui)) {}
+
+  Q_INVOKABLE QString verbs() const { return m_calls.verbs(); }  // of the settings, which do not change
+  Q_INVOKABLE QString args() const { return m_calls.args(); }
+  Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args) {
+    return onGui([&] { return m_calls.call(handle, verb, args); });
+  }
+  Q_INVOKABLE QString open(const QString& request) {
+    return onGui([&] { return m_calls.open(request); });
+  }
+  Q_INVOKABLE QString current() {
+    return onGui([&] { return m_calls.current(); });
+  }
+  Q_INVOKABLE QString show(int handle) {
+    return onGui([&] { return m_calls.show(handle); });
+  }
+  Q_INVOKABLE QString fork(int handle) {
+    return onGui([&] { return m_calls.fork(handle); });
+  }
+  Q_INVOKABLE QString close(int handle) {
+    return onGui([&] { return m_calls.close(handle); });
+  }
+  Q_INVOKABLE QString sweep(const QString& request) {
+    return onGui([&] { return m_calls.sweep(request); });
+  }
+  Q_INVOKABLE QString view(const QString& op, const QString& args) {
+    return onGui([&] { return m_calls.view(op, args); });
+  }
+  Q_INVOKABLE QString readText(const QString& path) {
+    return onGui([&] { return m_calls.readText(path); });
+  }
+  Q_INVOKABLE QString writeText(const QString& path, const QString& text) {
+    return onGui([&] { return m_calls.writeText(path, text); });
+  }
+  Q_INVOKABLE void log(const QString& text) {
+    m_onGui([&] { m_calls.log(text); });
+  }
+  /// The value of a JSON text, built without Qt's parser, whose stack ends the program at an array of half a million
+  /// elements. Undefined where the text is no JSON.
+  Q_INVOKABLE QJSValue parse(const QString& text) const;
+
+ private:
+  template <class Work>
+  QString onGui(const Work& work) {
+    QString answer;
+    m_onGui([&] { answer = work(); });
+    return answer;
+  }
+
+  QJSEngine& m_engine;
+  ScriptCalls& m_calls;
+  OnGui m_onGui;
+};
+
+}  // namespace kvlab

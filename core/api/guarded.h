@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where exceptions end: memory or threads that ran out, and faults of the program, go on as values from here. Any
+// thread.
+#pragma once
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// The error that the exception being handled stands for. `what` was refused. Codes: out_of_memory, internal, or that
+/// of an ErrorThrown. For catch blocks.
+Error caught(const char* what);
+
+/// What `body` returns, or the error that it throws.
+template <class Body>
+auto guarded(const char* what, Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    return caught(what);
+  }
+}
+
+}  // namespace kvlab

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that memory does not suffice for: what they throw becomes an error, and the session is as it was. Engine
+// thread.
+#pragma once
+#include "core/api/guarded.h"
+#include "core/session/session.h"
+
+namespace kvlab {
+
+/// Frees all slots that neither the present state nor history names. No tick may be open.
+void freeUnnamed(Session& session);
+/// Brings back the rows that a call has overwritten, and frees the slots that it had taken. False if the log lacks some
+/// rows; then nothing has changed.
+bool regain(Session& session);
+
+/// What `body` returns, or the error that it throws. As other failed calls it leaves it to call.poolsTouched whether
+/// rows are lost.
+template <class Body>
+auto inCall(Session& session, CallContext& call, Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    Error error = caught("the call was refused");
+    call.poolsTouched = !regain(session);
+    return error;
+  }
+}
+
+/// The same for what makes a commit. If something fails behind the commit, where history makes room, the commit stands.
+template <class Commits>
+Status committed(Session& session, CallContext& call, Commits&& commits) {
+  const int before = session.timeline().currentId();
+  return inCall(session, call, [&]() -> Status {
+    try {
+      commits();
+    } catch (...) {
+      if (session.timeline().currentId() == before) throw;
+    }
+    return ok();
+  });
+}
+
+}  // namespace kvlab
