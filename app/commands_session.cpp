@@ -2,7 +2,6 @@
 // Commands for sessions and files: open, save, scripts, sweeps, quit.
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QSaveFile>
 
 #include "app/command_line.h"
 #include "app/command_registry.h"
@@ -11,6 +10,7 @@
 #include "app/resources.h"
 #include "app/session_name.h"
 #include "app/session_script.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -121,14 +121,9 @@ Status openSweepCell(CommandHost& host, const Json& args) {
 }
 
 Status saveScript(CommandHost& host, const QString& path) {
-  QSaveFile file(path);
-  const QByteArray text = host.sessionScript().toUtf8();
-  if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit()) {
-    emit host.context().noted("Saved " + path);
-    return ok();
-  }
-  return Error("io", "the script was not saved", path.toStdString() + ": " + file.errorString().toStdString(),
-               "name a file in a folder that exists");
+  KV_TRY(saveFile(path, host.sessionScript().toUtf8(), "the script"));
+  emit host.context().noted("Saved " + path);
+  return ok();
 }
 
 Status copyScript(CommandHost& host, const Json&) {

@@ -3,8 +3,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
+
 #include "app/core_replay.h"
 #include "core/lanes/session_holder.h"
+#include "core/verbs/capture_session.h"
 #include "core/verbs/verbs.h"
 #include "kernels/cuda/runtime/find_module.h"
 
@@ -19,12 +22,23 @@ class CoreEngine : public Engine {
   explicit CoreEngine(std::unique_ptr<Session> session)
       : m_holder(std::make_unique<SessionHolder>(std::move(session))) {}
   explicit CoreEngine(std::unique_ptr<SessionHolder> holder) : m_holder(std::move(holder)) {}
+  CoreEngine(Recovered recovered, std::string path) : CoreEngine(std::move(recovered.session)) {
+    m_path = std::move(path);
+    m_lost = std::move(recovered.lost);
+  }
 
   const VerbInfo* verb(const std::string& name) const override { return verbNamed(name); }
   Result<json> execute(const std::string& verb, const json& args) override {
     auto result = m_holder->execute(verb, args);
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
+    followRecovery();
     return result;
+  }
+  Result<json> keepRecovery(const std::string& path) override {
+    if (std::exchange(m_path, path) != path && m_holder->session()) KV_TRY(startRecovery(*m_holder->session(), path));
+    json out = json::object();
+    if (const std::optional<Error> lost = std::exchange(m_lost, std::nullopt)) out["lost"] = lost->toJson();
+    return out;
   }
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) override { return m_holder->tile(request); }
   SnapshotPtr snapshot() const override { return m_holder->snapshot(); }
@@ -39,7 +53,21 @@ class CoreEngine : public Engine {
   }
 
  private:
+  /// A session that came out of lanes has no recovery yet, and one that a full disk has ended is tried again.
+  void followRecovery() {
+    Session* session = m_holder->session();
+    const auto now = std::chrono::steady_clock::now();
+    if (m_path.empty() || !session || now < m_notBefore) return;
+    const History::Log& kept = session->history().recovery();
+    if (kept.file && !kept.file->ended()) return;
+    if (!startRecovery(*session, m_path)) m_notBefore = now + kPause;
+  }
+
+  static constexpr std::chrono::seconds kPause{30};
   std::unique_ptr<SessionHolder> m_holder;
+  std::string m_path;                                   // of the recovery; empty = none is wanted
+  std::optional<Error> m_lost;                          // what a recovery could not do again
+  std::chrono::steady_clock::time_point m_notBefore{};  // the next try
 };
 
 /// Why a session that chose its back end itself does not use a card that is there; else empty.
@@ -78,11 +106,19 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
   return engineOf(session.take());
 }
 
+Result<std::unique_ptr<Engine>> openLeft(const json& request, const std::string& resources, const Progress& progress) {
+  const auto path = request["recovery"].get<std::string>();
+  spdlog::info("opening {}", path);
+  Recovered recovered = KV_TRY(openRecovered(path, resources, progress));
+  return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(std::move(recovered), path));
+}
+
 }  // namespace
 
 EngineFactory coreEngines(std::string resources) {
   return [resources = std::move(resources)](const json& request) -> EngineOpener {
     return [resources, request](const Progress& progress) -> Result<std::unique_ptr<Engine>> {
+      if (request.contains("recovery")) return openLeft(request, resources, progress);
       if (request.contains("capture")) return openCapture(request, resources, progress);
       return openManifest(request.value("manifest", json::object()), resources, progress);
     };

@@ -18,6 +18,22 @@ class Session;
 Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
                                               std::optional<std::int64_t> to, const Progress& progress);
 
+/// What a program that ended without a word has left of its session.
+struct Recovered {
+  std::unique_ptr<Session> session;  // goes on with the file
+  std::optional<Error> lost;         // the command that could not be done again, or that the state is another one
+};
+/// The session that a recovery file leads to. Where a command cannot be done again, the session stands before it, and
+/// a copy of the file stays beside it. Errors: those of replayCapture, and bad_file.
+Result<Recovered> openRecovered(const std::string& path, const std::string& resources, const Progress& progress);
+
+struct RecoveryFacts {
+  std::string model;
+  std::int64_t commands = 0, tick = 0;
+};
+/// Errors: bad_file, bad_capture.
+Result<RecoveryFacts> recoveryFacts(const std::string& path);
+
 /// {ok, note, steps: [{tick, verb, ok, expected, got, error?}]}
 Result<nlohmann::json> replayTable(const std::string& path, const std::string& resources,
                                    std::optional<std::int64_t> to, bool verify);

@@ -33,6 +33,13 @@ class Engine {
   /// Called within a long verb, only between two ticks, when the state is consistent. Reads and tiles are allowed in
   /// this call, and while no verb runs.
   virtual void setIdle(std::function<void()> idle) = 0;
+  /// Keeps a capture of the session in this file from now on, in case that the program ends without a word; an engine
+  /// that was opened from this very file goes on with it. Reply: {"lost"?: error}, what of that file could not be done
+  /// again. Error: bad_file.
+  virtual Result<nlohmann::json> keepRecovery(const std::string& path) {
+    (void)path;
+    return nlohmann::json::object();
+  }
   /// A second engine in the present state, for another thread.
   virtual Result<std::unique_ptr<Engine>> fork() = 0;
 };

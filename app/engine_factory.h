@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-/// The opener for {"manifest":{..}} or {"capture":"path", "to":tick?}.
+/// The opener for {"manifest":{..}}, {"capture":"path", "to":tick?} or {"recovery":"path"}.
 using EngineFactory = std::function<EngineOpener(const nlohmann::json& request)>;
 
 }  // namespace kvlab

@@ -63,6 +63,16 @@ EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args,
   return push(std::move(job));
 }
 
+void EngineThread::keepRecovery(std::string path, Reply reply) {
+  Job job;
+  job.work = [this, path = std::move(path), reply](Engine* engine) {
+    auto result = engine ? guarded<nlohmann::json>([&] { return engine->keepRecovery(path); }) : m_openError;
+    return [reply, result = std::move(result)] { reply(result); };
+  };
+  job.cancelled = [reply] { reply(cancelledError()); };
+  push(std::move(job));
+}
+
 void EngineThread::fork(ForkReply reply) {
   Job job;
   job.work = [this, reply](Engine* engine) -> std::function<void()> {

@@ -52,6 +52,8 @@ class EngineThread {
   EngineThread& operator=(const EngineThread&) = delete;
 
   Ticket submit(std::string verb, nlohmann::json args, Reply reply);
+  /// Like submit(): Engine::keepRecovery().
+  void keepRecovery(std::string path, Reply reply);
   /// Like submit(): makes a second engine in the state after all earlier commands.
   void fork(ForkReply reply);
   /// Error not_a_query for a verb that does not only read or measure.

@@ -17,7 +17,7 @@ LiveSession::LiveSession(EngineOpener opener, Reply opened)
 EngineThread::Ticket LiveSession::send(const std::string& verb, const nlohmann::json& args, Reply reply) {
   const auto answered = [this, verb, args, reply = std::move(reply)](const Result<nlohmann::json>& result) {
     m_script.answered(verb, args, result, snapshot());
-    if (verb == "saveCapture" && result) markKept();
+    if ((verb == "saveCapture" || verb == "startCapture") && result) markKept();
     reply(result);
   };
   const EngineThread::Ticket ticket = m_thread.submit(verb, args, answered);
@@ -37,6 +37,11 @@ void LiveSession::fork(Opened forked) {
     (*self)->setScript(m_script);
     (*self)->m_script.forked();
   });
+  setBusy(true);
+}
+
+void LiveSession::keepRecovery(const std::string& path, Reply reply) {
+  m_thread.keepRecovery(path, std::move(reply));
   setBusy(true);
 }
 

@@ -27,6 +27,8 @@ class LiveSession : public QObject, public SessionPort {
   EngineThread::Ticket send(const std::string& verb, const nlohmann::json& args, Reply reply);
   void cancel(EngineThread::Ticket ticket) { m_thread.cancel(ticket); }
   void fork(Opened forked) override;
+  /// Keeps a capture in this file in case that the program ends without a word (Engine::keepRecovery).
+  void keepRecovery(const std::string& path, Reply reply);
   void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply);
   void fetch(const std::string& tag, const TileRequest& request, TileReply reply);
   /// The snapshot of an earlier tick than those of history(); a newer request replaces this one.
@@ -46,6 +48,12 @@ class LiveSession : public QObject, public SessionPort {
   /// What was done so far can be had again: the session is as it was opened, or a capture has it.
   void markKept() { m_kept = m_script.calls(); }
   bool isKept() const { return m_kept == m_script.calls(); }
+  /// The session was left by a program that ended without a word: what was done in it is in no file of the person's.
+  void markRestored() {
+    m_restored = true;
+    m_kept = -1;
+  }
+  bool isRestored() const { return m_restored; }
   /// As the person calls the session; empty = it has no name.
   void setName(const QString& name) { m_name = name; }
   const QString& name() const { return m_name; }
@@ -66,7 +74,7 @@ class LiveSession : public QObject, public SessionPort {
   std::vector<SnapshotPtr> m_history;
   SessionScript m_script;
   std::int64_t m_kept = 0;  // calls of the script up to which all can be had again
-  bool m_busy = true, m_clockFrozen = false;
+  bool m_restored = false, m_busy = true, m_clockFrozen = false;
   EngineThread m_thread;  // last member: its thread may call wake() until it has ended
 };
 

@@ -34,7 +34,10 @@ constexpr QSize kFirstSize{1600, 1000},
 }  // namespace
 
 MainWindow::MainWindow(WindowSettings settings)
-    : m_settings(std::move(settings)), m_commands(builtinCommands(viewNames())), m_tour(!m_settings.headless) {
+    : m_settings(std::move(settings)),
+      m_commands(builtinCommands(viewNames())),
+      m_tour(!m_settings.headless),
+      m_recovery(m_settings.headless ? QString() : m_settings.recovery) {
   setWindowTitle("kvlab");
   setWindowIcon(programIcon());
   setAcceptDrops(true);
@@ -56,6 +59,7 @@ MainWindow::MainWindow(WindowSettings settings)
   new UndoKeys(this);
   new ReturnKey(this);
   connectContext();
+  followWork();
   m_docks->reset();
   for (const QString& id : m_docks->ids()) m_firstOptions[id] = m_docks->view(id)->options();
   if (!m_settings.headless) {
@@ -227,7 +231,10 @@ void MainWindow::connectContext() {
     emit m_context.logged(4, QString::fromStdString(error.text()));
   });
   connect(&m_context, &InspectorContext::sessionChanged, m_banner, &Banner::endError);
-  connect(&m_context, &InspectorContext::sessionChanged, this, [this] { m_banner->endQuestion(kOpening); });
+  connect(&m_context, &InspectorContext::sessionChanged, this, [this] {
+    for (const QString& question : {kOpening, kLosing}) m_banner->endQuestion(question);
+    keepRecovery();
+  });
   connect(&m_context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
     if (!refusalOf(command.reply)) m_banner->endError();
   });
@@ -313,20 +320,6 @@ bool MainWindow::event(QEvent* event) {
   return true;
 }
 
-bool MainWindow::mayClose() {
-  QStringList names;
-  for (const Job* job : m_context.jobs().running()) {
-    const QString far = progressText(*job);
-    if (!job->brief) names << (far.isEmpty() ? job->name : tr("%1 (%2)").arg(job->name, far));
-  }
-  if (m_settings.headless || names.isEmpty() || m_banner->asks(kClosing)) return true;
-  m_banner->ask({kClosing,
-                 names.size() == 1 ? tr("A job is still working. Close and stop it?")
-                                   : tr("%1 jobs are still working. Close and stop them?").arg(names.size()),
-                 names.join(", "), tr("Close and Stop"), tr("Go On"), [this] { close(); }});
-  return false;
-}
-
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!mayClose()) return event->ignore();
   stopScript();
@@ -339,6 +332,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     saved.setValue("window/prompts", m_prompt->past().lines());
     saved.setValue("window/console", m_docks->view("console")->property("history"));
   }
+  m_recovery.end();
   event->accept();
 }
 

@@ -3,6 +3,7 @@
 // script language. Reaches sessions only through the context. Made by main, with and without a display. GUI thread.
 #pragma once
 #include <QMainWindow>
+#include <QTimer>
 #include <memory>
 
 #include "app/banner.h"
@@ -15,6 +16,7 @@
 #include "app/palette.h"
 #include "app/person_input.h"
 #include "app/prompt_line.h"
+#include "app/recovery_store.h"
 #include "app/row_tools.h"
 #include "app/script/script_host.h"
 #include "app/status_strip.h"
@@ -32,6 +34,7 @@ struct WindowSettings {
   QString backendNote = {};
   QString version = {};
   MemoryAsk memory = {};  // what a manifest's session takes
+  QString recovery = {};  // folder for what comes back after a crash; empty = nothing is kept
 };
 
 class MainWindow : public QMainWindow, public CommandHost {
@@ -49,6 +52,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   bool scriptRunning() const;
   /// Null before the manual is opened.
   ManualWindow* manual() { return m_manual; }
+  /// Asks whether to restore the session that a window has left without a word, if there is one.
+  void offerLeftSession();
 
   // WindowPort
   void openSession(const nlohmann::json& request, Opened opened) override;
@@ -153,10 +158,24 @@ class MainWindow : public QMainWindow, public CommandHost {
   ScriptResult runJob(ScriptHost& host, const QString& name, const QString& on, bool brief,
                       const std::function<ScriptResult()>& script);
   int beginOpening(const nlohmann::json& request, const std::weak_ptr<LiveSession>& session);
-  /// Asks once whether to close while jobs work; true if the window may close.
+  /// Asks once whether to close while jobs work or what was done is in no file; true if the window may close.
   bool mayClose();
+  void closeNow();
+  /// The jobs that would end with the session, in words.
+  QStringList jobsThatEnd(bool besides) const;
+  /// The shown session has work that is in no file of the person's.
+  bool hasWork() const;
+  /// The shown session comes back after a crash.
+  void keepRecovery();
+  void followWork();
+  void noteWork();
+  void noteRecovery();
+  nlohmann::json recoveryNote() const;
+  void restoreLeftSession();
+  void restoreWindow(const nlohmann::json& window);
   /// Questions of the banner.
-  inline static const QString kClosing = QStringLiteral("closing"), kOpening = QStringLiteral("opening");
+  inline static const QString kClosing = QStringLiteral("closing"), kOpening = QStringLiteral("opening"),
+                              kLosing = QStringLiteral("losing"), kRestoring = QStringLiteral("restoring");
   ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
   /// A view, or "window": this.
@@ -184,7 +203,14 @@ class MainWindow : public QMainWindow, public CommandHost {
   RowTools* m_rowTools = nullptr;
   PersonInput m_person;
   TourPlace m_tour;
-  bool m_chat = false;  // the prompt field sends messages
+  bool m_chat = false;     // the prompt field sends messages
+  bool m_closing = false;  // the person has answered
+  bool m_reading = false;  // the session reads the text that it begins with
+  QTimer m_noteSoon;
+  RecoveryStore m_recovery;
+  std::optional<LeftSession> m_left;       // until the person has answered
+  std::weak_ptr<LiveSession> m_recovered;  // the session that m_recovery follows
+  nlohmann::json m_noted;                  // what was written last
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   int m_scriptJob = 0;                                 // of the running script

@@ -17,9 +17,19 @@ namespace kvlab {
 
 using nlohmann::json;
 
+namespace {
+
+/// "demo, tick 4, 12 tokens; no capture has all of it. Still working: Run (3 of 10)."
+QString workThatEnds(const QString& session, const QStringList& jobs) {
+  const QString work = MainWindow::tr("%1; no capture has all of it.").arg(session);
+  return jobs.isEmpty() ? work : work + ' ' + MainWindow::tr("Still working: %1.").arg(jobs.join(", "));
+}
+
+}  // namespace
+
 QString MainWindow::sessionThatEnds() const {
   const SnapshotPtr now = m_context.snapshot();
-  if (!now || !now->info || now->tick.value() == 0) return {};
+  if (!now || !now->info) return {};
   const QString name = m_context.session()->name();
   return tr("%1, tick %2, %3")
       .arg(name.isEmpty() ? QString::fromStdString(now->info->model) : name)
@@ -28,10 +38,9 @@ QString MainWindow::sessionThatEnds() const {
 }
 
 void MainWindow::beforeOpening(const QString& what, std::function<void()> open) {
-  const QString ends = sessionThatEnds();
-  if (m_settings.headless || m_scriptJob || ends.isEmpty() || m_context.session()->isKept()) return open();
+  if (m_settings.headless || m_scriptJob || !hasWork()) return open();
   m_banner->ask({kOpening, tr("Opening %1 ends the shown session. Discard it?").arg(what),
-                 tr("%1; no capture has all of it.").arg(ends), tr("Discard and Open"), tr("Keep Working"),
+                 workThatEnds(sessionThatEnds(), jobsThatEnd(false)), tr("Discard and Open"), tr("Keep Working"),
                  [this, open] {
                    m_banner->hide();
                    open();
@@ -39,9 +48,49 @@ void MainWindow::beforeOpening(const QString& what, std::function<void()> open) 
                  tr("Save Capture and Open…"), [this, open] { saveCaptureThen(open); }});
 }
 
+QStringList MainWindow::jobsThatEnd(bool besides) const {
+  QStringList names;
+  for (const Job* job : const_cast<LiveContext&>(m_context).jobs().running()) {
+    const QString far = progressText(*job);
+    if (!job->brief && (besides || job->rank != JobRank::Beside))
+      names << (far.isEmpty() ? job->name : tr("%1 (%2)").arg(job->name, far));
+  }
+  return names;
+}
+
+bool MainWindow::hasWork() const {
+  const auto session = m_context.session();
+  if (!session || !m_context.snapshot() || m_reading) return false;
+  return !session->isKept() || (session->busy() && !jobsThatEnd(false).isEmpty());
+}
+
+bool MainWindow::mayClose() {
+  const QStringList jobs = jobsThatEnd(true);
+  if (m_settings.headless || m_closing) return true;
+  if (hasWork()) {
+    m_banner->ask({kLosing, tr("Closing ends the session. Discard it?"), workThatEnds(sessionThatEnds(), jobs),
+                   tr("Discard and Close"), tr("Keep Working"), [this] { closeNow(); }, tr("Save Capture and Close…"),
+                   [this] { saveCaptureThen([this] { closeNow(); }); }});
+    return false;
+  }
+  if (jobs.isEmpty() || m_banner->asks(kClosing)) return true;
+  m_banner->ask({kClosing,
+                 jobs.size() == 1 ? tr("A job is still working. Close and stop it?")
+                                  : tr("%1 jobs are still working. Close and stop them?").arg(jobs.size()),
+                 jobs.join(", "), tr("Close and Stop"), tr("Go On"), [this] { closeNow(); }});
+  return false;
+}
+
+void MainWindow::closeNow() {
+  m_closing = true;
+  close();
+}
+
 void MainWindow::saveCaptureThen(std::function<void()> then) {
   const auto save = [this, then = std::move(then)](const QString& path) {
     const json args{{"path", path.toStdString()}};
+    stopScript();
+    m_context.session()->cancel();  // what waits would be saved only when it has ended
     emit m_context.scripted(m_context.session()->script().line("saveCapture", args));
     m_context.submit("saveCapture", args, [this, then](const Result<json>& saved) {
       if (!saved) return emit m_context.failed(saved.error());
@@ -56,7 +105,7 @@ void MainWindow::showNewSession(const json& manifest) {
   NewSessionSettings settings;
   settings.manifest = manifest.empty() ? m_settings.manifest : manifest;
   settings.kept = !m_settings.headless;
-  settings.ends = sessionThatEnds();
+  settings.ends = m_context.snapshot() && m_context.snapshot()->tick.value() > 0 ? sessionThatEnds() : QString();
   settings.saveCapture = [this] { m_context.runCommand("save_capture", json::object()); };
   settings.memory = m_settings.memory;
   auto* panel = new NewSessionPanel(std::move(settings), m_context.jobs(), this);

@@ -58,9 +58,10 @@ void MainWindow::openSession(const json& request, Opened opened) {
           return opened(result.error());
         }
         session->setName(manifestText(request.value("name", json())));
+        if (request.contains("recovery")) session->markRestored();
         m_context.show(session);
         if (own) m_context.jobs().end(*job, JobState::Done, tr("Opened %1").arg(sessionName(request)));
-        remember(request);
+        if (!request.contains("recovery")) remember(request);
         opened(SessionPtr(session));
         begin(request, text);
       }));
@@ -76,7 +77,9 @@ void MainWindow::openSession(const json& request, Opened opened) {
 void MainWindow::begin(const json& request, const QString& text) {
   if (text.isEmpty()) return;
   emit m_context.scripted(startingLine(request));
+  m_reading = true;
   m_context.submit("prompt", {{"text", text.toStdString()}}, [this, session = m_context.session()](const auto& read) {
+    m_reading = false;
     if (read) session->markKept();
     else emit m_context.failed(read.error());
   });

@@ -5,14 +5,14 @@
 #include <QElapsedTimer>
 #include <QEventLoop>
 #include <QFileInfo>
-#include <QTemporaryDir>
 #include <QTimer>
 #include <algorithm>
-#include <filesystem>
+#include <deque>
 
 #include "app/notes_markdown.h"
 #include "app/outcome.h"
 #include "app/script/input_gate.h"
+#include "core/api/part_file.h"
 #include "widgets/base/note_place.h"
 #include "widgets/base/save_file.h"
 
@@ -21,14 +21,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-Error notWritten(const QString& path, const std::string& why) {
-  return {"io",
-          "the notes were not written",
-          why,
-          "choose a folder that can be written to",
-          {},
-          "path",
-          path.toStdString()};
+Status notWritten(const QString& path, const Status& failed) {
+  if (failed) return failed;
+  return Error("io", "the notes were not written", failed.error().why, "choose a folder that can be written to", {},
+               "path", path.toStdString());
 }
 
 class NotesExport {
@@ -38,8 +34,7 @@ class NotesExport {
         m_target(path),
         m_what(what),
         m_session(host.context().session()),
-        m_newest(m_session->snapshot()),
-        m_folder(m_target.absolutePath() + "/.kvlab-notes-XXXXXX") {}
+        m_newest(m_session->snapshot()) {}
   Result<Json> run();
 
  private:
@@ -63,10 +58,10 @@ class NotesExport {
   const QString m_what;
   const LiveContext::LiveSessionPtr m_session;
   const SnapshotPtr m_newest;
-  QTemporaryDir m_folder;  // the files until all are there
-  SessionPtr m_fork;       // null until a state has to be reached
+  SessionPtr m_fork;  // null until a state has to be reached
   std::vector<NotePage> m_pages;
-  QStringList m_pictures, m_moved;  // names, and paths of those that are in their place
+  std::deque<PartFile> m_pictures;  // until all are there
+  QStringList m_added;              // paths of pictures that are in their place, where no file was before
   int m_job = 0;
   bool m_cancelled = false;
 };
@@ -127,9 +122,11 @@ Status NotesExport::takePicture(NotePage& page) {
   KV_TRY(wait([&] { return m_host.readyFor(request); }));
   page.picture = QStringLiteral("%1-%2.png").arg(m_target.completeBaseName()).arg(m_pages.size() + 1);
   const QImage picture = KV_TRY(m_host.picture(request));
-  KV_TRY(savePicture(m_folder.filePath(page.picture), picture));
-  m_pictures << page.picture;
-  return ok();
+  const QString path = m_target.absoluteDir().filePath(page.picture);
+  const QByteArray bytes = KV_TRY(pictureBytes(path, picture));
+  PartFile& file = m_pictures.emplace_back(path.toStdString());
+  file.append(bytes.data(), static_cast<std::size_t>(bytes.size()));
+  return file.finish() ? ok() : notWritten(path, file.publish());
 }
 
 QString NotesExport::scriptOf(const NoteView& note) const {
@@ -155,18 +152,16 @@ QString NotesExport::about() const {
 
 /// Brings the files to their places, the page last.
 Status NotesExport::publish(const QString& page) {
-  const QDir folder = m_target.absoluteDir();
-  for (const QString& name : m_pictures) {
-    std::error_code failed;
-    std::filesystem::rename(m_folder.filePath(name).toStdString(), folder.filePath(name).toStdString(), failed);
-    if (failed) return notWritten(folder.filePath(name), failed.message());
-    m_moved << folder.filePath(name);
+  for (PartFile& picture : m_pictures) {
+    const QString path = QString::fromStdString(picture.path());
+    const bool added = !QFileInfo::exists(path);
+    KV_TRY(notWritten(path, picture.publish()));
+    if (added) m_added << path;
   }
   return saveFile(m_target.absoluteFilePath(), page.toUtf8(), "the page of notes");
 }
 
 Result<Json> NotesExport::pagesAndFiles() {
-  if (!m_folder.isValid()) return notWritten(m_target.filePath(), m_folder.errorString().toStdString());
   KV_TRY(m_host.readyFor({m_what}));
   const std::vector<NoteView> notes = notesOf(context());
   for (const NoteView& note : notes) {
@@ -188,7 +183,7 @@ Result<Json> NotesExport::run() {
                                   .cancel = [this] { m_cancelled = true; }});
   Result<Json> out = pagesAndFiles();
   if (!out)
-    for (const QString& file : m_moved) QFile::remove(file);
+    for (const QString& file : m_added) QFile::remove(file);
   if (m_fork) m_host.showSession(m_session);
   context().showTick(shown);
   context().setFocus(focus);

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/api/part_file.h"
+
 namespace kvlab {
 
 namespace {
@@ -84,9 +86,7 @@ void useOffscreen() {
                             R"("logicalDpi":96,"logicalBaseDpi":96,"dpr":1}]})";
   QFile file(path);
   const bool there = file.open(QIODevice::ReadOnly) && file.readAll() == screen;
-  file.close();
-  if (!there && file.open(QIODevice::WriteOnly | QIODevice::Truncate)) file.write(screen);
-  file.close();
+  if (!there) (void)writeWhole(path.toStdString(), screen.toStdString());
   qputenv("QT_QPA_PLATFORM", ("offscreen:configfile=" + path).toLocal8Bit());
   qunsetenv("QT_SCALE_FACTOR");
   qputenv("QT_FONT_DPI", "96");

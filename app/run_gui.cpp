@@ -40,11 +40,14 @@ void openFirst(MainWindow& window, json request) {
 }
 
 int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
-  MainWindow window(windowSettings(line, false));
+  WindowSettings settings = windowSettings(line, false);
+  settings.recovery = recoveryFolder();
+  MainWindow window(std::move(settings));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
   (void)window.setOptions("map", {{"quantity", "received"}});  // of new rows the brightness is one flat colour
   window.show();
   openFirst(window, request);
+  window.offerLeftSession();
   return QApplication::exec();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab perplexity: progress on standard error, figures on standard output. Exit codes: 0 = measured, 1 = stopped, 2 =
 // command line, 3 = model, text or file refused.
-#include <QSaveFile>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -10,6 +9,7 @@
 #include "app/programs.h"
 #include "app/resources.h"
 #include "core/experiment/perplexity.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -36,12 +36,7 @@ Progress tellScored() {
 
 Status write(const Perplexity& result, const std::string& file) {
   if (file.empty()) return ok();
-  QSaveFile out(QString::fromStdString(file));
-  const std::string text = toJson(result).dump(1) + "\n";
-  if (out.open(QIODevice::WriteOnly) && out.write(text.data(), static_cast<qint64>(text.size())) >= 0 && out.commit())
-    return ok();
-  return Error("io", file + " was not written", out.errorString().toStdString(), "give another file with --json",
-               "json", file);
+  return saveFile(QString::fromStdString(file), QByteArray::fromStdString(toJson(result).dump(1) + "\n"), file);
 }
 
 int refusedPerplexity(const Error& error) {

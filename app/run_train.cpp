@@ -5,7 +5,6 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QProcess>
-#include <QTemporaryFile>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "app/interrupts.h"
 #include "app/programs.h"
 #include "app/resources.h"
+#include "core/api/part_file.h"
 #include "core/experiment/training_record.h"
 #include "core/files/trained_file.h"
 #include "core/model/files/gguf.h"
@@ -63,7 +63,7 @@ Status possibleModel(const CommandLine& line) {
 /// Whether the folder of the result takes files; it is tried, because permissions alone do not tell.
 Status writable(const std::string& out) {
   const QString folder = QFileInfo(text(out)).absolutePath();
-  if (QTemporaryFile probe(folder + "/.kvlab-XXXXXX"); QDir().mkpath(folder) && probe.open()) return ok();
+  if (QDir().mkpath(folder) && PartFile(out).append("", 0)) return ok();
   return Error("io", "nothing was trained", "the folder of " + out + " cannot be written", "give another --out", "out",
                out);
 }

@@ -18,6 +18,7 @@ QString modelName(const QString& model) {
 
 QString sessionName(const json& request) {
   if (request.contains("name") && request["name"].is_string()) return manifestText(request["name"]);
+  if (request.contains("recovery")) return QStringLiteral("the last session");
   if (request.contains("capture")) return manifestText(request["capture"]);
   const json manifest = request.value("manifest", json::object());
   const auto text = [&](const char* key) {

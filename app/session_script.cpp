@@ -50,7 +50,8 @@ json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
 }  // namespace
 
 QString openingLine(const json& request) {
-  if (request.contains("capture")) return "s = lab.openCapture(" + scriptValue(absolute(request["capture"])) + ")";
+  for (const char* file : {"capture", "recovery"})
+    if (request.contains(file)) return "s = lab.openCapture(" + scriptValue(absolute(request[file])) + ")";
   json manifest = request.value("manifest", json::object());
   if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
   return "s = lab.open(" + scriptValue(manifest) + ")";

@@ -2,16 +2,10 @@
 #include "core/experiment/sweep_files.h"
 
 #include "core/api/pareto_svg.h"
-#include "core/model/files/part_file.h"
+#include "core/api/part_file.h"
 
 namespace kvlab {
 namespace {
-
-Status write(const std::string& path, const std::string& text) {
-  PartFile file(path);
-  (void)file.append(text.data(), text.size());
-  return file.publish();
-}
 
 std::string figure(std::optional<double> value) { return value ? nlohmann::json(*value).dump() : std::string(); }
 
@@ -45,7 +39,7 @@ Status writeSweepFiles(const std::string& folder, const std::string& title, std:
                                                        {"summary.csv", summaryCsv(points)},
                                                        {"pareto.svg", paretoSvg(title, points)},
                                                        {"timings.jsonl", timings}};
-  for (const auto& [name, text] : files) KV_TRY(write(folder + "/" + name, text));
+  for (const auto& [name, text] : files) KV_TRY(writeWhole(folder + "/" + name, text));
   return ok();
 }
 

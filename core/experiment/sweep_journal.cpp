@@ -9,8 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/api/part_file.h"
 #include "core/files/fingerprint.h"
-#include "core/model/files/part_file.h"
 #include "core/model/files/strict_json.h"
 
 namespace kvlab {

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "core/analysis/lifespans.h"
+#include "core/api/part_file.h"
 #include "core/experiment/training_text.h"
 #include "core/files/fingerprint.h"
 #include "core/kinds/base/cache_kind.h"
-#include "core/model/files/part_file.h"
 #include "core/model/files/strict_json.h"
 #include "core/verbs/verbs.h"
 
@@ -61,12 +61,7 @@ class TrainingRecorder {
     if (failed)
       return Error("bad_file", "cannot use the folder " + m_order.folder, failed.message(), "give another --work");
     const std::string path = m_order.folder + "/recording.json";
-    if (!std::filesystem::exists(path)) {
-      PartFile file(path);
-      const std::string text = head().dump(1) + "\n";
-      (void)file.append(text.data(), text.size());
-      return file.publish();
-    }
+    if (!std::filesystem::exists(path)) return writeWhole(path, head().dump(1) + "\n");
     if (!m_order.resume)
       return Error("train_exists", "nothing was recorded", m_order.folder + " holds a recording or a part of one",
                    "go on with --resume, or give another --work");

@@ -2,6 +2,7 @@
 #include "core/files/capture.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -10,8 +11,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/api/part_file.h"
 #include "core/model/files/mapped_file.h"
-#include "core/model/files/part_file.h"
 #include "core/model/files/strict_json.h"
 
 namespace kvlab {
@@ -19,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kKind = "kvlab-capture ", kFirstLine = "kvlab-capture 2\n";
-constexpr int kVersion = 2;
+constexpr std::string_view kKind = "kvlab-capture ", kFirstLine = "kvlab-capture 3\n";
+constexpr int kVersion = 3;
 constexpr std::size_t kFrame = 12;  // length and checksum
 constexpr std::size_t kMostPayload = std::size_t{256} << 20;
 
@@ -58,7 +59,7 @@ class CaptureReader {
     const std::optional<std::string_view> first = next();
     if (!first) return badCapture(m_file, "record 0, the manifest, " + m_damage);
     KV_TRY(readHeader(*first));
-    m_capture.bytes = m_at;
+    noteWhole();
     while (m_at < m_bytes.size()) {
       const std::size_t begin = m_at;
       const std::optional<std::string_view> text = next();
@@ -68,7 +69,7 @@ class CaptureReader {
         break;
       }
       KV_TRY(readRecord(*text));
-      m_capture.bytes = m_at;
+      noteWhole();
     }
     return std::move(m_capture);
   }
@@ -79,6 +80,11 @@ class CaptureReader {
                  "byte " + std::to_string(kKind.size()) + ": it has version " + std::to_string(m_version) +
                      ", and this program reads versions 1 to " + std::to_string(kVersion),
                  "open it with the program that wrote it, or a later one");
+  }
+
+  void noteWhole() {
+    m_capture.bytes = m_at;
+    m_capture.records = m_number;
   }
 
   /// The payload of the next record. If there is none, sets the note.
@@ -127,6 +133,7 @@ class CaptureReader {
 
   Status readRecord(std::string_view text) {
     const auto payload = KV_TRY(object(text));
+    if (m_version > 2 && !payload.contains("verb") && payload.contains("commits")) return readProgress(payload);
     if (m_version < 2 || !isAside(payload)) return readCommand(payload);
     Result<CaptureAside> aside = asideFromJson(payload);
     if (!aside) return bad(aside.error().why, aside.error().field);
@@ -139,19 +146,37 @@ class CaptureReader {
   Status readCommand(const json& command) {
     CaptureCommand out;
     out.record = m_number - 1;
-    const json verb = command.value("verb", json()), hash = command.value("hash", json(""));
+    const json verb = command.value("verb", json());
     if (!verb.is_string()) return bad("verb is not text", "verb");
-    if (!hash.is_string()) return bad("hash is not text", "hash");
     out.args = command.value("args", json::object());
     if (!out.args.is_object()) return bad("args is not an object", "args");
-    std::int64_t tick = 0;
-    if (!whole(command, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
-    if (!whole(command, "commits", out.commits)) return bad("commits is not a whole number from 0", "commits");
+    CaptureProgress done = KV_TRY(progressOf(command));
     out.verb = verb.get<std::string>();
-    out.hash = hash.get<std::string>();
-    out.tick = Tick(tick);
+    out.tick = done.tick;
+    out.commits = done.commits;
+    out.hash = std::move(done.hash);
     m_capture.commands.push_back(std::move(out));
     return ok();
+  }
+
+  Status readProgress(const json& record) {
+    CaptureProgress done = KV_TRY(progressOf(record));
+    if (m_capture.commands.empty()) return bad("no command stands before it", "commits");
+    CaptureCommand& command = m_capture.commands.back();
+    if (done.commits < command.commits) return bad("it has fewer commits than the record before it", "commits");
+    command.tick = done.tick;
+    command.commits = done.commits;
+    command.hash = std::move(done.hash);
+    return ok();
+  }
+
+  Result<CaptureProgress> progressOf(const json& record) const {
+    const json hash = record.value("hash", json(""));
+    if (!hash.is_string()) return bad("hash is not text", "hash");
+    std::int64_t tick = 0, commits = 0;
+    if (!whole(record, "tick", tick)) return bad("tick is not a whole number from 0", "tick");
+    if (!whole(record, "commits", commits)) return bad("commits is not a whole number from 0", "commits");
+    return CaptureProgress{Tick(tick), commits, hash.get<std::string>()};
   }
 
   static bool whole(const json& object, const char* field, std::int64_t& out) {
@@ -191,6 +216,12 @@ std::string captureRecord(const CaptureCommand& command, std::uint64_t number) {
   return framed(payload, number);
 }
 
+std::string captureRecord(const CaptureProgress& progress, std::uint64_t number) {
+  json payload{{"tick", progress.tick.value()}, {"commits", progress.commits}};
+  if (!progress.hash.empty()) payload["hash"] = progress.hash;
+  return framed(payload, number);
+}
+
 std::string captureRecord(const CaptureAside& aside, std::uint64_t number) { return framed(toJson(aside), number); }
 
 std::string captureFile(const Capture& capture, std::uint64_t& next) {
@@ -215,21 +246,37 @@ Result<Capture> openCapture(const std::string& path) {
 
 Result<std::unique_ptr<CaptureLog>> CaptureLog::open(const std::string& path, const std::string& start,
                                                      std::uint64_t next) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) == 0 && (S_ISFIFO(there.st_mode) || S_ISSOCK(there.st_mode)))
+    return Error("bad_file", "cannot write " + path, "it is a pipe, and a capture that grows needs a file",
+                 "name a file, or write a whole capture with saveCapture");
   PartFile part(path);
   part.append(start.data(), start.size());
   KV_TRY(part.publish());
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file < 0)
-    return Error("bad_file", "cannot write " + path, std::strerror(errno),
-                 "check the folder, its permissions and the free space");
-  return std::unique_ptr<CaptureLog>(new CaptureLog(path, file, next));
+  return std::unique_ptr<CaptureLog>(new CaptureLog(path, part.takeOver(), next));
 }
 
+Result<std::unique_ptr<CaptureLog>> CaptureLog::resume(const std::string& path, const Capture& capture) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file >= 0 && ::ftruncate(file, static_cast<off_t>(capture.bytes)) == 0)
+    return std::unique_ptr<CaptureLog>(new CaptureLog(path, file, capture.records));
+  const int why = errno;
+  if (file >= 0) ::close(file);
+  return Error("bad_file", "cannot write " + path, std::strerror(why),
+               "check the folder, its permissions and the free space");
+}
+
+CaptureLog::CaptureLog(std::string path, int file, std::uint64_t next)
+    : m_path(std::move(path)), m_file(file), m_next(next), m_sync(std::make_unique<BackgroundSync>(file)) {}
+
 CaptureLog::~CaptureLog() {
+  m_sync.reset();
   if (m_file >= 0) ::close(m_file);
 }
 
 Status CaptureLog::write(const std::string& record) {
+  struct stat before {};
+  const bool regular = ::fstat(m_file, &before) == 0 && S_ISREG(before.st_mode);
   std::size_t done = 0;
   while (done < record.size()) {
     const ssize_t n = ::write(m_file, record.data() + done, record.size() - done);
@@ -237,11 +284,15 @@ Status CaptureLog::write(const std::string& record) {
     if (n <= 0) {
       const Error error{"bad_file", "the capture " + m_path + " ends here", std::strerror(errno),
                         "free some space and start another capture"};
+      if (regular && ::ftruncate(m_file, before.st_size) != 0) errno = 0;  // readers drop a torn record
+      m_sync.reset();
       ::close(std::exchange(m_file, -1));
+      m_failure = error;
       return error;
     }
     done += static_cast<std::size_t>(n);
   }
+  m_sync->ask();
   return ok();
 }
 

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture files (.kvcap) record the commands of a session for replay. Append-only:
-//   "kvlab-capture 2\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
+//   "kvlab-capture 3\n", then records: u32 length, u64 XXH3-64 of the payload seeded with the
 //   record's number, payload (JSON, UTF-8); little-endian, nothing between records.
 // Record 0 is {"manifest", "fingerprint" of the model, "numerics"}, every later one a command
 //   {"verb", "args", "tick" after it, "commits" it made, "hash"?}
-// or tells of notes and breakpoints (capture_aside.h). Version 1 had commands only, and is read as well.
+// or how far the command before it has come, while its session goes on
+//   {"tick", "commits", "hash"?}
+// or tells of notes, breakpoints, watches and pending actions (capture_aside.h). Version 1 had commands only, version 2
+// no records of how far a command has come and of pending actions; both are read as well.
 // hash is the state hash after the command, without pending actions. A file may end anywhere: the reader ignores bytes
 // after the last whole record and names them in a note. A whole record with invalid content is an error (code
 // bad_capture) that names record and byte. Values; any thread.
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/api/error.h"
 #include "core/api/ids.h"
 #include "core/api/manifest.h"
+#include "core/files/background_sync.h"
 #include "core/files/capture_aside.h"
 
 namespace kvlab {
@@ -32,6 +38,13 @@ struct CaptureCommand {
   std::uint64_t record = 0;  // number of its record in the file that it was read from
 };
 
+/// How far the last command of a file has come.
+struct CaptureProgress {
+  Tick tick;
+  std::int64_t commits = 0;
+  std::string hash = {};  // empty = not recorded
+};
+
 struct CaptureHeader {
   Manifest manifest;
   std::string fingerprint, numerics;
@@ -43,11 +56,13 @@ struct Capture {
   std::vector<CaptureAside> asides = {};  // in the order of the file
   std::string note = {};                  // names ignored bytes; empty = none
   std::size_t bytes = 0;                  // up to the end of the last whole record
+  std::uint64_t records = 0;              // whole records, the header included
 };
 
 /// Bytes of a file's start (first line and record 0), and of a later record (from 1).
 std::string captureStart(const CaptureHeader& header);
 std::string captureRecord(const CaptureCommand& command, std::uint64_t number);
+std::string captureRecord(const CaptureProgress& progress, std::uint64_t number);
 std::string captureRecord(const CaptureAside& aside, std::uint64_t number);
 /// Bytes of a whole file; `next` receives the number of the next record. The asides stand in the order of their places.
 std::string captureFile(const Capture& capture, std::uint64_t& next);
@@ -58,12 +73,15 @@ Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string
 Result<Capture> openCapture(const std::string& path);
 
 /// A capture file that grows with its session. Every append is one write, so a crash loses at most the record being
-/// written. One owner.
+/// written; another thread brings it to the disk, so that nobody waits. A record that the disk does not take is cut off
+/// again. One owner.
 class CaptureLog {
  public:
   /// Creates a file that holds `start` (header and commands so far); replaces an existing file.
   static Result<std::unique_ptr<CaptureLog>> open(const std::string& path, const std::string& start,
                                                   std::uint64_t next);
+  /// Goes on with a file that was read: drops what follows its whole records. Error: bad_file.
+  static Result<std::unique_ptr<CaptureLog>> resume(const std::string& path, const Capture& capture);
   ~CaptureLog();
   CaptureLog(const CaptureLog&) = delete;
   CaptureLog& operator=(const CaptureLog&) = delete;
@@ -75,14 +93,20 @@ class CaptureLog {
   Status append(const Record& record) {
     return m_file < 0 ? ok() : write(captureRecord(record, m_next++));
   }
+  /// An error has ended it.
+  bool ended() const { return m_file < 0; }
+  /// That error, once.
+  std::optional<Error> takeFailure() { return std::exchange(m_failure, std::nullopt); }
 
  private:
-  CaptureLog(std::string path, int file, std::uint64_t next) : m_path(std::move(path)), m_file(file), m_next(next) {}
+  CaptureLog(std::string path, int file, std::uint64_t next);
   Status write(const std::string& record);
 
   std::string m_path;
   int m_file;
   std::uint64_t m_next;
+  std::optional<Error> m_failure;
+  std::unique_ptr<BackgroundSync> m_sync;
 };
 
 }  // namespace kvlab

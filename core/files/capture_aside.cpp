@@ -112,12 +112,14 @@ json toJson(const CaptureAside& aside) {
   if (aside.watches) out["watches"] = json::array();
   for (const WatchView& one : aside.watches.value_or(std::vector<WatchView>()))
     out["watches"].push_back({{"id", one.id}, {"expression", one.expression}});
+  if (aside.pending) out["pending"] = json::array();
+  for (const Action& one : aside.pending.value_or(std::vector<Action>())) out["pending"].push_back(toJson(one));
   return out;
 }
 
 bool isAside(const json& payload) {
   const auto has = [&](const char* field) { return payload.contains(field); };
-  return !has("verb") && (has("notes") || has("removed") || has("breakpoints") || has("watches"));
+  return !has("verb") && (has("notes") || has("removed") || has("breakpoints") || has("watches") || has("pending"));
 }
 
 Result<CaptureAside> asideFromJson(const json& payload) {
@@ -133,6 +135,11 @@ Result<CaptureAside> asideFromJson(const json& payload) {
   }
   if (payload.contains("breakpoints")) out.breakpoints = KV_TRY(listFrom(payload, "breakpoints", breakpointFrom));
   if (payload.contains("watches")) out.watches = KV_TRY(listFrom(payload, "watches", watchFrom));
+  if (payload.contains("pending")) {
+    Result<std::vector<Action>> pending = actionsFromJson(payload["pending"]);
+    if (!pending) return Error("bad_capture", "", "pending: " + pending.error().why, "", "pending");
+    out.pending = pending.take();
+  }
   if (out.empty()) return Error("bad_capture", "", "the record says nothing", "", "notes");
   return out;
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record of a capture about what stands beside the content of a session: notes, breakpoints and watches. Since
-// version 2.
+// A record of a capture about what stands beside the content of a session: notes, breakpoints and watches, since
+// version 2, and pending actions, since version 3.
 //   {"notes"?: [{"id", "text", "tick", "layer"?, "kvHead"?, "ledger"?, "branch"?}], "removed"?: [id],
 //    "breakpoints"?: [{"id", "condition", "ignore", "once", "log", "enabled", "hits", "last"}],
-//    "watches"?: [{"id", "expression"}]}
+//    "watches"?: [{"id", "expression"}], "pending"?: [action]}
 // A note is new, or has another text. It stands at its tick of the branch that the commands before the record have led
-// to; with "branch" the file does not have its state. "breakpoints" and "watches" are all that there are. Values; any
-// thread.
+// to; with "branch" the file does not have its state. "breakpoints", "watches" and "pending" are all that there
+// are. Values; any thread.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/api/action.h"
 #include "core/api/breakpoint_view.h"
 #include "core/api/error.h"
 #include "core/api/note_view.h"
@@ -25,9 +26,10 @@ struct CaptureAside {
   std::vector<int> removed = {};     // numbers of notes
   std::optional<std::vector<BreakpointView>> breakpoints = {};
   std::optional<std::vector<WatchView>> watches = {};  // without their values
-  std::string place = {};                              // "record 3 at byte 512": where the reader found it
+  std::optional<std::vector<Action>> pending = {};
+  std::string place = {};  // "record 3 at byte 512": where the reader found it
 
-  bool empty() const { return notes.empty() && removed.empty() && !breakpoints && !watches; }
+  bool empty() const { return notes.empty() && removed.empty() && !breakpoints && !watches && !pending; }
 };
 
 /// The payload of the record.

@@ -21,6 +21,8 @@ class SessionHolder {
   /// A tile of the session, of lane 0, or of the sequence that views show.
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);
   SnapshotPtr snapshot() const;
+  /// Null while there are lanes or a batch.
+  Session* session() const { return m_session.get(); }
   /// What the session would have published after an earlier tick of the branch, with the values of the watches that
   /// there are now. The session stays where it is. Errors: in_lockstep, and those of sessionAt().
   Result<SnapshotPtr> snapshotAt(Tick tick);

@@ -136,8 +136,19 @@ void History::commit(Commit commit, SessionParts& parts) {
   m_before = std::move(before);
   thinOlder(m_timeline, parts);
   if (m_commitsLeft > 0) --m_commitsLeft;
+  if (logged() && !m_replaying) logCommit();
   if (commit.severed || !whole) forgetOlder(parts, !commit.severed);
   else makeRoom(parts, 0);
+}
+
+/// A command is in the logs as soon as it has made a commit: a crash within a long one loses no tick.
+void History::logCommit() {
+  const Timeline::Entry& made = m_timeline.current();
+  if (m_logged > 0 && made.verb.empty()) return log(CaptureProgress{made.tick, ++m_logged});
+  m_logged = 1;
+  constexpr int kMostTicks = 1 << 24;  // as many as there will be commits
+  if (made.verb.empty()) return log(CaptureCommand{"step", {{"n", kMostTicks}}, made.tick, 1});
+  log(CaptureCommand{made.verb, made.args.is_object() ? made.args : nlohmann::json::object(), made.tick, 1});
 }
 
 void History::setApart(SessionParts& parts) {
@@ -167,6 +178,7 @@ void History::select(int entry) {
 void History::beginCommand(std::string verb, nlohmann::json args) {
   m_verb = std::move(verb);
   m_args = std::move(args);
+  m_logged = 0;
 }
 
 std::vector<PastCommand> History::commands(int id, int from) const {

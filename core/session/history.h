@@ -120,12 +120,30 @@ class History {
   /// `back`, with that. True if all slots that are taken are those of kept states.
   bool endReplay(Timeline kept, int id, std::optional<CacheState> back);
 
-  /// Every later command is appended to this log; null = no log.
-  void setCapture(std::unique_ptr<CaptureLog> log) { m_capture = std::move(log); }
-  CaptureLog* capture() const { return m_capture.get(); }
+  /// A file that every later command is appended to, with its first commit, and with how far it has come.
+  struct Log {
+    std::unique_ptr<CaptureLog> file;
+    bool branches = false;  // has every branch of the timeline
+  };
+  /// The capture that somebody asked for.
+  void setCapture(std::unique_ptr<CaptureLog> file) { m_capture = {std::move(file), false}; }
+  CaptureLog* capture() const { return m_capture.file.get(); }
+  /// The one that a program keeps in case that it ends without a word.
+  void setRecovery(Log log) { m_recovery = std::move(log); }
+  const Log& recovery() const { return m_recovery; }
+  bool logged() const { return m_capture.file || m_recovery.file; }
+  /// Adds the state hash to the last command of the logs, which has made its commits.
+  void logHash(std::string hash) { log(CaptureProgress{m_timeline.current().tick, m_logged, std::move(hash)}); }
+  /// Appends a record to both; who asks for the error of a file gets it.
+  template <class Record>
+  void log(const Record& record) {
+    for (Log* one : {&m_capture, &m_recovery})
+      if (one->file) (void)one->file->append(record);
+  }
 
  private:
   void become(CacheState state);
+  void logCommit();
 
   CacheState m_state;
   std::optional<CacheState> m_before;
@@ -140,7 +158,8 @@ class History {
   bool m_replaying = false;
   std::int64_t m_commitsLeft = -1;  // commits that the recorded command may still make; -1 = any number
   Execute m_execute;
-  std::unique_ptr<CaptureLog> m_capture;
+  Log m_capture, m_recovery;
+  std::int64_t m_logged = 0;  // commits of the command, which the logs have
 };
 
 }  // namespace kvlab

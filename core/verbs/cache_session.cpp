@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "core/files/cache_file.h"
 #include "core/files/cache_native.h"
@@ -221,9 +222,9 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   }
   writer.metadata("kvlab", manifest.dump());
   KV_TRY(writer.write(path));
-  const auto file = KV_TRY(MappedFile::open(path));
-  return json{
-      {"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", file->bytes().size()}};
+  std::error_code device;  // has no size
+  const std::uintmax_t size = std::filesystem::file_size(path, device), bytes = device ? 0 : size;
+  return json{{"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", bytes}};
 }
 
 Result<json> loadCache(Session& session, const std::string& path, const std::string& content) {
@@ -236,7 +237,8 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
   CacheImport rows = KV_TRY(parseCache(file->bytes(), path, cacheTarget(session)));
   if (rows.form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows.storage = std::move(file);
-  session.history().beginCommand("loadCache", {{"path", path}, {"content", hash}});
+  const std::string place = std::filesystem::absolute(path).string();  // a replay may be in another folder
+  session.history().beginCommand("loadCache", {{"path", place}, {"content", hash}});
   KV_TRY(importRows(session, rows));
   return json{{"path", path}, {"form", name(rows.form)}, {"rows", session.state().length()}, {"content", hash}};
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/session/observe.h"
+#include "core/session/requests.h"
 
 namespace kvlab {
 namespace {
@@ -71,6 +72,19 @@ Status restoreWatches(Session& session, const CaptureAside& aside, const std::st
   return ok();
 }
 
+/// Actions that cannot be planned are none of this state; whether they fit is asked by the tick, which may make room.
+void restoreActions(Session& session, const std::vector<Action>& actions) {
+  session.setPending({});
+  const Result<EditPlan> possible = plan(session, actions);
+  if (possible || possible.error().code == "capacity" || possible.error().code == "over_budget")
+    session.setPending(actions);
+}
+
+bool same(const std::vector<Action>& a, const std::vector<Action>& b) {
+  return std::ranges::equal(
+      a, b, {}, [](const Action& one) { return toJson(one); }, [](const Action& one) { return toJson(one); });
+}
+
 /// A list in the order of numbers has the note with this text.
 bool has(const std::vector<NoteView>& list, const NoteView& note) {
   const auto found = std::ranges::lower_bound(list, note.id, {}, &NoteView::id);
@@ -102,10 +116,9 @@ std::vector<CaptureAside> asidesOf(const Session& session, int tip) {
   return all;
 }
 
-CaptureAside asideSince(const Session& session, const NoteList& before,
-                        const std::shared_ptr<const std::vector<BreakpointView>>& breakpoints,
-                        const std::vector<WatchView>& watches) {
+CaptureAside asideSince(const Session& session, const CaptureMark& mark) {
   CaptureAside out;
+  const NoteList& before = mark.notes;
   const Timeline& timeline = session.timeline();
   const NoteList now = session.notes().views(timeline);
   const std::vector<NoteView> none, &old = before ? *before : none, &all = now ? *now : none;
@@ -116,9 +129,10 @@ CaptureAside asideSince(const Session& session, const NoteList& before,
   }
   for (const NoteView& one : now == before ? none : old)
     if (!session.notes().find(one.id)) out.removed.push_back(one.id);
-  if (const auto points = session.breakpoints().views(); points != breakpoints)
+  if (const auto points = session.breakpoints().views(); points != mark.breakpoints)
     out.breakpoints = points ? *points : std::vector<BreakpointView>();
-  if (std::vector<WatchView> list = session.watches().list(); list != watches) out.watches = std::move(list);
+  if (std::vector<WatchView> list = session.watches().list(); list != mark.watches) out.watches = std::move(list);
+  if (!same(session.pending(), mark.pending)) out.pending = session.pending();
   return out;
 }
 
@@ -126,6 +140,7 @@ Status restoreAside(Session& session, const CaptureAside& aside, const std::stri
   KV_TRY(restoreNotes(session, aside, path));
   if (aside.breakpoints) KV_TRY(restoreBreakpoints(session, aside, path));
   if (aside.watches) KV_TRY(restoreWatches(session, aside, path));
+  if (aside.pending) restoreActions(session, *aside.pending);
   session.publish();
   return ok();
 }

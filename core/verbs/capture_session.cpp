@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/capture_session.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+#include <filesystem>
 
+#include "core/api/part_file.h"
 #include "core/files/fingerprint.h"
-#include "core/model/files/part_file.h"
 #include "core/session/requests.h"
-#include "core/session/state_hash.h"
 #include "core/verbs/capture_aside_session.h"
+#include "core/verbs/capture_journal.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kHashedBytes = std::int64_t{64} << 20;
-constexpr std::size_t kHashPeriod = 16;
-
-std::int64_t liveBytes(const CacheState& state, const CacheStore& store) {
-  std::int64_t bytes = 0;
-  for (const CacheLayer layer : state.layers())
-    bytes += store.pool(layer).stride() * static_cast<std::int64_t>(state.map(layer).size());
-  return bytes;
-}
-
-std::string hashOf(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
-
 /// The manifest at opening: recorded commands include later changes such as setFormat.
 CaptureHeader headerOf(const Session& session) {
   return {session.parts().opened, modelFingerprint(session.model()), session.transformer().ops().numericsId()};
@@ -45,9 +32,8 @@ std::vector<CaptureCommand> commandsOf(const Session& session, int tip) {
     CaptureCommand record{command.verb, command.args, entry.tick, command.commits};
     if (!record.args.is_object()) record.args = json::object();
     const bool last = i + 1 == commands.size();
-    if (there[at(command.last)] &&
-        (last || i % kHashPeriod == 0 || liveBytes(*entry.state(), session.store()) < kHashedBytes))
-      record.hash = hashOf(*entry.state(), session.store());
+    if (there[at(command.last)] && (last || hashIsDue(i, *entry.state(), session.store())))
+      record.hash = captureHash(*entry.state(), session.store());
     out.push_back(std::move(record));
   }
   return out;
@@ -64,9 +50,20 @@ std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
   return out;
 }
 
-/// The commands, and the notes, breakpoints and watches among those that lead to the entry `tip`.
-std::string captureOf(const Session& session, std::vector<CaptureCommand> commands, int tip, std::uint64_t& next) {
-  return captureFile({headerOf(session), std::move(commands), asidesOf(session, tip)}, next);
+/// The commands that lead to the present state on a way that has the entry `tip`, and what stands beside it.
+Capture captureOf(const Session& session, std::vector<CaptureCommand> commands, int tip) {
+  Capture out{headerOf(session), std::move(commands), asidesOf(session, tip)};
+  if (session.pending().empty()) return out;
+  CaptureAside pending;
+  pending.after = out.commands.size();
+  pending.pending = session.pending();
+  out.asides.push_back(std::move(pending));
+  return out;
+}
+
+/// The same with what may be redone.
+Capture captureOfBranch(const Session& session) {
+  return captureOf(session, commandsOfBranch(session), session.timeline().tip());
 }
 
 Status checkOrigin(const Session& session, const Capture& capture, const std::string& path) {
@@ -87,7 +84,7 @@ Status checkCommands(const Capture& capture, const ReplayOptions& options, const
   Tick last(0);
   for (std::size_t i = 0; i < capture.commands.size(); ++i) {
     const VerbInfo* verb = verbNamed(capture.commands[i].verb);
-    if (!verb || !verb->recorded())
+    if (!verb || (!verb->recorded() && !bendsPasses(verb->name)))
       return Error("bad_capture", "cannot replay " + path,
                    "record " + std::to_string(capture.commands[i].record) + ": " + capture.commands[i].verb +
                        " is not a command that changes a session",
@@ -112,7 +109,7 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
                        "it ended at tick " + std::to_string(step.tick.value()) + ", in the recording at tick " +
                            std::to_string(command.tick.value()),
                        "report this error together with the capture");
-  if (verify) step.got = hashOf(session.state(), session.store());
+  if (verify) step.got = captureHash(session.state(), session.store());
   step.ok = !step.error && (!verify || step.expected.empty() || step.expected == step.got);
   return step;
 }
@@ -120,25 +117,32 @@ ReplayStep replayStep(Session& session, const CaptureCommand& command, bool veri
 }  // namespace
 
 Result<json> saveCapture(const Session& session, const std::string& path) {
-  const int tip = session.timeline().currentId();
-  std::vector<CaptureCommand> commands = commandsOf(session, tip);
-  const std::size_t count = commands.size();
+  const int here = session.timeline().currentId();
+  const Capture capture = captureOf(session, commandsOf(session, here), here);
   std::uint64_t next = 0;
-  const std::string bytes = captureOf(session, std::move(commands), tip, next);
-  PartFile file(path);
-  file.append(bytes.data(), bytes.size());
-  KV_TRY(file.publish());
-  return json{{"path", path}, {"commands", count}, {"bytes", bytes.size()}};
+  const std::string bytes = captureFile(capture, next);
+  KV_TRY(writeWhole(path, bytes));
+  return json{{"path", path}, {"commands", capture.commands.size()}, {"bytes", bytes.size()}};
 }
 
 Result<json> startCapture(Session& session, const std::string& path) {
-  std::vector<CaptureCommand> commands = commandsOfBranch(session);
-  const std::size_t count = commands.size();
+  const Capture capture = captureOfBranch(session);
   std::uint64_t next = 0;
-  const std::string bytes = captureOf(session, std::move(commands), session.timeline().tip(), next);
-  std::unique_ptr<CaptureLog> log = KV_TRY(CaptureLog::open(path, bytes, next));
-  session.history().setCapture(std::move(log));
-  return json{{"path", path}, {"commands", count}, {"bytes", bytes.size()}};
+  const std::string bytes = captureFile(capture, next);
+  session.history().setCapture(KV_TRY(CaptureLog::open(path, bytes, next)));
+  return json{{"path", path}, {"commands", capture.commands.size()}, {"bytes", bytes.size()}};
+}
+
+Status startRecovery(Session& session, const std::string& path) {
+  Capture capture = captureOfBranch(session);
+  std::string& model = capture.header.manifest.model;  // the next start may be in another folder
+  if (std::error_code none; std::filesystem::exists(model, none))
+    model = std::filesystem::absolute(model, none).string();
+  std::uint64_t next = 0;
+  const std::string bytes = captureFile(capture, next);
+  const bool whole = session.timeline().branches().size() == 1;
+  session.history().setRecovery({KV_TRY(CaptureLog::open(path, bytes, next)), whole});
+  return ok();
 }
 
 Result<json> stopCapture(Session& session) {
@@ -146,48 +150,6 @@ Result<json> stopCapture(Session& session) {
   json out{{"path", session.history().capture()->path()}};
   session.history().setCapture(nullptr);
   return out;
-}
-
-CaptureMark markCapture(Session& session) {
-  if (!session.history().capture() || session.history().replaying()) return {};
-  return {
-      session.timeline().size(),     session.timeline().currentId(), true, session.notes().views(session.timeline()),
-      session.breakpoints().views(), session.watches().list()};
-}
-
-namespace {
-
-void appendCommand(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
-  const Timeline& timeline = session.timeline();
-  const bool restarted = timeline.size() < mark.entries;  // reset starts a new timeline
-  const int made = restarted ? 0 : timeline.size() - mark.entries;
-  if (!restarted && made == 0 && timeline.currentId() == mark.current) return;
-  CaptureCommand record{verb, args.is_object() ? args : json::object(), session.state().tick, made};
-  if (made > 0) {  // the command that the history knows: a step, whichever verb ended a tick that had been stopped
-    const Timeline::Entry& entry = timeline.entry(mark.entries);
-    record.args = entry.args;
-    if (!entry.verb.empty()) record.verb = entry.verb;
-  }
-  if (session.history().capture()->next() % kHashPeriod == 0 ||
-      liveBytes(session.state(), session.store()) < kHashedBytes)
-    record.hash = hashOf(session.state(), session.store());
-  if (Status appended = session.history().capture()->append(record); !appended)
-    spdlog::error("{}", appended.error().text());
-}
-
-void appendAside(Session& session, const CaptureMark& mark) {
-  const CaptureAside aside = asideSince(session, mark.notes, mark.breakpoints, mark.watches);
-  if (aside.empty()) return;
-  if (Status appended = session.history().capture()->append(aside); !appended)
-    spdlog::error("{}", appended.error().text());
-}
-
-}  // namespace
-
-void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const json& args) {
-  if (!mark.live || !session.history().capture()) return;
-  appendCommand(session, mark, verb, args);
-  appendAside(session, mark);
 }
 
 json toJson(const ReplayStep& step) {
@@ -205,30 +167,44 @@ bool Replay::ok() const {
   return std::all_of(steps.begin(), steps.end(), [](const ReplayStep& step) { return step.ok; });
 }
 
+namespace {
+
+/// Gives the session what the capture says behind the commands that are done.
+Status restoreAsides(Session& session, std::span<const CaptureAside>& left, std::size_t done, const std::string& path) {
+  for (; !left.empty() && left.front().after <= done; left = left.subspan(1))
+    KV_TRY(restoreAside(session, left.front(), path));
+  return ok();
+}
+
+Error replayCancelled(std::size_t done, std::size_t total) {
+  return {"cancelled", "the replay was cancelled",
+          "after " + std::to_string(done) + " of " + std::to_string(total) + " commands", "start it again"};
+}
+
+}  // namespace
+
 Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options,
                              const Progress& progress) {
-  const Capture capture = KV_TRY(openCapture(path));
+  return replayCapture(KV_TRY(openCapture(path)), path, resources, options, progress);
+}
+
+Result<Replay> replayCapture(const Capture& capture, const std::string& path, const std::string& resources,
+                             const ReplayOptions& options, const Progress& progress) {
   KV_TRY(checkCommands(capture, options, path));
   std::unique_ptr<Session> session = KV_TRY(openSession(capture.header.manifest, resources, progress));
   KV_TRY(checkOrigin(*session, capture, path));
   Replay out{std::move(session), {}, capture.note};
-  const auto total = static_cast<std::int64_t>(capture.commands.size());
-  auto aside = capture.asides.begin();
-  const auto restore = [&]() -> Status {  // what the file says behind the commands that are done
-    for (; aside != capture.asides.end() && aside->after <= out.steps.size(); ++aside)
-      KV_TRY(restoreAside(*out.session, *aside, path));
-    return ok();
-  };
-  KV_TRY(restore());
+  const std::size_t total = capture.commands.size();
+  std::span<const CaptureAside> asides = capture.asides;
+  KV_TRY(restoreAsides(*out.session, asides, 0, path));
   for (const CaptureCommand& command : capture.commands) {
+    const std::size_t done = out.steps.size();
     if (options.to && out.session->state().tick >= *options.to) break;
-    if (!report(progress, "replaying", static_cast<std::int64_t>(out.steps.size()), total))
-      return Error("cancelled", "the replay was cancelled",
-                   "after " + std::to_string(out.steps.size()) + " of " + std::to_string(total) + " commands",
-                   "start it again");
+    if (!report(progress, "replaying", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)))
+      return replayCancelled(done, total);
     out.steps.push_back(replayStep(*out.session, command, options.verify));
     if (out.steps.back().error) break;
-    KV_TRY(restore());
+    KV_TRY(restoreAsides(*out.session, asides, done + 1, path));
   }
   if (options.to && out.ok() && out.session->state().tick > *options.to) KV_TRY(goTo(*out.session, *options.to));
   return out;

@@ -16,19 +16,8 @@ Result<nlohmann::json> saveCapture(const Session& session, const std::string& pa
 Result<nlohmann::json> startCapture(Session& session, const std::string& path);
 /// Returns {path}, or null if no capture was running.
 Result<nlohmann::json> stopCapture(Session& session);
-
-/// The session's place in its history before a verb, with notes, breakpoints and watches, for appendCapture().
-struct CaptureMark {
-  int entries = 0, current = 0;
-  bool live = false;
-  NoteList notes = {};
-  std::shared_ptr<const std::vector<BreakpointView>> breakpoints = {};
-  std::vector<WatchView> watches = {};  // without values
-};
-CaptureMark markCapture(Session& session);
-/// Appends the verb to a running capture if the verb changed the session, and what it changed of notes, breakpoints and
-/// watches. A failed write is logged and ends the capture; the verb's changes stay.
-void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args);
+/// The same as startCapture() for the file that a program keeps in case that it ends without a word.
+Status startRecovery(Session& session, const std::string& path);
 
 struct ReplayOptions {
   std::optional<Tick> to;  // skip commands after this tick
@@ -58,5 +47,8 @@ struct Replay {
 /// be equal), out_of_range (no such tick), bad_capture (a record is no command of a session), cancelled.
 Result<Replay> replayCapture(const std::string& path, const std::string& resources, const ReplayOptions& options = {},
                              const Progress& progress = {});
+/// The same for a capture that was read from `path`.
+Result<Replay> replayCapture(const Capture& capture, const std::string& path, const std::string& resources,
+                             const ReplayOptions& options = {}, const Progress& progress = {});
 
 }  // namespace kvlab

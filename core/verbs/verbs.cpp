@@ -7,7 +7,7 @@
 #include "core/api/nearest.h"
 #include "core/session/in_call.h"
 #include "core/session/requests.h"
-#include "core/verbs/capture_session.h"
+#include "core/verbs/capture_journal.h"
 #include "core/verbs/verb_args.h"
 
 namespace kvlab {
@@ -69,8 +69,8 @@ Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, V
   const CaptureMark mark = markCapture(session);
   if (info.recorded()) session.history().beginCommand(info.name, in.all());
   Result<json> result = run(session, in);
+  appendCapture(session, mark, info.name, in.all(), bool(result));
   if (info.recorded()) session.history().beginCommand({}, nullptr);
-  appendCapture(session, mark, info.name, in.all());
   return result;
 }
 

@@ -250,13 +250,19 @@ def _is_index(value):
 
 
 def _write_whole(path, data):
-    """The file appears complete or not at all."""
+    """The file appears complete or not at all, in what the path points to."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():  # a device or a pipe
+        path.write_bytes(data)
+        return
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(scratch, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            scratch.chmod(path.stat().st_mode & 0o7777)
         os.replace(scratch, path)
     except BaseException:
         scratch.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 
 Needs PyTorch and safetensors.
 """
+import contextlib
 import json
 import os
 import statistics
@@ -45,15 +46,33 @@ def say(line):
 
 
 def write_whole(path, write):
-    write(path + ".new")
-    os.replace(path + ".new", path)
+    """write(name) makes the file, which then replaces what the path points to, whole or not at all."""
+    path = os.path.realpath(path)
+    new = f"{path}.new-{os.getpid()}"
+    try:
+        write(new)
+        with open(new, "rb") as made:
+            os.fsync(made.fileno())
+        if os.path.exists(path):
+            os.chmod(new, os.stat(path).st_mode & 0o7777)
+        os.replace(new, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(new)
+        raise
+
+
+def _text(content):
+    def write(name):
+        with open(name, "w") as out:
+            out.write(content)
+    return write
 
 
 def write_reports(folder, report, text):
     """report.json and report.txt; the text is printed, too."""
     for name, content in (("report.json", json.dumps(report, indent=1) + "\n"), ("report.txt", text)):
-        with open(os.path.join(folder, name), "w") as out:
-            out.write(content)
+        write_whole(os.path.join(folder, name), _text(content))
     print(text, end="", flush=True)
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What opens a session asks once where the shown one would be lost: real clicks on the question, over the real engine.
+// What opens a session or closes the window asks once where the shown one would be lost: real clicks on the question,
+// over the real engine.
 #include <QFileDialog>
 #include <QMenu>
 #include <QMenuBar>
@@ -176,11 +177,98 @@ class EndingSessionTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(settled() && context().snapshot()->tick.value() <= 1, 20000);
   }
 
+  void anUntouchedSessionClosesAtOnce() {
+    make(false);
+    QVERIFY(m_window->close() && !m_window->isVisible());
+  }
+
+  void closingAsksOnceAndSavesInTheSameQuestion() {
+    make(false);
+    work();
+    for (int i = 0; i < 2; ++i) {  // asking again does not close
+      QVERIFY(!m_window->close() && m_window->isVisible());
+      QVERIFY(banner().asks("losing") && !QApplication::activeModalWidget());
+    }
+    QVERIFY2(banner().text().contains("tick 2") && banner().text().contains("no capture"), qPrintable(banner().text()));
+    answer("Keep Working");
+    QVERIFY(!banner().asks("losing") && m_window->isVisible());
+    QVERIFY(m_window->runCommand("quit", json::object()));
+    answer("Save Capture and Close");
+    auto* dialog = m_window->findChild<QFileDialog*>();
+    QVERIFY(dialog);
+    const QString path = m_folder.filePath("closed.kvcap");
+    dialog->selectFile(path);
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_VERIFY_WITH_TIMEOUT(!m_window->isVisible(), 20000);
+    QVERIFY(QFileInfo(path).size() > 0);
+  }
+
+  void whatIsSavedClosesAtOnce() {
+    make(false);
+    work();
+    QVERIFY(m_window->runCommand("save_capture", {{"path", m_folder.filePath("all.kvcap").toStdString()}}));
+    QVERIFY(settled());
+    QVERIFY(m_window->close());
+    make(false);
+    work();
+    QVERIFY(!m_window->close());
+    answer("Discard and Close");
+    QVERIFY(!m_window->isVisible());
+  }
+
+  /// A note, a breakpoint or a change of the rules is work, too.
+  void workNeedsNoTick() {
+    for (const auto& [verb, args] :
+         std::vector<std::pair<const char*, json>>{{"note", {{"text", "x"}}},
+                                                   {"break", {{"condition", "kl > 1"}}},
+                                                   {"setRules", {{"after_edit", "recompute"}}}}) {
+      make(false);
+      context().submit(verb, args);
+      QVERIFY(settled());
+      QVERIFY2(!m_window->close() && banner().asks("losing"), verb);
+      answer("Discard");
+      QVERIFY(!m_window->isVisible());
+    }
+    make(false);
+    for (const char* verb : {"stateHash", "drift", "rows"}) context().submit(verb, json::object());
+    QVERIFY(settled() && m_window->close());
+  }
+
+  /// A job that runs and work that is not saved are one question.
+  void aRunningJobIsPartOfTheQuestion() {
+    make(false);
+    work();
+    context().submit("step", {{"n", 100000}});
+    QTRY_VERIFY(context().busy());
+    QVERIFY(!m_window->close() && banner().asks("losing"));
+    QVERIFY2(banner().text().contains("Still working"), qPrintable(banner().text()));
+    answer("Save Capture and Close");
+    auto* dialog = m_window->findChild<QFileDialog*>();
+    dialog->selectFile(m_folder.filePath("stopped.kvcap"));
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_VERIFY_WITH_TIMEOUT(!m_window->isVisible(), 20000);
+    QVERIFY(QFileInfo(m_folder.filePath("stopped.kvcap")).size() > 0);
+  }
+
+  /// The first command of a session is work before it has answered.
+  void aFirstRunIsAskedAbout() {
+    make(false);
+    context().submit("step", {{"n", 100000}});
+    QTRY_VERIFY(context().busy());
+    QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
+    QVERIFY(asks());
+    answer("Keep Working");
+    context().session()->cancel();
+    QVERIFY(settled());
+  }
+
   void nobodyIsAskedWithoutADisplay() {
     make(true);
     work();
     QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
     QVERIFY(!asks() && became(true));
+    work();
+    QVERIFY(m_window->close());
   }
 };
 

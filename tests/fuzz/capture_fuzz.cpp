@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a capture as it lies on the disk (first byte even), or payloads between NULs that are
-// framed here with their right checksums, as version 2 or, with the second bit, 1. What is accepted is the same after
+// framed here with their right checksums, as version 3 or, with the second bit, 1. What is accepted is the same after
 // writing and reading again, and any cut of it is a beginning of it.
 #include "core/files/capture.h"
 
@@ -37,7 +37,7 @@ bool same(const CaptureCommand& a, const CaptureCommand& b) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view rest = fuzz::text(data, size).substr(1);
-  const auto capture = parsed(data[0] % 2 ? framed(rest, data[0] & 2 ? '1' : '2') : std::string(rest));
+  const auto capture = parsed(data[0] % 2 ? framed(rest, data[0] & 2 ? '1' : '3') : std::string(rest));
   if (!capture) {
     fuzz::checkError(capture.error());
     return 0;

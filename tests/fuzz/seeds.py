@@ -173,6 +173,8 @@ def capture_seeds():
               {"removed": [2], "breakpoints": []}]
     join = lambda values: b"\1" + b"\0".join(json.dumps(v).encode() for v in values)  # noqa: E731
     return {"whole": join([header] + commands), "empty": join([header]), "line": b"\0kvlab-capture 1\n",
+            "progress": join([header, {**commands[0], "hash": ""}, {"commits": 3, "tick": 3, "hash": "00ff"},
+                              {"pending": ACTIONS[:2]}]),
             "asides": join([header, commands[0], asides[0], commands[1], asides[1]])}
 
 

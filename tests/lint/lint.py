@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structure checks: nothing stray at the top, includes point one way, no cycles between folders, one definition
-per type, SPDX lines, size budget, one format, documents that exist, a manual that the window can show.
+per type, one writer of files, SPDX lines, size budget, one format, documents that exist, a manual that the window can show.
 
 usage: lint.py ROOT; prints every finding and exits 1 if there is one."""
 import fnmatch
@@ -25,6 +25,14 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 HASH_COMMENT = re.compile(r'#[^\n]*|""".*?"""', re.S)
 DOCUMENT = re.compile(r"(?<![\w/.*-])((?:\.{1,2}/)*[\w/-]+\.md)\b")
 SECTION = re.compile(r"semantics\.md,?\s*(?://[/!]?|\*|#)?\s*sections? (\d+)(?:(?:[^.;:\n]{0,20}?),? and (\d+))?")
+# Whatever writes a file goes through core/api/part_file.h; journals append to a file that it has made.
+WRITES = re.compile(r"\bQSaveFile\b|\bQTemporaryFile\b|\bofstream\b|\bfstream\s+\w+[({]|\bfopen\b|\bWriteOnly\b|\bReadWrite\b|"
+                    r"\bO_(?:WRONLY|RDWR|CREAT)\b|\brename\(|\bmkstemp|\bsetFileName\(|"
+                    r"\bsave(?:Png|Jpg|Bmp|Pdf|Rastered)\(|\bcopy_file\(|QFile::copy|[\w)\]](?:\.|->)save\((?!\)|&)")
+WRITERS = {"core/api/part_file.cpp": "the writer",
+           "core/files/capture.cpp": "a journal",
+           "core/experiment/sweep_journal.cpp": "a journal",
+           "app/tools/render_icon.cpp": "runs while the program is built"}
 MANUAL = pathlib.Path("resources/manual")
 
 
@@ -63,6 +71,15 @@ def check_types(path, text, types, say):
         full = "::".join(NAMESPACE.findall(text)[:1] + [name])
         if types.setdefault(full, path) != path:
             say(f"{path}: {full} is defined in {types[full]}, too")
+
+
+def check_writers(path, text, say):
+    """One writer: a file is there whole or not at all, and links, devices and permissions stay."""
+    if path.parts[0] not in ROOMS or path.as_posix() in WRITERS:
+        return
+    for number, line in enumerate(COMMENT.sub(lambda gone: "\n" * gone.group().count("\n"), text).split("\n"), 1):
+        if (found := WRITES.search(line)) and not re.search(r"&buffer|buffer\.open|QDataStream", line):
+            say(f"{path}:{number}: {found.group()} writes a file of its own; use core/api/part_file.h or saveFile()")
 
 
 def documents_named(path, text):
@@ -164,6 +181,7 @@ def main(root):
                 findings.append(f"{path}: no #pragma once")
             if path.parts[0] in ("core", "kernels") and re.search(r"#\s*include\s+<Q[A-Za-z]", text):
                 findings.append(f"{path}: Qt below widgets/")
+            check_writers(path, text, findings.append)
             if path.suffix == ".h" and path.parts[0] in ROOMS:
                 check_types(path, text, types, findings.append)
             for target in includes(root, path):

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures: the same commands give the same states, and what is damaged is dropped or named.
+#include <signal.h>
+#include <sys/resource.h>
+
 #include "support/scripted_session.h"
 
 #include "core/session/truth.h"
@@ -46,6 +49,7 @@ class CaptureTest : public QObject {
   void anyFlipIsNoticed();
   void hostileRecords_data();
   void hostileRecords();
+  void hostileProgress();
   void hostileAsides_data();
   void hostileAsides();
   void asidesThatDoNotFit_data();
@@ -59,6 +63,10 @@ class CaptureTest : public QObject {
   void keepsHashesThatStillExist();
   void growsWithTheSession();
   void survivesAKill();
+  void survivesAKillWithinACommand();
+  void replaysSearches();
+  void keepsWhatStandsBesideTheContent();
+  void endsOnAFullDisk();
   void noticesAnotherResult();
   void refusesAnotherOrigin();
   void refusesVerbsThatWriteFiles();
@@ -137,6 +145,23 @@ void CaptureTest::hostileRecords_data() {
       {"/tick", "0.5"}, {"/tick", "null"}, {"/commits", "-3"}, {"/commits", "18446744073709551615"},
       {"/hash", "7"}};
   for (const auto& row : bad) QTest::addRow("%s %s", row[0], row[1]) << row[0] << row[1];
+}
+
+/// How far a command has come stands behind it, and never goes back.
+void CaptureTest::hostileProgress() {
+  const auto whyOf = [&](const std::string& file) {
+    const Result<Capture> capture = parseCapture(bytesOf(file), "f");
+    return capture ? std::string() : capture.error().code + ": " + capture.error().why;
+  };
+  const std::string far = R"({"commits":3,"tick":4,"hash":"aa"})";
+  const Result<Capture> good = parseCapture(bytesOf(small(1) + framedRecord(far, 2)), "f");
+  QVERIFY2(good, good ? "" : good.error().text().c_str());
+  QVERIFY(good->commands.size() == 1 && good->commands[0].commits == 3 && good->commands[0].tick == Tick(4));
+  QCOMPARE(good->commands[0].hash, std::string("aa"));
+  QVERIFY(whyOf(small(0) + framedRecord(far, 1)).find("no command stands before it") != std::string::npos);
+  for (const char* bad : {R"({"commits":0,"tick":1})", R"({"commits":2})", R"({"commits":"x","tick":1})",
+                          R"({"commits":2,"tick":1,"hash":1})"})
+    QVERIFY2(whyOf(small(1) + framedRecord(bad, 2)).starts_with("bad_capture"), bad);
 }
 
 /// A command whose checksum is right and whose content is not.
@@ -230,16 +255,19 @@ void CaptureTest::asidesThatDoNotFit() {
 
 void CaptureTest::readsEarlierVersions() {
   std::string file = small(3);
-  QVERIFY(file.starts_with("kvlab-capture 2\n"));
+  QVERIFY(file.starts_with("kvlab-capture 3\n"));
   file[14] = '1';
   QCOMPARE(parseCapture(bytesOf(file), "f")->commands.size(), std::size_t(3));
   // Version 1 had commands alone.
   const Result<Capture> mixed = parseCapture(bytesOf(file + framedRecord(R"({"removed":[1]})", 4)), "f");
   QVERIFY(!mixed && mixed.error().field == "verb");
-  file[14] = '3';
+  file[14] = '2';  // version 2 did not say how far a command has come
+  const Result<Capture> far = parseCapture(bytesOf(file + framedRecord(R"({"commits":3,"tick":4})", 4)), "f");
+  QVERIFY(!far && far.error().field == "verb");
+  file[14] = '4';
   const Result<Capture> later = parseCapture(bytesOf(file), "f");
   QVERIFY(!later && later.error().code == "bad_capture");
-  QVERIFY2(later.error().why.find("version 3") != std::string::npos, later.error().why.c_str());
+  QVERIFY2(later.error().why.find("version 4") != std::string::npos, later.error().why.c_str());
 }
 
 void CaptureTest::replaysEverything_data() {
@@ -394,13 +422,101 @@ void CaptureTest::survivesAKill() {
     sizes.push_back(readAll(path("s")).size());
   }
   const std::string whole = readAll(path("s"));
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::size_t next = i + 1 < sizes.size() ? sizes[i + 1] - 1 : sizes[i];
-    writeFile(path("killed"), whole.substr(0, next));
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    for (const std::size_t end : {sizes[i], sizes[i] - 1}) {  // behind the last commit stands its hash alone
+      writeFile(path("killed"), whole.substr(0, end));
+      const Result<Replay> replay = replayed(path("killed"));
+      QCOMPARE(stateHash(*replay->session), hashes[i]);
+      QCOMPARE(replay->note.empty(), end == sizes[i]);
+    }
+}
+
+/// No tick of a long command is lost: the file has each as soon as it is done.
+void CaptureTest::survivesAKillWithinACommand() {
+  auto s = opened(tinyManifest());
+  call(*s, "startCapture", {{"path", path("w")}});
+  call(*s, "promptIds", {{"ids", {5, 6, 7}}});
+  std::vector<std::pair<std::string, std::string>> killed;  // the file and the state hash between two ticks
+  s->setBetweenTicks([&] { killed.emplace_back(readAll(path("w")), stateHash(*s)); });
+  call(*s, "run", {{"maxTicks", 6}});
+  QVERIFY(killed.size() >= 3);
+  for (const auto& [file, hash] : killed) {
+    writeFile(path("killed"), file);
     const Result<Replay> replay = replayed(path("killed"));
-    QCOMPARE(stateHash(*replay->session), hashes[i]);
-    QCOMPARE(replay->note.empty(), next == sizes[i]);
+    QVERIFY2(replay && replay->ok(), replay ? differences(*replay).c_str() : replay.error().text().c_str());
+    QCOMPARE(stateHash(*replay->session), hash);
   }
+}
+
+/// What a journey finds may depend on what no capture has: reports of calls that failed, breakpoints, notes of another
+/// branch. So a capture has the way and not the search.
+void CaptureTest::replaysSearches() {
+  auto s = opened(tinyManifest({{"capacity", 40}}));
+  call(*s, "promptIds", {{"ids", someIds(20, 200, 3)}});
+  call(*s, "startCapture", {{"path", path("q")}});
+  call(*s, "step", {{"n", 2}});
+  QVERIFY(!codeOf(*s, "promptIds", {{"ids", someIds(60, 200, 4)}}).empty());
+  call(*s, "step");
+  call(*s, "break", {{"condition", "tick == 2"}});
+  call(*s, "note", {{"text", "here"}, {"tick", 2}});
+  call(*s, "pin", {{"ledger", 1}});  // another commit of the same tick
+  for (const auto& [verb, args] : std::vector<std::pair<const char*, json>>{{"runBack", {{"condition", "error"}}},
+                                                                            {"redo", json::object()},
+                                                                            {"runBack", json::object()},
+                                                                            {"goto", {{"tick", 4}}},
+                                                                            {"gotoNote", {{"id", 1}}},
+                                                                            {"undo", {{"by", "edit"}}},
+                                                                            {"redo", {{"by", "edit"}}}}) {
+    (void)codeOf(*s, verb, args);
+    const Result<Replay> replay = replayed(path("q"));
+    QVERIFY2(replay && replay->ok(), verb);
+    QCOMPARE(stateHash(*replay->session), stateHash(*s));
+    for (const ReplayStep& step : replay->steps) QVERIFY2(step.verb != verb || step.verb.ends_with("do"), verb);
+  }
+}
+
+/// A planted bug bends what passes compute, and pending actions wait for the next one.
+void CaptureTest::keepsWhatStandsBesideTheContent() {
+  auto s = opened(tinyManifest({{"faults", true}}));
+  call(*s, "promptIds", {{"ids", someIds(20, 200, 3)}});
+  call(*s, "startCapture", {{"path", path("b")}});
+  const auto alike = [&] {
+    const Result<Replay> replay = replayed(path("b"));
+    return replay && replay->ok() && stateHash(*replay->session) == stateHash(*s) &&
+        replay->session->pending().size() == s->pending().size();
+  };
+  call(*s, "inject", {{"actions", {{{"action", "delete"}, {"position", 3}}}}});
+  QVERIFY(alike() && s->pending().size() == 1);
+  call(*s, "clearPending");
+  QVERIFY(alike());
+  QVERIFY(codeOf(*s, "bug", {{"blind", 4}}) == "" || codeOf(*s, "bug", {{"name", "window_plus_one"}}) == "");
+  call(*s, "step", {{"n", 2}});
+  QVERIFY(alike());
+  call(*s, "inject", {{"actions", {{{"action", "delete"}, {"position", 3}}}}});
+  call(*s, "saveCapture", {{"path", path("b2")}});
+  QCOMPARE(openCapture(path("b2"))->asides.back().pending->size(), std::size_t(1));
+}
+
+/// A disk that is full ends a capture with one error, and leaves a file that can be replayed.
+void CaptureTest::endsOnAFullDisk() {
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", {5, 6, 7}}});
+  call(*s, "startCapture", {{"path", path("d")}});
+  const std::string hash = stateHash(*s);
+  const auto size = static_cast<rlim_t>(readAll(path("d")).size());
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{size + 20, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  for (int i = 0; i < 5; ++i) call(*s, "step");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  QVERIFY(s->history().capture()->ended());
+  QCOMPARE(readAll(path("d")).size(), static_cast<std::size_t>(size));
+  QCOMPARE(stateHash(*replayed(path("d"))->session), hash);
+  call(*s, "startCapture", {{"path", path("d")}});  // there is room again
+  call(*s, "step");
+  QCOMPARE(stateHash(*replayed(path("d"))->session), stateHash(*s));
 }
 
 void CaptureTest::noticesAnotherResult() {

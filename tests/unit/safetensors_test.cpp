@@ -246,7 +246,7 @@ class SafetensorsTest : public QObject {
     QCOMPARE(read->find("v")->shape, (std::vector<std::int64_t>{2, 3}));
     QCOMPARE(read->find("t")->bytes.size(), 3u);
     QCOMPARE(read->metadata().at("form"), std::string("native \"x\" \xc3\xa4"));
-    QCOMPARE(QDir(m_dir.path()).entryList({"*.part-*"}).size(), 0);
+    QCOMPARE(QDir(m_dir.path()).entryList({".kvlab-part-*"}, QDir::Files | QDir::Hidden).size(), 0);
   }
 
   void refusesToWriteNonsense() {

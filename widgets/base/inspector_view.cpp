@@ -11,7 +11,6 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
-#include <QSvgGenerator>
 #include <QToolButton>
 #include <algorithm>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/row_actions.h"
+#include "widgets/base/save_file.h"
 #include "widgets/base/tick_limit_note.h"
 #include "widgets/base/tight_column.h"
 
@@ -112,16 +112,8 @@ QImage InspectorView::picture(QSize size, qreal dpr) {
 }
 
 bool InspectorView::savePicture(const QString& path) {
-  if (!path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive))
-    return picture(size(), devicePixelRatioF()).save(path);
-  QSvgGenerator svg;
-  svg.setFileName(path);
-  svg.setSize(size());
-  svg.setViewBox(rect());
-  QPainter painter;
-  if (!painter.begin(&svg)) return false;
-  render(&painter);
-  return painter.end();
+  if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive)) return bool(saveDrawing(path, *this));
+  return bool(kvlab::savePicture(path, picture(size(), devicePixelRatioF())));
 }
 
 QList<QAction*> InspectorView::viewActions() {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files that a person or a script asks for are there whole or not at all. Any thread.
+// Files that a person or a script asks for are there whole or not at all, and go into what their name points to
+// (core/api/part_file.h). Any thread.
 #pragma once
 #include <QByteArray>
 #include <QImage>
 #include <QString>
+#include <QWidget>
 
 #include "core/api/error.h"
 
@@ -11,7 +13,11 @@ namespace kvlab {
 
 /// Error (code io): `what` was not written, and why; `value` is the path.
 Status saveFile(const QString& path, const QByteArray& bytes, const std::string& what);
-/// The same for a picture; the suffix of the path names its form.
+/// The bytes of a picture file; the suffix of the path names its form. Error (code io): Qt does not write that form.
+Result<QByteArray> pictureBytes(const QString& path, const QImage& picture);
+/// The same, in a file.
 Status savePicture(const QString& path, const QImage& picture);
+/// What a widget paints, in a file of vectors.
+Status saveDrawing(const QString& path, QWidget& widget);
 
 }  // namespace kvlab

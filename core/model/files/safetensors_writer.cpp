@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
-#include "core/model/files/part_file.h"
+#include "core/api/part_file.h"
 #include "core/model/files/safetensors.h"
 
 namespace kvlab {
