@@ -2,35 +2,14 @@
 #include "app/engine_thread.h"
 
 #include <algorithm>
-#include <new>
 
-#include "core/api/error_thrown.h"
+#include "core/api/guarded.h"
 
 namespace kvlab {
 
 namespace {
 
-Error internalError(const std::string& why) {
-  return {"internal", "the engine stopped this command", why,
-          "check the invariants, then rebuild; save the session if the report should reach others"};
-}
-
-/// Turns all exceptions of the engine into errors.
-template <class T, class Body>
-Result<T> guarded(Body body) {
-  try {
-    return body();
-  } catch (const ErrorThrown& thrown) {
-    return thrown.error();
-  } catch (const std::bad_alloc&) {
-    return Error("out_of_memory", "the engine stopped this command", "memory is exhausted",
-                 "lower capacity or history_bytes, or close other sessions");
-  } catch (const std::exception& exception) {
-    return internalError(exception.what());
-  } catch (...) {
-    return internalError("an exception of unknown type");
-  }
-}
+constexpr auto kStopped = "the engine stopped this command";
 
 Error cancelledError() {
   return {"cancelled", "the command was cancelled", "the command was still waiting when work was cancelled",
@@ -57,7 +36,7 @@ EngineThread::~EngineThread() {
 EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args, Reply reply) {
   Job job;
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return engine->execute(verb, args); }) : m_openError;
+    auto result = engine ? guarded(kStopped, [&] { return engine->execute(verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
   };
   job.cancelled = [reply] { reply(cancelledError()); };
@@ -67,7 +46,7 @@ EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args,
 void EngineThread::fork(ForkReply reply) {
   Job job;
   job.work = [this, reply](Engine* engine) -> std::function<void()> {
-    auto copy = guarded<std::unique_ptr<Engine>>([&]() -> Result<std::unique_ptr<Engine>> {
+    auto copy = guarded(kStopped, [&]() -> Result<std::unique_ptr<Engine>> {
       if (!engine) return m_openError.error();
       return engine->fork();
     });
@@ -92,7 +71,7 @@ EngineThread::Ticket EngineThread::push(Job job) {
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
   Job job{"q:" + tag, {}, {}, false, false, verb};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return ask(*engine, verb, args); }) : m_openError;
+    auto result = engine ? guarded(kStopped, [&] { return ask(*engine, verb, args); }) : m_openError;
     return [reply, result = std::move(result)] { reply(result); };
   };
   replaceOrPush(std::move(job));
@@ -109,7 +88,7 @@ Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb
 void EngineThread::past(Tick tick, PastReply reply) {
   Job job{"past", {}, {}, false, true};
   job.work = [this, tick, reply](Engine* engine) {
-    auto snapshot = guarded<SnapshotPtr>([&]() -> Result<SnapshotPtr> {
+    auto snapshot = guarded(kStopped, [&]() -> Result<SnapshotPtr> {
       if (!engine) return m_openError.error();
       return engine->snapshotAt(tick);
     });
@@ -121,7 +100,7 @@ void EngineThread::past(Tick tick, PastReply reply) {
 void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) {
   Job job{"t:" + tag, {}, {}, true, request.tick.has_value()};
   job.work = [this, request, reply](Engine* engine) -> std::function<void()> {
-    auto tile = guarded<std::unique_ptr<PendingTile>>([&]() -> Result<std::unique_ptr<PendingTile>> {
+    auto tile = guarded(kStopped, [&]() -> Result<std::unique_ptr<PendingTile>> {
       if (!engine) return m_openError.error();
       return engine->tile(request);
     });
@@ -135,7 +114,7 @@ void EngineThread::fetch(std::string tag, TileRequest request, TileReply reply) 
 
 std::function<void()> EngineThread::answer(TileReply reply, PendingTile& tile) {
   using Shared = std::shared_ptr<const Tile>;
-  auto result = guarded<Shared>([&]() -> Result<Shared> {
+  auto result = guarded(kStopped, [&]() -> Result<Shared> {
     auto taken = tile.take();
     if (!taken) return taken.error();
     return Shared(std::make_shared<const Tile>(taken.take()));
@@ -217,7 +196,7 @@ void EngineThread::open() {
   const Progress sink = [this](const std::string& what, std::int64_t done, std::int64_t total) {
     return progress(what, done, total);
   };
-  auto opened = guarded<std::unique_ptr<Engine>>([&] { return m_opener(sink); });
+  auto opened = guarded(kStopped, [&] { return m_opener(sink); });
   if (opened) {
     m_engine = opened.take();
     m_engine->setPublish([this](SnapshotPtr snapshot) { publish(std::move(snapshot)); });

@@ -86,6 +86,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   void resetLayout() override;
   void arrangeViews(const TaskLayout& layout) override;
   void showRowTools(std::optional<bool> on) override;
+  QString viewWithKeyboard() const override { return m_docks->focused(); }
+  bool sweeping() const override { return m_sweep.running(); }
   Status closeView(const QString& id) override;
   Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
@@ -130,6 +132,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   void buildRowTools();
   void connectContext();
   void refreshActions();
+  /// An entry that cannot apply is grey, and its tip says why.
+  void refreshAction(const Command& command);
+  QString tipOf(const Command& command) const;
   /// The text of the prompt field goes to its command.
   void sendPrompt();
   /// Undo and redo say what they go over.
