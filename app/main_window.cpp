@@ -230,7 +230,9 @@ void MainWindow::connectContext() {
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
   connect(m_trail, &FocusTrail::changed, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::ticksLimited, this, &MainWindow::refreshActions);
-  connect(qApp, &QApplication::focusChanged, this, [this] {  // of the view with the keyboard
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+    if (!now || m_palette->isAncestorOf(now) || m_find->isAncestorOf(now)) return;
+    m_keyboardView = m_docks->focused();
     for (const char* id : {"copy", "close_view", "float_view"}) refreshAction(*m_commands.find(id));
   });
   connect(&m_context, &InspectorContext::focusChanged, this, [this] {

@@ -86,7 +86,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   void resetLayout() override;
   void arrangeViews(const TaskLayout& layout) override;
   void showRowTools(std::optional<bool> on) override;
-  QString viewWithKeyboard() const override { return m_docks->focused(); }
+  QString viewWithKeyboard() const override {
+    return m_docks->visible(m_keyboardView) ? m_keyboardView : QString();
+  }
   bool sweeping() const override { return m_sweep.running(); }
   Status closeView(const QString& id) override;
   Status floatView(const QString& id) override;
@@ -189,7 +191,8 @@ class MainWindow : public QMainWindow, public CommandHost {
   RowTools* m_rowTools = nullptr;
   PersonInput m_person;
   TourPlace m_tour;
-  bool m_chat = false;  // the prompt field sends messages
+  bool m_chat = false;     // the prompt field sends messages
+  QString m_keyboardView;  // has the keyboard, or gets it back when palette or Find close
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   int m_scriptJob = 0;                                 // of the running script

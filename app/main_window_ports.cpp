@@ -105,7 +105,7 @@ Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok()
 
 Result<QString> MainWindow::viewFor(const QString& id, const char* refused) const {
   if (!id.isEmpty()) return m_docks->view(id) ? Result<QString>(id) : Result<QString>(unknownView(id));
-  const QString here = m_docks->focused();
+  const QString here = viewWithKeyboard();
   if (!here.isEmpty()) return here;
   return Error("no_view", refused, "no view has the keyboard", "click a view first");
 }
