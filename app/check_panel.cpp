@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "core/api/read_json.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -40,8 +41,8 @@ CheckPanel::CheckPanel(JobList& jobs, const nlohmann::json& tests, QString progr
   m_tests->setRootIsDecorated(false);
   for (const auto& one : tests) {
     auto* line = new QTreeWidgetItem(m_tests);
-    line->setText(kTest, QString::fromStdString(one["id"].get<std::string>()));
-    line->setText(kSays, QString::fromStdString(one["title"].get<std::string>()));
+    line->setText(kTest, QString::fromStdString(memberOr(one, "id", std::string())));
+    line->setText(kSays, QString::fromStdString(memberOr(one, "title", std::string())));
     line->setSizeHint(kSays, {0, kLineHeight});
     line->setTextAlignment(kSeconds, Qt::AlignRight | Qt::AlignVCenter);
   }

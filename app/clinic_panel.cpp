@@ -108,21 +108,30 @@ QString ClinicPanel::page(const ClinicCase& one) const {
            escaped(one.view), escaped(one.look), script);
 }
 
+void ClinicPanel::open(const QString& script, const QString& open) {
+  m_opening = open;
+  m_reveal->setEnabled(false);
+  m_state->setText(tr("The case waits: the window asks whether the shown session may end."));
+  emit opened(script);
+}
+
+void ClinicPanel::begun() {
+  m_state->setText(m_opening);
+  m_reveal->setEnabled(m_blind.has_value());
+}
+
 void ClinicPanel::openCase() {
   m_blind.reset();
-  m_reveal->setEnabled(false);
-  m_state->setText(tr("Open: %1. The lamp at the lower edge of the window leads to what was found.")
-                       .arg(QString::fromStdString(chosen().bug)));
-  emit opened(clinicScript(chosen(), m_verbs, {}, QDir::tempPath()).join('\n'));
+  open(clinicScript(chosen(), m_verbs, {}, QDir::tempPath()).join('\n'),
+       tr("Open: %1. The lamp at the lower edge of the window leads to what was found.")
+           .arg(QString::fromStdString(chosen().bug)));
 }
 
 void ClinicPanel::openBlind() {
   m_blind = QRandomGenerator::global()->bounded(1000000);
   const auto drawn = std::ranges::find(m_cases, drawnBug(*m_blind), &ClinicCase::bug);
-  m_reveal->setEnabled(true);
-  m_state->setText(
-      tr("Blind case %1 is open. Which bug is it, in which layer, at which row? Reveal tells.").arg(*m_blind));
-  emit opened(clinicScript(*drawn, m_verbs, m_blind, QDir::tempPath()).join('\n'));
+  open(clinicScript(*drawn, m_verbs, m_blind, QDir::tempPath()).join('\n'),
+       tr("Blind case %1 is open. Which bug is it, in which layer, at which row? Reveal tells.").arg(*m_blind));
 }
 
 void ClinicPanel::reveal() {

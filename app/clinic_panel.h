@@ -21,6 +21,8 @@ class ClinicPanel : public QDialog {
   Q_OBJECT
  public:
   ClinicPanel(std::vector<ClinicCase> cases, std::vector<VerbInfo> verbs, QWidget* parent);
+  /// The script of the case runs: nothing asks any more whether the shown session may end.
+  void begun();
 
  signals:
   /// A script that opens a case.
@@ -33,6 +35,8 @@ class ClinicPanel : public QDialog {
   QString page(const ClinicCase& one) const;
   void openCase();
   void openBlind();
+  /// Asks for the case; `open` is what the panel says once it opens.
+  void open(const QString& script, const QString& open);
   void reveal();
   void copyScript();
   const ClinicCase& chosen() const;
@@ -43,6 +47,7 @@ class ClinicPanel : public QDialog {
   QListWidget* m_list;
   QTextBrowser* m_page;
   QLabel* m_state;
+  QString m_opening;  // said when the case opens
   QPushButton* m_reveal = nullptr;
 };
 

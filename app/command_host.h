@@ -31,6 +31,8 @@ class CommandHost : public WindowPort {
   virtual void arrangeViews(const TaskLayout& layout) = 0;
   /// Shows or hides the tool bar for the chosen rows; nothing = the other.
   virtual void showRowTools(std::optional<bool> on) = 0;
+  /// The view with the keyboard; empty if none has it.
+  virtual QString viewWithKeyboard() const = 0;
   /// Closes a view, or makes it a window of its own and back; empty = the view with the keyboard. Errors: unknown_view,
   /// no_view.
   virtual Status closeView(const QString& id) = 0;
@@ -52,6 +54,8 @@ class CommandHost : public WindowPort {
   virtual void showLaneForm() = 0;
   /// The form of a sweep; it begins with this specification, or with one of policies where it is empty.
   virtual void showSweepForm(const nlohmann::json& spec) = 0;
+  /// True while a sweep of this window runs.
+  virtual bool sweeping() const = 0;
   /// What opens a session as this cell of the shown sweep is one. Errors: those of sweepCellRequest(), blocked.
   virtual Result<nlohmann::json> sweepCell(std::int64_t cell) const = 0;
   /// The form of the living session's settings.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/command_rules.h"
+#include "core/api/guarded.h"
 #include "core/api/nearest.h"
 #include "widgets/base/view_registry.h"
 
@@ -50,8 +51,14 @@ void add(std::vector<Command>& list, Command head, std::function<Status(CommandH
   head.icon = std::move(more.icon);
   head.args = std::move(more.args);
   head.startsGroup = more.startsGroup;
+  head.bare = std::move(more.bare);
   head.view = std::move(more.view);
   list.push_back(std::move(head));
+}
+
+QString obstacle(const Command& command, const CommandHost& host, bool bare) {
+  const QString why = command.blocked ? command.blocked(host) : QString();
+  return why.isEmpty() && bare && command.bare ? command.bare(host) : why;
 }
 
 const Command* CommandRegistry::find(const QString& id) const {
@@ -82,11 +89,13 @@ Status CommandRegistry::run(CommandHost& host, const QString& id, const nlohmann
                  "the registry does not list it" + nearestNote(id.toStdString(), ids), "see `kvlab list commands`");
   const nlohmann::json given = args.is_null() ? nlohmann::json::object() : args;
   if (Status fits = checkArguments(*command, given); !fits) return fits;
-  if (const QString why = command->blocked ? command->blocked(host) : QString(); !why.isEmpty())
+  if (const QString why = obstacle(*command, host, given.empty()); !why.isEmpty())
     return Error(host.context().busy() ? "engine_busy" : "blocked", command->title.toStdString() + " cannot run now",
                  why.toStdString(), "do that first");
   const QString view = command->view ? command->view(given) : QString();
-  return host.context().within({id, given, command->title, view}, [&] { return command->run(host, given); });
+  return guarded("command " + id.toStdString() + " stopped", [&] {
+    return host.context().within({id, given, command->title, view}, [&] { return command->run(host, given); });
+  });
 }
 
 std::vector<ViewName> viewNames() {

@@ -28,6 +28,8 @@ struct Command {
   std::function<Status(CommandHost&, const nlohmann::json& args)> run = {};
   /// The reason why the command cannot run now; empty = it can. Null = always.
   std::function<QString(const CommandHost&)> blocked = {};
+  /// The same for a call without arguments, which a menu, a key or the palette makes.
+  std::function<QString(const CommandHost&)> bare = {};
   bool startsGroup = false;  // a separator before it in its menu
   /// The view that shows what a long command did: its job stays in the list. Null or empty = a brief command.
   std::function<QString(const nlohmann::json& args)> view = {};
@@ -40,7 +42,11 @@ struct CommandMore {
   std::vector<CommandArgument> args = {};
   bool startsGroup = false;
   std::function<QString(const nlohmann::json& args)> view = {};
+  std::function<QString(const CommandHost&)> bare = {};
 };
+
+/// Why a command cannot run now, without arguments; empty if it can.
+QString obstacle(const Command& command, const CommandHost& host, bool bare = true);
 
 /// A command is long, and this view shows what it did.
 inline auto shownIn(const char* view) {

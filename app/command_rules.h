@@ -3,6 +3,7 @@
 #pragma once
 #include "app/command_host.h"
 #include "app/outcome.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -19,7 +20,6 @@ inline QString needsFinding(const CommandHost& host) {
                                                                : QString();
 }
 inline QString needsRow(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
   return host.context().focus().ledger.value() < 0 ? QString("no row has the focus; click one") : QString();
 }
 /// Lanes can only go forward, all together.
@@ -61,7 +61,9 @@ inline QString needsRedo(const CommandHost& host) {
 }
 
 /// A value in script syntax.
-inline QString scriptText(const nlohmann::json& value) { return QString::fromStdString(value.dump()); }
+inline QString scriptText(const nlohmann::json& value) {
+  return QString::fromStdString(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 /// Emits the script line and runs its verb.
 inline Status submitSaid(CommandHost& host, const QString& line, const char* verb,
@@ -90,9 +92,10 @@ inline bool isPlace(double number, int count) {
 inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, const std::string& what) {
   if (!args.contains("layer")) return ok();
   const int layers = host.context().snapshot()->info->cacheLayers.layers;
-  if (isPlace(args["layer"].get<double>(), layers)) return ok();
-  return badArgument(what, "there is no layer " + args["layer"].dump(),
-                     "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", "layer", args["layer"]);
+  const nlohmann::json& layer = member(args, "layer");
+  if (isPlace(jsonOr(layer, -1.0), layers)) return ok();
+  return badArgument(what, "there is no layer " + layer.dump(),
+                     "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", "layer", layer);
 }
 
 /// Runs a verb for one layer or all layers; `keys`: argument names in the order of the script call.
@@ -101,7 +104,7 @@ inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::jso
   if (Status known = checkLayer(host, args, refused); !known) return known;
   QStringList said;
   for (const char* key : keys)
-    if (args.contains(key)) said << scriptText(args[key]);
+    if (args.contains(key)) said << scriptText(member(args, key));
   return submitSaid(host, QString("s.%1(%2)").arg(verb, said.join(", ")), verb, args);
 }
 
@@ -118,7 +121,7 @@ inline void runTicks(LiveContext& context, const nlohmann::json& most) {
   context.submit("run", {{"maxTicks", most}, {"reports", 1}},
                  [&context, note = wentOn(context)](const Result<nlohmann::json>& reply) {
                    if (!reply) return emit context.failed(reply.error());
-                   if (const auto error = failedTick((*reply)["ticks"])) emit context.failed(*error);
+                   if (const auto error = failedTick(member(*reply, "ticks"))) emit context.failed(*error);
                    if (!note.isEmpty()) emit context.noted(note);
                  });
 }

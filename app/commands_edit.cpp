@@ -1,37 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands that change the context: prompt, inject, apply, undo, and edits of the wLOD tree.
+#include <algorithm>
+
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "app/settings_change.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::int64_t kMostReply = 256;  // tokens of a reply that does not end by itself
+constexpr double kMostReply = 256;  // tokens of a reply that does not end by itself
 
 Status prompt(CommandHost& host, const Json& args) {
-  const auto text = args["text"].get<std::string>();
+  const auto text = memberOr(args, "text", std::string());
   return submitSaid(host, QString("s.prompt(%1)").arg(scriptText(text)), "prompt", {{"text", text}});
 }
 
 Status takeToken(CommandHost& host, const Json& args) {
-  const Json ids = Json::array({static_cast<std::int64_t>(args["id"].get<double>())});
+  const Json ids = Json::array({memberOr(args, "id", std::int64_t{-1})});
   return submitSaid(host, QString("s.promptIds(%1)").arg(scriptText(ids)), "promptIds", {{"ids", ids}});
 }
 
 /// Without a manifest shows the form.
 Status sessionSettings(CommandHost& host, const Json& args) {
-  if (args.contains("manifest")) changeSettings(host.context(), args["manifest"], host.context().answer());
+  if (args.contains("manifest")) changeSettings(host.context(), member(args, "manifest"), host.context().answer());
   else host.showSettings();
   return ok();
 }
 
 /// The next message of a person, and when the context has it, the model's reply.
 Status chat(CommandHost& host, const Json& args) {
-  const std::string message = R"({"role":"user","content":)" + args["text"].dump() + "}";
-  const std::int64_t most = args.contains("max") ? static_cast<std::int64_t>(args["max"].get<double>()) : kMostReply;
+  const std::string message = R"({"role":"user","content":)" + member(args, "text").dump() + "}";
+  const auto most = static_cast<std::int64_t>(std::clamp(memberOr(args, "max", kMostReply), 0.0, 1e9));
   LiveContext& context = host.context();
   emit context.scripted(QString("s.chat([%1], {more: true})").arg(QString::fromStdString(message)));
   context.submit("chat", {{"messages", Json::array({message})}, {"more", true}},
@@ -56,20 +59,19 @@ Status overEdits(CommandHost& host, const char* verb, const Json& count) {
 /// As many edits as given; without a number a list asks.
 Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
   if (!args.contains("edits")) return host.showEdits(verb);
-  const double edits = args["edits"].get<double>();
-  if (edits >= 1 && edits == static_cast<double>(static_cast<std::int64_t>(edits)))
-    return overEdits(host, verb, static_cast<std::int64_t>(edits));
-  return badArgument("nothing was done", "there are no " + args["edits"].dump() + " edits",
-                     "give a whole number from 1 on", "edits", args["edits"]);
+  const Json& edits = member(args, "edits");
+  if (const auto many = jsonOr(edits, std::int64_t{0}); many >= 1) return overEdits(host, verb, many);
+  return badArgument("nothing was done", "there are no " + edits.dump() + " edits", "give a whole number from 1 on",
+                     "edits", edits);
 }
 
 /// With `now` one verb does both: between two verbs another tick could take the actions.
 Status inject(CommandHost& host, const Json& args) {
-  const Json& actions = args["actions"];
+  const Json& actions = member(args, "actions");
   Json request{{"actions", actions}};
   QStringList options;
   for (const char* option : {"now", "instead"}) {
-    if (!args.value(option, false)) continue;
+    if (!memberOr(args, option, false)) continue;
     request[option] = true;
     options << QString("%1: true").arg(option);
   }
@@ -78,21 +80,21 @@ Status inject(CommandHost& host, const Json& args) {
 }
 
 Status pinRow(CommandHost& host, const Json& args) {
-  const auto ledger = static_cast<std::int64_t>(args["ledger"].get<double>());
-  const bool on = args.value("on", true);
+  const auto ledger = memberOr(args, "ledger", std::int64_t{-1});
+  const bool on = memberOr(args, "on", true);
   return submitSaid(host, QString(on ? "s.pin(%1)" : "s.pin(%1, false)").arg(ledger), "pin",
                     {{"ledger", ledger}, {"on", on}});
 }
 
 Status setBrightness(CommandHost& host, const Json& args) {
-  const auto ledger = static_cast<std::int64_t>(args["ledger"].get<double>());
-  return submitSaid(host, QString("s.setBrightness(%1, %2)").arg(ledger).arg(scriptText(args["value"])),
-                    "setBrightness", {{"ledger", ledger}, {"value", args["value"]}});
+  const auto ledger = memberOr(args, "ledger", std::int64_t{-1});
+  return submitSaid(host, QString("s.setBrightness(%1, %2)").arg(ledger).arg(scriptText(member(args, "value"))),
+                    "setBrightness", {{"ledger", ledger}, {"value", member(args, "value")}});
 }
 
 /// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
-  const Json node = static_cast<std::int64_t>(args["node"].get<double>());
+  const Json node = memberOr(args, "node", std::int64_t{-1});
   return submitSaid(host, QString("s.%1(%2, {now: true})").arg(verb, scriptText(node)), verb,
                     {{"node", node}, {"now", true}});
 }
@@ -118,8 +120,12 @@ void addEditCommands(std::vector<Command>& list) {
   add(list, {"redo_to", "Redo To…", "Edit", "Choose from a list how many edits to do again."},
       [](CommandHost& host, const Json& args) { return overEditsTo(host, "redo", args); }, needsRedo,
       {.keys = {"Ctrl+Alt+Y"}, .icon = "redo_to", .args = edits});
-  add(list, {"copy", "Copy", "Edit", "Copy the focused view's table as tab-separated text, or its picture."},
-      [](CommandHost& host, const Json&) { return host.copySelection(); }, {},
+  add(
+      list, {"copy", "Copy", "Edit", "Copy the focused view's table as tab-separated text, or its picture."},
+      [](CommandHost& host, const Json&) { return host.copySelection(); },
+      [](const CommandHost& host) {
+        return host.viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first") : QString();
+      },
       {.keys = {"Ctrl+C"}, .startsGroup = true});
   add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsSession,
       {.args = {{"text", "string", "what to append", true}}, .view = shownIn("strip")});

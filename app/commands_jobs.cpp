@@ -5,6 +5,7 @@
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -13,12 +14,9 @@ namespace {
 using Json = nlohmann::json;
 
 Result<Job> jobOf(CommandHost& host, const Json& args, const char* refused) {
-  const double number = args["job"].get<double>();
-  const Job* job =
-      isPlace(number, std::numeric_limits<int>::max()) ? host.context().jobs().find(static_cast<int>(number)) : nullptr;
-  if (job) return *job;
-  return badArgument(refused, "there is no job " + args["job"].dump(), "the view Jobs lists the numbers", "job",
-                     args["job"]);
+  const Json& number = member(args, "job");
+  if (const Job* job = host.context().jobs().find(jsonOr(number, -1))) return *job;
+  return badArgument(refused, "there is no job " + number.dump(), "the view Jobs lists the numbers", "job", number);
 }
 
 Status cancelJob(CommandHost& host, const Json& args) {

@@ -3,6 +3,7 @@
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "core/api/lanes_view.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -13,9 +14,9 @@ using Json = nlohmann::json;
 /// Opens lanes. Without `changes` shows the view where changes are written.
 Status open(CommandHost& host, const Json& args) {
   if (args.contains("changes")) {
-    Json request{{"lanes", args["changes"]}};
+    Json request{{"lanes", member(args, "changes")}};
     for (const char* key : {"together", "needles"})
-      if (args.contains(key)) request[key] = args[key];
+      if (args.contains(key)) request[key] = member(args, key);
     (void)submitSaid(host, QString("view.command(\"lanes_open\", %1)").arg(scriptText(args)), "lanesOpen", request);
   }
   return host.showView(QStringLiteral("lanes"));
@@ -25,18 +26,19 @@ Status open(CommandHost& host, const Json& args) {
 Status addLane(CommandHost& host, const Json& args) {
   KV_TRY(host.showView(QStringLiteral("lanes")));
   if (!args.contains("changes")) return host.showLaneForm(), ok();
-  Json list = KV_TRY(host.options(QStringLiteral("lanes"))).value("changes", Json::array());
-  list.push_back(args["changes"]);
+  const Json options = KV_TRY(host.options(QStringLiteral("lanes")));
+  Json list = member(options, "changes").is_array() ? member(options, "changes") : Json::array();
+  list.push_back(member(args, "changes"));
   emit host.context().scripted(QString("view.set(\"lanes\", {\"changes\":%1})").arg(scriptText(list)));
   return host.setOptions(QStringLiteral("lanes"), {{"changes", list}});
 }
 
 Status close(CommandHost& host, const Json& args) {
   const auto lanes = static_cast<int>(host.context().snapshot()->lanes->lanes.size());
-  const double lane = args.value("lane", 0.0);
+  const double lane = memberOr(args, "lane", 0.0);
   if (!isPlace(lane, lanes))
-    return badArgument("the lanes were not closed", "there is no lane " + args["lane"].dump(),
-                       "name one from 0 to " + std::to_string(lanes - 1), "lane", args["lane"]);
+    return badArgument("the lanes were not closed", "there is no lane " + member(args, "lane").dump(),
+                       "name one from 0 to " + std::to_string(lanes - 1), "lane", member(args, "lane"));
   return submitSaid(host, QString("view.command(\"lanes_close\", %1)").arg(scriptText(args)), "lanesClose",
                     {{"lane", static_cast<int>(lane)}});
 }

@@ -5,6 +5,7 @@
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "app/notes_export.h"
+#include "core/api/read_json.h"
 #include "widgets/base/note_place.h"
 
 namespace kvlab {
@@ -39,15 +40,15 @@ Json noteArgs(const CommandHost& host, const Json& given) {
   return args;
 }
 
-QString atTick(const Json& args) { return QString("tick %1").arg(static_cast<qint64>(args["tick"].get<double>())); }
+QString atTick(const Json& args) { return QString("tick %1").arg(memberOr(args, "tick", qint64{0})); }
 
 /// The bookmark at a place; null = none.
 const NoteView* bookmarkAt(const std::vector<NoteView>& notes, const Json& place) {
   const auto same = [&](const auto& id, const char* field) {
-    return id ? place.contains(field) && place[field] == id->value() : !place.contains(field);
+    return id ? member(place, field) == id->value() : !place.contains(field);
   };
   const auto found = std::ranges::find_if(notes, [&](const NoteView& one) {
-    return one.text.empty() && one.here && place["tick"] == one.tick.value() && same(one.layer, "layer") &&
+    return one.text.empty() && one.here && member(place, "tick") == one.tick.value() && same(one.layer, "layer") &&
         same(one.kvHead, "kvHead") && same(one.ledger, "ledger");
   });
   return found == notes.end() ? nullptr : &*found;
@@ -61,10 +62,13 @@ Status bookmark(CommandHost& host, const Json&) {
   return changeNotes(host, "note", place, "Bookmarked " + atTick(place));
 }
 
-/// Without text the note begins as a bookmark, and the view Notes asks for its text.
+/// A person types the text into the view Notes, and the note is written with it.
 Status writeNote(CommandHost& host, const Json& given) {
   const Json args = noteArgs(host, given);
-  if (!given.contains("text") && !host.context().asked()) (void)host.showView("notes");
+  if (!given.contains("text") && !host.context().asked()) {
+    KV_TRY(host.showView("notes"));
+    return emit host.context().noteAsked(args), ok();
+  }
   return changeNotes(host, "note", args, "Wrote a note at " + atTick(args));
 }
 
@@ -85,10 +89,10 @@ const NoteView* noteWith(const std::vector<NoteView>& notes, const Json& id) {
 Status goToNote(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   const std::vector<NoteView> notes = notesOf(context);
-  const NoteView* note = noteWith(notes, args["id"]);
+  const NoteView* note = noteWith(notes, member(args, "id"));
   if (note && canShow(context, *note)) return showNote(context, *note), ok();
   emit context.scripted(context.session()->script().line("gotoNote", args));
-  context.submitThen("gotoNote", args, [&context, id = args["id"]](const Json&) {
+  context.submitThen("gotoNote", args, [&context, id = member(args, "id")](const Json&) {
     const std::vector<NoteView> now = notesOf(context);
     if (const NoteView* there = noteWith(now, id)) showNote(context, *there);
   });
@@ -102,8 +106,8 @@ Status exportTo(CommandHost& host, const QString& path, const QString& what) {
 }
 
 Status exportAll(CommandHost& host, const Json& args) {
-  const QString what = QString::fromStdString(args.value("view", std::string("window")));
-  if (args.contains("path")) return exportTo(host, QString::fromStdString(args["path"]), what);
+  const QString what = QString::fromStdString(memberOr(args, "view", std::string("window")));
+  if (args.contains("path")) return exportTo(host, QString::fromStdString(memberOr(args, "path", std::string())), what);
   return host.askPath({"Export Notes", "Markdown (*.md)", true, ".md"}, [&host, what](const QString& path) {
     if (const Status done = exportTo(host, path, what); !done) emit host.context().failed(done.error());
   });

@@ -8,6 +8,7 @@
 #include "app/command_rules.h"
 #include "app/train_job.h"
 #include "core/api/policy_spec.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -19,7 +20,7 @@ constexpr auto kRefused = "the policy was refused";
 
 /// Checks the layer now; the verb would report the error only after the menu has closed.
 Status policySet(CommandHost& host, const Json& args) {
-  const auto spec = PolicySpec::fromJson(args["policy"]);
+  const auto spec = PolicySpec::fromJson(member(args, "policy"));
   if (checkLayer(host, args, kRefused) && !spec) return spec.error();
   return layerVerb(host, "setPolicy", args, {"policy", "layer"}, kRefused);
 }
@@ -34,16 +35,16 @@ QString needsGates(const CommandHost& host) {
 }
 
 Status train(CommandHost& host, const QString& what, const Json& args, const QString& file) {
-  const auto given = [&](const char* key) { return QString::fromStdString(args.value(key, "")); };
+  const auto given = [&](const char* key) { return QString::fromStdString(memberOr(args, key, std::string())); };
   const Json& manifest = host.context().snapshot()->info->manifest;
   beginTraining(host.context().jobs(), QCoreApplication::applicationFilePath(),
                 {.what = what,
-                 .model = QString::fromStdString(manifest.value("model", "")),
+                 .model = QString::fromStdString(memberOr(manifest, "model", std::string())),
                  .text = file,
                  .out = given("out"),
                  .work = given("work"),
                  .python = given("python"),
-                 .recordOnly = args.value("record_only", false)});
+                 .recordOnly = memberOr(args, "record_only", false)});
   return host.showView("jobs");
 }
 
@@ -52,7 +53,8 @@ void addTraining(std::vector<Command>& list, const QString& what, const QString&
   PathQuestion question{"Text to Train from", "Texts (*.txt *.md *.json)"};
   question.argument = "text";
   const auto run = [=](CommandHost& host, const Json& args) {
-    if (args.contains("text")) return train(host, what, args, QString::fromStdString(args["text"]));
+    if (args.contains("text"))
+      return train(host, what, args, QString::fromStdString(memberOr(args, "text", std::string())));
     return host.askPath(question, [=, &host](const QString& path) {
       if (const Status begun = train(host, what, args, path); !begun) emit host.context().failed(begun.error());
     });

@@ -4,7 +4,9 @@
 
 #include "app/command_registry.h"
 #include "app/command_rules.h"
+#include "core/api/read_json.h"
 #include "widgets/base/alignment_lamp.h"
+#include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 
 namespace kvlab {
@@ -16,7 +18,7 @@ using Json = nlohmann::json;
 /// A failed tick comes back as a report; the window shows it like an error.
 Status step(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
-  const Json count = args.value("n", Json(1));
+  const Json count = args.contains("n") ? member(args, "n") : Json(1);
   context.submit("step", {{"n", count}}, [&context, note = wentOn(context)](const Result<Json>& reports) {
     if (!reports) return emit context.failed(reports.error());
     if (const auto error = failedTick(*reports)) emit context.failed(*error);
@@ -29,8 +31,7 @@ Status step(CommandHost& host, const Json& args) {
 Status stepStage(CommandHost& host, const Json&) {
   LiveContext& context = host.context();
   context.submit("stepStage", Json::object(), [&context](const Result<Json>& report) {
-    if (!report) return emit context.failed(report.error());
-    if (!report->value("ok", true)) emit context.failed(Error::fromJson((*report)["error"]));
+    if (const auto refused = refusalOf(report)) emit context.failed(*refused);
   });
   emit context.scripted("s.stepStage()");
   return ok();
@@ -42,18 +43,44 @@ Status stepBack(CommandHost& host, const Json&) {
 }
 
 Status goToTick(CommandHost& host, const Json& args) {
-  const QString branch = args.contains("branch") ? ", " + scriptText(args["branch"]) : QString();
-  return submitSaid(host, QString("s.goto(%1%2)").arg(scriptText(args["tick"]), branch), "goto", args);
+  const QString branch = args.contains("branch") ? ", " + scriptText(member(args, "branch")) : QString();
+  return submitSaid(host, QString("s.goto(%1%2)").arg(scriptText(member(args, "tick")), branch), "goto", args);
 }
 
 Status run(CommandHost& host, const Json& args) {
-  runTicks(host.context(), args.value("max_ticks", Json(1'000'000)));
+  runTicks(host.context(), args.contains("max_ticks") ? member(args, "max_ticks") : Json(1'000'000));
   return ok();
 }
 
 Status runBack(CommandHost& host, const Json& args) {
-  const QString given = args.contains("condition") ? scriptText(args["condition"]) : QString();
+  const QString given = args.contains("condition") ? scriptText(member(args, "condition")) : QString();
   return submitSaid(host, QString("s.runBack(%1)").arg(given), "runBack", args);
+}
+
+/// "of these 3 had been stale; the next token's KL had been 0.02": the drift that a rebuild of a state ends, as far as
+/// the state tells it.
+QString driftOf(const Snapshot& s) {
+  QStringList out;
+  if (s.exactness) {
+    const auto stale = std::ranges::count_if(*s.exactness, [](Exactness one) { return one != Exactness::Exact; });
+    out << QString("%1 had been stale").arg(stale);
+  } else if (s.info && memberOr(s.info->manifest, "probes", true)) {
+    out << QString("none had been stale");
+  }
+  if (s.kl) out << QString("KL of the next token had been %1").arg(formatNumber(*s.kl));
+  return out.join("; ");
+}
+
+Status rebuild(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  emit context.scripted("s.rebuild()");
+  const auto& history = context.history();
+  const QString ended = history.empty() ? QString() : driftOf(*history.back());
+  context.submit("rebuild", Json::object(), [&context, ended](const Result<Json>& reply) {
+    if (!reply) return emit context.failed(reply.error());
+    if (!ended.isEmpty() && !memberOr(*reply, "cancelled", false)) emit context.noted(ended);
+  });
+  return ok();
 }
 
 /// Shows the tick of the command that made a row stale, and the row where that began.
@@ -61,16 +88,19 @@ Status why(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   Json asked = args;
   if (!args.contains("ledger")) asked["ledger"] = context.focus().ledger.value();
-  const QString layer = args.contains("layer") ? ", " + scriptText(args["layer"]) : QString();
-  emit context.scripted(QString("s.why(%1%2)").arg(scriptText(asked["ledger"]), layer));
+  const QString layer = args.contains("layer") ? ", " + scriptText(member(args, "layer")) : QString();
+  emit context.scripted(QString("s.why(%1%2)").arg(scriptText(member(asked, "ledger")), layer));
   context.submitThen("why", asked, [&context](const Json& reply) {
-    const Json& cause = reply["cause"];
-    if (cause.is_null()) return;
-    context.showTick(Tick(cause["tick"].get<std::int64_t>()));
+    const Json& cause = member(reply, "cause");
+    const Json& rows = member(cause, "rows");
+    const int row = jsonOr(element(rows, rows.size() - 1), -1);
+    if (row < 0 || !context.snapshot()) return;
+    context.showTick(Tick(memberOr(cause, "tick", std::int64_t{0})));
     const CacheLayers& layers = context.snapshot()->info->cacheLayers;
-    const auto own = layers.of(Layer(cause["layer"].get<std::int32_t>()));
-    context.focusLayer(cause["kvHead"].is_null() ? own.front() : own[cause["kvHead"].get<std::int32_t>()]);
-    context.focusLedger(LedgerId(cause["rows"].back().get<std::int32_t>()));
+    const int at = memberOr(cause, "layer", 0), head = memberOr(cause, "kvHead", 0);
+    if (at >= 0 && at < layers.layers && head >= 0 && head < layers.perLayer)
+      context.focusLayer(layers.of(Layer(at))[head]);
+    context.focusLedger(LedgerId(row));
   });
   return ok();
 }
@@ -78,11 +108,13 @@ Status why(CommandHost& host, const Json& args) {
 /// Selects the rows for which a condition holds.
 Status selectWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
-  emit context.scripted(QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(args["condition"])));
+  emit context.scripted(
+      QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(member(args, "condition"))));
   context.submitThen("rowsWhere", args, [&context](const Json& reply) {
     std::vector<LedgerId> rows;
-    for (const Json& row : reply) rows.emplace_back(row.get<std::int32_t>());
-    if (rows.empty()) return void(emit context.logged(2, QStringLiteral("no row meets the condition")));
+    for (const Json& row : reply)
+      if (const LedgerId id(jsonOr(row, -1)); id >= LedgerId(0)) rows.push_back(id);
+    if (rows.empty()) return;
     context.focusLedger(rows.front());
     std::ranges::sort(rows);
     context.select(std::move(rows));
@@ -93,7 +125,7 @@ Status selectWhere(CommandHost& host, const Json& args) {
 /// The view Events hears the reply.
 Status ticksWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
-  emit context.scripted(QString("s.ticksWhere(%1)").arg(scriptText(args["condition"])));
+  emit context.scripted(QString("s.ticksWhere(%1)").arg(scriptText(member(args, "condition"))));
   context.submit("ticksWhere", args);
   return ok();
 }
@@ -102,16 +134,15 @@ Status ticksWhere(CommandHost& host, const Json& args) {
 Status showFirst(CommandHost& host, const std::string& condition) {
   LiveContext& context = host.context();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
-  context.submitThen("firstTick", {{"condition", condition}}, [&context, condition](const Json& reply) {
-    if (reply.is_null()) return void(emit context.logged(2, QString::fromStdString("no tick so far has " + condition)));
-    context.showTick(Tick(reply.get<std::int64_t>()));
+  context.submitThen("firstTick", {{"condition", condition}}, [&context](const Json& reply) {
+    if (const Tick tick(jsonOr(reply, std::int64_t{-1})); tick >= Tick(0)) context.showTick(tick);
   });
   return ok();
 }
 
 /// The tick from which on the next token differs from that of a rebuild.
 Status driftBegan(CommandHost& host, const Json& args) {
-  return showFirst(host, "kl > " + Json(args.value("kl", 0.001)).dump());
+  return showFirst(host, "kl > " + Json(memberOr(args, "kl", kDriftCounts)).dump());
 }
 
 Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant"); }
@@ -124,7 +155,7 @@ Status stop(CommandHost& host, const Json& args) {
 
 /// Between which ticks an invariant of a reply broke.
 std::string brokeText(const Json& line) {
-  const std::string when = line.value("since", Json::object()).value("text", std::string());
+  const std::string when = memberOr(member(line, "since"), "text", std::string());
   return when.empty() ? when : "; it broke " + when;
 }
 
@@ -135,9 +166,9 @@ Status checkInvariants(CommandHost& host, const Json&) {
   context.submit("invariants", Json::object(), [&context](const Result<Json>& list) {
     if (!list) return emit context.failed(list.error());
     for (const Json& one : *list)
-      if (!one.value("ok", true))
-        return emit context.failed({"invariant_broken", one.value("title", std::string("invariant")),
-                                    one.value("detail", std::string()) + brokeText(one),
+      if (!memberOr(one, "ok", true))
+        return emit context.failed({"invariant_broken", memberOr(one, "title", std::string("invariant")),
+                                    memberOr(one, "detail", std::string()) + brokeText(one),
                                     "select it in Invariants to see where, then Rebuild"});
   });
   return ok();
@@ -168,7 +199,7 @@ Status goToFinding(CommandHost& host, const Json&) {
 
 Status opEvents(CommandHost& host, const Json& args) {
   const SnapshotPtr shown = host.context().snapshot();
-  const bool on = args.value("on", !(shown && shown->info && shown->info->manifest.value("op_events", false)));
+  const bool on = memberOr(args, "on", !(shown && shown->info && memberOr(shown->info->manifest, "op_events", false)));
   return submitSaid(host, on ? "s.opEvents()" : "s.opEvents(false)", "opEvents", {{"on", on}});
 }
 
@@ -179,8 +210,8 @@ Status measureQuantisation(CommandHost& host, const Json& args) {
   QString tried;
   for (const char* side : {"k", "v"})
     if (args.contains(side)) {
-      request[side] = args[side];
-      tried += QString(", %1: %2").arg(side, scriptText(args[side]));
+      request[side] = member(args, side);
+      tried += QString(", %1: %2").arg(side, scriptText(member(args, side)));
     }
   return submitSaid(host, QString("s.quantisation({rows: true%1})").arg(tried), "quantisation", request);
 }
@@ -195,7 +226,7 @@ Json inLayer(CommandHost& host, Json args) {
 QString callText(const char* verb, const Json& args, std::initializer_list<const char*> places) {
   QStringList out, options;
   for (const char* place : places)
-    if (args.contains(place)) out << scriptText(args[place]);
+    if (args.contains(place)) out << scriptText(member(args, place));
   for (const auto& [name, value] : args.items())
     if (std::find(places.begin(), places.end(), name) == places.end() && name != "packed")
       options << QString("%1: %2").arg(QString::fromStdString(name), scriptText(value));
@@ -210,20 +241,33 @@ Status measureAttention(CommandHost& host, const Json& given) {
   return submitSaid(host, callText("attentionMatrix", args, {"layer"}), "attentionMatrix", args);
 }
 
+/// The place of the focused row in the map of the focused layer; none where the layer does not hold it.
+std::optional<std::ptrdiff_t> focusedIndex(const CommandHost& host) {
+  const LiveContext& context = host.context();
+  if (context.history().empty()) return {};
+  const SnapshotPtr newest = context.history().back();
+  if (newest->layers.empty()) return {};
+  const auto layer = static_cast<std::size_t>(std::max(0, context.focus().layer.value()));
+  const ResidencyView& map = *newest->layers[std::min(layer, newest->layers.size() - 1)];
+  const auto found = std::find(map.ledger.begin() + map.first, map.ledger.end(), context.focus().ledger);
+  return found == map.ledger.end() ? std::nullopt : std::optional(found - map.ledger.begin());
+}
+
+QString needsFocusedIndex(const CommandHost& host) {
+  return focusedIndex(host) ? QString() : QString("the focused layer holds no focused row; focus a row in the map");
+}
+
 /// Compares the focused row unless the arguments name one.
 Status rebuildRow(CommandHost& host, const Json& given) {
   LiveContext& context = host.context();
   if (!context.asked()) (void)host.showView("row");
   Json args = inLayer(host, given);
   if (!args.contains("index")) {
-    const SnapshotPtr newest = context.history().back();
-    const auto layer = static_cast<std::size_t>(std::max(0, context.focus().layer.value()));
-    const ResidencyView& map = *newest->layers[std::min(layer, newest->layers.size() - 1)];
-    const auto found = std::find(map.ledger.begin() + map.first, map.ledger.end(), context.focus().ledger);
-    if (found == map.ledger.end())
+    const auto index = focusedIndex(host);
+    if (!index)
       return Error("not_resident", "the row was not compared", "the focused layer holds no focused row",
                    "focus a row in the map");
-    args["index"] = found - map.ledger.begin();
+    args["index"] = *index;
   }
   args["which"] = "both";
   args["compare"] = "rebuild";
@@ -238,6 +282,15 @@ QString needsRows(const CommandHost& host) {
 QString needsReadyAlone(const CommandHost& host) {
   const QString why = needsReadyIdle(host);
   return why.isEmpty() ? needsAlone(host) : why;
+}
+
+QString needsBreakpoint(const CommandHost& host) {
+  const SnapshotPtr s = host.context().snapshot();
+  const auto behindTicks = [](const BreakpointView& one) {
+    return one.enabled && one.condition.find("stage(") == std::string::npos;
+  };
+  const bool any = s && s->breakpoints && std::ranges::any_of(*s->breakpoints, behindTicks);
+  return any ? QString() : QString("no breakpoint stands behind a tick; add one in Events");
 }
 
 QString needsOpenTick(const CommandHost& host) {
@@ -267,7 +320,7 @@ Status clearWatches(CommandHost& host, const Json& args) {
 
 /// Removes all breakpoints and adds these. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
-  const Json& conditions = args["conditions"];
+  const Json& conditions = member(args, "conditions");
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
     return badArgument("the breakpoints stay as they are", "a condition is not a string",
                        "give strings: [\"kl > 0.05\"]", "conditions", conditions);
@@ -293,7 +346,7 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"F10"},
        .icon = "step",
        .args = {{"n", "number", "ticks to run, 1 unless given"}},
-       .view = [](const Json& args) { return QString(args.value("n", 1.0) > 1 ? "events" : ""); }});
+       .view = [](const Json& args) { return QString(memberOr(args, "n", 1.0) > 1 ? "events" : ""); }});
   add(list,
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
@@ -328,13 +381,15 @@ void addRunCommands(std::vector<Command>& list) {
       runBack, needsPast,
       {.keys = {"Ctrl+Shift+F5"},
        .args = {{"condition", "string", "as s.runBack takes it: written(ledger==12, layer==3), kl > 0.05"}},
-       .view = shownIn("events")});
+       .view = shownIn("events"),
+       .bare = needsBreakpoint});
   add(list,
       {"why", "Why Stale?", "Run",
        "Show the tick whose command made the focused row differ from a rebuild, and the row where that began."},
-      why, needsRow,
+      why, needsIdle,
       {.args = {{"ledger", "number", "ledger row; the focused one when missing"},
-                {"layer", "number", "layer of the model; the last one in which the row differs when missing"}}});
+                {"layer", "number", "layer of the model; the last one in which the row differs when missing"}},
+       .bare = needsRow});
   add(list,
       {"drift_began", "When Did It Drift?", "Run",
        "Show the first tick whose next token differs from that of a rebuild; a rebuild for every tick."},
@@ -358,9 +413,8 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"Shift+F5", "Esc"},
        .icon = "stop",
        .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
-  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
-      plainVerb("rebuild"), needsIdle,
-      {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
+  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."}, rebuild,
+      needsIdle, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
       plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
@@ -390,7 +444,8 @@ void addRunCommands(std::vector<Command>& list) {
                 kvHead,
                 {"index", "number", "place in the layer's map; the focused row unless given"},
                 {"rotated", "boolean", "keys as attention sees them"}},
-       .view = shownIn("row")});
+       .view = shownIn("row"),
+       .bare = needsFocusedIndex});
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},

@@ -10,6 +10,7 @@
 #include "app/resources.h"
 #include "app/session_name.h"
 #include "app/session_script.h"
+#include "core/api/read_json.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {
@@ -21,7 +22,7 @@ using PathAction = std::function<Status(CommandHost&, const QString& path)>;
 
 /// Uses the path in the arguments, else asks for one.
 Status withPath(CommandHost& host, const Json& args, const PathQuestion& question, PathAction action) {
-  if (args.contains("path")) return action(host, QString::fromStdString(args["path"]));
+  if (args.contains("path")) return action(host, QString::fromStdString(memberOr(args, "path", std::string())));
   return host.askPath(question, [&host, action](const QString& path) {
     if (const Status status = action(host, path); !status) emit host.context().failed(status.error());
   });
@@ -100,8 +101,8 @@ Status beginSweep(CommandHost& host, const Json& spec, const Json& out) {
 }
 
 Status runSweep(CommandHost& host, const Json& args) {
-  const Json out = args.value("out", Json());
-  if (args.contains("spec")) return beginSweep(host, args["spec"], out);
+  const Json out = member(args, "out");
+  if (args.contains("spec")) return beginSweep(host, member(args, "spec"), out);
   PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
   specification.folder = resourceRoot() + "/sweeps";
   return withPath(host, args, specification, [out](CommandHost& window, const QString& path) {
@@ -110,12 +111,12 @@ Status runSweep(CommandHost& host, const Json& args) {
 }
 
 Status newSweep(CommandHost& host, const Json& args) {
-  host.showSweepForm(args.value("spec", Json::object()));
+  host.showSweepForm(args.contains("spec") ? member(args, "spec") : Json::object());
   return ok();
 }
 
 Status openSweepCell(CommandHost& host, const Json& args) {
-  Json request = KV_TRY(host.sweepCell(static_cast<std::int64_t>(args["cell"].get<double>())));
+  Json request = KV_TRY(host.sweepCell(memberOr(args, "cell", std::int64_t{-1})));
   request["manifest"] = shortManifest(request["manifest"]);
   return openAsking(host, request);
 }
@@ -161,7 +162,10 @@ void addFiles(std::vector<Command>& list) {
           {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
   add(list, {"new_sweep", "New Sweep…", "File", "Build the specification of a sweep in a form, save it and run it."},
       newSweep, {}, {.args = {{"spec", "object", "a specification to begin with"}}});
-  add(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."}, runSweep, {},
+  add(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."}, runSweep,
+      [](const CommandHost& host) {
+        return host.sweeping() ? QString("a sweep runs; wait for it or cancel it") : QString();
+      },
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"spec", "object", "a specification that is in no file"},
                 {"out", "string", "the folder of the results; NAME.sweep when missing"}}});

@@ -4,6 +4,7 @@
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "app/compact_job.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -24,7 +25,7 @@ Status format(CommandHost& host, const Json& args) {
 }
 
 Status compact(CommandHost& host, const Json& args) {
-  const auto rows = static_cast<std::int64_t>(args.value("rows", 64.0));
+  const auto rows = memberOr(args, "rows", std::int64_t{args.contains("rows") ? 0 : 64});
   if (rows < 1)
     return badArgument("the pages were not compacted", "a step of " + std::to_string(rows) + " rows moves nothing",
                        "give a number of at least 1", "rows", rows);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands for the window: views, theme, pictures, help.
-#include <cmath>
-
 #include "app/command_registry.h"
 #include "app/command_rules.h"
 #include "app/task_layouts.h"
+#include "core/api/read_json.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {
@@ -24,7 +23,7 @@ auto always(void (CommandHost::*body)(Given...), Given... given) {
 }
 
 Status setTheme(CommandHost& host, const Json& args) {
-  const QString wanted = args.contains("name") ? QString::fromStdString(args["name"])
+  const QString wanted = args.contains("name") ? QString::fromStdString(memberOr(args, "name", std::string()))
       : host.theme() == "dark"                 ? QString("light")
                                                : QString("dark");
   KV_TRY(host.setTheme(wanted));
@@ -33,10 +32,10 @@ Status setTheme(CommandHost& host, const Json& args) {
 }
 
 Status savePictureCommand(CommandHost& host, const Json& args) {
-  const auto save = [&host, what = args.value("view", std::string("window"))](const QString& path) -> Status {
+  const auto save = [&host, what = memberOr(args, "view", std::string("window"))](const QString& path) -> Status {
     return savePicture(path, KV_TRY(host.picture({QString::fromStdString(what)})));
   };
-  if (args.contains("path")) return save(QString::fromStdString(args["path"]));
+  if (args.contains("path")) return save(QString::fromStdString(memberOr(args, "path", std::string())));
   return host.askPath({"Save Picture", "Pictures (*.png)", true, ".png"}, [&host, save](const QString& path) {
     if (const Status saved = save(path); !saved) emit host.context().failed(saved.error());
   });
@@ -62,15 +61,12 @@ Status showNewest(CommandHost& host, const nlohmann::json&) {
 }
 
 Status limitTicks(CommandHost& host, const Json& args) {
-  const auto tick = [&](const char* name) {
-    const double value = args[name].get<double>();
-    return value >= 0 && value < 1e15 && value == std::floor(value) ? static_cast<std::int64_t>(value) : -1;
-  };
-  const std::int64_t first = tick("first"), last = tick("last");
+  const auto first = memberOr(args, "first", std::int64_t{-1}), last = memberOr(args, "last", std::int64_t{-1});
+  const char* wrong = first < 0 ? "first" : "last";
   if (first < 0 || last < first)
-    return badArgument(
-        "the ticks were not limited", "no tick lies from " + args["first"].dump() + " to " + args["last"].dump(),
-        "give two ticks, the earlier one first", first < 0 ? "first" : "last", args[first < 0 ? "first" : "last"]);
+    return badArgument("the ticks were not limited",
+                       "no tick lies from " + member(args, "first").dump() + " to " + member(args, "last").dump(),
+                       "give two ticks, the earlier one first", wrong, member(args, wrong));
   say(host, QString("view.command(\"limit_ticks\", {first: %1, last: %2})").arg(first).arg(last));
   host.context().limitTicks(TickRange{Tick(first), Tick(last)});
   return ok();
@@ -80,6 +76,10 @@ Status allTicks(CommandHost& host, const Json&) {
   say(host, QStringLiteral("view.command(\"all_ticks\")"));
   host.context().limitTicks({});
   return ok();
+}
+
+QString needsView(const CommandHost& host) {
+  return host.viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first") : QString();
 }
 
 QString needsLimits(const CommandHost& host) {
@@ -92,17 +92,17 @@ QString looksBack(const CommandHost& host) {
 }
 
 Status onView(CommandHost& host, const Json& args, Status (CommandHost::*body)(const QString&)) {
-  return (host.*body)(QString::fromStdString(args.value("view", std::string())));
+  return (host.*body)(QString::fromStdString(memberOr(args, "view", std::string())));
 }
 
 void addPlaces(std::vector<Command>& list) {
   const std::vector<CommandArgument> view{{"view", "string", "a view's id; the one with the keyboard when missing"}};
   add(list, {"close_view", "Close View", "View", "Close a view; its entry in the View menu brings it back."},
       [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::closeView); }, {},
-      {.keys = {"Ctrl+W"}, .args = view, .startsGroup = true});
+      {.keys = {"Ctrl+W"}, .args = view, .startsGroup = true, .bare = needsView});
   add(list, {"float_view", "Float or Dock View", "View", "Make a view a window of its own, or put it back."},
       [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::floatView); }, {},
-      {.keys = {"Ctrl+Shift+W"}, .args = view});
+      {.keys = {"Ctrl+Shift+W"}, .args = view, .bare = needsView});
   for (const TaskLayout& layout : taskLayouts())
     add(list, {layout.id, layout.title + " Layout", "View/Layout", layout.help},
         [&layout](CommandHost& host, const Json&) {
@@ -111,9 +111,9 @@ void addPlaces(std::vector<Command>& list) {
         });
   add(list, {"row_tools", "Row Tools", "View", "Show or hide the tool bar for the chosen rows."},
       [](CommandHost& host, const Json& args) {
-        const char* on = !args.contains("on") ? "" : args["on"].get<bool>() ? ", {on: true}" : ", {on: false}";
+        const char* on = !args.contains("on") ? "" : memberOr(args, "on", false) ? ", {on: true}" : ", {on: false}";
         say(host, QString("view.command(\"row_tools\"%1)").arg(on));
-        host.showRowTools(args.contains("on") ? std::optional(args["on"].get<bool>()) : std::nullopt);
+        host.showRowTools(args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt);
         return ok();
       },
       {}, {.keys = {"Ctrl+Alt+R"}, .args = {{"on", "boolean", "whether to show it; the other when missing"}}});
@@ -140,7 +140,7 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       {"chat_mode", "Chat Mode", "View",
        "Let the prompt line send messages to the model, which replies, or append text again."},
       [](CommandHost& host, const Json& args) {
-        return host.chatMode(args.contains("on") ? std::optional(args["on"].get<bool>()) : std::nullopt);
+        return host.chatMode(args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt);
       },
       {},
       {.keys = {"Alt+Shift+0"},
@@ -186,7 +186,7 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
       always(&CommandHost::showPalette), {}, {.keys = {"Ctrl+P", "Ctrl+Shift+P"}});
   add(list, {"manual", "Manual", "Help", "Open the manual at the page of the view that has the keyboard."},
       [](CommandHost& host, const Json& args) {
-        return host.showManual(QString::fromStdString(args.value("page", std::string())));
+        return host.showManual(QString::fromStdString(memberOr(args, "page", std::string())));
       },
       {}, {.keys = {"F1"}, .args = {{"page", "string", "a page, as rings or view-map; the view's own when missing"}}});
   add(list, {"help_commands", "Commands and Shortcuts", "Help", "List every command."},

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -47,9 +48,10 @@ void CompactJob::took(const Result<nlohmann::json>& reply) {
     return m_cancelled ? end(JobState::Stopped, tr("stopped by hand; Compact goes on from here"))
                        : end(JobState::Failed, QString::fromStdString(reply.error().why));
   }
-  m_moved += reply->value("rows", std::int64_t{0});
-  m_bytes += reply->value("bytes", std::int64_t{0});
-  if (reply->value("done", true)) return end(JobState::Done, tr("no page has a hole"));
+  const auto moved = memberOr(*reply, "rows", std::int64_t{0});
+  m_moved += moved;
+  m_bytes += memberOr(*reply, "bytes", std::int64_t{0});
+  if (moved <= 0 || memberOr(*reply, "done", true)) return end(JobState::Done, tr("no page has a hole"));
   if (m_cancelled) return end(JobState::Stopped, tr("stopped by hand; Compact goes on from here"));
   const std::int64_t left = m_context.snapshot() ? pageTotals(*m_context.snapshot()).holes() : 0;
   m_context.jobs().report(m_job, tr("compacting pages"), m_before - left, m_before);

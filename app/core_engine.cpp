@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "app/core_replay.h"
+#include "core/api/read_json.h"
 #include "core/lanes/session_holder.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verbs.h"
@@ -97,9 +98,9 @@ Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::st
 
 Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::string& resources,
                                             const Progress& progress) {
-  const auto path = request["capture"].get<std::string>();
+  const auto path = memberOr(request, "capture", std::string());
   std::optional<std::int64_t> to;
-  if (request.contains("to")) to = request["to"].get<std::int64_t>();
+  if (request.contains("to")) to = memberOr(request, "to", std::int64_t{0});
   spdlog::info("opening {}", path);
   auto session = openCaptured(path, resources, to, progress);
   if (!session) return session.error();
@@ -120,7 +121,8 @@ EngineFactory coreEngines(std::string resources) {
     return [resources, request](const Progress& progress) -> Result<std::unique_ptr<Engine>> {
       if (request.contains("recovery")) return openLeft(request, resources, progress);
       if (request.contains("capture")) return openCapture(request, resources, progress);
-      return openManifest(request.value("manifest", json::object()), resources, progress);
+      return openManifest(request.contains("manifest") ? member(request, "manifest") : json::object(), resources,
+                          progress);
     };
   };
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/api/read_json.h"
 #include "core/experiment/sweep_runner.h"
 
 namespace kvlab {
@@ -26,7 +27,7 @@ Result<SweepSpec> journalSpec(const std::string& folder) {
   const json head = json::parse(line.size() > kHash ? line.substr(kHash) : "", nullptr, false);
   if (!head.is_object() || !head.contains("spec"))
     return Error("bad_journal", kNotOpened, path + " has no specification in its first line", "run the sweep again");
-  return SweepSpec::fromJson(head["spec"]);
+  return SweepSpec::fromJson(member(head, "spec"));
 }
 
 json readJson(const std::string& path) {
@@ -42,11 +43,11 @@ json firstStory(const SweepPrompts& prompts, std::int64_t seed, const std::strin
       : prompts.file;
   const json set = prompts.set.is_null() ? readJson(file) : prompts.set;
   if (!set.is_object()) return {};
-  json stories = set.value("stories", json());
-  for (const json& one : set.value("sets", json::array()))
-    if (one.is_object() && one.value("seed", json()) == seed) stories = one.value("stories", json());
+  json stories = member(set, "stories");
+  for (const json& one : member(set, "sets"))
+    if (one.is_object() && member(one, "seed") == seed) stories = member(one, "stories");
   if (!stories.is_array() || stories.empty() || !stories[0].is_object()) return {};
-  return stories[0].value("text", json());
+  return member(element(stories, 0), "text");
 }
 
 /// Without what cells have because no result depends on it: one thread, no history, no checks.

@@ -8,6 +8,7 @@
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
 #include "core/api/policy_spec.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -30,7 +31,8 @@ json inForce(const json& manifest, const QString& key) {
 
 /// The policy with its preset; the bare names and values where it is refused.
 PolicySpec policyInForce(const json& manifest) {
-  const Result<PolicySpec> read = manifest.contains("policy") ? PolicySpec::fromJson(manifest["policy"]) : PolicySpec();
+  const Result<PolicySpec> read =
+      manifest.contains("policy") ? PolicySpec::fromJson(member(manifest, "policy")) : PolicySpec();
   if (read) return *read;
   PolicySpec spec;
   if (manifestValue(manifest, "policy.allocator") == "pyramid") spec.allocator = Allocator::Pyramid;
@@ -58,19 +60,17 @@ QString ofPolicy(const json& manifest, const QString& key) {
 }
 
 bool isRing(const json& layout) {
-  const json name = layout.is_object() ? layout.value("name", json()) : layout;
-  return name.is_string() && name.get<std::string>().starts_with("ring_");
+  return jsonOr(layout.is_object() ? member(layout, "name") : layout, std::string()).starts_with("ring_");
 }
 
 bool hasRing(const json& manifest) {
-  const json layers = manifest.value("layers", json::array());
-  return isRing(inForce(manifest, "layout")) || std::any_of(layers.begin(), layers.end(), [](const json& one) {
-           return one.is_object() && isRing(one.value("layout", json()));
-         });
+  const json& layers = member(manifest, "layers");
+  return isRing(inForce(manifest, "layout")) ||
+      std::any_of(layers.begin(), layers.end(), [](const json& one) { return isRing(member(one, "layout")); });
 }
 
 bool hasWlod(const json& manifest) {
-  const json wlod = manifest.value("wlod", json());
+  const json& wlod = member(manifest, "wlod");
   return !wlod.is_null() && wlod != "off";
 }
 

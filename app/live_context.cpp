@@ -38,6 +38,7 @@ void LiveContext::show(LiveSessionPtr session) {
     connect(m_session.get(), &LiveSession::published, this, &LiveContext::follow);
     connect(m_session.get(), &LiveSession::busyChanged, this, &LiveContext::busyChanged);
     connect(m_session.get(), &LiveSession::progressed, this, &LiveContext::progressed);
+    connect(m_session.get(), &LiveSession::failed, this, &LiveContext::failed);
     followJobs();
   }
   setFocus({});

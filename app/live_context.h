@@ -24,6 +24,9 @@ class LiveContext : public InspectorContext {
   void show(LiveSessionPtr session);
   const LiveSessionPtr& session() const { return m_session; }
   void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }
+  using Obstacles = std::function<QString(const QString& id)>;
+  void setObstacles(Obstacles obstacles) { m_obstacles = std::move(obstacles); }
+  QString obstacleOf(const QString& id) const override { return m_obstacles ? m_obstacles(id) : QString(); }
   void setEvaluator(Evaluator evaluator) { m_evaluator = std::move(evaluator); }
   /// Runs the verb of a command. The receiver of the command gets the reply. Without a receiver `unasked` gets the
   /// reply, or the error is shown.
@@ -111,6 +114,7 @@ class LiveContext : public InspectorContext {
   bool m_lookingBack = false;      // showTick() chose an older tick
   std::optional<Tick> m_arriving;  // whose snapshot the engine was asked for
   CommandRunner m_runner;
+  Obstacles m_obstacles;
   Asker m_asker;      // receiver of the next command
   Running m_running;  // the running command
   Evaluator m_evaluator;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/script/frozen_clock.h"
+#include "core/api/guarded.h"
 
 namespace kvlab {
 
@@ -71,7 +72,8 @@ void LiveSession::drain() {
   if (alive && !mail.snapshots.empty()) emit published();
   for (auto& reply : mail.replies) {
     if (!alive) return;
-    reply();
+    const Status taken = guarded("the reply to a command was not taken", [&] { return reply(), ok(); });
+    if (alive && !taken) emit failed(taken.error());
   }
   if (alive) setBusy(mail.busy || m_thread.busy());  // replies may have submitted commands
 }

@@ -64,6 +64,8 @@ class LiveSession : public QObject, public SessionPort {
   void published();
   void busyChanged();
   void progressed(const QString& what, qint64 done, qint64 total);
+  /// Whoever waited for a reply could not take it.
+  void failed(const kvlab::Error& error);
 
  private:
   void drain();

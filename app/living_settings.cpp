@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/api/manifest.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -32,7 +33,7 @@ Error refused(const std::string& key, const json& value, const QString& why, con
 json besides(const json& all, const json& usual) {
   json out = json::object();
   for (const auto& [key, value] : all.items()) {
-    const json other = usual.value(key, json());
+    const json& other = member(usual, key);
     if (value == other) continue;
     out[key] = value.is_object() && other.is_object() ? besides(value, other) : value;
   }
@@ -40,7 +41,7 @@ json besides(const json& all, const json& usual) {
 }
 
 json shortPolicy(const json& spec) {
-  const json name = spec.value("name", json("full"));
+  const json name = spec.contains("name") ? member(spec, "name") : json("full");
   const Result<PolicySpec> bare = PolicySpec::fromJson(name);
   json out = besides(spec, bare ? bare->toJson() : json::object());
   if (out.empty()) return name;
@@ -51,8 +52,9 @@ json shortPolicy(const json& spec) {
 /// [layers] what each layer's policy is; heads of a layer have the same.
 std::map<int, PolicySpec> policiesByLayer(const json& policies) {
   std::map<int, PolicySpec> out;
-  for (const json& one : policies.value("layers", json::array()))
-    if (const Result<PolicySpec> spec = PolicySpec::fromJson(one.value("spec", json()))) out[one["layer"]] = *spec;
+  for (const json& one : member(policies, "layers"))
+    if (const Result<PolicySpec> spec = PolicySpec::fromJson(member(one, "spec")))
+      if (const int layer = memberOr(one, "layer", -1); layer >= 0) out[layer] = *spec;
   return out;
 }
 
@@ -69,7 +71,7 @@ json withoutPolicies(const json& layers) {
 /// The first key that differs and stays, as its path.
 std::optional<Error> changesFixed(const json& now, const json& wanted, const QString& path = {}) {
   for (const auto& [key, value] : wanted.items()) {
-    const json old = now.value(key, json());
+    const json& old = member(now, key);
     if (value == old) continue;
     const QString here = (path.isEmpty() ? QString() : path + '.') + QString::fromStdString(key);
     if (value.is_object() && old.is_object() && key != "policy") {
@@ -144,10 +146,10 @@ Status addCapacity(Calls& calls, const Manifest& from, const Manifest& to, bool 
 void addRules(Calls& calls, const json& now, const json& wanted) {
   json rules = json::object();
   for (const char* key : kRules)
-    if (const json changed = besides({{key, wanted[key]}}, {{key, now[key]}}); !changed.empty())
-      rules[key] = std::string_view(key) == "after_edit" ? wanted[key] : changed[key];
-  if (rules.contains("brightness") && rules["brightness"].contains("start"))
-    rules["brightness"]["start"] = wanted["brightness"]["start"];  // replaced as a whole
+    if (const json changed = besides({{key, member(wanted, key)}}, {{key, member(now, key)}}); !changed.empty())
+      rules[key] = std::string_view(key) == "after_edit" ? member(wanted, key) : member(changed, key);
+  if (!member(member(rules, "brightness"), "start").is_null())
+    rules["brightness"]["start"] = member(member(wanted, "brightness"), "start");  // replaced as a whole
   if (!rules.empty()) calls.push_back({"setRules", rules, rules.begin().key()});
 }
 
@@ -171,12 +173,12 @@ json manifestInForce(const Snapshot& now, const json& policies) {
 }
 
 json shortManifest(const json& manifest) {
-  const bool wlod = manifest.contains("wlod") && manifest["wlod"].is_object();
+  const bool wlod = member(manifest, "wlod").is_object();
   const Result<Manifest> usual = Manifest::fromJson(wlod ? json{{"wlod", json::object()}} : json::object());
   json out = besides(manifest, usual->toJson());
   if (wlod && !out.contains("wlod")) out["wlod"] = json::object();
-  if (out.contains("policy")) out["policy"] = shortPolicy(manifest["policy"]);
-  out["model"] = manifest.value("model", json("demo"));
+  if (out.contains("policy")) out["policy"] = shortPolicy(member(manifest, "policy"));
+  out["model"] = manifest.contains("model") ? member(manifest, "model") : json("demo");
   return out;
 }
 
@@ -195,7 +197,8 @@ Result<Calls> settingsCalls(const json& now, const json& wanted, int layers) {
   if (const auto error = changesFixed(before, after)) return *error;
   for (int layer = 0; layer < layers; ++layer)
     if (from.windowOf(Layer(layer)) != to.windowOf(Layer(layer)))
-      return refused("layers", after["layers"], QStringLiteral("the windows of layers are fixed when a session opens"),
+      return refused("layers", member(after, "layers"),
+                     QStringLiteral("the windows of layers are fixed when a session opens"),
                      "open another session with these settings");
   Calls calls;
   KV_TRY(addCapacity(calls, from, to, true));

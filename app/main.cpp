@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab: parses the command line and runs the subcommand.
-#include <QApplication>
 #include <iostream>
 
+#include "app/guarded_application.h"
 #include "app/icons.h"
 #include "app/platform.h"
 #include "app/programs.h"
@@ -38,7 +38,7 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   installLogging(line.logLevel, log);
   if (line.verb != "gui" && line.verb != "replay") useOffscreen();
   else if (const Status display = findDisplay(); !display) return refuse(display.error());
-  const QApplication application(argc, argv);
+  const GuardedApplication application(argc, argv);
   QApplication::setApplicationName("kvlab");
   QApplication::setOrganizationName("kvlab");
   QApplication::setApplicationVersion(KVLAB_VERSION);

@@ -13,12 +13,14 @@
 #include <QToolButton>
 
 #include "app/focus_ring.h"
+#include "app/guarded_application.h"
 #include "app/icons.h"
 #include "app/paint_turns.h"
 #include "app/return_key.h"
 #include "app/session_name.h"
 #include "app/tour_offer.h"
 #include "app/undo_keys.h"
+#include "core/api/read_json.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
 #include "widgets/base/tight_column.h"
@@ -73,6 +75,7 @@ MainWindow::MainWindow(WindowSettings settings)
 }
 
 MainWindow::~MainWindow() {
+  qApp->disconnect(this);
   m_context.disconnect(this);
   m_context.jobs().disconnect(this);
   m_opening.clear();
@@ -101,14 +104,13 @@ void MainWindow::buildActions() {
   QHash<QString, QMenu*> menus;
   for (const char* name : {"File", "Edit", "Run", "View", "Help"})
     menus[name] = menuBar()->addMenu(QString("&") + name);
+  for (QMenu* menu : menus) menu->setToolTipsVisible(true);
   for (const Command& command : m_commands.all()) {
     auto* action = new QAction(command.title, this);
     QList<QKeySequence> keys;
     for (const QString& key : command.keys) keys << QKeySequence(key, QKeySequence::PortableText);
     action->setShortcuts(keys);
     action->setStatusTip(command.help);
-    const QString hint = command.keys.isEmpty() ? QString() : " (" + command.keys.first() + ")";
-    action->setToolTip(command.title + hint + "\n" + command.help);
     if (command.id == "stop") action->setProperty(kDuringScript, true);
     connect(action, &QAction::triggered, this,
             [this, id = command.id] { m_context.runCommand(id, nlohmann::json::object()); });
@@ -116,7 +118,10 @@ void MainWindow::buildActions() {
     m_actions[command.id] = action;
     if (command.menu.isEmpty()) continue;
     QMenu*& menu = menus[command.menu];  // "View/Layout": a menu in a menu
-    if (!menu) menu = menus[command.menu.section('/', 0, 0)]->addMenu(command.menu.section('/', 1));
+    if (!menu) {
+      menu = menus[command.menu.section('/', 0, 0)]->addMenu(command.menu.section('/', 1));
+      menu->setToolTipsVisible(true);
+    }
     if (command.startsGroup) menu->addSeparator();
     menu->addAction(action);
   }
@@ -216,12 +221,27 @@ void MainWindow::sendPrompt() {
 }
 
 void MainWindow::connectContext() {
+  if (auto* guard = qobject_cast<GuardedApplication*>(qApp))
+    connect(guard, &GuardedApplication::caught, &m_context, &InspectorContext::failed);
+  m_context.setObstacles([this](const QString& id) {
+    const Command* command = m_commands.find(id);
+    return command ? obstacle(*command, *this, false) : QString();
+  });
   m_context.setCommandRunner([this](const QString& id, const nlohmann::json& args) { return runCommand(id, args); });
   m_context.setEvaluator(
       [this](const QString& line, LiveContext::Evaluated reply) { evaluate(line, std::move(reply)); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
   connect(m_trail, &FocusTrail::changed, this, &MainWindow::refreshActions);
+  connect(&m_context, &InspectorContext::ticksLimited, this, &MainWindow::refreshActions);
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+    if (!now || m_palette->isAncestorOf(now) || m_find->isAncestorOf(now)) return;
+    m_keyboardView = m_docks->focused();
+    for (const char* id : {"copy", "close_view", "float_view"}) refreshAction(*m_commands.find(id));
+  });
+  connect(&m_context, &InspectorContext::focusChanged, this, [this] {
+    for (const char* id : {"why", "row_rebuild"}) refreshAction(*m_commands.find(id));
+  });
   connect(&m_context.jobs(), &JobList::changed, this, &MainWindow::refreshActions);
   connect(&m_context.jobs(), &JobList::changed, this, [this] {
     if (m_context.jobs().running().empty()) m_banner->endQuestion(kClosing);
@@ -242,11 +262,22 @@ void MainWindow::connectContext() {
           [this] { m_context.runCommand("stop", nlohmann::json::object()); });
 }
 
+QString MainWindow::tipOf(const Command& command) const {
+  const QString hint = command.keys.isEmpty() ? QString() : " (" + command.keys.first() + ")";
+  const QString why = obstacle(command, *this), off = why.isEmpty() ? QString() : "\n" + tr("Off: %1").arg(why);
+  return QString(m_actions[command.id]->text()).replace("&&", "&") + hint + "\n" + command.help + off;
+}
+
+void MainWindow::refreshAction(const Command& command) {
+  QAction* action = m_actions[command.id];
+  const QString why = obstacle(command, *this);
+  action->setEnabled(why.isEmpty());
+  action->setToolTip(tipOf(command));
+  action->setStatusTip(why.isEmpty() ? command.help : tr("Off: %1").arg(why));
+}
+
 void MainWindow::refreshActions() {
-  for (const Command& command : m_commands.all()) {
-    if (!command.blocked) continue;
-    m_actions[command.id]->setEnabled(command.blocked(*this).isEmpty());
-  }
+  for (const Command& command : m_commands.all()) refreshAction(command);
   nameUndo();
   const SnapshotPtr shown = m_context.snapshot();
   m_prompt->setEnabled(shown != nullptr);
@@ -260,14 +291,14 @@ void MainWindow::refreshActions() {
 void MainWindow::nameUndo() {
   if (m_context.busy() || !m_context.session()) return;
   m_context.query("edits.next", "edits", {{"most", 1}}, this, [this](const Result<nlohmann::json>& next) {
-    if (!next || !next->is_object()) return;
+    if (!next) return;
     for (const char* id : {"undo", "redo"}) {
-      const nlohmann::json edits = next->value(id, nlohmann::json::array());
       const Command& command = *m_commands.find(id);
-      const QString what = edits.empty() ? QString() : QString::fromStdString(edits[0]["title"]);
+      const nlohmann::json& edit = element(member(*next, id), 0);
+      const QString what = QString::fromStdString(memberOr(edit, "title", std::string()));
       const QString title = what.isEmpty() ? command.title : command.title + " " + what;
       m_actions[id]->setText(QString(title).replace("&", "&&"));
-      m_actions[id]->setToolTip(title + " (" + command.keys.first() + ")\n" + command.help);
+      m_actions[id]->setToolTip(tipOf(command));
     }
   });
 }
@@ -288,7 +319,7 @@ void MainWindow::refreshRecent(QMenu* menu) {
     if (!request.is_object()) continue;
     const bool capture = request.contains("capture");
     QAction* action = menu->addAction(sessionName(request), this, [this, request, capture] {
-      if (capture) return m_context.runCommand("open_capture", {{"path", request["capture"]}});
+      if (capture) return m_context.runCommand("open_capture", {{"path", member(request, "capture")}});
       beforeOpening(sessionName(request), [this, request] { m_context.runCommand("new_session", request); });
     });
     action->setToolTip(text);

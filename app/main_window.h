@@ -91,6 +91,10 @@ class MainWindow : public QMainWindow, public CommandHost {
   void resetLayout() override;
   void arrangeViews(const TaskLayout& layout) override;
   void showRowTools(std::optional<bool> on) override;
+  QString viewWithKeyboard() const override {
+    return m_docks->visible(m_keyboardView) ? m_keyboardView : QString();
+  }
+  bool sweeping() const override { return m_sweep.running(); }
   Status closeView(const QString& id) override;
   Status floatView(const QString& id) override;
   void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
@@ -135,6 +139,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   void buildRowTools();
   void connectContext();
   void refreshActions();
+  /// An entry that cannot apply is grey, and its tip says why.
+  void refreshAction(const Command& command);
+  QString tipOf(const Command& command) const;
   /// The text of the prompt field goes to its command.
   void sendPrompt();
   /// Undo and redo say what they go over.
@@ -211,6 +218,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   std::optional<LeftSession> m_left;       // until the person has answered
   std::weak_ptr<LiveSession> m_recovered;  // the session that m_recovery follows
   nlohmann::json m_noted;                  // what was written last
+  QString m_keyboardView;  // has the keyboard, or gets it back when palette or Find close
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   int m_scriptJob = 0;                                 // of the running script

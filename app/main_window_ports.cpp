@@ -21,6 +21,7 @@
 #include "app/session_name.h"
 #include "app/starting_text.h"
 #include "core/api/nearest.h"
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/theme.h"
@@ -57,7 +58,7 @@ void MainWindow::openSession(const json& request, Opened opened) {
           if (own) m_context.jobs().end(*job, how.state, how.how);
           return opened(result.error());
         }
-        session->setName(manifestText(request.value("name", json())));
+        session->setName(manifestText(member(request, "name")));
         if (request.contains("recovery")) session->markRestored();
         m_context.show(session);
         if (own) m_context.jobs().end(*job, JobState::Done, tr("Opened %1").arg(sessionName(request)));
@@ -107,7 +108,7 @@ Status MainWindow::showView(const QString& id) { return m_docks->show(id) ? ok()
 
 Result<QString> MainWindow::viewFor(const QString& id, const char* refused) const {
   if (!id.isEmpty()) return m_docks->view(id) ? Result<QString>(id) : Result<QString>(unknownView(id));
-  const QString here = m_docks->focused();
+  const QString here = viewWithKeyboard();
   if (!here.isEmpty()) return here;
   return Error("no_view", refused, "no view has the keyboard", "click a view first");
 }
@@ -140,26 +141,28 @@ Status MainWindow::setFocus(const json& wanted) {
   const char* const fields[] = {"tick", "layer", "head", "row", "ledger"};
   for (std::size_t i = 0; i < std::size(fields); ++i) {
     if (!wanted.contains(fields[i])) continue;
-    const std::int64_t value = wanted[fields[i]].get<std::int64_t>();
+    const auto value = memberOr(wanted, fields[i], std::int64_t{-1});
     if (value >= 0 && value < ends[i]) continue;
-    return badArgument("the focus was not moved", "there is no " + std::string(fields[i]) + " " + std::to_string(value),
-                       "name one from 0 to " + std::to_string(ends[i] - 1), fields[i], value);
+    return badArgument("the focus was not moved",
+                       "there is no " + std::string(fields[i]) + " " + member(wanted, fields[i]).dump(),
+                       "name one from 0 to " + std::to_string(ends[i] - 1), fields[i], member(wanted, fields[i]));
   }
   std::vector<LedgerId> selection;
-  for (const json& row : wanted.value("rows", json::array())) {
-    const std::int64_t value = row.is_number_integer() ? row.get<std::int64_t>() : -1;
+  for (const json& row : member(wanted, "rows")) {
+    const std::int64_t value = jsonOr(row, std::int64_t{-1});
     if (value < 0 || value >= newest.length())
       return badArgument("the focus was not moved", "`rows` names " + row.dump() + ", which is no row of the context",
                          "name rows from 0 to " + std::to_string(newest.length() - 1), "rows", row);
     selection.push_back(newest.context[at(value)]);
   }
-  if (wanted.contains("tick")) m_context.showTick(Tick(wanted["tick"].get<std::int64_t>()));
+  const auto number = [&](const char* field) { return memberOr(wanted, field, std::int32_t{-1}); };
+  if (wanted.contains("tick")) m_context.showTick(Tick(memberOr(wanted, "tick", std::int64_t{0})));
   Focus focus = m_context.focus();
-  if (wanted.contains("layer")) focus.layer = CacheLayer(wanted["layer"].get<std::int32_t>());
-  if (wanted.contains("head")) focus.head = Head(wanted["head"].get<std::int32_t>());
+  if (wanted.contains("layer")) focus.layer = CacheLayer(number("layer"));
+  if (wanted.contains("head")) focus.head = Head(number("head"));
   m_context.setFocus(focus);
-  if (wanted.contains("row")) m_context.focusPosition(Position(wanted["row"].get<std::int32_t>()));
-  if (wanted.contains("ledger")) m_context.focusLedger(LedgerId(wanted["ledger"].get<std::int32_t>()));
+  if (wanted.contains("row")) m_context.focusPosition(Position(number("row")));
+  if (wanted.contains("ledger")) m_context.focusLedger(LedgerId(number("ledger")));
   if (wanted.contains("rows")) m_context.select(std::move(selection));
   return ok();
 }
@@ -334,7 +337,8 @@ void MainWindow::showCheck() {
     connect(panel, &CheckPanel::helpWanted, this, [this] { (void)showManual("checking-a-model"); });
   }
   const SnapshotPtr shown = m_context.snapshot();
-  if (shown && shown->info) panel->setModel(QString::fromStdString(shown->info->manifest.value("model", "demo")));
+  if (shown && shown->info)
+    panel->setModel(QString::fromStdString(memberOr(shown->info->manifest, "model", std::string("demo"))));
   else panel->setModel({});
   panel->show();
   panel->raise();
@@ -345,9 +349,10 @@ Status MainWindow::showClinic() {
   if (auto* open = findChild<ClinicPanel*>()) return open->raise(), open->activateWindow(), ok();
   std::vector<ClinicCase> cases = KV_TRY(readClinic(resourceRoot().toStdString()));
   auto* panel = new ClinicPanel(std::move(cases), m_settings.verbs, this);
-  connect(panel, &ClinicPanel::opened, this, [this](const QString& script) {
+  connect(panel, &ClinicPanel::opened, this, [this, panel](const QString& script) {
     const QString path = QDir::temp().filePath(QString("kvlab-clinic-%1.js").arg(QCoreApplication::applicationPid()));
-    const auto open = [this, script, path] {
+    const auto open = [this, panel = QPointer(panel), script, path] {
+      if (panel) panel->begun();
       if (const auto saved = saveFile(path, script.toUtf8() + '\n', "the case"); !saved)
         return emit m_context.failed(saved.error());
       if (const Status run = runScriptFile(path); !run) emit m_context.failed(run.error());
@@ -506,7 +511,8 @@ Status MainWindow::showEdits(const char* verb) {
       "edits.list", "edits", json::object(), this, [this, list, title = command.title](const Result<json>& all) {
         if (!all) return emit m_context.failed(all.error());
         QStringList titles;
-        for (const json& edit : (*all)[list]) titles << QString::fromStdString(edit["title"]);
+        for (const json& edit : member(*all, list))
+          titles << QString::fromStdString(memberOr(edit, "title", std::string()));
         if (titles.isEmpty()) return;
         const QString to = QString::fromStdString(list) + "_to";
         auto* edits = new EditList(title, titles, this);

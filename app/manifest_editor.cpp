@@ -11,6 +11,7 @@
 #include "app/model_offer.h"
 #include "app/session_form.h"
 #include "core/api/manifest.h"
+#include "core/api/read_json.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -80,7 +81,7 @@ std::optional<Error> ManifestEditor::errorOf(const json& manifest) const {
 }
 
 void ManifestEditor::setBase(const json& base) {
-  m_policy = shortManifest(base).value("policy", json());
+  m_policy = member(shortManifest(base), "policy");
   m_form->setBase(base);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/api/named_text.h"
 #include "core/api/policy_spec.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -17,7 +18,7 @@ const QString kPolicy = QStringLiteral("policy"), kOfPolicy = QStringLiteral("po
 
 json policyOf(const json& manifest) {
   if (!manifest.is_object() || !manifest.contains("policy")) return json::object();
-  const Result<json> object = namedObject(manifest["policy"]);
+  const Result<json> object = namedObject(member(manifest, "policy"));
   return object && object->is_object() ? *object : json::object();
 }
 
@@ -49,7 +50,7 @@ void setAt(json& object, const QString& path, const json& value) {
 
 /// The policy under another name, with the keys that the new one takes.
 json renamed(const json& policy, const json& name) {
-  const PolicyName* next = name.is_string() ? policyNamed(name.get<std::string>()) : nullptr;
+  const PolicyName* next = name.is_string() ? policyNamed(jsonOr(name, std::string())) : nullptr;
   json out = json::object();
   for (const auto& [key, value] : policy.items()) {
     const std::string& wanted = key;
@@ -64,7 +65,7 @@ json renamed(const json& policy, const json& name) {
 }  // namespace
 
 json manifestValue(const json& manifest, const QString& key) {
-  if (key == kPolicy) return policyOf(manifest).value("name", json());
+  if (key == kPolicy) return member(policyOf(manifest), "name");
   return key.startsWith(kOfPolicy) ? valueAt(policyOf(manifest), key.mid(kOfPolicy.size())) : valueAt(manifest, key);
 }
 
@@ -72,7 +73,7 @@ void setManifestValue(json& manifest, const QString& key, const json& value) {
   if (key != kPolicy && !key.startsWith(kOfPolicy)) return setAt(manifest, key, value);
   json policy = policyOf(manifest);
   if (key == kPolicy) {
-    if (value != policy.value("name", json())) policy = renamed(policy, value);
+    if (value != member(policy, "name")) policy = renamed(policy, value);
   } else {
     setAt(policy, key.mid(kOfPolicy.size()), value);
     if (!policy.empty() && !policy.contains("name")) policy["name"] = "full";  // what it is without a name
@@ -91,7 +92,7 @@ json withChanges(json manifest, const json& changes) {
 
 QString manifestText(const json& value) {
   if (value.is_null()) return {};
-  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+  return QString::fromStdString(value.is_string() ? jsonOr(value, std::string()) : value.dump());
 }
 
 }  // namespace kvlab

@@ -7,6 +7,7 @@
 
 #include "app/manifest_path.h"
 #include "core/api/guarded.h"
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -17,18 +18,18 @@ namespace {
 
 constexpr int kWait = 200;  // ms after the last change
 
-QString bytesAt(const json& need, const char* key) { return formatBytes(need[key].get<qint64>()); }
+QString bytesAt(const json& need, const char* key) { return formatBytes(memberOr(need, key, qint64{0})); }
 
 /// "layers 0-3 ring_fused K f32 V int8 192 bytes a row", a line each.
 QString layersText(const json& need) {
   QStringList out;
-  for (const json& one : need["rows"])
+  for (const json& one : member(need, "rows"))
     out << MemoryLine::tr("Layers %1 to %2: %3, K %4, V %5, %6 bytes a row, %7 slots")
-               .arg(one["layers"][0].get<int>())
-               .arg(one["layers"][1].get<int>())
-               .arg(manifestText(one["layout"]), manifestText(one["k"]), manifestText(one["v"]))
-               .arg(one["row_bytes"].get<qint64>())
-               .arg(one["slots"].get<qint64>());
+               .arg(jsonOr(element(member(one, "layers"), 0), 0))
+               .arg(jsonOr(element(member(one, "layers"), 1), 0))
+               .arg(manifestText(member(one, "layout")), manifestText(member(one, "k")), manifestText(member(one, "v")))
+               .arg(memberOr(one, "row_bytes", qint64{0}))
+               .arg(memberOr(one, "slots", qint64{0}));
   return out.join('\n');
 }
 
@@ -55,7 +56,8 @@ void MemoryLine::count() {
     return setText(tr("Memory: a synthetic model is made when it opens; kvlab info tells what it takes."));
   m_counting = true;
   QThreadPool::globalInstance()->start([ask = m_count, manifest = m_manifest, self = QPointer<MemoryLine>(this)] {
-    const auto need = std::make_shared<Result<json>>(guarded("memory was not counted", [&] { return ask(manifest); }));
+    const auto need =
+        std::make_shared<Result<json>>(guarded("the memory was not counted", [&] { return ask(manifest); }));
     QMetaObject::invokeMethod(
         qApp,
         [self, need] {
@@ -72,7 +74,7 @@ void MemoryLine::show(const Result<json>& need) {
   setText(tr("Memory: weights %1, rows %2 at capacity (%3 rows a layer), %4 for a pass; %5 of addresses reserved for "
              "rows with history")
               .arg(bytesAt(*need, "weight_bytes"), bytesAt(*need, "kv_bytes"))
-              .arg((*need)["capacity"].get<qint64>())
+              .arg(memberOr(*need, "capacity", qint64{0}))
               .arg(bytesAt(*need, "pass_bytes"), bytesAt(*need, "kv_bytes_reserved")));
 }
 

@@ -6,6 +6,7 @@
 #include <QFileInfo>
 
 #include "app/resources.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -53,10 +54,10 @@ void ModelFetch::readLines() {
   while (m_process.canReadLine()) {
     const auto line = nlohmann::json::parse(m_process.readLine().toStdString(), nullptr, false);
     if (!line.is_object()) continue;
-    if (line.contains("path")) m_answer = line.value("path", std::string());
-    else if (line.contains("code"))
-      m_answer = failed(line.value("code", ""), line.value("why", ""), line.value("remedy", ""));
-    else emit progress(line.value("done", qint64{0}), line.value("total", qint64{0}), text(line.value("what", "")));
+    const auto word = [&](const char* key) { return memberOr(line, key, std::string()); };
+    if (line.contains("path")) m_answer = memberOr(line, "path", std::string());
+    else if (line.contains("code")) m_answer = failed(word("code"), word("why"), word("remedy"));
+    else emit progress(memberOr(line, "done", qint64{0}), memberOr(line, "total", qint64{0}), text(word("what")));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <QHash>
 #include <algorithm>
 
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -13,12 +14,22 @@ using nlohmann::json;
 
 QString tr(const char* text) { return QCoreApplication::translate("outcome", text); }
 
+QString wordIn(const json& from, const char* key) { return QString::fromStdString(memberOr(from, key, std::string())); }
+
+/// As many elements as the list has; none where it is no list.
+const json& listIn(const json& from, const char* key) {
+  static const json none = json::array();
+  const json& found = member(from, key);
+  return found.is_array() ? found : none;
+}
+
+const json& lastOf(const json& list) { return element(list, list.size() - 1); }
+
 /// What the checks of the last tick found, and between which ticks it came: no tick is blamed alone.
 QString damageIn(const json& reports) {
-  const json violations = reports.empty() ? json::array() : reports.back().value("violations", json::array());
-  for (const json& one : violations)
-    if (const std::string when = one.value("since", json::object()).value("text", ""); !when.empty())
-      return tr("; %1 broke %2").arg(QString::fromStdString(one.value("invariant", "")), QString::fromStdString(when));
+  for (const json& one : listIn(lastOf(reports), "violations"))
+    if (const QString when = wordIn(member(one, "since"), "text"); !when.isEmpty())
+      return tr("; %1 broke %2").arg(wordIn(one, "invariant"), when);
   return {};
 }
 
@@ -26,7 +37,7 @@ QString stopped(const std::string& why, std::size_t ticks) {
   const QString after = counted(static_cast<qint64>(ticks), tr("tick"), tr("ticks"));
   if (why == "max_ticks") return tr("Ran %1, as many as asked for").arg(after);
   if (why == "cancelled") return tr("Stopped by hand after %1").arg(after);
-  if (why == "error") return tr("Stopped after %1").arg(after);
+  if (why == "error" || why.empty()) return tr("Stopped after %1").arg(after);
   if (why == "end_of_text") return tr("The text ended after %1").arg(after);
   return tr("Stopped at the breakpoint %1 after %2").arg(QString::fromStdString(why), after);
 }
@@ -41,16 +52,17 @@ bool tickCancelled(const json& reports) {
 std::size_t ticksOf(const json& reports) { return reports.size() - (failedTick(reports) ? 1 : 0); }
 
 QString ofRun(const json& reply, const json&) {
-  const std::string why = reply.value("stoppedBy", "");
-  const std::size_t count = reply.value("count", std::size_t{0});
-  if (why != "error") return stopped(why, count) + damageIn(reply.value("ticks", json::array()));
-  return stopped(tickCancelled(reply.value("ticks", json::array())) ? "cancelled" : why, count > 0 ? count - 1 : 0);
+  const std::string why = memberOr(reply, "stoppedBy", std::string());
+  const std::size_t count = memberOr(reply, "count", std::size_t{0});
+  const json& ticks = listIn(reply, "ticks");
+  if (why != "error") return stopped(why, count) + damageIn(ticks);
+  return stopped(tickCancelled(ticks) ? "cancelled" : why, count > 0 ? count - 1 : 0);
 }
 
 QString ofStep(const json& reply, const json& args) {
-  if (!reply.empty() && reply.back().contains("stoppedBy"))
-    return stopped(reply.back()["stoppedBy"], reply.size()) + damageIn(reply);
-  if (const auto asked = static_cast<std::size_t>(args.value("n", 1.0)); asked > 1)
+  if (const std::string by = memberOr(lastOf(reply), "stoppedBy", std::string()); !by.empty())
+    return stopped(by, reply.size()) + damageIn(reply);
+  if (const auto asked = memberOr(args, "n", std::size_t{1}); asked > 1)
     return stopped(tickCancelled(reply)       ? "cancelled"
                        : failedTick(reply)    ? "error"
                        : reply.size() < asked ? "cancelled"
@@ -60,7 +72,7 @@ QString ofStep(const json& reply, const json& args) {
 }
 
 QString ofPrompt(const json& reply, const json&) {
-  return tr("The context took the text at tick %1").arg(reply.value("tick", std::int64_t{0}));
+  return tr("The context took the text at tick %1").arg(memberOr(reply, "tick", std::int64_t{0}));
 }
 
 QString ofQuantisation(const json&, const json&) { return tr("Measured what the stored rows lost"); }
@@ -72,59 +84,85 @@ QString ofLanes(const json& reply, const json&) {
 QString ofDrift(const json& reply, const json&) {
   const auto worst = [&](const char* which) {
     double most = 0;
-    for (const json& one : reply.value(which, json::array()))
-      most = std::max(most, one.is_number() ? one.get<double>() : 0);
+    for (const json& one : listIn(reply, which)) most = std::max(most, jsonOr(one, 0.0));
     return formatNumber(most);
   };
   QString text = tr("Drift from a rebuild, worst layer: K %1, V %2").arg(worst("k"), worst("v"));
-  if (reply.contains("kl") && reply["kl"].is_number())
-    text += tr("; KL of the next token %1").arg(formatNumber(reply["kl"].get<double>()));
+  if (const json& kl = member(reply, "kl"); kl.is_number())
+    text += tr("; KL of the next token %1").arg(formatNumber(jsonOr(kl, 0.0)));
   return text;
 }
 
 QString ofRebuild(const json& reply, const json&) {
-  if (reply.value("cancelled", false)) return tr("The rebuild was cancelled; nothing has changed");
-  return tr("Computed %1 again").arg(counted(reply.value("rows", 0), tr("row"), tr("rows")));
+  if (memberOr(reply, "cancelled", false)) return tr("The rebuild was cancelled; nothing has changed");
+  return tr("Computed %1 again").arg(counted(memberOr(reply, "rows", qint64{0}), tr("row"), tr("rows")));
 }
 
 QString ofSave(const json& reply, const json&) {
-  return tr("Saved %1, %2").arg(QString::fromStdString(reply.value("path", "")), formatBytes(reply.value("bytes", 0)));
+  return tr("Saved %1, %2").arg(wordIn(reply, "path"), formatBytes(memberOr(reply, "bytes", qint64{0})));
 }
 
 QString ofTravel(const json& reply, const json&) {
-  const std::string branch = reply.value("branch", "main");
-  const QString text = tr("At tick %1").arg(reply.value("tick", std::int64_t{0}));
+  const std::string branch = memberOr(reply, "branch", std::string("main"));
+  const QString text = tr("At tick %1").arg(memberOr(reply, "tick", std::int64_t{0}));
   return branch == "main" ? text : tr("%1 of %2").arg(text, QString::fromStdString(branch));
 }
 
 QString ofRunBack(const json& reply, const json& args) {
-  const QString asked = QString::fromStdString(args.value("condition", ""));
-  if (reply["stoppedBy"].is_string())
-    return tr("%1: %2 held there").arg(ofTravel(reply, args), QString::fromStdString(reply["stoppedBy"]));
-  return asked.isEmpty() ? tr("No breakpoint held at any tick before this one")
-                         : tr("%1 held at no tick before this one").arg(asked);
+  const QString asked = wordIn(args, "condition"), held = wordIn(reply, "stoppedBy");
+  if (!held.isEmpty()) return tr("%1: %2 held there").arg(ofTravel(reply, args), held);
+  return asked.isEmpty() ? tr("No earlier tick: no breakpoint ever held")
+                         : tr("No earlier tick: %1 never held").arg(asked);
+}
+
+/// What goes back to the first tick of something finds it, or says that there is none.
+QString ofFirst(const json& reply, const QString& found, const QString& none) {
+  return reply.is_number() ? tr("At tick %1: %2").arg(QString::number(jsonOr(reply, std::int64_t{0})), found) : none;
+}
+
+QString ofDriftBegan(const json& reply, const json& args) {
+  const QString kl = formatNumber(memberOr(args, "kl", kDriftCounts));
+  return ofFirst(reply, tr("the first whose next token differs from that of a rebuild"),
+                 tr("No tick so far has drifted: no KL of a next token is above %1").arg(kl));
+}
+
+QString ofBrokeFirst(const json& reply, const json&) {
+  return ofFirst(reply, tr("the first after which a check found something"),
+                 tr("No check of any tick so far found something"));
+}
+
+QString ofSelectWhere(const json& reply, const json&) {
+  return reply.empty() ? tr("No row meets the condition")
+                       : tr("Selected %1").arg(counted(static_cast<qint64>(reply.size()), tr("row"), tr("rows")));
+}
+
+QString ofTicksWhere(const json& reply, const json& args) {
+  const QString asked = wordIn(args, "condition");
+  return reply.empty()
+      ? tr("%1 held at no tick").arg(asked)
+      : tr("%1 held at %2").arg(asked, counted(static_cast<qint64>(reply.size()), tr("tick"), tr("ticks")));
 }
 
 /// "Row 9 is stale since tick 41: replace “silver” → “copper”; it began with row 6"
 QString ofWhy(const json& reply, const json&) {
-  const json& cause = reply["cause"];
-  const QString row = tr("Row %1").arg(reply.value("ledger", std::int64_t{0}));
+  const json& cause = member(reply, "cause");
+  const QString row = tr("Row %1").arg(memberOr(reply, "ledger", std::int64_t{0}));
   if (cause.is_null()) return tr("%1 is what a rebuild would compute").arg(row);
   const QString text = tr("%1 is stale since tick %2: %3")
                            .arg(row)
-                           .arg(cause.value("tick", std::int64_t{0}))
-                           .arg(QString::fromStdString(cause.value("edit", "")));
-  const json& rows = cause["rows"];
+                           .arg(memberOr(cause, "tick", std::int64_t{0}))
+                           .arg(wordIn(cause, "edit"));
+  const json& rows = listIn(cause, "rows");
   if (rows.size() < 2) return text;
-  return tr("%1; it began with row %2").arg(text).arg(rows.back().get<std::int64_t>());
+  return tr("%1; it began with row %2").arg(text).arg(jsonOr(lastOf(rows), std::int64_t{0}));
 }
 
 QString ofInject(const json&, const json& args) {
-  return args.value("now", false) ? tr("Applied; Ctrl+Z takes it back") : tr("Queued for the next tick");
+  return memberOr(args, "now", false) ? tr("Applied; Ctrl+Z takes it back") : tr("Queued for the next tick");
 }
 
 QString ofInvariants(const json& reply, const json&) {
-  const bool all = std::all_of(reply.begin(), reply.end(), [](const json& one) { return one.value("ok", true); });
+  const bool all = std::ranges::all_of(reply, [](const json& one) { return memberOr(one, "ok", true); });
   return all ? tr("All %1 invariants hold, checked in full").arg(reply.size()) : QString();
 }
 
@@ -133,9 +171,9 @@ QString ofInvariants(const json& reply, const json&) {
 /// Of lanes the reference decides.
 std::optional<Error> failedTick(const json& reports) {
   for (const json& report : reports) {
-    if (!report.is_object()) continue;
-    const json& one = report.contains("lanes") && !report["lanes"].empty() ? report["lanes"][0] : report;
-    if (one.contains("error") && one["error"].is_object()) return Error::fromJson(one["error"]);
+    const json& lane = element(member(report, "lanes"), 0);
+    const json& error = member(lane.is_null() ? report : lane, "error");
+    if (error.is_object()) return Error::fromJson(error);
   }
   return {};
 }
@@ -167,26 +205,30 @@ QString outcomeOf(const CommandReply& command) {
                                          {"note_go", ofTravel},
                                          {"run_back", ofRunBack},
                                          {"why", ofWhy},
+                                         {"drift_began", ofDriftBegan},
+                                         {"broke_first", ofBrokeFirst},
+                                         {"select_where", ofSelectWhere},
+                                         {"ticks_where", ofTicksWhere},
                                          {"inject", ofInject},
                                          {"check_invariants", ofInvariants}};
   const Say say = kSays.value(command.id, nullptr);
   if (!say) return {};
-  const bool list = say == ofStep || say == ofInvariants || say == ofLanes;
-  return (list ? command.reply->is_array() : command.reply->is_object()) ? say(*command.reply, command.args)
-                                                                         : QString();
+  const json& reply = *command.reply;
+  if (say == ofDriftBegan || say == ofBrokeFirst)
+    return reply.is_null() || reply.is_number() ? say(reply, command.args) : QString();
+  const bool list =
+      say == ofStep || say == ofInvariants || say == ofLanes || say == ofSelectWhere || say == ofTicksWhere;
+  return (list ? reply.is_array() : reply.is_object()) ? say(reply, command.args) : QString();
 }
 
 /// The ticks of a run or of a list of steps.
-json reportsOf(const json& reply) {
-  if (reply.is_array()) return reply;
-  return reply.is_object() ? reply.value("ticks", json::array()) : json::array();
-}
+const json& reportsOf(const json& reply) { return reply.is_array() ? reply : listIn(reply, "ticks"); }
 
 bool byHand(const CommandReply& command) {
   const json& reply = *command.reply;
   if (command.id == "step")
-    return reply.is_array() && static_cast<double>(reply.size()) < command.args.value("n", 1.0) && !failedTick(reply);
-  return reply.is_object() && (reply.value("stoppedBy", "") == "cancelled" || reply.value("cancelled", false));
+    return reply.is_array() && reply.size() < memberOr(command.args, "n", std::size_t{1}) && !failedTick(reply);
+  return memberOr(reply, "stoppedBy", std::string()) == "cancelled" || memberOr(reply, "cancelled", false);
 }
 
 }  // namespace
@@ -194,7 +236,7 @@ bool byHand(const CommandReply& command) {
 JobOutcome endOf(const CommandReply& command) {
   if (const auto refused = refusalOf(command.reply)) return endOf(*refused);
   const QString how = outcomeOf(command);
-  const json reports = reportsOf(*command.reply);
+  const json& reports = reportsOf(*command.reply);
   const auto error = failedTick(reports);
   if (!error) return {byHand(command) ? JobState::Stopped : JobState::Done, how};
   if (tickCancelled(reports) && !how.isEmpty()) return {JobState::Stopped, how};

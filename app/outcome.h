@@ -6,6 +6,9 @@
 
 namespace kvlab {
 
+/// A KL divergence in nats from which on a next token counts as another than that of a rebuild.
+constexpr double kDriftCounts = 0.001;
+
 struct JobOutcome {
   JobState state;
   QString how;  // one line; empty for commands whose effect is in sight

@@ -8,8 +8,7 @@ Palette::Palette(const CommandRegistry& registry, CommandHost& host, QWidget* pa
 
 void Palette::fill(const QString& text) {
   for (const Command* command : m_registry.matching(text))
-    addEntry({command->title, command->help, command->keys.value(0),
-              command->blocked ? command->blocked(m_host) : QString(), command->id});
+    addEntry({command->title, command->help, command->keys.value(0), obstacle(*command, m_host), command->id});
 }
 
 QStringList Palette::shownIds() const {

@@ -13,6 +13,7 @@
 #include "app/programs.h"
 #include "app/resources.h"
 #include "app/starting_text.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -32,7 +33,7 @@ QString backendNote() {
 
 /// A demo session begins with its story, so that the window shows something.
 void openFirst(MainWindow& window, json request) {
-  if (request.contains("manifest") && request["manifest"].value("model", std::string("demo")) == "demo")
+  if (request.contains("manifest") && memberOr(member(request, "manifest"), "model", std::string("demo")) == "demo")
     request["start"] = storyStart();
   window.openSession(request, [&window](const Result<SessionPtr>& opened) {
     if (!opened) emit window.context().failed(opened.error());

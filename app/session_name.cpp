@@ -4,6 +4,7 @@
 #include <QStringList>
 
 #include "app/manifest_path.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 namespace {
@@ -17,10 +18,10 @@ QString modelName(const QString& model) {
 }  // namespace
 
 QString sessionName(const json& request) {
-  if (request.contains("name") && request["name"].is_string()) return manifestText(request["name"]);
+  if (member(request, "name").is_string()) return manifestText(member(request, "name"));
   if (request.contains("recovery")) return QStringLiteral("the last session");
-  if (request.contains("capture")) return manifestText(request["capture"]);
-  const json manifest = request.value("manifest", json::object());
+  if (request.contains("capture")) return manifestText(member(request, "capture"));
+  const json& manifest = member(request, "manifest");
   const auto text = [&](const char* key) {
     const json value = manifestValue(manifest, key);
     return value.is_structured() ? QString() : manifestText(value);

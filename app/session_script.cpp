@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/api/read_json.h"
+
 namespace kvlab {
 namespace {
 using nlohmann::json;
@@ -25,14 +27,15 @@ bool changes(const VerbInfo& info) {
 
 /// Files keep their place when the script runs in another folder.
 json absolute(const json& path) {
-  const QString text = path.is_string() ? QString::fromStdString(path.get<std::string>()) : QString();
+  const QString text = QString::fromStdString(jsonOr(path, std::string()));
   return QFileInfo::exists(text) ? json(QFileInfo(text).absoluteFilePath().toStdString()) : path;
 }
 
 /// Ticks of a list of reports that were not cancelled.
 std::int64_t ticksMade(const json& reports) {
-  const bool cancelled = !reports.empty() && !reports.back().value("ok", true) && reports.back().contains("error") &&
-      reports.back()["error"].value("code", "") == "cancelled";
+  const json& last = element(reports, reports.size() - 1);
+  const bool cancelled =
+      !memberOr(last, "ok", true) && memberOr(member(last, "error"), "code", std::string()) == "cancelled";
   return static_cast<std::int64_t>(reports.size()) - cancelled;
 }
 
@@ -51,8 +54,8 @@ json promptIds(const SnapshotPtr& before, const SnapshotPtr& after) {
 
 QString openingLine(const json& request) {
   for (const char* file : {"capture", "recovery"})
-    if (request.contains(file)) return "s = lab.openCapture(" + scriptValue(absolute(request[file])) + ")";
-  json manifest = request.value("manifest", json::object());
+    if (request.contains(file)) return "s = lab.openCapture(" + scriptValue(absolute(member(request, file))) + ")";
+  json manifest = member(request, "manifest").is_object() ? member(request, "manifest") : json::object();
   if (manifest.contains("model")) manifest["model"] = absolute(manifest["model"]);
   return "s = lab.open(" + scriptValue(manifest) + ")";
 }
@@ -74,14 +77,14 @@ QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, co
   QStringList words;
   std::size_t given = 0;
   for (const ArgInfo& arg : info->args) {
-    if (!args.contains(arg.name) || args[arg.name].is_object()) break;
-    words << argText(arg, args[arg.name]);
+    if (!args.contains(arg.name) || member(args, arg.name).is_object()) break;
+    words << argText(arg, member(args, arg.name));
     ++given;
   }
   QStringList named;
   for (std::size_t i = given; i < info->args.size(); ++i)
     if (const std::string& key = info->args[i].name; args.contains(key))
-      named << QString::fromStdString(key) + ": " + argText(info->args[i], args[key]);
+      named << QString::fromStdString(key) + ": " + argText(info->args[i], member(args, key));
   if (!named.isEmpty()) words << "{" + named.join(", ") + "}";
   return QString("s.%1(%2)").arg(name, words.join(", "));
 }
@@ -91,17 +94,16 @@ json argsDone(const std::string& verb, const json& args, const json& reply, cons
   if (after && after->stage) return done;  // a breakpoint stopped inside a tick, and will again
   if (verb == "run" && reply.is_object()) {
     done.erase("reports");
-    const json reports = reply.value("ticks", json::array());
+    const json& reports = member(reply, "ticks");
     const std::int64_t unmade = static_cast<std::int64_t>(reports.size()) - ticksMade(reports);
-    const std::int64_t count = reply.value("count", std::int64_t{0}) - unmade;
+    const std::int64_t count = memberOr(reply, "count", std::int64_t{0}) - unmade;
     if (count == 0) return nullptr;
     done["maxTicks"] = count;
   }
   if (verb == "step" && reply.is_array()) {
     const std::int64_t count = ticksMade(reply);
     if (count == 0) return nullptr;
-    const bool many = done.contains("n") && done["n"].is_number();
-    if (count < (many ? done["n"].get<std::int64_t>() : 1)) done["n"] = count;
+    if (count < memberOr(done, "n", std::int64_t{1})) done["n"] = count;
   }
   return done;
 }
@@ -135,10 +137,9 @@ void SessionScript::answered(const std::string& verb, const json& args, const Re
   if (changes(*info)) {
     if (!reply) add(refusedLine(verb, args, reply.error(), newest));
     else if (const json done = argsDone(verb, args, *reply, newest.get()); !done.is_null())
-      add(reply->is_object() && reply->value("cancelled", false)
-              ? "// " + callLine(m_verbs, verb, done) + " was cancelled"
-              : callLine(m_verbs, verb, done) + ";");
-    if (verb == "note" && reply) m_notes[reply->value("id", 0)] = m_lines.size();
+      add(memberOr(*reply, "cancelled", false) ? "// " + callLine(m_verbs, verb, done) + " was cancelled"
+                                               : callLine(m_verbs, verb, done) + ";");
+    if (verb == "note" && reply) m_notes[memberOr(*reply, "id", 0)] = m_lines.size();
   }
   m_before = newest;
 }

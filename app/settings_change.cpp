@@ -5,6 +5,7 @@
 
 #include "core/api/action.h"
 #include "core/api/manifest_list.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -68,7 +69,8 @@ class SettingsRun : public QObject {
     const auto commits = std::count_if(m_done.begin(), m_done.end(), [](const auto* one) { return !queues(*one); });
     if (commits) back.push_back({"undo", {{"n", commits}}});
     if (commits && !m_pending.empty()) back.push_back({"inject", {{"actions", m_pending}}});
-    if (std::ssize(m_done) > commits) back.push_back({"opEvents", {{"on", !m_done.back()->args["on"].get<bool>()}}});
+    if (std::ssize(m_done) > commits)
+      back.push_back({"opEvents", {{"on", !memberOr(m_done.back()->args, "on", false)}}});
     if (back.empty()) return end(*m_refused);
     for (std::size_t i = 0; i < back.size(); ++i)
       m_context.submit(back[i].first, back[i].second, this,

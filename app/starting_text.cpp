@@ -4,6 +4,7 @@
 #include <QFile>
 
 #include "app/resources.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -11,10 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-json textAt(const json& request, const char* key) {
-  const json start = request.value("start", json());
-  return start.is_object() ? start.value(key, json()) : json();
-}
+json textAt(const json& request, const char* key) { return member(member(request, "start"), key); }
 
 Error refused(const std::string& path, const std::string& why) {
   return {"io",
@@ -50,7 +48,7 @@ Result<QString> startingText(const json& request) {
                "write {\"text\": \"…\"} or {\"file\": \"PATH\"}",
                {},
                "start",
-               request["start"]};
+               member(request, "start")};
 }
 
 QString startingLine(const json& request) {

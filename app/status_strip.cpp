@@ -70,6 +70,7 @@ StatusStrip::StatusStrip(LiveContext& context, QString backendNote, QWidget* par
     m_last.clear();
     showSaid();
   });
+  connect(&context.jobs(), &JobList::changed, this, &StatusStrip::forget);
   connect(&context.jobs(), &JobList::changed, this, &StatusStrip::showFront);
   connect(&context.jobs(), &JobList::progressed, this, &StatusStrip::showFront);
   refresh();
@@ -139,9 +140,11 @@ void StatusStrip::refreshHealth(const Snapshot& shown) {
   m_health->setVisible(all > 0);
   const AlignmentLamp lamp = alignmentLamp(shown);
   const bool known = lamp.state != AlignmentLamp::State::Unchecked;
-  m_health->setText(broken      ? tr("✖ %1 of %2 invariants broken").arg(broken).arg(all)
-                        : known ? tr("✔ %1 invariants hold").arg(all - unknown)
-                                : lamp.text);
+  const QString text = invariantsText(static_cast<int>(all), static_cast<int>(unknown), static_cast<int>(broken));
+  m_health->setText(broken                       ? QStringLiteral("✖ ") + text
+                        : known && unknown < all ? QStringLiteral("✔ ") + text
+                        : known                  ? QStringLiteral("○ ") + text
+                                                 : lamp.text);
   m_health->setToolTip(lamp.tip + '\n' +
                        (shown.alignment.findings.empty() ? tr("Click for the list of invariants.")
                                                          : tr("Click for the row of the next finding.")));
@@ -188,7 +191,17 @@ void StatusStrip::refresh() {
   m_backend->setToolTip(m_backendNote);
 }
 
-/// The last line stays until another job ends. The log has errors of commands already.
+/// What the last command did is of no use while another one works.
+void StatusStrip::forget() {
+  const auto& jobs = m_context.jobs().jobs();
+  const int newest = jobs.empty() ? 0 : jobs.back().number;
+  if (newest <= m_newestJob) return;
+  m_newestJob = newest;
+  m_last.clear();
+  showSaid();
+}
+
+/// The last line stays until another job begins. The log has errors of commands already.
 void StatusStrip::say(const Job& ended) {
   m_last = ended.how;
   showSaid();

@@ -35,6 +35,7 @@ class StatusStrip : public QStatusBar {
   void refreshTick(const Snapshot& shown);
   void refreshHealth(const Snapshot& shown);
   void say(const Job& ended);
+  void forget();
   void showSaid();
   void showFront();
   void makeWork();
@@ -44,6 +45,7 @@ class StatusStrip : public QStatusBar {
   QString m_backendNote;
   QLabel* m_said = nullptr;  // what the last command did, or what the control under the pointer does
   QString m_last, m_tip;
+  int m_newestJob = 0;
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend;
   QProgressBar* m_progress;
   QToolButton *m_health, *m_work, *m_cancel, *m_newest;

@@ -10,6 +10,7 @@
 #include "app/manifest_path.h"
 #include "app/sweep_values.h"
 #include "core/api/manifest_list.h"
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/theme.h"
 
@@ -30,7 +31,6 @@ QStringList axisKeys() {
 }
 
 /// Of what was typed as JSON, which may have any shape.
-json member(const json& typed, const char* key) { return typed.is_object() ? typed.value(key, json()) : json(); }
 
 /// An axis that the line cannot edit.
 bool isList(const json& axis) { return member(axis, "key").is_null() && member(axis, "budget").is_null(); }

@@ -10,6 +10,7 @@
 #include "app/resources.h"
 #include "app/script/bounded_file.h"
 #include "core/api/guarded.h"
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/sweep_source.h"
 
@@ -25,9 +26,8 @@ Error refused(const std::string& why, const std::string& field, const json& valu
 
 std::string nameOf(const json& spec) {
   if (spec.is_string())
-    return QFileInfo(QString::fromStdString(spec.get<std::string>())).completeBaseName().toStdString();
-  const json name = spec.value("name", json("sweep"));
-  return name.is_string() ? name.get<std::string>() : "sweep";
+    return QFileInfo(QString::fromStdString(jsonOr(spec, std::string()))).completeBaseName().toStdString();
+  return memberOr(spec, "name", std::string("sweep"));
 }
 
 json pointJson(const SweepPoint& p) {
@@ -69,20 +69,19 @@ Status SweepJob::start(const json& request, Done done) {
   for (const auto& [key, value] : request.items())
     if (key != "spec" && key != "out" && key != "jobs" && key != "resume")
       return refused(key + " is no option", key, value);
-  const json spec = request.value("spec", json());
+  const json spec = member(request, "spec");
   if (!spec.is_object() && !spec.is_string()) return refused("spec is neither an object nor a file name", "spec", spec);
-  const json jobs = request.value("jobs", json(0)), resume = request.value("resume", json(false)),
-             out = request.value("out", json(""));
-  if (!jobs.is_number_integer() || jobs.get<std::int64_t>() < 0 || jobs.get<std::int64_t>() > 1024)
-    return refused("jobs is not a number of threads", "jobs", jobs);
-  if (!resume.is_boolean()) return refused("resume is not true or false", "resume", resume);
-  if (!out.is_string()) return refused("out is not a folder name", "out", out);
+  const json &jobs = member(request, "jobs"), &resume = member(request, "resume"), &out = member(request, "out");
+  const int threads = jobs.is_null() ? 0 : jsonOr(jobs, -1);
+  if (threads < 0 || threads > 1024) return refused("jobs is not a number of threads", "jobs", jobs);
+  if (!resume.is_null() && !resume.is_boolean()) return refused("resume is not true or false", "resume", resume);
+  if (!out.is_null() && !out.is_string()) return refused("out is not a folder name", "out", out);
   if (m_thread.joinable()) m_thread.join();
   SweepOptions options;
-  options.out = out.get<std::string>();
+  options.out = jsonOr(out, std::string());
   options.resources = resourceRoot().toStdString();
-  options.jobs = jobs.get<int>();
-  options.resume = resume.get<bool>();
+  options.jobs = threads;
+  options.resume = jsonOr(resume, false);
   options.progress = [this](const SweepProgress& progress) { return took(progress); };
   m_name = nameOf(spec);
   m_place = options.out;
@@ -92,7 +91,7 @@ Status SweepJob::start(const json& request, Done done) {
   m_running = true;
   const QString name = QString::fromStdString(m_name);
   m_job = m_context.jobs().begin({.name = tr("Sweep %1").arg(name),
-                                  .on = spec.is_string() ? QString::fromStdString(spec.get<std::string>()) : name,
+                                  .on = spec.is_string() ? QString::fromStdString(jsonOr(spec, std::string())) : name,
                                   .rank = JobRank::Beside,
                                   .place = {.view = QStringLiteral("sweep")},
                                   .cancel = [this] { stop(); }});
@@ -101,7 +100,7 @@ Status SweepJob::start(const json& request, Done done) {
   const Status started = guarded(kStopped, [&] {
     m_thread = std::thread([this, spec, options]() mutable {
       const Result<SweepOutcome> outcome = guarded(kStopped, [&] {
-        return spec.is_string() ? sweepFile(spec.get<std::string>(), options) : sweepJson(spec, options);
+        return spec.is_string() ? sweepFile(jsonOr(spec, std::string()), options) : sweepJson(spec, options);
       });
       QMetaObject::invokeMethod(
           this, [this, outcome, out = options.out] { finish(outcome, out); }, Qt::QueuedConnection);

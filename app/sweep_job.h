@@ -24,6 +24,7 @@ class SweepJob : public QObject {
   double pace() const { return m_pace; }
   /// Starts {"spec": object or path, "out", "jobs", "resume"}. `done` is called later, from the event loop, with {name,
   /// out, cells, found, failed, points, rows}. Errors: busy, bad_argument.
+  bool running() const { return m_running; }
   Status start(const nlohmann::json& request, Done done);
   /// Shows results.jsonl, or else the journal of a folder. Errors: unreadable_file, bad_results.
   Status open(const QString& path);

@@ -25,6 +25,7 @@
 #include "app/sweep_axes.h"
 #include "app/sweep_values.h"
 #include "core/api/guarded.h"
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/save_file.h"
@@ -259,8 +260,8 @@ void SweepPanel::take() {
   put(now, "axes", m_axes->axes());
   put(now, "seeds", valuesOf(m_seeds->text()));
   put(now, "measure", measures.size() == std::size(kGroups) ? json() : measures);
-  put(now, "expressions", expressions(now.value("expressions", json())));
-  now["prompts"] = prompts(now.value("prompts", json()));
+  put(now, "expressions", expressions(member(now, "expressions")));
+  now["prompts"] = prompts(member(now, "prompts"));
   setSpec(now);
 }
 
@@ -279,23 +280,22 @@ void SweepPanel::fill(const json& spec) {
   const auto show = [](QLineEdit* line, const QString& text) {
     if (line->text() != text) line->setText(text);
   };
-  show(m_name, manifestText(spec.value("name", json())));
-  if (valuesOf(m_seeds->text()) != spec.value("seeds", json::array()))
-    m_seeds->setText(valuesText(spec.value("seeds", json())));
-  m_axes->show(spec.value("axes", json()));
-  const json all = spec.value("prompts", json());
-  const json first = all.is_array() && !all.empty() && all[0].is_object() ? all[0] : json::object();
-  m_prompts->setEditText(manifestText(first.value("file", json())));
-  m_ask->setCurrentText(manifestText(first.value("ask", json("after"))));
-  show(m_stories, manifestText(first.value("stories", json())));
-  show(m_questions, manifestText(first.value("questions", json())));
-  const json measured = spec.value("measure", json());
+  show(m_name, manifestText(member(spec, "name")));
+  const json& seeds = member(spec, "seeds");
+  if (valuesOf(m_seeds->text()) != (seeds.is_null() ? json::array() : seeds)) m_seeds->setText(valuesText(seeds));
+  m_axes->show(member(spec, "axes"));
+  const json& first = element(member(spec, "prompts"), 0);
+  m_prompts->setEditText(manifestText(member(first, "file")));
+  m_ask->setCurrentText(member(first, "ask").is_null() ? "after" : manifestText(member(first, "ask")));
+  show(m_stories, manifestText(member(first, "stories")));
+  show(m_questions, manifestText(member(first, "questions")));
+  const json& measured = member(spec, "measure");
   for (QCheckBox* box : m_measures)
     box->setChecked(!measured.is_array() ||
                     std::find(measured.begin(), measured.end(), box->text().toStdString()) != measured.end());
-  const json asked = spec.value("expressions", json());
+  const json& asked = member(spec, "expressions");
   if (expressions(asked) != asked) m_expressions->setText(expressionsText(asked));
-  const json base = spec.value("base", json{{"model", "demo"}});
+  const json base = spec.contains("base") ? member(spec, "base") : json{{"model", "demo"}};
   if (base.is_object()) m_base->setManifest(base);
   m_out->setPlaceholderText((m_name->text().isEmpty() ? m_name->placeholderText() : m_name->text()) + ".sweep");
 }
@@ -305,7 +305,7 @@ void SweepPanel::count() {
   QThreadPool::globalInstance()->start(
       [ask = m_form.count, now = spec(), number = ++m_question, self = QPointer<SweepPanel>(this)] {
         const auto cells =
-            std::make_shared<Result<std::int64_t>>(guarded("cells were not counted", [&] { return ask(now); }));
+            std::make_shared<Result<std::int64_t>>(guarded("the cells were not counted", [&] { return ask(now); }));
         QMetaObject::invokeMethod(
             qApp,
             [self, cells, number] {

@@ -3,6 +3,8 @@
 
 #include <QStringList>
 
+#include "core/api/read_json.h"
+
 namespace kvlab {
 
 using nlohmann::json;
@@ -27,7 +29,7 @@ QStringList parts(const QString& text) {
 /// A text that would be read as something else, or parted, stands in quotes.
 QString valueText(const json& value) {
   if (!value.is_string()) return QString::fromStdString(value.dump());
-  const QString text = QString::fromStdString(value.get<std::string>());
+  const QString text = QString::fromStdString(jsonOr(value, std::string()));
   return valuesOf(text) == json::array({value}) ? text : QString::fromStdString(value.dump());
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/error.h"
 
+#include "core/api/read_json.h"
+
 namespace kvlab {
 
 Error::Error(std::string name, std::string refused, std::string cause, std::string next, std::string key,
@@ -34,10 +36,11 @@ nlohmann::json Error::toJson() const {
 }
 
 Error Error::fromJson(const nlohmann::json& json) {
-  Error error(json.value("code", ""), json.value("what", ""), json.value("why", ""), json.value("remedy", ""));
-  if (json.contains("action")) error.action = json["action"].get<int>();
-  error.field = json.value("field", "");
-  if (json.contains("value")) error.value = json["value"];
+  const auto text = [&](const char* key) { return memberOr(json, key, std::string()); };
+  Error error(text("code"), text("what"), text("why"), text("remedy"));
+  if (const nlohmann::json& place = member(json, "action"); place.is_number()) error.action = jsonOr(place, -1);
+  error.field = text("field");
+  error.value = member(json, "value");
   return error;
 }
 

@@ -10,19 +10,19 @@
 namespace kvlab {
 namespace {
 
-Error exhausted(const char* what, const std::string& why) {
-  return {"out_of_memory", what, why,
+Error exhausted(std::string_view what, const std::string& why) {
+  return {"out_of_memory", std::string(what), why,
           "close other sessions, or open them with less capacity, history_bytes or threads"};
 }
 
-Error internal(const char* what, const std::string& why) {
-  return {"internal", what, why,
+Error internal(std::string_view what, const std::string& why) {
+  return {"internal", std::string(what), why,
           "check the invariants, then rebuild; save the session if the report should reach others"};
 }
 
 }  // namespace
 
-Error caught(const char* what) {
+Error caught(std::string_view what) {
   try {
     throw;
   } catch (const ErrorThrown& thrown) {

@@ -2,17 +2,19 @@
 // Where exceptions end: memory or threads that ran out, and faults of the program, go on as values from here. Any
 // thread.
 #pragma once
+#include <string_view>
+
 #include "core/api/error.h"
 
 namespace kvlab {
 
 /// The error that the exception being handled stands for. `what` was refused. Codes: out_of_memory, internal, or that
 /// of an ErrorThrown. For catch blocks.
-Error caught(const char* what);
+Error caught(std::string_view what);
 
 /// What `body` returns, or the error that it throws.
 template <class Body>
-auto guarded(const char* what, Body&& body) -> decltype(body()) {
+auto guarded(std::string_view what, Body&& body) -> decltype(body()) {
   try {
     return body();
   } catch (...) {

@@ -57,6 +57,8 @@ void WlodSettings::read(ManifestKeys& keys) {
   keys.integer("w", near, 0, 1 << 20, "With attention pyramid: moments that a query sees as their entries.");
   keys.integer("w2", middle, 0, 1 << 24, "With attention pyramid: moments that a query sees through LOD1 at least.");
   keys.flag("near_causal", nearCausal, "With attention pyramid: a summary also sees the rows of its own span.");
+  if (nearCausal && attention != "pyramid")
+    keys.fail("near_causal", true, "does nothing with attention flat: leave it out, or set attention to pyramid");
   keys.real("sigma", sigma, 0, 16, "Blur of a gist in halves of its span; 0 leaves its rotation undamped.");
   readName(keys, "gist", gist, "How a gist is made: mean, trained (shipped for the model), or a file of a network.");
   readAllocator(keys, *this);

@@ -134,6 +134,43 @@ class KeyboardTest : public QObject {
     QTRY_COMPARE(QApplication::focusWidget(), static_cast<QWidget*>(line));
     QCOMPARE(typed("(2)"), QString("s.step(2)"));
   }
+  /// The key of a view gives the keyboard to a control of it that can be seen, and words that a person types next
+  /// arrive in its line, where the view has one and nothing else to choose from.
+  void theKeyOfAViewTakesWords_data() {
+    QTest::addColumn<QString>("view");
+    QTest::addColumn<QString>("line");
+    for (const ViewInfo& info : views()) {
+      const QString id = info.id;
+      QTest::addRow("%s", info.id) << id
+                                   << (id == "watches"       ? "Expression to watch"
+                                           : id == "lanes"   ? "Changes of the lanes"
+                                           : id == "compose" ? "Replacement words"
+                                                             : "");
+    }
+  }
+  void theKeyOfAViewTakesWords() {
+    QFETCH(QString, view);
+    QFETCH(QString, line);
+    open();
+    QTest::keySequence(m_window.get(), QKeySequence(findView(view)->key));
+    QWidget* at = QApplication::focusWidget();
+    const InspectorView* shown = m_window->docks().view(view);
+    QVERIFY2(at && (at == shown || shown->isAncestorOf(at)), qPrintable(named(at)));
+    QVERIFY(at->isVisible() && at->isEnabled());
+    if (line.isEmpty()) return;
+    QCOMPARE(at->accessibleName(), line);
+    QTest::keyClicks(at, "kl");
+    QCOMPARE(qobject_cast<QLineEdit*>(at)->text(), QString("kl"));
+  }
+  /// Ctrl+Shift+M: the words that follow at once are the note.
+  void aNoteIsTypedAtOnce() {
+    open();
+    QTest::keyClick(m_window.get(), Qt::Key_M, Qt::ControlModifier | Qt::ShiftModifier);
+    QTest::keyClicks(QApplication::focusWidget(), "why here");
+    auto* line = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+    QVERIFY2(line, qPrintable(named(QApplication::focusWidget())));
+    QCOMPARE(line->text(), QString("why here"));
+  }
   void tabGoesRoundWithoutASession() {
     m_window->activateWindow();
     QTest::keyClick(m_window.get(), Qt::Key_Tab);

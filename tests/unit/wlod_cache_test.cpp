@@ -238,7 +238,7 @@ void WlodCacheTest::otherSessions_data() {
   row("attention", wlodManifest({{"attention", "pyramid"}}), "other_format", "wlod.attention");
   row("w", wlodManifest({{"w", 64}}), "other_format", "wlod.w");
   row("w2", wlodManifest({{"w2", 2048}}), "other_format", "wlod.w2");
-  row("near-causal", wlodManifest({{"near_causal", true}}), "other_format", "wlod.near_causal");
+  row("near-causal", wlodManifest({{"attention", "pyramid"}, {"near_causal", true}}), "other_format", "wlod.attention");
   row("sigma", wlodManifest({{"sigma", 0.5}}), "other_format", "wlod.sigma");
   row("row types", wlodManifest(json::object(), {{"dtype", "f16"}}), "other_format", "rows");
   row("weights", wlodManifest(json::object(), {{"model", "synthetic:tiny:seed=5"}}), "other_model", "fingerprint");

@@ -149,19 +149,27 @@ class NotesViewTest : public QObject {
     QCOMPARE(ids, (QStringList{"bookmark", "note", "notes_export"}));
   }
 
-  /// A note that the command has written without text gets its text here.
+  /// The line stands before the note is written, also where there is no note yet, and no word is lost: the note is
+  /// written with Return, and where the keyboard goes elsewhere. Esc writes nothing.
   void aNewNoteIsTypedHere() {
     FakeContext context;
-    fixture::setNotes(context, fixture::notes());
     const auto view = open<NotesView>(context);
-    const auto written = [&](const json& args) { Q_EMIT context.commandReplied({"note", args, json{{"id", 2}}}); };
-    written({{"tick", 3}, {"text", "said already"}});
-    QVERIFY(!line(*view));
-    written({{"tick", 3}});
-    QVERIFY(line(*view));
+    const auto ask = [&] { Q_EMIT context.noteAsked({{"tick", 3}}); };
+    ask();
+    QVERIFY(line(*view) && line(*view)->hasFocus());
     QTest::keyClicks(line(*view), "why here");
     QTest::keyClick(line(*view), Qt::Key_Return);
-    QCOMPARE(last(context), std::string(R"(note_change{"id":2,"text":"why here"})"));
+    QCOMPARE(last(context), std::string(R"(note{"text":"why here","tick":3})"));
+    QTRY_VERIFY(!line(*view));
+    ask();
+    QTest::keyClicks(line(*view), "and here");
+    view->setFocus(Qt::MouseFocusReason);
+    QCOMPARE(last(context), std::string(R"(note{"text":"and here","tick":3})"));
+    QTRY_VERIFY(!line(*view));
+    ask();
+    QTest::keyClicks(line(*view), "not this");
+    QTest::keyClick(line(*view), Qt::Key_Escape);
+    QCOMPARE(context.commands.size(), std::size_t(2));
   }
 
   void saysWhatItWouldShow() {

@@ -16,7 +16,7 @@ class ProgressRateTest : public QObject {
     QTest::addColumn<QString>("text");
     QTest::newRow("too early") << qint64{999} << qint64{50} << qint64{100} << "";
     QTest::newRow("nothing yet") << qint64{5000} << qint64{0} << qint64{100} << "";
-    QTest::newRow("no total") << qint64{5000} << qint64{5} << qint64{0} << "";
+    QTest::newRow("no total") << qint64{5000} << qint64{5} << qint64{0} << "1/s";
     QTest::newRow("seconds") << qint64{2000} << qint64{512} << qint64{8000} << "256/s, 29 s left";
     QTest::newRow("minutes") << qint64{10000} << qint64{100} << qint64{1000} << "10/s, 1 min 30 s left";
     QTest::newRow("hours") << qint64{4000} << qint64{1} << qint64{2001} << "0.25/s, 2 h 13 min left";

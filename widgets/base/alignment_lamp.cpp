@@ -53,6 +53,16 @@ AlignmentLamp alignmentLamp(const Snapshot& s) {
           tip};
 }
 
+QString invariantsText(int all, int unchecked, int broken) {
+  const QString of = counted(all, lampSays("invariant"), lampSays("invariants"));
+  if (broken)
+    return (broken == 1 ? lampSays("%1 of %2 is broken") : lampSays("%1 of %2 are broken")).arg(broken).arg(of);
+  if (all == unchecked) return lampSays("no invariant was checked yet");
+  const QString held =
+      all - unchecked == 1 ? lampSays("1 invariant holds") : lampSays("%1 invariants hold").arg(all - unchecked);
+  return unchecked ? lampSays("%1, %2 not checked yet").arg(held).arg(unchecked) : held;
+}
+
 QString findingText(const Finding& one) {
   return lampSays("%1 broken %2: %3; %4")
       .arg(QString::fromStdString(one.violation.invariant), QString::fromStdString(intervalText(one.since())),

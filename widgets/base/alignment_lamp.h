@@ -19,6 +19,9 @@ struct AlignmentLamp {
   QColor colour(const Theme& theme) const;
 };
 
+/// "19 invariants hold, 3 not checked yet", "2 of 22 invariants are broken": what all say of the same counts.
+QString invariantsText(int all, int unchecked, int broken);
+
 AlignmentLamp alignmentLamp(const Snapshot& snapshot);
 /// "row_tags broken between tick 2 (verified) and tick 3 (found): layer 1, index 400: …; no command wrote the row …"
 QString findingText(const Finding& finding);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/engine_ask.h"
 
+#include "core/api/guarded.h"
+
 namespace kvlab {
 
 EngineAsk::EngineAsk(InspectorContext& context, QObject* receiver, std::string tag)
@@ -18,10 +20,13 @@ quint64 EngineAsk::begin() {
   return m_round;
 }
 
-bool EngineAsk::end(quint64 round) {
-  if (round != m_round || !waiting()) return false;
+template <class Taker, class Answer>
+void EngineAsk::end(quint64 round, const Taker& take, const Answer& answer) {
+  if (round != m_round || !waiting()) return;
   --m_open;
-  return true;
+  InspectorContext& context = m_context;  // outlives the view
+  const Status taken = guarded("a reply of the engine was not shown", [&] { return take(answer), ok(); });
+  if (!taken) emit context.failed(taken.error());
 }
 
 void EngineAsk::query(const std::string& verb, const nlohmann::json& args, Reply reply) {
@@ -31,9 +36,8 @@ void EngineAsk::query(const std::string& verb, const nlohmann::json& args, Reply
 
 void EngineAsk::alsoQuery(const std::string& tag, const std::string& verb, const nlohmann::json& args, Reply reply) {
   const quint64 round = begin();
-  m_context.query(m_tag + tag, verb, args, m_receiver, [this, round, reply = std::move(reply)](const auto& result) {
-    if (end(round)) reply(result);
-  });
+  m_context.query(m_tag + tag, verb, args, m_receiver,
+                  [this, round, reply = std::move(reply)](const auto& result) { end(round, reply, result); });
 }
 
 void EngineAsk::alsoQueryShown(const std::string& tag, const std::string& verb, const nlohmann::json& args,
@@ -46,26 +50,23 @@ void EngineAsk::alsoQueryShown(const std::string& tag, const std::string& verb, 
 void EngineAsk::submit(const std::string& verb, const nlohmann::json& args, Reply reply) {
   forget();
   const quint64 round = begin();
-  m_context.submit(verb, args, m_receiver, [this, round, reply = std::move(reply)](const auto& result) {
-    if (end(round)) reply(result);
-  });
+  m_context.submit(verb, args, m_receiver,
+                   [this, round, reply = std::move(reply)](const auto& result) { end(round, reply, result); });
 }
 
 void EngineAsk::run(const QString& command, const nlohmann::json& args, Reply reply) {
   forget();
   const quint64 round = begin();
-  m_context.runCommand(command, args, m_receiver, [this, round, reply = std::move(reply)](const auto& result) {
-    if (end(round)) reply(result);
-  });
+  m_context.runCommand(command, args, m_receiver,
+                       [this, round, reply = std::move(reply)](const auto& result) { end(round, reply, result); });
 }
 
 void EngineAsk::fetch(const TileRequest& request, TileReply reply) {
   forget();
   const quint64 round = begin();
-  m_context.fetch(m_tag, request, m_receiver,
-                  [this, round, reply = std::move(reply)](std::shared_ptr<const Tile> tile) {
-                    if (end(round)) reply(std::move(tile));
-                  });
+  m_context.fetch(
+      m_tag, request, m_receiver,
+      [this, round, reply = std::move(reply)](std::shared_ptr<const Tile> tile) { end(round, reply, tile); });
 }
 
 }  // namespace kvlab

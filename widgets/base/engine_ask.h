@@ -34,8 +34,10 @@ class EngineAsk {
 
  private:
   quint64 begin();
-  /// Ends one request; true if its round is the present one.
-  bool end(quint64 round);
+  /// Ends one request, and hands its answer on if its round is the present one. What the view makes of the answer may
+  /// fail: that is shown as an error.
+  template <class Taker, class Answer>
+  void end(quint64 round, const Taker& take, const Answer& answer);
 
   InspectorContext& m_context;
   QObject* m_receiver;

@@ -6,11 +6,13 @@
 #include <QLineEdit>
 #include <QStandardItemModel>
 
+#include "core/api/read_json.h"
+
 namespace kvlab {
 namespace {
 
 QString textOf(const nlohmann::json& fact, const char* field) {
-  return QString::fromStdString(fact.value(field, std::string()));
+  return QString::fromStdString(memberOr(fact, field, std::string()));
 }
 
 }  // namespace

@@ -5,14 +5,16 @@
 #include <QStyleHints>
 #include <algorithm>
 
+#include "core/api/read_json.h"
+
 namespace kvlab {
 
 std::optional<Error> refusalOf(const Result<nlohmann::json>& reply) {
   if (!reply) return reply.error();
-  if (!reply->is_object()) return {};
-  const nlohmann::json& report = reply->contains("report") ? (*reply)["report"] : *reply;
-  if (!report.is_object() || report.value("ok", true) || !report.contains("error")) return {};
-  return Error::fromJson(report["error"]);
+  const nlohmann::json& inside = member(*reply, "report");
+  const nlohmann::json& report = inside.is_null() ? *reply : inside;
+  if (memberOr(report, "ok", true) || !member(report, "error").is_object()) return {};
+  return Error::fromJson(member(report, "error"));
 }
 
 InspectorContext::Choice choiceOf(Qt::KeyboardModifiers held) {

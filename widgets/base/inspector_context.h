@@ -79,6 +79,8 @@ class InspectorContext : public QObject {
   /// reason why the command did not run. Without a receiver, failed() is emitted on errors.
   virtual void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
                           Reply reply = {}) = 0;
+  /// Why a command of the registry cannot run now, whatever its arguments; empty if it can.
+  virtual QString obstacleOf(const QString&) const { return {}; }
   /// Evaluates a line of the script language; the reply is its printed value or its error.
   virtual void evaluate(const QString& line, QObject* receiver,
                         std::function<void(const QString& text, bool failed)> reply) = 0;
@@ -141,6 +143,8 @@ class InspectorContext : public QObject {
   /// The engine answered the verb of a command, whoever ran the command.
   void commandReplied(const kvlab::CommandReply& reply);
   void logged(int level, const QString& line);
+  /// A person wants to write a note about a place, as the command `note` names it: the view Notes opens a line.
+  void noteAsked(const nlohmann::json& place);
 
  protected:
   void meetSession();

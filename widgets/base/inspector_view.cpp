@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/inspector_view.h"
 
+#include <QAbstractItemView>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/guarded.h"
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
@@ -27,16 +30,16 @@ namespace kvlab {
 
 InspectorView::InspectorView(InspectorContext& context, QWidget* parent) : QWidget(parent), m_context(context) {
   setFocusPolicy(Qt::StrongFocus);
-  connect(&m_context, &InspectorContext::sessionChanged, this, [this] { onSession(); });
+  connect(&m_context, &InspectorContext::sessionChanged, this, [this] { safely([this] { onSession(); }); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, [this] {
     m_stale = true;
     if (inUse()) takeSnapshot();
   });
   connect(&m_context, &InspectorContext::focusChanged, this, [this] {
-    if (inUse()) onFocus();
+    if (inUse()) safely([this] { onFocus(); });
   });
   connect(&m_context, &InspectorContext::hoverChanged, this, [this] {
-    if (inUse()) onHover();
+    if (inUse()) safely([this] { onHover(); });
   });
 }
 
@@ -44,10 +47,15 @@ bool InspectorView::ready() const { return !m_stale && !m_context.arriving(); }
 bool InspectorView::hasRows() const { return shown() && shown()->length() > 0; }
 bool InspectorView::newest() const { return !m_context.history().empty() && m_context.history().back() == shown(); }
 
+void InspectorView::safely(const std::function<void()>& work) {
+  const Status done = guarded("view " + objectName().toStdString() + " stopped", [&] { return work(), ok(); });
+  if (!done) emit m_context.failed(done.error());
+}
+
 void InspectorView::takeSnapshot() {
   m_stale = false;
-  onSnapshot();
-  onFocus();
+  safely([this] { onSnapshot(); });
+  safely([this] { onFocus(); });
   emit readyChanged();
 }
 
@@ -61,7 +69,7 @@ void InspectorView::prepare() {
 }
 
 void InspectorView::takeAgain() {
-  if (inUse()) onSnapshot();
+  if (inUse()) safely([this] { onSnapshot(); });
   else m_stale = true;
 }
 
@@ -92,6 +100,7 @@ void InspectorView::contextMenuEvent(QContextMenuEvent* event) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->addActions(viewActions());
+  attend(*menu);
   if (m_rowActions) m_rowActions->attend(*menu);
   menu->popup(event->globalPos());
 }
@@ -143,6 +152,23 @@ QAction* InspectorView::addViewAction(const QString& text, const QString& tip, c
   }
   m_actions.append(action);
   return action;
+}
+
+void InspectorView::setObstacle(QAction* action, std::function<QString()> why) {
+  m_obstacles.push_back({action, action->toolTip(), std::move(why)});
+}
+
+void InspectorView::attend(QMenu& menu) {
+  menu.setToolTipsVisible(true);
+  for (const Obstacle& one : m_obstacles) {
+    const QString why = one.why();
+    one.action->setEnabled(why.isEmpty());
+    one.action->setToolTip(why.isEmpty() ? one.tip : tr("%1. Off: %2").arg(one.tip, why));
+    one.action->setStatusTip(one.action->toolTip());
+  }
+  connect(&menu, &QMenu::aboutToHide, this, [this] {
+    for (const Obstacle& one : m_obstacles) one.action->setEnabled(true);
+  });
 }
 
 void InspectorView::copyPicture() { QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF())); }
@@ -384,7 +410,7 @@ Status InspectorView::setOption(const std::string& name, const nlohmann::json& v
 }
 
 void InspectorView::sayOption(const std::string& name) {
-  const std::string value = options().value(name, nlohmann::json()).dump();
+  const std::string value = member(options(), name).dump();
   emit m_context.scripted(QString("view.set(\"%1\", {%2: %3})")
                               .arg(objectName(), QString::fromStdString(name), QString::fromStdString(value)));
 }
@@ -415,11 +441,23 @@ void InspectorView::setMainControl(QWidget* control) {
   giveKeyboard();
 }
 
-/// A control that the notice hides would swallow keys.
+void InspectorView::setWordField(QLineEdit* field) {
+  m_wordField = field;
+  if (const auto* list = qobject_cast<QAbstractItemView*>(m_mainControl)) {
+    connect(list->model(), &QAbstractItemModel::rowsInserted, this, &InspectorView::giveKeyboard);
+    connect(list->model(), &QAbstractItemModel::rowsRemoved, this, &InspectorView::giveKeyboard);
+    connect(list->model(), &QAbstractItemModel::modelReset, this, &InspectorView::giveKeyboard);
+  }
+  giveKeyboard();
+}
+
+/// A control that the notice hides, or a list without lines, would swallow keys.
 void InspectorView::giveKeyboard() {
   const bool hidden =
       isEmpty() && m_mainControl && (m_mainControl == m_content || m_content->isAncestorOf(m_mainControl));
-  setFocusProxy(hidden ? nullptr : m_mainControl);
+  const auto* list = qobject_cast<QAbstractItemView*>(m_mainControl);
+  const bool nothing = hidden || (m_wordField && list && list->model() && list->model()->rowCount() == 0);
+  setFocusProxy(!nothing ? m_mainControl : m_wordField && shown() ? m_wordField : nullptr);
 }
 
 bool InspectorView::isEmpty() const { return m_notice && !m_notice->isHidden(); }

@@ -19,6 +19,7 @@
 class QCheckBox;
 class QComboBox;
 class QLineEdit;
+class QMenu;
 class QToolButton;
 
 namespace kvlab {
@@ -99,6 +100,8 @@ class InspectorView : public QWidget {
   bool isEmpty() const;
   /// The control of the content that takes the keyboard when the view gets it.
   void setMainControl(QWidget* control);
+  /// The line to type in that takes the keyboard in place of the main control while that has nothing to choose from.
+  void setWordField(QLineEdit* field);
   /// A muted label in the strip, for the control after it. With a stretch the label takes the rest of the line and
   /// elides, for texts that change with each tick.
   QLabel* stripLabel(const QString& text, int stretch = 0);
@@ -120,6 +123,9 @@ class InspectorView : public QWidget {
   QLabel* wrappedReadout();
   /// Adds an action of this view (see viewActions).
   QAction* addViewAction(const QString& text, const QString& tip, const QKeySequence& key = {});
+  /// Says why an action cannot apply now, or nothing: the menu greys it, and its tip says why. Its key works at any
+  /// time.
+  void setObstacle(QAction* action, std::function<QString()> why);
 
   /// Notice for views without a session.
   static QString noSessionHow();
@@ -160,7 +166,11 @@ class InspectorView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  /// What a view does with a state may fail: that is shown as an error, and the other views go on.
+  void safely(const std::function<void()>& work);
   void takeSnapshot();
+  /// Greys what cannot apply while the menu is open.
+  void attend(QMenu& menu);
   void giveKeyboard();
   void copyPicture();
   void copyTable();
@@ -172,7 +182,14 @@ class InspectorView : public QWidget {
   QWidget* m_content = nullptr;
   EmptyNotice* m_notice = nullptr;
   QWidget* m_mainControl = nullptr;
+  QLineEdit* m_wordField = nullptr;
   QList<QAction*> m_actions;
+  struct Obstacle {
+    QAction* action;
+    QString tip;
+    std::function<QString()> why;
+  };
+  std::vector<Obstacle> m_obstacles;
   std::vector<ViewOption> m_options;
   QAction* m_copyTable = nullptr;
   RowActions* m_rowActions = nullptr;

@@ -8,6 +8,10 @@
 
 namespace kvlab {
 
+namespace {
+constexpr qint64 kEndless = 1'000'000;  // a run of so many ticks ends with its text, and has no end to count to
+}
+
 JobList& JobList::of(InspectorContext& context) {
   auto* found = context.findChild<JobList*>({}, Qt::FindDirectChildrenOnly);
   return found ? *found : *new JobList(context);
@@ -63,6 +67,9 @@ int JobList::begin(Job job) {
 void JobList::report(int number, const QString& step, qint64 done, qint64 total) {
   const auto job = place(number);
   if (job == m_jobs.end() || !job->runs()) return;
+  if (total == 1 && !job->step.isEmpty() && job->step != step)
+    return;  // a pass over one row, within the ticks of a run
+  if (total >= kEndless) total = 0;
   const auto rate = std::find_if(m_rates.begin(), m_rates.end(), [&](const Rate& one) { return one.number == number; });
   job->step = step;
   job->done = done;

@@ -20,8 +20,9 @@ QString shortDuration(qint64 seconds) {
 }  // namespace
 
 QString ProgressRate::textAfter(qint64 ms, qint64 done, qint64 total) {
-  if (ms < kFirstMs || done <= 0 || total <= 0) return {};
+  if (ms < kFirstMs || done <= 0) return {};
   const double rate = 1000.0 * static_cast<double>(done) / static_cast<double>(ms);
+  if (total <= 0) return trRate("%1/s").arg(rate, 0, 'g', rate < 100 ? 2 : 4);
   const auto left = static_cast<qint64>(static_cast<double>(total - done) / rate + 0.5);
   return trRate("%1/s, %2 left").arg(rate, 0, 'g', rate < 100 ? 2 : 4).arg(shortDuration(left));
 }
@@ -33,7 +34,7 @@ QString ProgressRate::text(const QString& what, qint64 done, qint64 total) {
     m_timer.start();
   }
   m_last = done;
-  return textAfter(m_timer.elapsed(), done - m_first, total - m_first);
+  return textAfter(m_timer.elapsed(), done - m_first, total > 0 ? total - m_first : 0);
 }
 
 }  // namespace kvlab

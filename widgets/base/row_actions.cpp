@@ -6,7 +6,9 @@
 #include <QMenu>
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
+#include "core/api/read_json.h"
 #include "core/api/wlod_view.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -51,25 +53,35 @@ RowActions::RowActions(InspectorContext& context, QWidget& view, QWidget& contro
 RowActions::~RowActions() = default;
 
 void RowActions::addEdits() {
-  add("replace", tr("Replace…"), tr("Type other words for the rows"), {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2},
-      Needs::Row, [this] { replace(); });
-  add("insert_before", tr("Insert before…"), tr("Type words to insert before the first of the rows"), {Qt::Key_Insert},
-      Needs::Row, [this] { insertBefore(); });
-  add("delete", tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row,
-      [this] { remove(); });
+  QAction* words = add("replace", tr("Replace…"), tr("Type other words for the rows"),
+                       {Qt::Key_Return, Qt::Key_Enter, Qt::Key_F2}, Needs::Row, [this] { replace(); });
+  QAction* before = add("insert_before", tr("Insert before…"), tr("Type words to insert before the first of the rows"),
+                        {Qt::Key_Insert}, Needs::Row, [this] { insertBefore(); });
+  QAction* removal = add("delete", tr("Delete"), tr("Take the rows out of the context"), {Qt::Key_Delete}, Needs::Row,
+                         [this] { remove(); });
+  for (QAction* one : {words, before, removal}) also(one, "inject");
   addLine();
 }
 
 void RowActions::addEvictions() {
-  add("evict", tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"),
-      {Qt::Key_E}, Needs::Row, [this] { evictLayer(); });
-  add("evict_head", tr("Evict for one head"), tr("Evict the rows for the focused KV head of the focused layer"), {},
-      Needs::OneHead, [this] { evictHead(); });
-  add("evict_all", tr("Evict in all layers"), tr("Evict the rows from every layer that has them"),
-      {Qt::SHIFT | Qt::Key_E}, Needs::Row, [this] { evictEverywhere(); });
-  add("pin", tr("Pin"), tr("No policy may evict or cull a pinned row"), {Qt::Key_P}, Needs::Row, [this] { pin(); });
-  add("brightness", tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {Qt::Key_B}, Needs::Row,
-      [this] { setBrightness(); });
+  QAction* here =
+      add("evict", tr("Evict here"), tr("Evict the rows from the focused layer; their tokens stay in the context"),
+          {Qt::Key_E}, Needs::Row, [this] { evictLayer(); });
+  QAction* head =
+      add("evict_head", tr("Evict for one head"), tr("Evict the rows for the focused KV head of the focused layer"), {},
+          Needs::OneHead, [this] { evictHead(); });
+  QAction* all = add("evict_all", tr("Evict in all layers"), tr("Evict the rows from every layer that has them"),
+                     {Qt::SHIFT | Qt::Key_E}, Needs::Row, [this] { evictEverywhere(); });
+  also(here, "inject",
+       [this] { return std::apply([this](auto... of) { return whyNotEvicted(of...); }, focusedLayers()); });
+  also(head, "inject", [this] { return whyNotEvicted(m_context.focus().layer, 1); });
+  also(all, "inject", [this] { return whyNotEvicted(CacheLayer(0), m_context.snapshot()->info->cacheLayers.count()); });
+  also(
+      add("pin", tr("Pin"), tr("No policy may evict or cull a pinned row"), {Qt::Key_P}, Needs::Row, [this] { pin(); }),
+      "pin");
+  also(add("brightness", tr("Set brightness…"), tr("Type a brightness from 0 to 255"), {Qt::Key_B}, Needs::Row,
+           [this] { setBrightness(); }),
+       "set_brightness");
 }
 
 void RowActions::addTree() {
@@ -84,7 +96,9 @@ void RowActions::addBreaks() {
   m_breaks = std::make_unique<QMenu>();
   m_breaks->setToolTipsVisible(true);
   const auto entry = [&](const char* subject, const QString& text, const QString& tip) {
-    m_breaks->addAction(make(subject, text, tip, Needs::Row, [this, subject] { breakWhen(subject); }));
+    QAction* made = make(subject, text, tip, Needs::Row, [this, subject] { breakWhen(subject); });
+    also(made, "break_add");
+    m_breaks->addAction(made);
   };
   entry("evicted", tr("Evicted"), tr("Stop a run in the tick in which a layer loses the row"));
   entry("changed", tr("Changed"), tr("Stop a run in the tick in which the token of the row is replaced or deleted"));
@@ -103,7 +117,9 @@ void RowActions::addWatches() {
   m_watches = std::make_unique<QMenu>();
   m_watches->setToolTipsVisible(true);
   const auto entry = [&](const char* id, const char* subject, bool layer, const QString& text, const QString& tip) {
-    m_watches->addAction(make(id, text, tip, Needs::Row, [this, subject, layer] { watch(subject, layer); }));
+    QAction* made = make(id, text, tip, Needs::Row, [this, subject, layer] { watch(subject, layer); });
+    also(made, "watch_add");
+    m_watches->addAction(made);
   };
   entry("watch_brightness", "brightness", false, tr("Brightness"),
         tr("Show the brightness of the row with every tick"));
@@ -121,7 +137,9 @@ void RowActions::addBack() {
   m_back = std::make_unique<QMenu>();
   m_back->setToolTipsVisible(true);
   const auto entry = [&](const char* id, const char* subject, bool layer, const QString& text, const QString& tip) {
-    m_back->addAction(make(id, text, tip, Needs::OneRow, [this, subject, layer] { runBack(subject, layer); }));
+    QAction* made = make(id, text, tip, Needs::OneRow, [this, subject, layer] { runBack(subject, layer); });
+    also(made, "run_back", [this, subject] { return whyNothingBack(subject); });
+    m_back->addAction(made);
   };
   entry("last_write", "written", true, tr("Last write"),
         tr("Go back to the tick in which the focused layer computed the row, or gave it another slot"));
@@ -138,9 +156,12 @@ void RowActions::addBack() {
   QAction* back = make("back", tr("Run back to"), tr("Go back to what happened to the focused row"), Needs::OneRow, {});
   back->setMenu(m_back.get());
   m_actions.append(back);
-  add("why", tr("Why stale?"),
-      tr("Show the tick whose command made the row differ from a rebuild, and the row and the layer where that began"),
-      {Qt::Key_Y}, Needs::OneRow, [this] { askWhy(); });
+  also(back, "run_back");
+  also(add("why", tr("Why stale?"),
+           tr("Show the tick whose command made the row differ from a rebuild, and the row and the layer where that "
+              "began"),
+           {Qt::Key_Y}, Needs::OneRow, [this] { askWhy(); }),
+       "why", [this] { return whyNotStale(); });
 }
 
 void RowActions::addRest() {
@@ -167,13 +188,18 @@ QAction* RowActions::make(const char* id, const QString& text, const QString& ti
   action->setStatusTip(tip);
   m_known[action] = {needs, tip};
   if (!work) return action;
-  connect(action, &QAction::triggered, this, [this, action, needs, work = std::move(work)] {
-    const QString why = obstacle(needs);
+  connect(action, &QAction::triggered, this, [this, action, work = std::move(work)] {
+    const QString why = obstacle(*action);
     if (why.isEmpty()) return work();
     emit m_context.failed(Error("blocked", action->text().toStdString() + " was not done", why.toStdString(),
                                 "choose rows of the newest tick while nothing runs"));
   });
   return action;
+}
+
+void RowActions::also(QAction* action, const char* command, std::function<QString()> why) {
+  m_known[action].command = QLatin1String(command);
+  m_known[action].why = std::move(why);
 }
 
 QAction* RowActions::add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
@@ -196,7 +222,47 @@ QAction* RowActions::action(const QString& id) const { return findChild<QAction*
 
 QString RowActions::obstacle(const QAction& action) const {
   const auto known = m_known.find(const_cast<QAction*>(&action));
-  return known == m_known.end() ? QString() : obstacle(known->needs);
+  if (known == m_known.end()) return {};
+  if (const QString why = obstacle(known->needs); !why.isEmpty()) return why;
+  const QString why = known->command.isEmpty() ? QString() : m_context.obstacleOf(known->command);
+  return why.isEmpty() && known->why ? known->why() : why;
+}
+
+std::pair<CacheLayer, int> RowActions::focusedLayers() const {
+  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
+  return {layers.of(layers.layerOf(m_context.focus().layer)).front(), layers.perLayer};
+}
+
+QString RowActions::whyNotEvicted(CacheLayer first, int count) const {
+  const SnapshotPtr s = m_context.snapshot();
+  for (const LedgerId row : ledgers())
+    for (const CacheLayer layer : idRange<CacheLayer>(first.value(), first.value() + count))
+      if (isResident(*s, layer, row)) return {};
+  return count == s->info->cacheLayers.count() ? tr("no layer has the rows") : tr("the layer does not have the rows");
+}
+
+/// What certainly never happened to the focused row. Where the snapshot does not tell, the command looks.
+QString RowActions::whyNothingBack(const char* subject) const {
+  const SnapshotPtr s = m_context.snapshot();
+  const LedgerId row = m_context.focus().ledger;
+  if (!s->ledger.contains(row)) return tr("the row is not known");
+  const std::string_view what = subject;
+  if (what == "changed" && s->ledger[row].state == RowState::Live) return tr("the token is as it came");
+  const bool written = what == "written" || what == "moved" || what == "read";
+  if (written && s->ledger[row].born >= s->tick) return tr("the row came in this tick");
+  const auto everywhere = [&] {
+    return std::ranges::all_of(s->layers, [&](const auto& map) {
+      return map->first == 0 && std::find(map->ledger.begin(), map->ledger.end(), row) != map->ledger.end();
+    });
+  };
+  return what == "evicted" && everywhere() ? tr("the row never left a layer") : QString();
+}
+
+QString RowActions::whyNotStale() const {
+  const SnapshotPtr s = m_context.snapshot();
+  const int position = m_context.focus().position.value();
+  if (!s->exactness || position < 0 || at(position) >= s->exactness->size()) return {};
+  return (*s->exactness)[at(position)] == Exactness::Exact ? tr("the row is what a rebuild would compute") : QString();
 }
 
 QString RowActions::tip(const QAction& action) const { return m_known.value(const_cast<QAction*>(&action)).tip; }
@@ -269,7 +335,7 @@ void RowActions::attend(QMenu& menu) {
   retitle();
   menu.setToolTipsVisible(true);
   for (auto one = m_known.begin(); one != m_known.end(); ++one) {
-    const QString why = obstacle(one->needs), tip = why.isEmpty() ? one->tip : tr("%1. Off: %2").arg(one->tip, why);
+    const QString why = obstacle(*one.key()), tip = why.isEmpty() ? one->tip : tr("%1. Off: %2").arg(one->tip, why);
     one.key()->setEnabled(why.isEmpty());
     one.key()->setToolTip(tip);
     one.key()->setStatusTip(tip);
@@ -297,7 +363,7 @@ void RowActions::tokenise(const QString& text, std::function<void(const std::vec
                   [this, done = std::move(done), before = m_context.snapshot()](const Result<json>& reply) {
                     if (!reply) return emit m_context.failed(reply.error());
                     std::vector<TokenId> ids;
-                    for (const json& id : *reply) ids.push_back(TokenId(id.get<std::int32_t>()));
+                    for (const json& id : *reply) ids.push_back(TokenId(jsonOr(id, -1)));
                     if (m_context.snapshot() == before) return done(ids);
                     emit m_context.failed(Error("blocked", "the words were not written",
                                                 "the context has changed meanwhile", "choose the rows again"));
@@ -378,8 +444,8 @@ void RowActions::evictFrom(CacheLayer first, int count) {
 }
 
 void RowActions::evictLayer() {
-  const CacheLayers& layers = m_context.snapshot()->info->cacheLayers;
-  evictFrom(layers.of(layers.layerOf(m_context.focus().layer)).front(), layers.perLayer);
+  const auto [first, count] = focusedLayers();
+  evictFrom(first, count);
 }
 
 void RowActions::evictHead() { evictFrom(m_context.focus().layer, 1); }
@@ -449,7 +515,8 @@ void RowActions::writeNote() {
                  [this, args = notePlace(m_context)](const QString& text) mutable {
                    args["text"] = text.toStdString();
                    run("note", args);
-                 });
+                 })
+      ->keepText();
 }
 
 void RowActions::copyText() {

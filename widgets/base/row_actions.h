@@ -43,6 +43,8 @@ class RowActions : public QObject {
   QAction* add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
                Work work);
   QAction* make(const char* id, const QString& text, const QString& tip, Needs needs, Work work);
+  /// What the action needs besides: that its command can run, and that `why` is empty.
+  void also(QAction* action, const char* command, std::function<QString()> why = {});
   void addEdits();
   void addEvictions();
   void addTree();
@@ -53,6 +55,11 @@ class RowActions : public QObject {
   void addLine();
   void retitle();
   QString obstacle(Needs needs) const;
+  QString whyNotEvicted(CacheLayer first, int count) const;
+  QString whyNothingBack(const char* subject) const;
+  QString whyNotStale() const;
+  /// The cache layers of the focused layer.
+  std::pair<CacheLayer, int> focusedLayers() const;
   QString treeObstacle(Needs needs, const Snapshot& snapshot, Position row) const;
   std::optional<Position> firstRow() const;
   QString rowsText(const std::vector<Position>& rows) const;
@@ -91,6 +98,8 @@ class RowActions : public QObject {
   struct Known {
     Needs needs;
     QString tip;
+    QString command = {};
+    std::function<QString()> why = {};
   };
   QHash<QAction*, Known> m_known;
   std::unique_ptr<QMenu> m_breaks, m_watches, m_back;

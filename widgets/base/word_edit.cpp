@@ -50,7 +50,8 @@ void WordEdit::keyPressEvent(QKeyEvent* event) {
 /// The line's own menu takes the keyboard only for a while.
 void WordEdit::focusOutEvent(QFocusEvent* event) {
   QLineEdit::focusOutEvent(event);
-  if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) end(false);
+  if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason)
+    end(m_keeps && isModified() && !text().trimmed().isEmpty());
 }
 
 void WordEdit::end(bool take) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line over a view to type in: Return gives its text, Esc or a click elsewhere closes it. GUI thread.
+// A line over a view to type in: Return gives its text, Esc or a click elsewhere closes it, unless it keeps its text.
+// GUI thread.
 #pragma once
 #include <QLineEdit>
 #include <QPointer>
@@ -14,6 +15,8 @@ class WordEdit : public QLineEdit {
   /// part, so that typing keeps them. The keyboard goes back to where it was.
   static WordEdit* open(QWidget& view, const QRect& place, const QString& text, const QString& name,
                         std::function<void(const QString&)> done);
+  /// Words that were typed are taken where the keyboard goes elsewhere, too.
+  void keepText() { m_keeps = true; }
 
  protected:
   bool event(QEvent* event) override;
@@ -26,6 +29,7 @@ class WordEdit : public QLineEdit {
 
   std::function<void(const QString&)> m_done;
   QPointer<QWidget> m_before;  // had the keyboard
+  bool m_keeps = false;
 };
 
 }  // namespace kvlab

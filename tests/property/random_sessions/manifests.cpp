@@ -102,6 +102,7 @@ void drawWlod(Draw& d, json& m) {
       {"recompute", d.one({"chosen", "incremental", "full", "selective"})},
       {"selective_ratio", 0.3},
       {"threshold", d.one({0.2, 0.7})}};
+  if (m["wlod"]["attention"] == "flat") m["wlod"]["near_causal"] = false;  // refused with true
 }
 
 }  // namespace

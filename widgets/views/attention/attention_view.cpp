@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
@@ -19,7 +20,7 @@ constexpr std::array kCounts = {16, 64, 256};  // of last queries
 
 /// Other views ask about the query of a single row.
 bool ofNewest(const Result<nlohmann::json>& reply) {
-  return !reply || !reply->is_object() || reply->value("end", 0) == reply->value("length", 0);
+  return !reply || memberOr(*reply, "end", 0) == memberOr(*reply, "length", 0);
 }
 }  // namespace
 
@@ -92,9 +93,9 @@ void AttentionView::makeHeads() {
   });
   const auto set = [this](const nlohmann::json& value) -> std::string {
     const int most = std::max(0, heads() - 1);
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > most)
+    if (const int head = jsonOr(value, -1); head < 0 || head > most)
       return "use a head from 0 to " + std::to_string(most);
-    chooseHead(value.get<int>());
+    chooseHead(jsonOr(value, 0));
     return {};
   };
   addOption({"head", [this] { return nlohmann::json(context().focus().head.value()); }, set});

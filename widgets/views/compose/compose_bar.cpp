@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/compose/compose_bar.h"
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 
 #include <QGridLayout>
@@ -142,7 +143,7 @@ void ComposeBar::wordsChanged() {
                     m_idsOf = words;
                     if (!reply) emit refused(QString::fromStdString(reply.error().text()));
                     else if (reply->is_array())
-                      for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(id.get<std::int32_t>()));
+                      for (const nlohmann::json& id : *reply) m_ids.push_back(TokenId(jsonOr(id, -1)));
                     showTokens();
                     if (auto then = std::exchange(m_then, nullptr)) then();
                     emit settled();

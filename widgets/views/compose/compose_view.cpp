@@ -3,6 +3,7 @@
 
 #include <QKeyEvent>
 
+#include "core/api/read_json.h"
 #include "widgets/base/action_tokens.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
@@ -211,7 +212,7 @@ void ComposeView::takeWords(int line, const QString& words) {
     if (!reply) return say(QString::fromStdString(reply.error().text()), Tone::Error);
     if (m_check.list != list) return say(tr("The list has changed since the words were typed"), Tone::Warning);
     std::vector<TokenId> ids;
-    for (const json& id : *reply) ids.push_back(TokenId(id.template get<std::int32_t>()));
+    for (const json& id : *reply) ids.push_back(TokenId(jsonOr(id, -1)));
     std::vector<Action> actions = m_check.actions;
     const std::vector<Action> other = withTokens(actions[at(line)], ids);
     actions.erase(actions.begin() + line);
@@ -327,8 +328,10 @@ void ComposeView::run(const char* command, const json& args, const QString& done
   buttons();
 }
 
+/// With what the queue will do, where it is not empty.
 void ComposeView::sayDone(const QString& text) {
-  say(text, Tone::Ok);
+  const auto& figures = m_plan->figures();
+  say(figures ? text + QStringLiteral("  ·  ") + figures->text() : text, Tone::Ok);
   if (!context().history().empty()) m_doneAt = context().history().back()->serial;
 }
 

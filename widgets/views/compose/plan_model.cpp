@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/compose/plan_model.h"
 
+#include "core/api/read_json.h"
 #include "core/api/tree_node.h"
 #include "widgets/base/format.h"
 #include "widgets/base/token_text.h"
@@ -18,10 +19,10 @@ std::vector<std::int64_t> numbers(const std::vector<Id>& ids) {
 
 QString rangesOf(const json& value) {
   std::vector<std::int64_t> values;
-  if (value.is_number_integer()) values.push_back(value.get<std::int64_t>());
+  if (value.is_number_integer()) values.push_back(jsonOr(value, std::int64_t{0}));
   if (value.is_array())
     for (const json& one : value)
-      if (one.is_number_integer()) values.push_back(one.get<std::int64_t>());
+      if (one.is_number_integer()) values.push_back(jsonOr(one, std::int64_t{0}));
   return ranges(std::move(values));
 }
 
@@ -84,8 +85,7 @@ PlanLine lineOf(const json& element, int place, const Snapshot& snapshot) {
   const Result<Action> action = actionFromJson(element, place);
   if (action) return describe(*action, snapshot);
   PlanLine line;
-  const bool named = element.is_object() && element.contains("action") && element["action"].is_string();
-  line.what = named ? QString::fromStdString(element["action"].get<std::string>()) : QStringLiteral("?");
+  line.what = QString::fromStdString(memberOr(element, "action", std::string("?")));
   line.where = QString::fromStdString(action.error().why);
   line.error = QString::fromStdString(action.error().text());
   return line;
@@ -145,18 +145,17 @@ void PlanModel::setList(const json& list, const SnapshotPtr& snapshot) {
 void PlanModel::setPlan(const json& answer) {
   PlanFigures figures;
   figures.lengthBefore = m_length;
-  figures.lengthAfter = answer.value("lengthAfter", m_length);
-  figures.stale = answer.value("stale", 0);
-  figures.phaseShifted = answer.value("phaseShifted", 0);
-  figures.newRows = answer.value("newRows", 0);
-  figures.bytes = answer.value("bytes", std::int64_t{0});
-  const json planned = answer.value("actions", json::array());
-  for (std::size_t i = 0; i < planned.size(); ++i) {
-    if (!planned[i].contains("finalPosition")) continue;  // an eviction has no final position
-    const auto place = static_cast<std::size_t>(planned[i].value("place", static_cast<int>(i)));
-    if (place >= m_lines.size()) continue;
-    m_lines[place].finalPosition = rangesOf(planned[i].value("finalPosition", json()));
-    m_lines[place].newLedger = rangesOf(planned[i].value("newLedger", json()));
+  figures.lengthAfter = memberOr(answer, "lengthAfter", m_length);
+  figures.stale = memberOr(answer, "stale", 0);
+  figures.phaseShifted = memberOr(answer, "phaseShifted", 0);
+  figures.newRows = memberOr(answer, "newRows", 0);
+  figures.bytes = memberOr(answer, "bytes", std::int64_t{0});
+  std::size_t next = 0;
+  for (const json& one : member(answer, "actions")) {
+    const std::size_t place = memberOr(one, "place", next++);
+    if (!one.contains("finalPosition") || place >= m_lines.size()) continue;  // an eviction has no final position
+    m_lines[place].finalPosition = rangesOf(member(one, "finalPosition"));
+    m_lines[place].newLedger = rangesOf(member(one, "newLedger"));
     m_lines[place].error.clear();
   }
   m_figures = figures;

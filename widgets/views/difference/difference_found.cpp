@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/api/read_json.h"
+#include "widgets/base/whole_reply.h"
+
 namespace kvlab {
 namespace {
 using nlohmann::json;
 using What = DifferentRow::What;
 
-double numberOr(const json& value, double missing) { return value.is_number() ? value.get<double>() : missing; }
 QString textOf(const json& value) { return QString::fromStdString(value.get<std::string>()); }
 
 /// "exact to context-edited" by ledger id.
@@ -37,8 +39,8 @@ DifferentRow changedRow(const json& one) {
           .row = LedgerId(one.at("ledger").get<std::int32_t>()),
           .phaseThen = one.at("phase").at(0).get<double>(),
           .phaseNow = one.at("phase").at(1).get<double>(),
-          .k = numberOr(one.at("k"), far),
-          .v = numberOr(one.at("v"), far)};
+          .k = jsonOr(one.at("k"), far),
+          .v = jsonOr(one.at("v"), far)};
 }
 
 DifferentLayer layerOf(const json& one, CacheLayer number, const json& texts, const QHash<int, QString>& exactness) {
@@ -75,10 +77,10 @@ DifferenceFound read(const json& reply) {
   DifferenceFound out{.then = Tick(reply.at("then").get<std::int64_t>()),
                       .now = Tick(reply.at("now").get<std::int64_t>()),
                       .alike = reply.at("alike").get<bool>(),
-                      .edit = QString::fromStdString(reply.value("edit", "")),
+                      .edit = QString::fromStdString(memberOr(reply, "edit", std::string())),
                       .tokensThen = static_cast<int>(reply.at("onlyThen").size()),
                       .tokensNow = static_cast<int>(reply.at("onlyNow").size())};
-  if (reply.at("kl").is_number()) out.kl = reply.at("kl").get<double>();
+  if (const json& kl = reply.at("kl"); kl.is_number()) out.kl = kl.get<double>();
   const QHash<int, QString> exactness = exactnessOf(reply);
   for (const json& one : reply.at("layers"))
     out.layers.push_back(
@@ -90,11 +92,8 @@ DifferenceFound read(const json& reply) {
 }  // namespace
 
 Result<DifferenceFound> differenceFound(const json& reply) {
-  try {
-    return read(reply);
-  } catch (const json::exception& error) {
-    return Error("bad_reply", "the difference was not read", error.what(), "compare again");
-  }
+  return wholeReply("the difference was not read", "compare again",
+                    [&]() -> Result<DifferenceFound> { return read(reply); });
 }
 
 }  // namespace kvlab

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QToolButton>
 
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/expression_edit.h"
 #include "widgets/base/finding_marks.h"
@@ -31,6 +32,7 @@ EventsView::EventsView(InspectorContext& context, QWidget* parent)
   QAction* save = addViewAction(tr("Export trace…"), tr("Save the history as a trace for ui.perfetto.dev"),
                                 QKeySequence(Qt::CTRL | Qt::Key_E));
   connect(save, &QAction::triggered, this, &EventsView::askExport);
+  setObstacle(save, [this] { return shown() ? QString() : tr("no session is open"); });
   setHeld({});
 }
 
@@ -73,6 +75,13 @@ void EventsView::makeWhere() {
                          QKeySequence(QStringLiteral("N")));
   m_previous = addViewAction(tr("Previous Tick That Holds"), tr("Go to the tick before at which the condition held"),
                              QKeySequence(QStringLiteral("Shift+N")));
+  const auto beside = [this](bool behind) {
+    if (!m_held) return tr("no condition was asked; type one into Ticks where");
+    if (shown() && m_held->beside(shown()->tick, behind)) return QString();
+    return behind ? tr("no later tick holds") : tr("no earlier tick holds");
+  };
+  setObstacle(m_next, [=] { return beside(true); });
+  setObstacle(m_previous, [=] { return beside(false); });
   connect(m_next, &QAction::triggered, this, [this] { goHeld(true); });
   connect(m_previous, &QAction::triggered, this, [this] { goHeld(false); });
   connect(&context(), &InspectorContext::commandReplied, this, &EventsView::takeHeld);
@@ -95,17 +104,17 @@ void EventsView::askWhere(const QString& condition) {
 void EventsView::takeHeld(const CommandReply& said) {
   if (said.id != QStringLiteral("ticks_where") || !said.reply || context().history().empty()) return;
   const Snapshot& newest = *context().history().back();
-  HeldTicks held{.condition = QString::fromStdString(said.args.value("condition", std::string())),
+  HeldTicks held{.condition = QString::fromStdString(memberOr(said.args, "condition", std::string())),
                  .upTo = newest.tick,
                  .leaps = newest.leaps};
-  for (const nlohmann::json& tick : *said.reply) held.ticks.emplace_back(tick.get<std::int64_t>());
+  for (const nlohmann::json& tick : *said.reply)
+    if (const Tick one(jsonOr(tick, std::int64_t{-1})); one >= Tick(0)) held.ticks.push_back(one);
   m_where->setText(held.condition);
   setHeld(std::move(held));
 }
 
 void EventsView::setHeld(std::optional<HeldTicks> held) {
   m_held = std::move(held);
-  for (QAction* one : {m_next, m_previous}) one->setEnabled(m_held && !m_held->ticks.empty());
   m_ticks->setHeld(m_held);
   takeAgain();
 }
@@ -226,7 +235,10 @@ void EventsView::copySelection() {
 }
 
 Status EventsView::exportTrace(const QString& path) const {
-  return saveFile(path, QByteArray::fromStdString(chromeTrace(context().history()).dump()), "the trace");
+  return saveFile(path,
+                  QByteArray::fromStdString(
+                      chromeTrace(context().history()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)),
+                  "the trace");
 }
 
 void EventsView::askExport() {

@@ -3,7 +3,9 @@
 
 #include <QComboBox>
 #include <QPainter>
+#include <algorithm>
 
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/strip_layout.h"
@@ -13,32 +15,29 @@
 
 namespace kvlab {
 namespace {
-QString detailText(const nlohmann::json& row) {
-  if (!row.contains("detail") || !row["detail"].is_string()) return {};
-  return QString::fromStdString(row["detail"].get<std::string>());
+QString wordIn(const nlohmann::json& row, const char* key) {
+  return QString::fromStdString(memberOr(row, key, std::string()));
 }
 
 /// "slot 12, phase 9; inject": where a chapter of a story left the row, and the verb that did it.
 QString chapterText(const nlohmann::json& row) {
   QStringList parts;
-  if (const std::string detail = row.value("detail", ""); !detail.empty())
-    parts << QString::fromStdString(detail).replace('_', ' ');
-  if (row.value("wrote", false) && row["slot"].is_number())
-    parts << HistoryView::tr("slot %1, phase %2").arg(row["slot"].get<int>()).arg(row["phase"].get<double>());
-  if (const std::string verb = row.value("verb", ""); !verb.empty()) parts << QString::fromStdString(verb);
+  if (QString detail = wordIn(row, "detail"); !detail.isEmpty()) parts << detail.replace('_', ' ');
+  if (const int slot = memberOr(row, "slot", -1); slot >= 0 && memberOr(row, "wrote", false))
+    parts << HistoryView::tr("slot %1, phase %2").arg(slot).arg(memberOr(row, "phase", 0.0));
+  if (const QString verb = wordIn(row, "verb"); !verb.isEmpty()) parts << verb;
   return parts.join("; ");
 }
 
 /// "read": 12.3 % of the newest query's attention.
 HistoryEvent readEvent(const nlohmann::json& row, const QString& layer) {
-  const double mass = row["mass"].is_number() ? row["mass"].get<double>() : 0;
-  return {Tick(row.value("tick", std::int64_t{0})), HistoryView::tr("read"), layer, shareText(mass)};
+  return {Tick(memberOr(row, "tick", std::int64_t{0})), HistoryView::tr("read"), layer,
+          shareText(memberOr(row, "mass", 0.0))};
 }
 
 QString layerText(const nlohmann::json& row) {
-  if (!row.contains("layer") || row["layer"].is_null()) return {};
-  return row["layer"].is_string() ? QString::fromStdString(row["layer"].get<std::string>())
-                                  : QString::number(row["layer"].get<int>());
+  const nlohmann::json& layer = member(row, "layer");
+  return layer.is_number() ? QString::number(jsonOr(layer, 0)) : QString::fromStdString(jsonOr(layer, std::string()));
 }
 }  // namespace
 
@@ -175,6 +174,7 @@ void HistoryView::ask() {
               args, [this](const Result<nlohmann::json>& reply) { take(reply); });
 }
 
+/// A finding tells itself between which ticks the damage came: a check that found nothing says no more beside it.
 void HistoryView::take(const Result<nlohmann::json>& reply) {
   m_events.clear();
   m_refused = !reply;
@@ -189,10 +189,11 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
       }
       const bool chapter = row.contains("wrote");  // of a story
       const QString layer = chapter && shown() ? layerText(*shown(), m_askedLayer) : layerText(row);
-      m_events.push_back({Tick(row.value("tick", std::int64_t{0})),
-                          QString::fromStdString(row.value("event", "")).replace('_', ' '), layer,
-                          chapter ? chapterText(row) : detailText(row)});
+      m_events.push_back({Tick(memberOr(row, "tick", std::int64_t{0})), wordIn(row, "event").replace('_', ' '), layer,
+                          chapter ? chapterText(row) : wordIn(row, "detail")});
     }
+  const auto is = [](const char* event) { return [event](const HistoryEvent& one) { return one.event == event; }; };
+  if (std::ranges::any_of(m_events, is("damage found"))) std::erase_if(m_events, is("verified"));
   showEvents();
   emit readyChanged();
 }

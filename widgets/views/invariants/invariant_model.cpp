@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/api/read_json.h"
+#include "widgets/base/alignment_lamp.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -15,6 +17,11 @@ InvariantLine* lineOf(std::vector<InvariantLine>& lines, const std::string& id) 
 
 QString tickText(Tick tick) {
   return tick.value() < 0 ? QStringLiteral("never") : QStringLiteral("tick %1").arg(tick.value());
+}
+/// A check that looks at a part of it may pass in the tick in which another one fails.
+QString lastPassText(const InvariantState& state) {
+  const bool both = state.firstFailure && state.lastPass >= *state.firstFailure;
+  return both ? QStringLiteral("%1, in part").arg(tickText(state.lastPass)) : tickText(state.lastPass);
 }
 }  // namespace
 
@@ -44,7 +51,7 @@ InvariantModel::InvariantModel(QObject* parent) : LineModel(parent) {
     return QString::fromStdString(line.state.title);
   }).words();
   add("last_pass", tr("Last pass"), tr("Last tick after which a check looked at the invariant and found nothing"),
-      {"tick 100", 1}, [](Line line) { return tickText(line.state.lastPass); })
+      {"tick 100", 1}, [](Line line) { return lastPassText(line.state); })
       .words()
       .in(Tone::Muted);
   add("first_failure", tr("First failure"), tr("First tick after which the invariant was violated"), "tick 100",
@@ -89,14 +96,16 @@ void InvariantModel::show(const Snapshot& snapshot) {
 void InvariantModel::showFull(const nlohmann::json& answer, Tick tick) {
   std::vector<InvariantLine> lines = m_lines;
   for (const nlohmann::json& entry : answer) {
-    InvariantLine* line = lineOf(lines, entry.value("id", ""));
+    const std::string id = memberOr(entry, "id", std::string());
+    if (id.empty()) continue;
+    InvariantLine* line = lineOf(lines, id);
     if (!line) {
       line = &lines.emplace_back();
-      line->state.id = entry.value("id", "");
-      line->state.title = entry.value("title", "");
+      line->state.id = id;
+      line->state.title = memberOr(entry, "title", std::string());
     }
-    line->state.ok = entry.value("ok", true);
-    line->state.detail = entry.value("detail", "");
+    line->state.ok = memberOr(entry, "ok", true);
+    line->state.detail = memberOr(entry, "detail", std::string());
     if (line->state.ok) line->state.since.reset();
     line->full = true;
     if (line->state.ok) line->state.lastPass = line->state.allPassed = tick;
@@ -119,22 +128,14 @@ bool InvariantModel::anyFailed() const {
 
 QString InvariantModel::summary() const {
   const int bad = failures();
-  const int all = rowCount();
   const auto unknown =
-                 static_cast<int>(std::ranges::count_if(m_lines, &InvariantState::unchecked, &InvariantLine::state)),
-             held = all - unknown;
-  QString text = tr("%1 hold").arg(counted(held, tr("invariant"), tr("invariants")));
-  if (held == 1) text = tr("1 invariant holds");
-  if (unknown) text += tr(", %1 not checked yet").arg(unknown);
-  if (bad) {
-    std::optional<Tick> first;
-    for (const InvariantLine& line : m_lines)
-      if (!line.state.ok && line.state.firstFailure && (!first || *line.state.firstFailure < *first))
-        first = line.state.firstFailure;
-    text = bad == 1 ? tr("1 of %1 is broken").arg(counted(all, tr("invariant"), tr("invariants")))
-                    : tr("%1 of %2 are broken").arg(bad).arg(counted(all, tr("invariant"), tr("invariants")));
-    if (first) text += tr(", first at tick %1").arg(first->value());
-  }
+      static_cast<int>(std::ranges::count_if(m_lines, &InvariantState::unchecked, &InvariantLine::state));
+  QString text = invariantsText(rowCount(), unknown, bad);
+  std::optional<Tick> first;
+  for (const InvariantLine& line : m_lines)
+    if (!line.state.ok && line.state.firstFailure && (!first || *line.state.firstFailure < *first))
+      first = line.state.firstFailure;
+  if (bad && first) text += tr(", first at tick %1").arg(first->value());
   if (m_fullAt) text += tr(" · full check at tick %1").arg(m_fullAt->value());
   return text;
 }

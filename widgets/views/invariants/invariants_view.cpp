@@ -5,6 +5,7 @@
 #include <QPainter>
 #include <QPushButton>
 
+#include "core/api/read_json.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
@@ -27,8 +28,8 @@ QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
 /// "The checks of the last tick, at level cheap, took 46.6 µs of 555 µs."; empty where nothing was measured.
 QString costText(const Snapshot& snapshot) {
   if (!snapshot.report || !snapshot.info) return {};
-  const nlohmann::json check = snapshot.info->manifest.value("check", nlohmann::json());
-  const QString level = QString::fromStdString(check.is_object() ? check.value("level", "cheap") : "cheap");
+  const nlohmann::json& check = member(snapshot.info->manifest, "check");
+  const QString level = QString::fromStdString(memberOr(check, "level", std::string("cheap")));
   if (level == "off") return InvariantsView::tr("At level off no tick is checked.");
   double tickUs = 0, us = 0;
   for (const Event& event : snapshot.report->events) {

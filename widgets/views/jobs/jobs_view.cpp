@@ -22,6 +22,15 @@ JobsView::JobsView(InspectorContext& context, QWidget* parent)
   m_go = addViewAction(tr("Go to Outcome"), tr("Show the view, the tick or the folder where the outcome of the job is"),
                        QKeySequence(Qt::Key_Return));
   makeTable();
+  setObstacle(m_cancel, [this] {
+    const Job* job = current();
+    return !job ? tr("no job is chosen") : job->runs() ? QString() : tr("the job has ended");
+  });
+  setObstacle(m_go, [this] {
+    const Job* job = current();
+    if (!job) return tr("no job is chosen");
+    return job->runs() ? tr("the job still works") : job->place.empty() ? tr("no view shows what it left") : QString();
+  });
   connect(m_cancel, &QAction::triggered, this, &JobsView::cancelCurrent);
   connect(m_go, &QAction::triggered, this, &JobsView::goToCurrent);
   const auto again = [this] {
@@ -97,9 +106,6 @@ void JobsView::showState() {
   const auto running = std::count_if(lines.begin(), lines.end(), [](const Job& job) { return job.runs(); });
   const auto ended = static_cast<qint64>(lines.size()) - running;
   m_state->setText(tr("%1 at work, %2 ended").arg(counted(running, tr("job"), tr("jobs"))).arg(ended));
-  const Job* job = current();
-  m_cancel->setEnabled(job && job->runs());
-  m_go->setEnabled(job && !job->runs() && !job->place.empty());
   setEmpty(
       lines.empty() ? tr("No job has been started yet") : QString(),
       tr("Runs, prompts, rebuilds, measurements, sweeps, downloads and scripts appear here, with their progress and "

@@ -92,9 +92,11 @@ void LanesTableView::makeBody() {
   both->addWidget(m_table);
   setContent(both);
   setMainControl(m_canvas);
+  setWordField(m_changes);
   m_readout = readoutLine();
   m_keep =
       addViewAction(tr("Go on with the chosen lane"), tr("Close the lanes and keep the chosen lane as the session"));
+  setObstacle(m_keep, [this] { return context().obstacleOf(QStringLiteral("lanes_close")); });
   connect(m_keep, &QAction::triggered, this, [this] {
     context().runCommand(QStringLiteral("lanes_close"), {{"lane", m_canvas->lane()}});
   });
@@ -148,7 +150,6 @@ void LanesTableView::onSnapshot() {
     one->setEnabled(shown() != nullptr);
   }
   m_close->setVisible(view != nullptr);
-  m_keep->setEnabled(view != nullptr);
   m_readout->setVisible(view != nullptr);
   m_layers->setVisible(view != nullptr);
   m_colour->setVisible(view != nullptr);

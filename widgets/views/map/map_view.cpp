@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/api/read_json.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
@@ -101,9 +102,7 @@ void MapView::makeRange() {
     m_canvas->showRange(static_cast<double>(begin), static_cast<double>(last));
     return {};
   };
-  const auto position = [](const nlohmann::json& value) {
-    return value.is_number_integer() ? value.get<std::int64_t>() : -1;
-  };
+  const auto position = [](const nlohmann::json& value) { return jsonOr(value, std::int64_t{-1}); };
   addOption({"from", from, [=](const nlohmann::json& value) { return show(position(value), end()); }});
   addOption({"to", to, [=, this](const nlohmann::json& value) -> std::string {
                if (value != kAll) return show(from(), position(value));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/api/read_json.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
@@ -51,8 +52,9 @@ void MirrorView::makeStrip() {
       stripButton(tr("Next wrong"), tr("Next wrong"), tr("Focus the next line that is wrong, in whichever layer (N)"));
   setOwn({m_next});
   connect(m_next, &QToolButton::clicked, this, &MirrorView::goToNextBad);
-  connect(addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N), &QAction::triggered, this,
-          &MirrorView::goToNextBad);
+  QAction* next = addViewAction(tr("Next wrong line"), m_next->toolTip(), Qt::Key_N);
+  setObstacle(next, [this] { return m_next->isEnabled() ? QString() : tr("no line is wrong"); });
+  connect(next, &QAction::triggered, this, &MirrorView::goToNextBad);
 }
 
 bool MirrorView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_askTags.isActive(); }
@@ -103,8 +105,8 @@ void MirrorView::askTags() {
                            std::map<std::int32_t, std::uint64_t> tags;
                            if (reply && reply->is_array() && snapshot == shown())
                              for (const auto& row : *reply)
-                               if (row.contains("tag") && row["tag"].is_number_integer())
-                                 tags[row.value("index", -1)] = row["tag"].get<std::uint64_t>();
+                               if (member(row, "tag").is_number_integer())
+                                 tags[memberOr(row, "index", -1)] = memberOr(row, "tag", std::uint64_t{0});
                            m_model->setTags(layer, tags);
                            sayState();
                            emit readyChanged();

@@ -8,6 +8,7 @@
 #include <QSpinBox>
 #include <QSplitter>
 
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/view_registry.h"
@@ -16,14 +17,14 @@
 namespace kvlab {
 namespace {
 TokenChance chanceOf(const nlohmann::json& entry) {
-  return {TokenId(entry.value("id", 0)), entry.value("p", 0.0f), entry.value("text", std::string())};
+  return {TokenId(memberOr(entry, "id", -1)), memberOr(entry, "p", 0.0f), memberOr(entry, "text", std::string())};
 }
 
 QString manifestText(const nlohmann::json& manifest, const char* key) {
-  if (!manifest.is_object() || !manifest.contains(key)) return {};
-  const nlohmann::json& value = manifest[key];
+  const nlohmann::json& value = member(manifest, key);
+  if (value.is_null()) return {};
   if (value.is_object() && value.size() == 1 && value.contains("name"))
-    return QString::fromStdString(value.value("name", std::string()));
+    return QString::fromStdString(memberOr(value, "name", std::string()));
   return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
 }
 }  // namespace
@@ -45,6 +46,10 @@ ModelView::ModelView(InspectorContext& context, QWidget* parent)
   connect(m_table, &QAbstractItemView::activated, this, &ModelView::take);
   QAction* append = addViewAction(tr("Append this token"), tr("Append the chosen token to the context (Return)"));
   connect(append, &QAction::triggered, this, [this] { take(m_table->currentIndex()); });
+  setObstacle(append, [this] {
+    return m_table->currentIndex().isValid() ? this->context().obstacleOf(QStringLiteral("take_token"))
+                                             : tr("no token is chosen");
+  });
   m_split->addWidget(m_table);
   makeFacts();
   setContent(m_split);

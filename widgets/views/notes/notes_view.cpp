@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/note_place.h"
@@ -29,10 +30,12 @@ NotesView::NotesView(InspectorContext& context, QWidget* parent)
                        QKeySequence(Qt::Key_Return));
   m_edit = addViewAction(tr("Edit Text…"), tr("Change the text of the note"), QKeySequence(Qt::Key_F2));
   m_remove = addViewAction(tr("Remove"), tr("Remove the selected notes"), QKeySequence(Qt::Key_Delete));
+  for (QAction* one : {m_go, m_edit, m_remove})
+    setObstacle(one, [this] { return current() ? QString() : tr("no note is chosen"); });
   connect(m_go, &QAction::triggered, this, &NotesView::goToCurrent);
   connect(m_edit, &QAction::triggered, this, &NotesView::editCurrent);
   connect(m_remove, &QAction::triggered, this, &NotesView::removeChosen);
-  connect(&context, &InspectorContext::commandReplied, this, &NotesView::begin);
+  connect(&context, &InspectorContext::noteAsked, this, &NotesView::begin);
   sayState();
 }
 
@@ -112,7 +115,8 @@ void NotesView::editCurrent() {
   WordEdit::open(*this, place, before, tr("Note about tick %1").arg(note->tick.value()),
                  [this, id = note->id, before](const QString& text) {
                    if (text != before) context().runCommand("note_change", {{"id", id}, {"text", text.toStdString()}});
-                 });
+                 })
+      ->keepText();
 }
 
 void NotesView::removeChosen() {
@@ -121,12 +125,15 @@ void NotesView::removeChosen() {
   for (const int id : ids) context().runCommand("note_remove", {{"id", id}});
 }
 
-void NotesView::begin(const CommandReply& written) {
-  if (written.id != "note" || written.args.contains("text") || !written.reply || !written.reply->is_object()) return;
-  const int row = m_model->rowOf(written.reply->value("id", 0));
-  if (!inUse() || row < 0) return;
-  m_table->showRow(row);
-  editCurrent();
+/// The line stands at once, so that no word is lost, and the note is written when its text is there.
+void NotesView::begin(const nlohmann::json& place) {
+  const QRect middle(rect().center(), QSize());
+  WordEdit::open(*this, middle, {}, tr("Note about tick %1").arg(memberOr(place, "tick", std::int64_t{0})),
+                 [this, args = place](const QString& text) mutable {
+                   args["text"] = text.toStdString();
+                   context().runCommand("note", args);
+                 })
+      ->keepText();
 }
 
 void NotesView::sayState() {
@@ -137,8 +144,7 @@ void NotesView::sayState() {
   m_note->setEnabled(shown() != nullptr);
   m_export->setEnabled(any);
   for (QToolButton* button : {m_goThere, m_removeIt}) button->setEnabled(chosen);
-  if (!m_go) return;
-  for (QAction* action : {m_go, m_edit, m_remove}) action->setEnabled(chosen);
+  if (!m_readout) return;
   m_readout->setVisible(any);
   if (!chosen) return m_readout->setText(tr("Choose a note to see its text and its place."));
   const NoteLine& line = m_model->at(m_table->currentIndex());

@@ -34,7 +34,7 @@ class NotesView : public InspectorView {
   void editCurrent();
   void removeChosen();
   /// A note that a command has written without text gets its text here.
-  void begin(const CommandReply& written);
+  void begin(const nlohmann::json& place);
   void sayState();
 
   NotesModel* m_model;

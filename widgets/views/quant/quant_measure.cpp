@@ -7,9 +7,11 @@
 #include <array>
 #include <cmath>
 
+#include "core/api/read_json.h"
 #include "widgets/base/column_from.h"
 #include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"
+#include "widgets/base/whole_reply.h"
 
 namespace kvlab {
 namespace {
@@ -53,27 +55,29 @@ QString columns(const QStringList& cells, const std::vector<int>& widths) {
 
 }  // namespace
 
-Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotPtr>& history) {
-  try {
-    const Tick tick(reply.at(0).at("tick").get<std::int64_t>());
-    QuantMeasure out;
-    for (const SnapshotPtr& s : history)
-      if (s->tick == tick) out.of = s;
-    if (!out.of || out.of->context.size() != columnFrom<float>(reply[0].at("logit")).size())
-      return Error("not_found", "the measurement is not shown",
-                   "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again");
-    out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
-    out.tried = reply[0].value("tried", false);
-    for (const json& layer : reply) {
-      QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
-      one.k.logit = columnFrom<float>(layer.at("logit"));
-      one.k.worstLogit = layer.at("worstLogit");
-      out.layers.push_back(std::move(one));
-    }
-    return out;
-  } catch (const std::exception& error) {
-    return Error("bad_reply", "the measurement is not shown", error.what(), "measure again");
+namespace {
+Result<QuantMeasure> read(const json& reply, const std::vector<SnapshotPtr>& history) {
+  const Tick tick(reply.at(0).at("tick").get<std::int64_t>());
+  QuantMeasure out;
+  for (const SnapshotPtr& s : history)
+    if (s->tick == tick) out.of = s;
+  if (!out.of || out.of->context.size() != columnFrom<float>(reply[0].at("logit")).size())
+    return Error("not_found", "the measurement is not shown",
+                 "tick " + std::to_string(tick.value()) + ", which was measured, is no longer kept", "measure again");
+  out.values = out.of->info ? out.of->info->kvHeads * out.of->info->headDim : 0;
+  out.tried = memberOr(reply[0], "tried", false);
+  for (const json& layer : reply) {
+    QuantLayer one{tensorFrom(layer.at("k"), out.values), tensorFrom(layer.at("v"), out.values)};
+    one.k.logit = columnFrom<float>(layer.at("logit"));
+    one.k.worstLogit = layer.at("worstLogit");
+    out.layers.push_back(std::move(one));
   }
+  return out;
+}
+}  // namespace
+
+Result<QuantMeasure> quantMeasure(const json& reply, const std::vector<SnapshotPtr>& history) {
+  return wholeReply("the measurement is not shown", "measure again", [&] { return read(reply, history); });
 }
 
 bool sameRows(const Snapshot& a, const Snapshot& b) {

@@ -119,6 +119,7 @@ void QuantView::makeActions() {
     const int row = keys < 0 || m_canvas->focusRow() == keys ? values : keys;
     if (row >= 0) focusRow(layer(), row);
   });
+  setObstacle(worst, [this] { return m_measured ? QString() : tr("nothing is measured"); });
   QAction* next = addViewAction(tr("Order by the next column"), tr("Sort the layers by the next column of the table"),
                                 QKeySequence(QStringLiteral("S")));
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);

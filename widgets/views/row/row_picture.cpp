@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "widgets/base/column_from.h"
+#include "widgets/base/whole_reply.h"
 
 namespace kvlab {
 namespace {
@@ -37,30 +38,32 @@ void measureEnds(RowTensor& t) {
   }
 }
 
-Error badRow(const std::string& why) { return {"bad_reply", "the row cannot be shown", why, "focus it again"}; }
+constexpr auto kRefused = "the row cannot be shown", kRemedy = "focus it again";
+
+Error badRow(const std::string& why) { return {"bad_reply", kRefused, why, kRemedy}; }
+
+Status readRow(RowPicture& out, const nlohmann::json& reply) {
+  out.heads = reply.at("shape").at(0);
+  out.dim = reply.at("shape").at(1);
+  out.k = rowTensorFrom(reply.at("k"));
+  out.v = rowTensorFrom(reply.at("v"));
+  if (reply.contains("compared")) {
+    const nlohmann::json& compared = reply.at("compared");
+    out.with = QString::fromStdString(compared.at("with"));
+    out.otherTick = Tick(compared.at("tick").get<std::int64_t>());
+    out.there = compared.at("there");
+  }
+  const bool sane = out.heads > 0 && out.dim > 0;
+  for (const RowTensor* one : {&out.k, &out.v})
+    if (!sane || !fits(*one, at(out.heads), at(out.dim))) return badRow("the reply does not fit its shape");
+  return out.k.other.empty() == out.v.other.empty() ? ok() : Status(badRow("K is compared and V is not"));
+}
 
 }  // namespace
 
 Result<RowPicturePtr> rowPicture(const nlohmann::json& reply) {
   auto out = std::make_shared<RowPicture>();
-  try {
-    out->heads = reply.at("shape").at(0);
-    out->dim = reply.at("shape").at(1);
-    out->k = rowTensorFrom(reply.at("k"));
-    out->v = rowTensorFrom(reply.at("v"));
-    if (reply.contains("compared")) {
-      const nlohmann::json& compared = reply.at("compared");
-      out->with = QString::fromStdString(compared.at("with"));
-      out->otherTick = Tick(compared.at("tick").get<std::int64_t>());
-      out->there = compared.at("there");
-    }
-  } catch (const nlohmann::json::exception& error) {
-    return badRow(error.what());
-  }
-  const bool sane = out->heads > 0 && out->dim > 0;
-  for (const RowTensor* one : {&out->k, &out->v})
-    if (!sane || !fits(*one, at(out->heads), at(out->dim))) return badRow("the reply does not fit its shape");
-  if (out->k.other.empty() != out->v.other.empty()) return badRow("K is compared and V is not");
+  KV_TRY(wholeReply(kRefused, kRemedy, [&] { return readRow(*out, reply); }));
   measureEnds(out->k);
   measureEnds(out->v);
   return RowPicturePtr(std::move(out));

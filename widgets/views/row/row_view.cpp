@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/column_from.h"
 #include "widgets/base/finding_marks.h"
@@ -25,24 +26,33 @@ constexpr std::size_t kMostOut = 3;
 
 enum Compare { kNothing, kTickBefore, kRebuild };
 
-/// Of one query: [heads][length].
-std::vector<float> lineOf(const nlohmann::json& reply) { return columnFrom(reply.at("values")); }
+/// The attention of one query.
+struct QueryLine {
+  std::vector<float> values;  // [heads][length]
+  std::size_t heads = 0, length = 0;
+};
+
+/// Empty where the reply does not fit together.
+QueryLine lineOf(const nlohmann::json& reply) {
+  QueryLine out{columnFrom(member(reply, "values")), member(reply, "heads").size(),
+                memberOr(reply, "length", std::size_t{0})};
+  const bool fits = out.heads > 0 && out.values.size() % out.heads == 0 && out.values.size() / out.heads == out.length;
+  return fits ? out : QueryLine();
+}
 
 QString receivedText(const nlohmann::json& reply, int row) {
-  const std::vector<float> values = lineOf(reply);
-  const int length = reply.at("length");
+  const auto [values, heads, length] = lineOf(reply);
   QStringList out;
-  for (std::size_t head = 0; head < reply.at("heads").size() && row >= 0 && row < length; ++head)
-    out << QStringLiteral("%1: %2").arg(head).arg(shareText(double(values[head * at(length) + at(row)])));
+  for (std::size_t head = 0; head < heads && row >= 0 && at(row) < length; ++head)
+    out << QStringLiteral("%1: %2").arg(head).arg(shareText(double(values[head * length + at(row)])));
   return out.join(QStringLiteral("  "));
 }
 
 /// The rows that a query attends to most, mean over its heads.
 QString givenText(const nlohmann::json& reply, const Snapshot& s) {
-  const std::vector<float> values = lineOf(reply);
-  const std::size_t heads = reply.at("heads").size(), length = reply.at("length");
+  const auto [values, heads, length] = lineOf(reply);
   std::vector<std::pair<double, int>> rows;
-  for (std::size_t p = 0; p < length; ++p) {
+  for (std::size_t p = 0; p < std::min(length, s.context.size()); ++p) {
     double sum = 0;
     for (std::size_t head = 0; head < heads; ++head) sum += double(values[head * length + p]);
     if (!std::isnan(sum)) rows.emplace_back(-sum / static_cast<double>(heads), static_cast<int>(p));
@@ -282,10 +292,7 @@ QString RowView::factText() const {
       return found->is_number_unsigned() ? QString::number(found->get<std::uint64_t>())  // a tag may have 64 bits
                                          : QString::number(found->get<double>());
     };
-    const auto text = [this](const char* key) {
-      return m_stored.contains(key) && m_stored[key].is_string() ? wordOf(m_stored[key].get<std::string>())
-                                                                 : QStringLiteral("–");
-    };
+    const auto text = [this](const char* key) { return wordOf(memberOr(m_stored, key, std::string("–"))); };
     out << tr("slot %1").arg(number("slot")) << tr("phase %1").arg(number("phase")) << tr("tag %1").arg(number("tag"))
         << tr("checksum %1").arg(text("checksum")) << text("exactness");
   }

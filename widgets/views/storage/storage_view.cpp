@@ -10,6 +10,7 @@
 
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/program_memory.h"
@@ -156,11 +157,10 @@ void StorageTableView::askFree() {
   m_free.reset();
   m_ask.query("storage", withLayer(*shown(), group()->layers.front(), {{"free", true}}),
               [this](const Result<nlohmann::json>& reply) {
-                if (reply && reply->is_object() && reply->contains("free")) {
+                if (reply && member(*reply, "free").is_array()) {
                   SlotRuns runs;
-                  for (const nlohmann::json& run : (*reply)["free"])
-                    if (run.is_array() && run.size() == 2)
-                      runs.emplace_back(run[0].get<std::int32_t>(), run[1].get<std::int32_t>());
+                  for (const nlohmann::json& run : member(*reply, "free"))
+                    runs.emplace_back(jsonOr(element(run, 0), 0), jsonOr(element(run, 1), 0));
                   m_free = std::move(runs);
                   showSlots();
                 }

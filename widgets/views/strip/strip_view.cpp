@@ -33,6 +33,7 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   m_readout = readoutLine();
   QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
   connect(copy, &QAction::triggered, this, &StripView::copySelection);
+  setObstacle(copy, [this] { return hasRows() ? QString() : tr("the context is empty"); });
   connect(&context, &InspectorContext::quantityChanged, this, &StripView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
   connect(&context, &InspectorContext::selectionChanged, this, &StripView::sayReadout);

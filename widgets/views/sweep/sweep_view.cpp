@@ -108,6 +108,8 @@ void SweepView::makeBody() {
   connect(m_table, &DataTable::hovered, this, markOf);
   m_asSession = addViewAction(tr("Open as Session"),
                               tr("Open a session with the settings of the chosen cell, which reads its first story"));
+  setObstacle(m_asSession,
+              [this] { return m_table->currentIndex().isValid() ? QString() : tr("no cell of a sweep is chosen"); });
   connect(m_asSession, &QAction::triggered, this, [this] {
     const QModelIndex index = m_table->currentIndex();
     if (!index.isValid()) return;
@@ -188,7 +190,6 @@ void SweepView::refresh() {
     for (const SweepRow& row : m_shown->rows)
       if (std::any_of(points.begin(), points.end(), [&](const SweepPoint& point) { return partOf(row, point); }))
         rows.push_back(row);
-  m_asSession->setEnabled(!rows.empty());
   if (m_model->show(std::move(rows), series)) m_table->takeColumns();
   m_plot->show(std::move(points), std::move(series));
   readOut(-1);

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "widgets/base/whole_reply.h"
+
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
 
-Error badHistory(const std::string& why) {
-  return {"bad_reply", "the time line cannot be shown", why, "show the view again"};
-}
+constexpr auto kRefused = "the time line cannot be shown", kRemedy = "show the view again";
+
+Error badHistory(const std::string& why) { return {"bad_reply", kRefused, why, kRemedy}; }
 
 /// T: the type of a packed value.
 template <class T>
@@ -36,34 +38,34 @@ bool within(const std::vector<int>& values, int low, int high) {
 }  // namespace
 
 Result<bool> TickTree::take(const json& reply) {
-  try {
-    const int starts = reply.at("starts"), since = reply.at("since");
-    if (since != size() || (size() > 0 && starts != m_starts)) return false;
-    TickTree next = *this;
-    next.m_starts = starts;
-    append(next.m_parent, reply.at("parent"));
-    append(next.m_edit, reply.at("edit"));
-    append(next.m_tick, reply.at("tick"));
-    append(next.m_left, reply.at("left"));
-    next.m_kept = numbersFrom<int>(reply.at("kept"));
-    next.m_current = reply.at("current");
-    const std::vector<int> entries = numbersFrom<int>(reply.at("edits").at("entry"));
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      next.m_edits.emplace_back(entries[i],
-                                TimeMark{0, sortOfVerb(reply.at("edits").at("verb").at(i)),
-                                         QString::fromStdString(reply.at("edits").at("words").at(i))});
-    KV_TRY(next.check(reply, reply.at("size")));
-    for (auto& [entry, mark] : next.m_edits) mark.tick = next.tick(entry);
-    next.makeLanes(reply.at("branches"));
-    next.findKept();
-    const std::string branch = reply.at("branch");
-    for (std::size_t i = 0; i < next.m_lanes.size(); ++i)
-      if (next.m_lanes[i].name.toStdString() == branch) next.m_lane = static_cast<int>(i);
-    *this = std::move(next);
-    return true;
-  } catch (const json::exception& e) {
-    return badHistory(e.what());
-  }
+  return wholeReply(kRefused, kRemedy, [&] { return read(reply); });
+}
+
+Result<bool> TickTree::read(const json& reply) {
+  const int starts = reply.at("starts"), since = reply.at("since");
+  if (since != size() || (size() > 0 && starts != m_starts)) return false;
+  TickTree next = *this;
+  next.m_starts = starts;
+  append(next.m_parent, reply.at("parent"));
+  append(next.m_edit, reply.at("edit"));
+  append(next.m_tick, reply.at("tick"));
+  append(next.m_left, reply.at("left"));
+  next.m_kept = numbersFrom<int>(reply.at("kept"));
+  next.m_current = reply.at("current");
+  const std::vector<int> entries = numbersFrom<int>(reply.at("edits").at("entry"));
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    next.m_edits.emplace_back(entries[i],
+                              TimeMark{0, sortOfVerb(reply.at("edits").at("verb").at(i)),
+                                       QString::fromStdString(reply.at("edits").at("words").at(i))});
+  KV_TRY(next.check(reply, reply.at("size")));
+  for (auto& [entry, mark] : next.m_edits) mark.tick = next.tick(entry);
+  next.makeLanes(reply.at("branches"));
+  next.findKept();
+  const std::string branch = reply.at("branch");
+  for (std::size_t i = 0; i < next.m_lanes.size(); ++i)
+    if (next.m_lanes[i].name.toStdString() == branch) next.m_lane = static_cast<int>(i);
+  *this = std::move(next);
+  return true;
 }
 
 Status TickTree::check(const json& reply, int entries) const {

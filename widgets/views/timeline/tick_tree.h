@@ -53,6 +53,7 @@ class TickTree {
   std::optional<std::int64_t> tickBeside(int lane, std::int64_t tick, bool behind, bool edits) const;
 
  private:
+  Result<bool> read(const nlohmann::json& reply);
   /// The first `size` entries of a lane's list, which lie on a way.
   struct Stretch {
     const TickLane* lane;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/view_registry.h"
@@ -18,7 +19,9 @@ using nlohmann::json;
 constexpr int kRangeRest = 400;      // ms after the last zoom
 constexpr const char* kAll = "all";  // the option `to` of an axis that shows all ticks
 
-QString scriptText(const json& value) { return QString::fromStdString(value.dump()); }
+QString scriptText(const json& value) {
+  return QString::fromStdString(value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
 }  // namespace
 
 TimeLineView::TimeLineView(InspectorContext& context, QWidget* parent)
@@ -57,24 +60,27 @@ void TimeLineView::makeActions() {
     connect(action, &QAction::triggered, this, slot);
     return action;
   };
-  add(tr("Go here"), tr("Show this tick in all views, or go to it if it is of another branch (click)"), [this] {
-    const CanvasCell cell = m_line->menuCell();
-    if (cell.line >= 0) go(cell.line, cell.item < 0 ? m_tree.tick(m_tree.lanes()[at(cell.line)].tip) : cell.item);
-  });
+  QAction* here =
+      add(tr("Go here"), tr("Show this tick in all views, or go to it if it is of another branch (click)"), [this] {
+        const CanvasCell cell = m_line->menuCell();
+        if (cell.line >= 0) go(cell.line, cell.item < 0 ? m_tree.tick(m_tree.lanes()[at(cell.line)].tip) : cell.item);
+      });
   add(tr("Show row events"), tr("List what happened to the focused row, in Row history"),
       [this] { context().runCommand("show_history", json::object()); });
-  add(tr("Copy script line"), tr("Copy the line of a script that goes to this tick"), &TimeLineView::copyLine);
+  QAction* line =
+      add(tr("Copy script line"), tr("Copy the line of a script that goes to this tick"), &TimeLineView::copyLine);
+  for (QAction* one : {here, line})
+    setObstacle(one, [this] { return m_line->menuCell().line < 0 ? tr("no tick is under the pointer") : QString(); });
   QAction* limits = add(tr("Limit to visible ticks"), tr("Show only the ticks in sight in all views over ticks"),
                         [this] { limit(m_line->ticksInSight()); });
   QAction* all = add(tr("All ticks"), tr("Show all ticks in all views again"),
                      [this] { context().runCommand("all_ticks", json::object()); });
+  setObstacle(limits, [this] { return isEmpty() ? tr("there are no ticks") : QString(); });
+  setObstacle(all, [this] { return context().tickLimits() ? QString() : tr("all ticks are shown"); });
   QAction* fit = add(tr("Show all"), tr("Show the whole time line (0, or double click)"), [this] {
     m_line->fit();
     sayRange();
   });
-  connect(&context(), &InspectorContext::ticksLimited, all,
-          [this, all] { all->setEnabled(context().tickLimits().has_value()); });
-  all->setEnabled(false);
   m_limit = stripButton(tr("Limit"), limits->text(), limits->toolTip());
   m_limit->setAutoRaise(true);
   setCommand(m_limit, "limit_ticks");
@@ -91,8 +97,8 @@ void TimeLineView::makeRange() {
   m_rangeSaid.setSingleShot(true);
   connect(&m_rangeSaid, &QTimer::timeout, this, [this] {
     const json all = options();
-    emit context().scripted(
-        QString("view.set(\"timeline\", {from: %1, to: %2})").arg(scriptText(all["from"]), scriptText(all["to"])));
+    emit context().scripted(QString("view.set(\"timeline\", {from: %1, to: %2})")
+                                .arg(scriptText(member(all, "from")), scriptText(member(all, "to"))));
   });
   const auto from = [this] { return static_cast<std::int64_t>(std::lround(m_line->axis().first)); };
   const auto end = [this] {
@@ -104,7 +110,7 @@ void TimeLineView::makeRange() {
     m_line->showRange(static_cast<double>(begin), static_cast<double>(last));
     return {};
   };
-  const auto tick = [](const json& value) { return value.is_number_integer() ? value.get<std::int64_t>() : -1; };
+  const auto tick = [](const json& value) { return jsonOr(value, std::int64_t{-1}); };
   addOption({"from", from, [=](const json& value) { return show(tick(value), end()); }});
   addOption({"to", [=, this] { return m_line->axis().fitted ? json(kAll) : json(end()); },
              [=, this](const json& value) -> std::string {
@@ -193,10 +199,10 @@ void TimeLineView::takeRow(const Result<json>& reply) {
   std::vector<TimeMark> marks;
   if (reply && reply->is_array())
     for (const json& one : *reply) {
-      const QString event = QString::fromStdString(one.value("event", "")).replace('_', ' ');
-      const bool layered = one.contains("layer") && !one["layer"].is_null();
-      const QString layer = layered ? tr(", layer %1").arg(scriptText(one["layer"]).remove('"')) : QString();
-      marks.push_back({one.value("tick", std::int64_t{0}), sortOfEvent(event), event + layer});
+      const QString event = QString::fromStdString(memberOr(one, "event", std::string())).replace('_', ' ');
+      const json& layer = member(one, "layer");
+      const QString where = layer.is_null() ? QString() : tr(", layer %1").arg(scriptText(layer).remove('"'));
+      marks.push_back({memberOr(one, "tick", std::int64_t{0}), sortOfEvent(event), event + where});
     }
   m_line->setMarks("row", std::move(marks));
   emit readyChanged();
@@ -266,8 +272,8 @@ void TimeLineView::copyLine() {
   const CanvasCell cell = m_line->menuCell();
   if (cell.line < 0) return;
   const json place = placeOf(cell.line, cell.item < 0 ? m_tree.tick(m_tree.lanes()[at(cell.line)].tip) : cell.item);
-  const QString branch = place.contains("branch") ? ", " + scriptText(place["branch"]) : QString();
-  QGuiApplication::clipboard()->setText(QString("s.goto(%1%2)").arg(scriptText(place["tick"]), branch));
+  const QString branch = place.contains("branch") ? ", " + scriptText(member(place, "branch")) : QString();
+  QGuiApplication::clipboard()->setText(QString("s.goto(%1%2)").arg(scriptText(member(place, "tick")), branch));
 }
 
 QString TimeLineView::dump() const {

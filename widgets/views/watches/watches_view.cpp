@@ -33,11 +33,14 @@ WatchesView::WatchesView(InspectorContext& context, QWidget* parent)
   connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &WatchesView::buttons);
   setContent(m_table);
   setMainControl(m_table);
+  setWordField(m_edit);
   QAction* remove = addViewAction(tr("Remove"), tr("Remove the selected watch"), QKeySequence::Delete);
   connect(remove, &QAction::triggered, this, &WatchesView::removeSelected);
   QAction* stops =
       addViewAction(tr("Break when it changes"), tr("Stop a run when the selected watch has another value"));
   connect(stops, &QAction::triggered, this, &WatchesView::breakOnChange);
+  for (QAction* one : {remove, stops})
+    setObstacle(one, [this] { return selected() ? QString() : tr("no watch is chosen"); });
   buttons();
 }
 
