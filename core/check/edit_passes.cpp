@@ -142,7 +142,7 @@ class EditPasses {
       if (own < 0) continue;
       if (own < latest)
         return m_findings.add(
-            {CacheLayer(0), {}, id},
+            {{}, {}, id},
             rowName(id) + " was computed before " + rowName(left) + " to its left was computed anew, and not again");
       if (own > latest) latest = own, left = id;
     }
@@ -176,7 +176,7 @@ class EditPasses {
                least = heldIn([&](CacheLayer layer, LedgerId id) { return stays(m_state.map(layer), id); });
     const auto made = std::ranges::count_if(stale, [&](const auto& one) { return m_written[at(one.second.value())]; });
     if (made < share(least) || made > share(most))
-      m_findings.add({CacheLayer(0), {}, stale.empty() ? LedgerId(0) : stale.front().second},
+      m_findings.add({},
                      std::to_string(made) + " of " + std::to_string(most) +
                          " rows behind the first change were computed anew, and the share makes " +
                          std::to_string(share(most)));

@@ -31,16 +31,16 @@ class Scores {
   void check() {
     const auto layers = static_cast<std::int64_t>(m_state.groupOf.size());
     for (const CacheLayer layer : m_state.layers()) {
-      if (!fresh(layer)) continue;
       const std::int64_t turn = m_state.tick.value();
-      const bool mine = m_input.full || turn % layers == layer.value();
+      const bool mine = m_input.full || turn % layers == layer.value() || m_input.deeds.size() > m_state.groupOf.size();
+      if (mine) given(layer);
+      if (!fresh(layer)) continue;
       if (mine) counted(layer);
       if (keys(spec(layer).name) ? m_input.full || (turn % kKeyTurns == 0 && turn / kKeyTurns % layers == layer.value())
                                  : mine)
         scored(layer);
       if (m_findings.count() > 0) return;
     }
-    for (const Layer layer : m_state.cacheLayers().ofModel()) shared(layer);
   }
 
  private:
@@ -69,10 +69,54 @@ class Scores {
     for (std::int32_t i = audit.bands.sinks; i < rows - audit.bands.window; ++i, ++between)
       pinned += m_state.ledger[then.ledger[at(then.first + i)]].pinned;
     const std::int32_t leave = std::max(0, between - pinned - std::max(0, audit.bands.budget - pinned));
-    if (audit.evicted != leave)
-      m_findings.add({layer, at(then.first), then.ledger[at(then.first)]},
-                     name(layer) + " let " + std::to_string(audit.evicted) + " rows go, and its bands ask for " +
-                         std::to_string(leave));
+    if (audit.evicted == leave) return;
+    const std::size_t odd = oddOne(layer, audit.evicted > leave);
+    m_findings.add({layer, odd, then.ledger[odd]},
+                   name(layer) + " let " + std::to_string(audit.evicted) + " rows go, and its bands ask for " +
+                       std::to_string(leave) + "; " + rowName(then.ledger[odd]) + " should " +
+                       (audit.evicted > leave ? "stay" : "leave"));
+  }
+
+  /// Of the rows between the bands the best one that left, or the worst one that stayed.
+  std::size_t oddOne(CacheLayer layer, bool left) const {
+    const ResidencyView &then = *scores(layer).map, &now = m_state.map(layer);
+    const Bands& bands = m_policy.audit.layers[at(layer)].bands;
+    std::size_t odd = at(then.first), next = at(now.first);
+    bool any = false;
+    for (std::size_t i = at(then.first); i < then.size(); ++i) {
+      const bool stays = next < now.size() && now.ledger[next] == then.ledger[i];
+      next += stays;
+      const bool between = i >= at(then.first + bands.sinks) && i + at(bands.window) < then.size();
+      if (!between || stays == left || m_state.ledger[then.ledger[i]].pinned) continue;
+      const double score = rank(static_cast<double>(scores(layer).values[i])),
+                   best = rank(static_cast<double>(scores(layer).values[odd]));
+      if (!any || (left ? score > best : score <= best)) odd = i;
+      any = true;
+    }
+    return odd;
+  }
+
+  /// What all queries of a pass gave to the rows of a layer, by head, and their number.
+  void given(CacheLayer layer) {
+    const NewestAttention* all = m_state.attention.get();
+    if (!all || all == m_input.before->attention.get() || at(layer) >= all->receivedPerHead.size() ||
+        all->receivedPerHead[at(layer)].empty() || at(layer) >= all->maps.size() || !all->maps[at(layer)] ||
+        !m_input.transformer || m_input.transformer->model().layer(m_state.cacheLayers().layerOf(layer)).sinks)
+      return;
+    std::size_t queries = 0;
+    for (const PassDeed& deed : m_input.deeds)
+      if (deed.layer == layer && deed.map == all->maps[at(layer)]) queries += deed.rows();
+    const std::span<const float> list = all->receivedPerHead[at(layer)];
+    const std::size_t width = all->maps[at(layer)]->size() + 1;
+    for (std::size_t from = 0; queries > 0 && from + width <= list.size(); from += width) {
+      double sum = 0;
+      for (const float one : list.subspan(from, width)) sum += static_cast<double>(one);
+      if (std::abs(sum - static_cast<double>(queries)) <= 1e-3 * static_cast<double>(queries)) continue;
+      const ResidencyView& map = *all->maps[at(layer)];
+      return m_findings.add({layer, at(map.first), map.ledger[at(map.first)]},
+                            name(layer) + ": the pass gave its rows the attention " + std::to_string(sum) + " of " +
+                                std::to_string(queries) + " queries");
+    }
   }
 
   /// [rows] of a map's resident rows from lists of KV heads.
@@ -108,7 +152,8 @@ class Scores {
       }
       return out;
     }
-    if (policy == "h2o") return remembered(layer, then, m_policy.layers[at(layer)].received);
+    if (policy == "h2o" && spec(layer).preset != "kvpress")
+      return remembered(layer, then, m_policy.layers[at(layer)].received);
     if (policy == "tova" && m_state.attention && m_state.attention->maps.size() > at(layer) &&
         !m_state.attention->mass[at(layer)].empty())
       return aligned(then, *m_state.attention->maps[at(layer)], m_state.attention->mass[at(layer)], 0);
@@ -210,50 +255,6 @@ class Scores {
                             name(layer) + " gave " + rowName(then.ledger[at(then.first) + i]) + " the score " +
                                 std::to_string(is) + "; its rule makes " + std::to_string(made[i]));
     }
-  }
-
-  /// Each head keeps its best rows up to its own share, and the best scores of all heads take what is left.
-  void shared(Layer layer) {
-    const CacheLayers layers = m_state.cacheLayers();
-    const CacheLayer lead = layers.of(layer).front();
-    const auto& before = m_input.before->policy;
-    if (!spec(lead).byHead() || !before || at(lead) >= before->layers.size() || before->layers[at(lead)].budget ||
-        !m_policy.layers[at(lead)].budget)
-      return;
-    std::vector<std::vector<double>> competing;
-    std::vector<std::size_t> given;
-    std::size_t all = 0;
-    for (const CacheLayer own : layers.of(layer)) {
-      if (!fresh(own)) return;
-      const Bands& bands = m_policy.audit.layers[at(own)].bands;
-      const ResidencyView& then = *scores(own).map;
-      std::vector<double>& list = competing.emplace_back();
-      for (std::size_t i = at(then.first + bands.sinks); i + at(bands.window) < then.size(); ++i)
-        list.push_back(rank(static_cast<double>(scores(own).values[i])));
-      given.push_back(at(*m_policy.layers[at(own)].budget));
-      all += given.back();
-    }
-    const double mean = static_cast<double>(all) / static_cast<double>(given.size());
-    const auto least = static_cast<std::size_t>(spec(lead).alpha * std::round(mean));
-    std::vector<std::size_t> made;
-    std::vector<std::pair<double, std::size_t>> rest;
-    for (std::size_t head = 0; head < competing.size(); ++head) {
-      std::ranges::sort(competing[head], std::greater());
-      made.push_back(std::min(least, competing[head].size()));
-      for (std::size_t i = made.back(); i < competing[head].size(); ++i) rest.emplace_back(competing[head][i], head);
-    }
-    std::ranges::stable_sort(rest, std::greater(), [](const auto& one) { return one.first; });
-    std::size_t left = all;
-    for (const std::size_t one : made) left -= std::min(left, one);
-    for (std::size_t i = 0; i < std::min(left, rest.size()); ++i) ++made[rest[i].second];
-    for (std::size_t head = 0; head < made.size(); ++head)
-      if (made[head] != given[head]) {
-        const CacheLayer own = layers.of(layer)[static_cast<std::ptrdiff_t>(head)];
-        const ResidencyView& then = *scores(own).map;
-        return m_findings.add({own, at(then.first), then.ledger[at(then.first)]},
-                              name(own) + " has a budget of " + std::to_string(given[head]) +
-                                  " rows, and the scores of all heads make " + std::to_string(made[head]));
-      }
   }
 
   const CheckInput& m_input;

@@ -11,7 +11,7 @@
 namespace kvlab {
 namespace {
 
-constexpr double kSpread = 0.1;  // of the standard deviation of the logits; differences add up from layer to layer
+constexpr double kSpread = 0.02;  // of the standard deviation of the logits; differences add up from layer to layer
 
 class Told {
  public:

@@ -74,6 +74,7 @@ std::map<std::int32_t, RowLook> rowsOf(const Session& session, CacheLayer layer)
     const LayerPolicyState& own = state.policy->layers[at(layer)];
     addValues(own.received, out, beside);
     addValues(own.observed, out, beside);
+    addValues(own.scores, out, beside);
   }
   const auto of = at(state.cacheLayers().layerOf(layer));
   if (of < state.gateScores.size())
