@@ -62,6 +62,22 @@ void checkLaw(const CheckInput& input, Findings& findings) {
   }
 }
 
+/// A token that came begins with the brightness of its source.
+void checkStart(const CheckInput& input, Findings& findings) {
+  const CacheState& is = input.state;
+  const BrightnessSettings& rules = input.manifest.brightness;
+  for (std::size_t p = is.context.alike(input.before->context); p < is.context.size(); ++p) {
+    const LedgerId id = is.context[p];
+    if (id < input.before->ledger.nextId() || is.ledger[id].kind != RowKind::Token) continue;
+    const auto start = rules.start.find(std::string(name(is.ledger[id].source)));
+    const auto wanted = static_cast<float>(start == rules.start.end() ? rules.max : start->second);
+    if (is.brightness[p] != wanted)
+      findings.add({{}, p, id},
+                   "position " + std::to_string(p) + ": brightness " + std::to_string(is.brightness[p]) +
+                       " of a new token is not what its source begins with, " + std::to_string(wanted));
+  }
+}
+
 /// No early end: compilers make vector code.
 bool allWithin(std::span<const float> brightness, float max) {
   std::uint32_t all = 1;
@@ -85,6 +101,9 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
                  "position " + std::to_string(i) + ": brightness " + std::to_string(b) + " is outside 0 .. " +
                      std::to_string(max));
   }
+  if (input.manifest.ring.blockTokens <= 1 && findings.count() == 0 &&
+      state.brightness.size() == state.context.size() && edited(input))
+    checkStart(input, findings);
   // Of ticks alone, which make passes. A pass that brings stale logits brings attention, too, and that is not kept.
   const bool oneToken = !input.deeds.empty() && input.before && !input.before->logitsStale &&
       input.before->tick.value() + 1 == state.tick.value() && input.manifest.ring.blockTokens <= 1;

@@ -15,6 +15,20 @@ bool generated(const CheckInput& input) {
   return false;
 }
 
+bool edited(const CheckInput& input) {
+  if (!input.before || input.before->tick.value() + 1 != input.state.tick.value() ||
+      input.before->groupOf.size() != input.state.groupOf.size() ||
+      input.before->ledger.size() > input.state.ledger.size())
+    return false;
+  const CacheState &was = *input.before, &is = input.state;
+  if (!input.deeds.empty()) return true;
+  return std::ranges::any_of(was.context.span().subspan(is.context.alike(was.context)), [&](LedgerId id) {
+    const LedgerRow& row = is.ledger[id];
+    return row.changed == is.tick && (row.state == RowState::Replaced || row.state == RowState::Deleted) &&
+        row.token == was.ledger[id].token && row.born == was.ledger[id].born;
+  });
+}
+
 std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared) {
   std::vector<const LayerGroup*> groups;
   if (!input.passed || input.passed->groupOf.size() != input.state.groupOf.size()) return groups;

@@ -9,6 +9,10 @@ namespace kvlab {
 /// True if the last commit added a token that the model was asked for. `before` is there.
 bool generated(const CheckInput& input);
 
+/// True if the last commit carried out a list of actions: rows have come, or some were replaced, deleted or evicted. A
+/// state that was loaded is another one.
+bool edited(const CheckInput& input);
+
 /// Groups that the layers of a map had in the state that passed; empty where everything is new to the check.
 std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared);
 

@@ -4,8 +4,9 @@
 // map and mask imply, the attention that each of them gets, and from that what the layer hands on. A full check looks
 // at all of every layer. A cheap one looks at K, V and attention of one head, in each layer once in scrub_period ticks
 // (of more than 8 layers in some of them, in turns), and once in that time at what the last layer made of the attention
-// that it was given, and at some logits. Where rows have left a layer since the pass, its K and V are compared alone.
-// The newest row of a wLOD session may be a gist. Of older rows some are recomputed, too (old_rows.h).
+// that it was given, and at some logits; and it looks at a head of one layer where a block of attention begins. Where
+// rows have left a layer since the pass, its K and V are compared alone. The newest row of a wLOD session may be a
+// gist. Of older rows some are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +27,8 @@ constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
 /// other way.
 constexpr double kUnsure = 2;
 constexpr int kLayersInRound = 8;
-constexpr int kLogitsLeftOut = 61;  // a cheap check looks at one of so many
+constexpr int kLogitsLeftOut = 61;          // a cheap check looks at one of so many
+constexpr std::size_t kAttentionRows = 64;  // attention adds up in blocks of so many rows
 
 class Recount {
  public:
@@ -387,6 +389,12 @@ void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
   const std::int64_t parts = std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
   const Round round = roundOf(input, input.state.tick.value() / parts);
   const auto begin = std::ssize(round.layers) * part / parts, end = std::ssize(round.layers) * (part + 1) / parts;
+  // Turns that come once in 64 ticks would never meet the ticks at which a block of attention begins.
+  const std::size_t length = input.state.context.size();
+  const Layer border(
+      static_cast<std::int32_t>(length / kAttentionRows % at(input.transformer->model().config().layers)));
+  if (newest && length % kAttentionRows <= 1)
+    Recount(input, findings).heads({&border, 1}, static_cast<std::int64_t>(length / kAttentionRows));
   if (newest && begin < end)
     Recount(input, findings).heads(std::span(round.layers).subspan(at(begin), at(end - begin)), round.turn);
   if (part == 0) checkOldRows(input, findings);

@@ -2,9 +2,11 @@
 // Phases strictly increase along the context and along every map, and the rotary table has room for the next
 // phase. Position mode `context` reads a row at its position, `absolute` at its own phase, `cache` at its index
 // in the layer; phases of a wLOD session are places on its time line. semantics.md, section 2.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
@@ -49,6 +51,28 @@ void checkContext(const CheckInput& input, Findings& findings) {
     findings.add({}, "no phase is left above " + std::to_string(last));
 }
 
+/// Mode absolute: a row that stays keeps its phase, the first of the rows that replace another takes that row's, and
+/// others follow in steps of 1. semantics.md, section 2.
+void checkAbsolute(const CheckInput& input, Findings& findings) {
+  const CacheState &is = input.state, &was = *input.before;
+  std::vector<std::int32_t> old;  // [ledger] phases before; -1 = the row has come
+  for (std::size_t p = is.context.alike(was.context); p < is.context.size(); ++p) {
+    if (old.empty()) {
+      old.assign(is.ledger.size(), -1);
+      for (std::size_t q = 0; q < was.context.size(); ++q) old[at(was.context[q].value())] = was.phases[q];
+    }
+    const LedgerId id = is.context[p];
+    const std::int32_t lowest = p ? is.phases[p - 1] + 1 : 0, phase = is.phases[p], then = old[at(id.value())];
+    const std::vector<LedgerId>& parents = is.ledger[id].parents;
+    const bool leads = then < 0 && !parents.empty() && is.ledger[parents.front()].children.front() == id;
+    const std::int32_t asked = then >= 0 ? then : leads ? std::max(lowest, old[at(parents.front().value())]) : lowest;
+    if (phase == asked || (input.manifest.shiftOnOverflow && then >= 0 && phase > then)) continue;
+    return findings.add({{}, p, id},
+                        "position " + std::to_string(p) + ": phase " + std::to_string(phase) + " should be " +
+                            std::to_string(asked) + " behind the edit");
+  }
+}
+
 /// The phase that the position mode requires for index i of a map, whose row is at `position` of the context.
 double wanted(const CheckInput& input, std::size_t i, std::size_t position) {
   if (input.manifest.position == PositionMode::Cache) return static_cast<double>(i);
@@ -79,6 +103,10 @@ void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findin
 void checkPhasesIncrease(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("phases_increase", out);
   checkContext(input, findings);
+  const bool whole = input.state.phases.size() == input.state.context.size() && input.before &&
+      input.before->phases.size() == input.before->context.size();
+  if (input.manifest.position == PositionMode::Absolute && whole && !input.state.wlod && edited(input))
+    checkAbsolute(input, findings);
   for (const SharedMap& shared : sharedMaps(input)) checkMap(input, shared, findings);
 }
 

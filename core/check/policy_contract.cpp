@@ -152,10 +152,11 @@ class Contract {
       if (!stays && guarded)
         return m_findings.add({layer, i, id}, name(layer) + " let " + rowName(id) + " go, which its bands protect");
       if (!stays) gone.push_back(i);
-      else if (!guarded && rank(scores.values[i]) < kept) kept = rank(scores.values[worst = i]);
+      else if (!guarded && rank(scores.values[i]) <= kept) kept = rank(scores.values[worst = i]);
     }
     for (const std::size_t i : gone)
-      if (rank(scores.values[i]) > kept && !(spec(layer).threshold && scores.values[i] < *spec(layer).threshold))
+      if ((rank(scores.values[i]) > kept || (rank(scores.values[i]) == kept && i < worst && worst < end)) &&
+          !(spec(layer).threshold && scores.values[i] < *spec(layer).threshold))
         return m_findings.add({layer, i, then.ledger[i]},
                               name(layer) + " let " + rowName(then.ledger[i]) + " go with score " +
                                   std::to_string(scores.values[i]) + ", and " + rowName(then.ledger[worst]) +

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 namespace kvlab {
-namespace {
 
 std::vector<double> gistOf(const CheckInput& input, const ScalarDecoder& decoder, TreeNode node) {
   const MegaContext& tree = input.state.wlod->tree;
@@ -20,8 +19,6 @@ std::vector<double> gistOf(const CheckInput& input, const ScalarDecoder& decoder
   }
   return out;
 }
-
-}  // namespace
 
 std::vector<double> embeddingOf(const CheckInput& input, const ScalarDecoder& decoder, LedgerId id) {
   const CacheState& state = input.state;

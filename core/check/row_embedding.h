@@ -8,6 +8,8 @@
 namespace kvlab {
 
 /// [hidden]
+std::vector<double> gistOf(const CheckInput& input, const ScalarDecoder& decoder, TreeNode node);
+/// [hidden]
 std::vector<double> embeddingOf(const CheckInput& input, const ScalarDecoder& decoder, LedgerId id);
 
 }  // namespace kvlab

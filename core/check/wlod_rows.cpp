@@ -4,10 +4,13 @@
 // have the ledger rows that the tree names. No gist is dirty, because rows that depend on a dirty gist would count as
 // clean. Sessions without wLOD pass. semantics.md, section 8.
 #include <algorithm>
+#include <cmath>
 
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/map_walk.h"
+#include "core/check/row_embedding.h"
+#include "core/model/decoder/transformer.h"
 
 namespace kvlab {
 namespace {
@@ -56,6 +59,38 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, Findings& find
                  shared.name() + ": " + rowName(stored.ledger[next]) + " is not in order of arrival");
 }
 
+/// Compares gists of means with the tokens under them: a full check up to 64 of a level, a cheap one those that have
+/// come, and one of the others in every fourth tick.
+void checkGists(const CheckInput& input, Findings& findings) {
+  if (!input.transformer || !input.manifest.wlod || input.manifest.wlod->gist != "mean") return;
+  constexpr std::int32_t kMost = 64, kTurns = 4;
+  const MegaContext& tree = input.state.wlod->tree;
+  const ScalarDecoder decoder(input.transformer->model(), input.state.reach());
+  for (int level = 1; level <= kTopLevel; ++level) {
+    const std::int32_t nodes = tree.nodes(level), turn = static_cast<std::int32_t>(input.state.tick.value());
+    const std::int32_t known =
+        input.before && input.before->wlod ? std::min(nodes, input.before->wlod->tree.nodes(level)) : 0;
+    std::vector<std::int32_t> looked;
+    for (std::int32_t i = known; i < nodes && nodes - i <= kMost; ++i) looked.push_back(i);
+    const std::int32_t others = input.full ? std::min(known, kMost) : known > 0 && turn % kTurns == 0 ? 1 : 0;
+    for (std::int32_t i = 0; i < others; ++i) looked.push_back((turn / (input.full ? 1 : kTurns) + i) % known);
+    for (const std::int32_t i : looked) {
+      const TreeNode node{level, i * spanOf(level)};
+      const std::span<const float> gist = tree.gist(node);
+      const std::vector<double> wanted = gistOf(input, decoder, node);
+      double apart = 0, most = 1e-30;
+      for (std::size_t d = 0; d < wanted.size(); ++d) {
+        apart = std::max(apart, std::abs(wanted[d] - static_cast<double>(gist[d])));
+        most = std::max(most, std::abs(wanted[d]));
+      }
+      if (apart <= 1e-4 * most) continue;
+      const LedgerId id = tree.row(node);
+      findings.add({{}, {}, id.value() < 0 ? std::nullopt : std::optional(id)},
+                   "the gist of " + node.text() + " is not the mean of its tokens");
+    }
+  }
+}
+
 }  // namespace
 
 void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
@@ -68,6 +103,7 @@ void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
                         "there are " + std::to_string(wlod.rows.size()) + " rows and " +
                             std::to_string(wlod.ledger.size()) + " ledger ids");
   for (const SharedMap& shared : sharedMaps(input)) checkLayer(input, shared, findings);
+  if (wlod.tree.dirty().empty()) checkGists(input, findings);
   if (input.full) {
     const std::vector<WlodRow> wanted = wlodRows(wlod.context, wlod.rules.attention);
     if (!std::equal(wanted.begin(), wanted.end(), wlod.rows.begin(), wlod.rows.end()))

@@ -1,11 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // A working context covers its time line in time order, without gap or overlap. Each node has the span of its level and
 // starts at a multiple of the span. The entries fit into the budget, and no block is partly expanded: each moment
-// belongs to one entry. Sessions without wLOD pass. semantics.md, section 8.
+// belongs to one entry. A focus round takes the strongest candidates first. Sessions without wLOD pass. semantics.md,
+// section 8.
+#include <optional>
+
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 
 namespace kvlab {
+namespace {
+
+/// The last focus round took the strongest candidates first, and let none wait that has rested.
+void checkRound(const CheckInput& input, Findings& findings) {
+  const WlodState& state = *input.state.wlod;
+  if (state.rounds.empty() || state.rounds.back()->tick != input.state.tick || !input.before || !input.before->wlod)
+    return;
+  const WorkingContext& was = input.before->wlod->context;
+  std::optional<double> last[2];  // scores of a collapse and an expansion
+  for (const FocusDecision& one : state.rounds.back()->decisions) {
+    const bool inside = one.node.start < was.length() && one.node.end() <= was.length();
+    const LedgerId id = inside ? state.tree.row(one.node) : LedgerId(-1);
+    const Place place{{}, {}, id.value() < 0 ? std::nullopt : std::optional(id)};
+    if (one.done && one.code == "accepted") {
+      std::optional<double>& before = last[one.expand];
+      if (before && (one.expand ? one.score > *before : one.score < *before))
+        findings.add(place, one.node.text() + " was taken behind a weaker candidate");
+      before = one.score;
+    }
+    if (one.code != "cooldown" || !inside) continue;
+    bool rested = true;
+    for (std::int32_t i = was.entryAt(one.node.start); i < was.cost() && was.entries()[at(i)].start < one.node.end();
+         ++i)
+      rested = rested && !(was.age(i) && *was.age(i) + 1 < state.rules.working.cooldown);
+    if (rested) findings.add(place, one.node.text() + " has rested, and a focus round let it wait");
+  }
+}
+
+}  // namespace
 
 void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out) {
   if (!input.state.wlod) return;
@@ -26,6 +58,7 @@ void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out) {
       findings.add(place, where() + " stands for a block that is not complete");
     moment = entry.end();
   }
+  checkRound(input, findings);
   if (moment != state.tree.length())
     findings.add({},
                  "the working context ends at " + std::to_string(moment) + ", the time line at " +

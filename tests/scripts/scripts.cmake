@@ -57,6 +57,9 @@ set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_
 # The shipped picture tests, and what kvlab test says of changed ones.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
+  # Each planted fault finds its piece of the source.
+  add_test(NAME scripts/planted_faults COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/planted/plant.py --check)
+  set_tests_properties(scripts/planted_faults PROPERTIES LABELS scripts TIMEOUT 60)
   add_test(NAME scripts/picture_tests
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
   set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an edit computed, against its rules. The rows that passes were given follow from the state before and the
+// context that there is now: every row to the left that stays, in the order of the context, and none to the right. A
+// row is turned by the phase that the position mode gives its place. Of the rows behind the first change `after_edit`
+// says which are computed anew, and a row is computed behind all rows to its left that are. In a wLOD session every row
+// that ends behind the first change is computed, or marked as stale. semantics.md, sections 2, 3 and 8.
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+#include <utility>
+
+#include "core/check/changes.h"
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/map_walk.h"
+#include "core/state/continues.h"
+
+namespace kvlab {
+namespace {
+
+class EditPasses {
+ public:
+  EditPasses(const CheckInput& input, Findings& findings)
+      : m_input(input),
+        m_state(input.state),
+        m_before(*input.before),
+        m_findings(findings),
+        m_position(placesOf(m_state.context)),
+        m_was(placesOf(m_before.context)),
+        m_written(m_state.ledger.size()) {
+    for (const PassDeed& deed : input.deeds)
+      for (const std::uint64_t tag : deed.tags)
+        if (tag < m_written.size()) m_written[tag] = true;
+  }
+
+  void check() {
+    const ResidencyView* last = nullptr;
+    for (const PassDeed& deed :
+         m_input.deeds | std::views::reverse)  // of calls on one map the last has most to its left
+      if (deed.map && deed.map.get() != std::exchange(last, deed.map.get())) neighbours(deed);
+    for (const PassDeed& deed : m_input.deeds)
+      if (deed.map) phases(deed);
+    if (m_findings.count() > 0) return;
+    if (batch()) inOrder();
+    if (m_input.manifest.afterEdit != AfterEdit::Keep) anew();
+  }
+
+ private:
+  /// [ledger] places in a context; -1 = none.
+  std::vector<std::int32_t> placesOf(const Column<LedgerId>& context) const {
+    std::vector<std::int32_t> out(m_state.ledger.size(), -1);
+    for (std::size_t p = 0; p < context.size(); ++p)
+      if (at(context[p].value()) < out.size()) out[at(context[p].value())] = static_cast<std::int32_t>(p);
+    return out;
+  }
+  std::int32_t position(LedgerId id) const {
+    return at(id.value()) < m_position.size() ? m_position[at(id.value())] : -1;
+  }
+  std::int32_t was(LedgerId id) const { return at(id.value()) < m_was.size() ? m_was[at(id.value())] : -1; }
+  bool batch() const { return m_input.manifest.executor == Executor::Batch; }
+  std::string name(CacheLayer layer) const { return "layer " + m_state.cacheLayers().name(layer); }
+
+  /// A map that a pass was given has the rows to the left of its last row, in the order of the context.
+  void neighbours(const PassDeed& deed) {
+    const ResidencyView& map = *deed.map;
+    std::vector<bool> given(m_state.ledger.size());
+    std::int32_t last = -1;
+    for (std::size_t i = 0; i < map.size(); ++i) {
+      const LedgerId id = map.ledger[i];
+      const std::int32_t place = position(id);
+      if (at(id.value()) < given.size()) given[at(id.value())] = true;
+      if (place < 0) continue;  // a later action of the list removes it
+      if (place < last)
+        return m_findings.add({deed.layer, {}, id},
+                              name(deed.layer) + ": a pass had " + rowName(id) + ", at position " +
+                                  std::to_string(place) + " of the context, behind the row at position " +
+                                  std::to_string(last));
+      last = place;
+    }
+    const std::int32_t own = position(LedgerId(static_cast<std::int32_t>(deed.tags.back())));
+    const ResidencyView &old = m_before.map(deed.layer), &now = m_state.map(deed.layer);
+    for (std::size_t i = at(now.first); i < now.size() && position(now.ledger[i]) < own; ++i) {
+      const LedgerId id = now.ledger[i];
+      if (given[at(id.value())] || was(id) < 0 || !holds(old, id)) continue;
+      return m_findings.add({deed.layer, i, id},
+                            name(deed.layer) + ": " + rowName(id) + " stands left of " +
+                                rowName(LedgerId(static_cast<std::int32_t>(deed.tags.back()))) +
+                                ", and the pass that computed that row did not have it");
+    }
+  }
+
+  /// Rows of a map stand in the order of their context.
+  bool holds(const ResidencyView& old, LedgerId id) const { return among(old, id, m_was); }
+  bool stays(const ResidencyView& now, LedgerId id) const { return among(now, id, m_position); }
+  static bool among(const ResidencyView& map, LedgerId id, const std::vector<std::int32_t>& places) {
+    const std::span<const LedgerId> rows = map.ledger.span().subspan(at(map.first));
+    const auto place = [&](LedgerId one) { return places[at(one.value())]; };
+    const auto found = std::ranges::lower_bound(rows, place(id), {}, place);
+    return found != rows.end() && *found == id;
+  }
+
+  /// The phase that the position mode gives a row that a pass computed; none where a later action moves it.
+  std::optional<std::int32_t> wanted(const PassDeed& deed, LedgerId id) const {
+    const std::int32_t place = position(id);
+    if (place < 0) return std::nullopt;
+    switch (m_input.manifest.position) {
+      case PositionMode::Cache: return std::nullopt;  // the index, which phases_increase counts
+      case PositionMode::Absolute:
+        return m_input.manifest.shiftOnOverflow ? std::nullopt : std::optional(m_state.phases[at(place)]);
+      case PositionMode::Context: break;
+    }
+    const bool whole = std::ranges::equal(deed.map->ledger, m_state.context) || batch();
+    return whole ? std::optional(place) : std::nullopt;
+  }
+
+  void phases(const PassDeed& deed) {
+    for (std::size_t i = 0; i < deed.rows(); ++i) {
+      const LedgerId id(static_cast<std::int32_t>(deed.tags[i]));
+      const std::optional<std::int32_t> phase = wanted(deed, id);
+      if (!phase || deed.phase[i] == *phase) continue;
+      return m_findings.add({deed.layer, {}, id},
+                            name(deed.layer) + ": " + rowName(id) + " was turned by phase " +
+                                std::to_string(deed.phase[i]) + "; its place in the context gives it " +
+                                std::to_string(*phase));
+    }
+  }
+
+  /// A row is not computed before a row to its left that the same edit computes.
+  void inOrder() {
+    std::vector<std::int32_t> call(m_state.ledger.size(), -1);
+    std::int32_t number = 0;
+    for (const PassDeed& deed : m_input.deeds) {
+      if (deed.layer != CacheLayer(0)) continue;
+      ++number;
+      for (const std::uint64_t tag : deed.tags)
+        if (tag < call.size()) call[tag] = number;
+    }
+    std::int32_t latest = 0;
+    LedgerId left{0};
+    for (const LedgerId id : m_state.context.span()) {
+      const std::int32_t own = call[at(id.value())];
+      if (own < 0) continue;
+      if (own < latest)
+        return m_findings.add(
+            {{}, {}, id},
+            rowName(id) + " was computed before " + rowName(left) + " to its left was computed anew, and not again");
+      if (own > latest) latest = own, left = id;
+    }
+  }
+
+  /// `recompute`: all rows that stay behind the first change; `selective`: a share of them.
+  void anew() {
+    std::vector<std::pair<std::int32_t, LedgerId>> stale;  // by position
+    const std::size_t first = m_state.context.alike(m_before.context);
+    for (std::size_t p = first; p < m_state.context.size(); ++p)
+      if (was(m_state.context[p]) >= 0 && counted(m_before.ledger[m_state.context[p]].state))
+        stale.emplace_back(p, m_state.context[p]);
+    if (first >= m_before.context.size()) return;
+    if (m_input.manifest.afterEdit == AfterEdit::Recompute) {
+      for (const auto& [p, id] : stale)
+        if (!m_written[at(id.value())])
+          return m_findings.add({CacheLayer(0), p, id},
+                                rowName(id) + " stands behind the first change, and no pass has computed it anew");
+      return;
+    }
+    const auto heldIn = [&](const auto& mapOf) {  // the first two layers are compared
+      return std::ranges::count_if(stale, [&](const auto& one) {
+        return std::ranges::all_of(m_state.layers() | std::views::take(2),
+                                   [&](CacheLayer layer) { return mapOf(layer, one.second); });
+      });
+    };
+    const auto share = [&](std::ptrdiff_t rows) {
+      return static_cast<std::ptrdiff_t>(std::ceil(m_input.manifest.selectiveRatio * static_cast<double>(rows)));
+    };
+    const auto most = heldIn([&](CacheLayer layer, LedgerId id) { return holds(m_before.map(layer), id); }),
+               least = heldIn([&](CacheLayer layer, LedgerId id) { return stays(m_state.map(layer), id); });
+    const auto made = std::ranges::count_if(stale, [&](const auto& one) { return m_written[at(one.second.value())]; });
+    if (made < share(least) || made > share(most))
+      m_findings.add({},
+                     std::to_string(made) + " of " + std::to_string(most) +
+                         " rows behind the first change were computed anew, and the share makes " +
+                         std::to_string(share(most)));
+  }
+
+  const CheckInput& m_input;
+  const CacheState &m_state, &m_before;
+  Findings& m_findings;
+  std::vector<std::int32_t> m_position, m_was;  // [ledger] places in the context now and before
+  std::vector<bool> m_written;                  // [ledger] by a pass of the commit
+};
+
+/// Of a wLOD session every row that ends behind the first change was computed, or is marked as stale.
+void checkCovered(const CheckInput& input, Findings& findings) {
+  const WlodState &was = *input.before->wlod, &is = *input.state.wlod;
+  const auto rows = static_cast<std::size_t>(is.count());
+  std::size_t first = std::min(is.ledger.alike(was.ledger), rows);
+  const auto same = [](const WlodRow& a, const WlodRow& b) { return a == b; };
+  first = std::min(first,
+                   static_cast<std::size_t>(std::ranges::mismatch(was.rows.span(), is.rows.span(), same).in2 -
+                                            is.rows.span().begin()));
+  if (first == static_cast<std::size_t>(was.count())) return;  // rows have come alone
+  std::int32_t earliest = was.rows[first].node.start;
+  if (first < rows) earliest = std::min(earliest, is.rows[first].node.start);
+  std::vector<bool> written(input.state.ledger.size());
+  for (const PassDeed& deed : input.deeds)
+    for (const std::uint64_t tag : deed.tags)
+      if (tag < written.size()) written[tag] = true;
+  const auto held = [&](LedgerId id) {
+    return std::ranges::any_of(input.state.groups, [id](const LayerGroup& group) {
+      return std::ranges::find(group.stored().ledger.span(), id) != group.stored().ledger.span().end();
+    });
+  };
+  for (std::size_t row = first; row < rows; ++row) {
+    const LedgerId id = is.ledger[row];
+    if (is.rows[row].node.end() <= earliest || written[at(id.value())]) continue;
+    if ((!is.stale.empty() && is.stale[row]) || !held(id)) continue;
+    return findings.add({CacheLayer(0), {}, id},
+                        rowName(id) + ", " + is.rows[row].node.text() + ", ends behind the first change at moment " +
+                            std::to_string(earliest) + ", and no pass has computed it anew");
+  }
+}
+
+}  // namespace
+
+void checkEditPasses(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("edit_passes", out);
+  if (!input.transformer || !input.store.backend().onHost() || !edited(input)) return;
+  if (input.state.wlod && input.before->wlod) return checkCovered(input, findings);
+  if (input.manifest.newRows == NewRows::EmbeddingOnly) return;
+  if (!continues(input.state.context, input.before->context) ||
+      input.state.context.size() == input.before->context.size())
+    EditPasses(input, findings).check();
+}
+
+}  // namespace kvlab

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// What policies decide by. The score that a decision gave a row is what the policy's rule makes of the statistics that
+// the state remembers, of the stored keys, or of the row's place; as many rows leave as exceed the bands; and the
+// budget of a layer is divided among its heads by these scores. Rules are written down here a second time. A cheap
+// check looks at one layer in each tick, at keys in one tick of sixteen. Policies that are not listed, and rows that
+// have left where layouts move rows, are passed over. semantics.md, section 6.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "core/check/changes.h"
+#include "core/check/checks.h"
+#include "core/check/findings.h"
+#include "core/check/head_reader.h"
+#include "core/check/map_walk.h"
+
+namespace kvlab {
+namespace {
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kKeyTurns = 16;
+
+double rank(double score) { return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score; }
+
+class Scores {
+ public:
+  Scores(const CheckInput& input, Findings& findings)
+      : m_input(input), m_state(input.state), m_policy(*input.state.policy), m_findings(findings) {}
+
+  void check() {
+    const auto layers = static_cast<std::int64_t>(m_state.groupOf.size());
+    for (const CacheLayer layer : m_state.layers()) {
+      const std::int64_t turn = m_state.tick.value();
+      const bool mine = m_input.full || turn % layers == layer.value() || m_input.deeds.size() > m_state.groupOf.size();
+      if (mine) given(layer);
+      if (!fresh(layer)) continue;
+      if (mine) counted(layer);
+      if (keys(spec(layer).name) ? m_input.full || (turn % kKeyTurns == 0 && turn / kKeyTurns % layers == layer.value())
+                                 : mine)
+        scored(layer);
+      if (m_findings.count() > 0) return;
+    }
+  }
+
+ private:
+  const PolicySpec& spec(CacheLayer layer) const { return m_policy.specs[at(layer)]; }
+  const RowValues& scores(CacheLayer layer) const { return m_policy.layers[at(layer)].scores; }
+  static bool keys(std::string_view policy) { return policy == "knorm" || policy == "keydiff"; }
+  std::string name(CacheLayer layer) const {
+    return "layer " + m_state.cacheLayers().name(layer) + ": policy " + spec(layer).name;
+  }
+
+  /// The last commit decided about the layer by scores.
+  bool fresh(CacheLayer layer) const {
+    const RowValues& now = scores(layer);
+    if (!now.map || now.values.size() != now.map->size() || m_policy.audit.tick != m_state.tick) return false;
+    const auto& before = m_input.before->policy;
+    return !before || at(layer) >= before->layers.size() || before->layers[at(layer)].scores.map != now.map;
+  }
+
+  /// As many rows leave as exceed the bands and the pinned rows beyond them.
+  void counted(CacheLayer layer) {
+    const LayerAudit& audit = m_policy.audit.layers[at(layer)];
+    if (spec(layer).threshold) return;
+    const ResidencyView& then = *scores(layer).map;
+    const auto rows = static_cast<std::int32_t>(then.resident());
+    std::int32_t pinned = 0, between = 0;
+    for (std::int32_t i = audit.bands.sinks; i < rows - audit.bands.window; ++i, ++between)
+      pinned += m_state.ledger[then.ledger[at(then.first + i)]].pinned;
+    const std::int32_t leave = std::max(0, between - pinned - std::max(0, audit.bands.budget - pinned));
+    if (audit.evicted == leave) return;
+    const std::size_t odd = oddOne(layer, audit.evicted > leave);
+    m_findings.add({layer, odd, then.ledger[odd]},
+                   name(layer) + " let " + std::to_string(audit.evicted) + " rows go, and its bands ask for " +
+                       std::to_string(leave) + "; " + rowName(then.ledger[odd]) + " should " +
+                       (audit.evicted > leave ? "stay" : "leave"));
+  }
+
+  /// Of the rows between the bands the best one that left, or the worst one that stayed.
+  std::size_t oddOne(CacheLayer layer, bool left) const {
+    const ResidencyView &then = *scores(layer).map, &now = m_state.map(layer);
+    const Bands& bands = m_policy.audit.layers[at(layer)].bands;
+    std::size_t odd = at(then.first), next = at(now.first);
+    bool any = false;
+    for (std::size_t i = at(then.first); i < then.size(); ++i) {
+      const bool stays = next < now.size() && now.ledger[next] == then.ledger[i];
+      next += stays;
+      const bool between = i >= at(then.first + bands.sinks) && i + at(bands.window) < then.size();
+      if (!between || stays == left || m_state.ledger[then.ledger[i]].pinned) continue;
+      const double score = rank(static_cast<double>(scores(layer).values[i])),
+                   best = rank(static_cast<double>(scores(layer).values[odd]));
+      if (!any || (left ? score > best : score <= best)) odd = i;
+      any = true;
+    }
+    return odd;
+  }
+
+  /// What all queries of a pass gave to the rows of a layer, by head, and their number.
+  void given(CacheLayer layer) {
+    const NewestAttention* all = m_state.attention.get();
+    if (!all || all == m_input.before->attention.get() || at(layer) >= all->receivedPerHead.size() ||
+        all->receivedPerHead[at(layer)].empty() || at(layer) >= all->maps.size() || !all->maps[at(layer)] ||
+        !m_input.transformer || m_input.transformer->model().layer(m_state.cacheLayers().layerOf(layer)).sinks)
+      return;
+    std::size_t queries = 0;
+    for (const PassDeed& deed : m_input.deeds)
+      if (deed.layer == layer && deed.map == all->maps[at(layer)]) queries += deed.rows();
+    const std::span<const float> list = all->receivedPerHead[at(layer)];
+    const std::size_t width = all->maps[at(layer)]->size() + 1;
+    for (std::size_t from = 0; queries > 0 && from + width <= list.size(); from += width) {
+      double sum = 0;
+      for (const float one : list.subspan(from, width)) sum += static_cast<double>(one);
+      if (std::abs(sum - static_cast<double>(queries)) <= 1e-3 * static_cast<double>(queries)) continue;
+      const ResidencyView& map = *all->maps[at(layer)];
+      return m_findings.add({layer, at(map.first), map.ledger[at(map.first)]},
+                            name(layer) + ": the pass gave its rows the attention " + std::to_string(sum) + " of " +
+                                std::to_string(queries) + " queries");
+    }
+  }
+
+  /// [rows] of a map's resident rows from lists of KV heads.
+  std::vector<double> perRow(CacheLayer layer, const std::vector<std::vector<double>>& lists) const {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < lists.front().size(); ++i) {
+      double sum = 0, most = -std::numeric_limits<double>::infinity();
+      for (const std::vector<double>& list : lists) sum += list[i], most = std::max(most, list[i]);
+      const HeadRule rule = spec(layer).heads;
+      out.push_back(rule == HeadRule::Sum        ? sum
+                        : rule == HeadRule::Mean ? sum / static_cast<double>(lists.size())
+                                                 : most);
+    }
+    return out;
+  }
+
+  /// What a policy's rule makes of the rows of a map that it decided about, [resident rows]; empty = not written down
+  /// here.
+  std::vector<double> wanted(CacheLayer layer, const ResidencyView& then) const {
+    const std::string_view policy = spec(layer).name;
+    const std::size_t first = at(then.first), rows = then.resident();
+    std::vector<double> out(rows);
+    if (policy == "streaming_llm" || policy == "sliding_window") {
+      for (std::size_t i = 0; i < rows; ++i) out[i] = static_cast<double>(i);
+      return out;
+    }
+    if (policy == "brightness") {
+      std::size_t p = 0;
+      for (std::size_t i = 0; i < rows; ++i, ++p) {
+        while (p < m_state.context.size() && m_state.context[p] != then.ledger[first + i]) ++p;
+        if (p == m_state.context.size()) return {};
+        out[i] = static_cast<double>(m_state.brightness[p]);
+      }
+      return out;
+    }
+    if (policy == "h2o" && spec(layer).preset != "kvpress")
+      return remembered(layer, then, m_policy.layers[at(layer)].received);
+    if (policy == "tova" && m_state.attention && m_state.attention->maps.size() > at(layer) &&
+        !m_state.attention->mass[at(layer)].empty())
+      return aligned(then, *m_state.attention->maps[at(layer)], m_state.attention->mass[at(layer)], 0);
+    if (policy == "smartkv") return gates(layer, then);
+    if (keys(policy)) return keyScores(layer, then);
+    return {};
+  }
+
+  /// Values of a list over the rows of another map of the same context; 0 where a row is not there.
+  static std::vector<double> aligned(const ResidencyView& map, const ResidencyView& of, std::span<const float> values,
+                                     std::size_t from) {
+    std::vector<double> out(map.resident());
+    std::size_t j = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::size_t found = j;
+      while (found < of.ledger.size() && of.ledger[found] != map.ledger[at(map.first) + i]) ++found;
+      if (found == of.ledger.size()) continue;
+      j = found + 1;
+      if (from + found < values.size()) out[i] = static_cast<double>(values[from + found]);
+    }
+    return out;
+  }
+
+  std::vector<double> remembered(CacheLayer layer, const ResidencyView& then, const RowValues& values) const {
+    if (!values.map || values.map->size() == 0) return {};
+    std::vector<std::vector<double>> lists;
+    for (std::size_t from = 0; from < values.values.size(); from += values.map->size())
+      lists.push_back(aligned(then, *values.map, values.values, from));
+    return perRow(layer, lists);
+  }
+
+  std::vector<double> gates(CacheLayer layer, const ResidencyView& then) const {
+    const CacheLayers layers = m_state.cacheLayers();
+    const auto of = at(layers.layerOf(layer));
+    if (of >= m_state.gateScores.size() || !m_input.transformer) return {};
+    const Column<float>& all = m_state.gateScores[of];
+    const std::size_t heads = at(m_input.transformer->model().config().kvHeads), own = heads / at(layers.perLayer);
+    std::vector<std::vector<double>> lists(own);
+    for (std::size_t i = at(then.first); i < then.size(); ++i)
+      for (std::size_t head = 0; head < own; ++head) {
+        const std::size_t place = at(then.ledger[i].value()) * heads + at(layers.partOf(layer)) * own + head;
+        lists[head].push_back(static_cast<double>(place < all.size() ? all[place] : kNone));
+      }
+    return perRow(layer, lists);
+  }
+
+  /// Of keys as attention reads them.
+  std::vector<double> keyScores(CacheLayer layer, const ResidencyView& then) const {
+    const bool moves = dynamic_cast<const RunSlots*>(&m_input.store.slots(layer)) || !generated(m_input);
+    if (moves || !m_input.transformer || m_state.wlod || !m_input.store.backend().onHost()) return {};
+    const RowPool& pool = m_input.store.pool(layer);
+    const std::span<const Slot> slots = then.residentSlots();
+    if (std::ranges::any_of(slots, [&](Slot s) { return s.value() < 0 || s.value() >= pool.slots(); })) return {};
+    const auto dim = at(pool.format().headDim), rows = slots.size();
+    const std::vector<double> w = m_input.transformer->rotary().frequencies(m_state.cacheLayers().layerOf(layer));
+    const double factor =
+        m_input.transformer->model().config().rope(m_state.cacheLayers().layerOf(layer)).attentionFactor;
+    std::vector<std::vector<double>> lists;
+    for (int head = 0; head < pool.format().kvHeads; ++head) {
+      const HeadReader read(pool, slots, head);
+      std::vector<double> mean(dim), own(dim), lengths(rows), along(rows);
+      std::vector<std::vector<double>> turned(rows);
+      for (std::size_t i = 0; i < rows; ++i) {
+        read(i, false, own);
+        const double phase = m_input.transformer->rotary().phase(then.phases[at(then.first) + i]).value();
+        for (std::size_t d = 0; d < dim / 2 && !m_input.transformer->keysRotated(); ++d) {
+          const double a = own[d], b = own[dim / 2 + d], c = std::cos(phase * w[d]), s = std::sin(phase * w[d]);
+          const double f = w[d] == 0 ? 1 : factor;
+          own[d] = f * (a * c - b * s), own[dim / 2 + d] = f * (a * s + b * c);
+        }
+        for (const double value : own) lengths[i] += value * value;
+        lengths[i] = std::sqrt(lengths[i]);
+        for (std::size_t d = 0; d < dim && lengths[i] > 0; ++d) mean[d] += own[d] / lengths[i];
+        turned[i] = own;
+      }
+      double size = 0;
+      for (const double value : mean) size += value * value;
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t d = 0; d < dim; ++d) along[i] += turned[i][d] * mean[d];
+        const double length = lengths[i] * std::sqrt(size);
+        along[i] = length > 0 ? -along[i] / length : 0;
+        lengths[i] = -lengths[i];
+      }
+      lists.push_back(spec(layer).name == "knorm" ? lengths : along);
+    }
+    return perRow(layer, lists);
+  }
+
+  void scored(CacheLayer layer) {
+    const ResidencyView& then = *scores(layer).map;
+    const std::vector<double> made = wanted(layer, then);
+    double most = 0;
+    for (const double one : made)
+      if (std::isfinite(one)) most = std::max(most, std::abs(one));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const double is = static_cast<double>(scores(layer).values[at(then.first) + i]);
+      if ((std::isnan(is) && std::isnan(made[i])) || std::abs(is - made[i]) <= 1e-3 * most + 1e-6) continue;
+      return m_findings.add({layer, at(then.first) + i, then.ledger[at(then.first) + i]},
+                            name(layer) + " gave " + rowName(then.ledger[at(then.first) + i]) + " the score " +
+                                std::to_string(is) + "; its rule makes " + std::to_string(made[i]));
+    }
+  }
+
+  const CheckInput& m_input;
+  const CacheState& m_state;
+  const PolicyState& m_policy;
+  Findings& m_findings;
+};
+
+}  // namespace
+
+void checkPolicyScores(const CheckInput& input, std::vector<Violation>& out) {
+  Findings findings("policy_scores", out);
+  if (!input.state.policy || !edited(input) || input.state.policy->specs.size() != input.state.groupOf.size() ||
+      input.state.policy->audit.layers.size() != input.state.groupOf.size())
+    return;
+  Scores(input, findings).check();
+}
+
+}  // namespace kvlab

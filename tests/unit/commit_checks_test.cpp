@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of what a commit decided and computed: each names the damage that it exists for, and nothing without it.
+#include "core/check/checks.h"
+#include "support/session_fixture.h"
+
+using namespace kvlab;
+
+namespace {
+
+/// What the checks get of a session's last commit, to be damaged.
+struct Last {
+  explicit Last(const SessionFixture& from)
+      : session(*from.session), state(session.state()), before(*session.history().before()) {
+    const PassDeeds& all = session.store().deeds();
+    deeds.assign(all.all().begin(), all.all().end());
+  }
+
+  QString found(void (*check)(const CheckInput&, std::vector<Violation>&), bool full = true) const {
+    CheckInput input{state, session.store(), session.manifest()};
+    input.full = full;
+    input.transformer = session.parts().transformer.get();
+    input.deeds = deeds;
+    input.before = &before;
+    std::vector<Violation> out;
+    check(input, out);
+    return QString::fromStdString(out.empty() ? std::string() : out.front().detail);
+  }
+  LayerPolicyState& policy(int layer) {
+    auto own = std::make_shared<PolicyState>(*state.policy);
+    state.policy = own;
+    return own->layers[static_cast<std::size_t>(layer)];
+  }
+
+  Session& session;
+  CacheState state, before;
+  std::vector<PassDeed> deeds;
+};
+
+json replaced(int position, std::vector<int> tokens) {
+  return {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", tokens}}}}, {"now", true}};
+}
+
+}  // namespace
+
+class CommitChecksTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void drawnTokens() {
+    const SessionFixture session(json{
+        {"sampling", {{"temperature", 0.8}, {"top_k", 20}, {"top_p", 0.9}, {"repetition_penalty", 1.3}, {"seed", 6}}}});
+    session.prompt(30);
+    for (int i = 0; i < 40; ++i) {
+      session.must("step");
+      Last last(session);
+      QCOMPARE(last.found(checkDrawnTokens), QString());
+      std::vector<float> logits = *last.before.logits;  // the token that was drawn is the least likely one
+      logits[static_cast<std::size_t>(last.state.ledger[LedgerId(30 + i)].token.value())] = -1e6f;
+      last.before.logits = std::make_shared<const std::vector<float>>(std::move(logits));
+      QVERIFY(last.found(checkDrawnTokens).contains("is not the one"));
+    }
+    Last other(session);
+    other.state.random[1] += 1;
+    QVERIFY(other.found(checkDrawnTokens, false).contains("the next one is"));
+    session.must("step", {{"tokens", {5}}});
+    QCOMPARE(Last(session).found(checkDrawnTokens), QString());
+  }
+
+  void keptLogits() {
+    const SessionFixture session;
+    session.prompt(30);
+    session.must("step");
+    session.must("inject", {{"actions", {{{"action", "delete"}, {"position", 9}}}}, {"now", true}});
+    Last last(session);
+    QCOMPARE(last.found(checkNextLogits, false), QString());
+    last.state.logitsStale = false;
+    QVERIFY(last.found(checkNextLogits, false).contains("the next token sees other rows than then"));
+  }
+
+  void newTokensBegin() {
+    const SessionFixture session(json{{"brightness", {{"start", {{"replacement", 40}}}}}});
+    session.prompt(30);
+    session.must("inject", replaced(9, {7}));
+    Last last(session);
+    QCOMPARE(last.found(checkBrightnessRange, false), QString());
+    std::vector<float> bright(last.state.brightness.begin(), last.state.brightness.end());
+    bright[9] = 255;
+    last.state.brightness.assign(bright);
+    QVERIFY(last.found(checkBrightnessRange, false).contains("of a new token"));
+  }
+
+  void absolutePhases() {
+    const SessionFixture session(json{{"position", "absolute"}});
+    session.prompt(30);
+    session.must("inject", {{"actions", {{{"action", "delete"}, {"position", 8}}}}, {"now", true}});
+    session.must("inject", replaced(8, {7}));  // behind a gap
+    Last last(session);
+    QCOMPARE(last.found(checkPhasesIncrease, false), QString());
+    std::vector<std::int32_t> phases(last.state.phases.begin(), last.state.phases.end());
+    QCOMPARE(phases[8], 9);
+    phases[8] = 8;
+    last.state.phases.assign(phases);
+    QVERIFY(last.found(checkPhasesIncrease, false).contains("should be 9 behind the edit"));
+  }
+
+  void editPasses_data() {
+    QTest::addColumn<QByteArray>("manifest");
+    QTest::newRow("batch") << QByteArray(R"({"after_edit": "recompute"})");
+    QTest::newRow("absolute") << QByteArray(R"({"position": "absolute"})");
+    QTest::newRow("descending") << QByteArray(R"({"executor": "descending", "position": "absolute"})");
+    QTest::newRow("selective") << QByteArray(R"({"after_edit": {"selective": {"ratio": 0.4}}})");
+    QTest::newRow("cache") << QByteArray(R"({"position": "cache"})");
+  }
+  void editPasses() {
+    QFETCH(QByteArray, manifest);
+    const SessionFixture session(json::parse(manifest.toStdString()));
+    session.prompt(30);
+    session.must("evict", {{"layer", 1}, {"ledger", {4, 5}}, {"now", true}});
+    session.must("inject", replaced(20, {7, 8}));
+    const Last sound(session);
+    QCOMPARE(sound.found(checkEditPasses), QString());
+
+    Last turned = sound;  // by another phase
+    for (PassDeed& deed : turned.deeds) deed.phase.front() += 1;
+    QCOMPARE(turned.found(checkEditPasses).contains("was turned by phase"),
+             session->manifest().position != PositionMode::Cache);
+
+    Last lacking = sound;  // a row to the left
+    for (PassDeed& deed : lacking.deeds) {
+      auto map = std::make_shared<ResidencyView>(*deed.map);
+      std::vector<LedgerId> ledger(map->ledger.begin(), map->ledger.end());
+      ledger[2] = ledger[1];
+      map->ledger.assign(ledger);
+      deed.map = map;
+    }
+    QVERIFY(!lacking.found(checkEditPasses).isEmpty());
+
+    if (session->manifest().afterEdit == AfterEdit::Keep) return;
+    Last fewer = sound;  // a row that stays is not computed
+    const auto stays = static_cast<std::uint64_t>(25);
+    for (PassDeed& deed : fewer.deeds)
+      for (std::uint64_t& tag : deed.tags)
+        if (session->manifest().afterEdit == AfterEdit::Selective ? tag < 30 : tag == stays) tag = 30;
+    QVERIFY(fewer.found(checkEditPasses).contains("computed anew"));
+  }
+
+  void coveredPasses() {
+    const SessionFixture session(json{{"capacity", 0}, {"wlod", {{"budget", 128}, {"protect", 16}, {"cooldown", 0}}}});
+    session.prompt(100);
+    session.must("collapse", {{"node", 1}, {"now", true}});
+    Last last(session);
+    QCOMPARE(last.found(checkEditPasses), QString());
+    const auto left = static_cast<std::uint64_t>(last.state.context[20].value());
+    for (PassDeed& deed : last.deeds)
+      for (std::uint64_t& tag : deed.tags)
+        if (tag == left) tag = 0;
+    QVERIFY(last.found(checkEditPasses).contains("ends behind the first change"));
+  }
+
+  void gistsAreMeans() {
+    const SessionFixture session(json{{"capacity", 0}, {"wlod", {{"budget", 128}}}});
+    session.prompt(100);
+    Last last(session);
+    for (const bool full : {false, true}) QCOMPARE(last.found(checkWlodRows, full), QString());
+    auto wlod = std::make_shared<WlodState>(*last.state.wlod);
+    MegaContext::Level first = wlod->tree.level(1);
+    std::vector<float> gists(first.gists.begin(), first.gists.end());
+    gists[static_cast<std::size_t>(wlod->tree.hidden())] += 1;
+    first.gists.assign(gists);
+    wlod->tree = MegaContext(static_cast<int>(wlod->tree.hidden()), wlod->tree.tokens().span(),
+                             {std::move(first), wlod->tree.level(2)});
+    last.state.wlod = wlod;
+    for (const bool full : {false, true})
+      QVERIFY(last.found(checkWlodRows, full).contains("is not the mean of its tokens"));
+  }
+
+  void policyScores_data() {
+    QTest::addColumn<QByteArray>("policy");
+    for (const char* policy : {"streaming_llm:sinks=2,window=12", "sliding_window:window=12", "h2o:window=8,budget=12",
+                               "tova:window=2,budget=18", "brightness:capacity=20", "knorm:sinks=1,capacity=20",
+                               "keydiff:sinks=1,capacity=20"})
+      QTest::newRow(policy) << QByteArray(policy);
+  }
+  void policyScores() {
+    QFETCH(QByteArray, policy);
+    const SessionFixture session(json{{"policy", policy.toStdString()}});
+    session.prompt(30);
+    for (int i = 0; i < 8; ++i) {
+      session.must("step");
+      QCOMPARE(Last(session).found(checkPolicyScores), QString());
+    }
+    Last last(session);
+    RowValues& scores = last.policy(1).scores;
+    scores.values[5] += 0.5f * (1 + std::abs(scores.values[5]));
+    QVERIFY(last.found(checkPolicyScores).contains("its rule makes"));
+    Last fewer(session);
+    fewer.policy(0);
+    auto own = std::make_shared<PolicyState>(*fewer.state.policy);
+    own->audit.layers[0].evicted += 1;
+    fewer.state.policy = own;
+    QVERIFY(fewer.found(checkPolicyScores).contains("its bands ask for"));
+  }
+};
+
+QTEST_GUILESS_MAIN(CommitChecksTest)
+#include "commit_checks_test.moc"
