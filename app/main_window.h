@@ -91,9 +91,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void resetLayout() override;
   void arrangeViews(const TaskLayout& layout) override;
   void showRowTools(std::optional<bool> on) override;
-  QString viewWithKeyboard() const override {
-    return m_docks->visible(m_keyboardView) ? m_keyboardView : QString();
-  }
+  QString viewWithKeyboard() const override { return m_docks->visible(m_keyboardView) ? m_keyboardView : QString(); }
   bool sweeping() const override { return m_sweep.running(); }
   Status closeView(const QString& id) override;
   Status floatView(const QString& id) override;
@@ -218,7 +216,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   std::optional<LeftSession> m_left;       // until the person has answered
   std::weak_ptr<LiveSession> m_recovered;  // the session that m_recovery follows
   nlohmann::json m_noted;                  // what was written last
-  QString m_keyboardView;  // has the keyboard, or gets it back when palette or Find close
+  QString m_keyboardView;                  // has the keyboard, or gets it back when palette or Find close
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   int m_scriptJob = 0;                                 // of the running script
