@@ -154,9 +154,7 @@ class Scores {
     }
     if (policy == "h2o" && spec(layer).preset != "kvpress")
       return remembered(layer, then, m_policy.layers[at(layer)].received);
-    if (policy == "tova" && m_state.attention && m_state.attention->maps.size() > at(layer) &&
-        !m_state.attention->mass[at(layer)].empty())
-      return aligned(then, *m_state.attention->maps[at(layer)], m_state.attention->mass[at(layer)], 0);
+    if (policy == "tova") return newest(layer, then);
     if (policy == "smartkv") return gates(layer, then);
     if (keys(policy)) return keyScores(layer, then);
     return {};
@@ -173,6 +171,19 @@ class Scores {
       if (found == of.ledger.size()) continue;
       j = found + 1;
       if (from + found < values.size()) out[i] = static_cast<double>(values[from + found]);
+    }
+    return out;
+  }
+
+  /// Attention of the newest query, mean over all heads of the layer of the model; empty where it is not known.
+  std::vector<double> newest(CacheLayer layer, const ResidencyView& then) const {
+    const NewestAttention* all = m_state.attention.get();
+    const CacheLayers layers = m_state.cacheLayers();
+    std::vector<double> out(then.resident());
+    for (const CacheLayer own : layers.of(layers.layerOf(layer))) {
+      if (!all || at(own) >= all->maps.size() || at(own) >= all->mass.size() || all->mass[at(own)].empty()) return {};
+      const std::vector<double> one = aligned(then, *all->maps[at(own)], all->mass[at(own)], 0);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] += one[i] / layers.perLayer;
     }
     return out;
   }

@@ -18,20 +18,22 @@ class Told {
   Told(const CheckInput& input, Findings& findings)
       : m_input(input),
         m_state(input.state),
-        m_decoder(input.transformer->model(), m_state.reach()),
+        m_decoder(input.transformer->model(), m_state.reach(), input.transformer->ops().numericsId()),
         m_stored(input, m_decoder, findings) {}
 
-  bool rounds() const { return m_stored.rounds(); }
+  bool rounds() const { return m_stored.rounds() || m_decoder.rounds(); }
 
-  /// None where the newest token has left a layer.
+  /// None where the newest token has left a layer, or where rounding decides between experts.
   std::optional<std::vector<double>> logits() {
     std::vector<double> x = m_decoder.embed(m_state.ledger[newest()].token);
     for (const Layer layer : m_state.cacheLayers().ofModel()) {
       const std::optional<std::vector<double>> given = attended(layer, m_decoder.project(layer, x));
       if (!given) return std::nullopt;
-      m_decoder.finish(layer, *given, x);
+      std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
+      if (made.size() > 1) return std::nullopt;  // rounding chose among experts
+      x = std::move(made[0].values);
     }
-    return m_decoder.logits(x);
+    return m_decoder.logits(x).values;
   }
 
  private:
@@ -53,11 +55,11 @@ class Told {
       if (std::ranges::any_of(slots, [&](Slot slot) { return slot.value() < 0 || slot.value() >= pool.slots(); }))
         return std::nullopt;
       ScalarSeen rows;
-      for (std::int32_t i = seen.begin; i < seen.end; ++i) rows.phases.push_back(m_stored.phaseOf(map.phases[at(i)]));
+      for (std::int32_t i = seen.begin; i < seen.end; ++i)
+        rows.phases.push_back(turned ? 0 : m_stored.phaseOf(map.phases[at(i)]));
       for (int i = 0; i < perPart; ++i, ++head) {
-        const auto begin = row.q.begin() + std::ptrdiff_t{head} * config.headDim;
-        std::vector<double> q(begin, begin + config.headDim);
-        m_decoder.turn(layer, q, rows.phases.back(), true);
+        std::vector<double> q = row.q[at(head)].values;
+        m_decoder.turn(layer, q, m_stored.phaseOf(map.phases[map.size() - 1]), true);
         rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
         const std::vector<double> one = m_decoder.attend(layer, head, q, rows, turned);
         out.insert(out.end(), one.begin(), one.end());

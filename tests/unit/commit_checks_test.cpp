@@ -11,8 +11,9 @@ namespace {
 struct Last {
   explicit Last(const SessionFixture& from)
       : session(*from.session), state(session.state()), before(*session.history().before()) {
-    const PassDeeds& all = session.store().deeds();
+    const CommitDeeds& all = session.store().deeds();
     deeds.assign(all.all().begin(), all.all().end());
+    decided = all.decided();
   }
 
   QString found(void (*check)(const CheckInput&, std::vector<Violation>&), bool full = true) const {
@@ -20,6 +21,7 @@ struct Last {
     input.full = full;
     input.transformer = session.parts().transformer.get();
     input.deeds = deeds;
+    input.decided = decided;
     input.before = &before;
     std::vector<Violation> out;
     check(input, out);
@@ -34,6 +36,7 @@ struct Last {
   Session& session;
   CacheState state, before;
   std::vector<PassDeed> deeds;
+  std::optional<PassKind> decided;
 };
 
 json replaced(int position, std::vector<int> tokens) {
