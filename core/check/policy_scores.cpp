@@ -155,6 +155,8 @@ class Scores {
     if (policy == "h2o" && spec(layer).preset != "kvpress")
       return remembered(layer, then, m_policy.layers[at(layer)].received);
     if (policy == "tova") return newest(layer, then);
+    if (policy == "snapkv" || policy == "pyramidkv" || policy == "adakv")
+      return remembered(layer, then, m_policy.layers[at(layer)].observed, true);
     if (policy == "smartkv") return gates(layer, then);
     if (keys(policy)) return keyScores(layer, then);
     return {};
@@ -188,11 +190,29 @@ class Scores {
     return out;
   }
 
-  std::vector<double> remembered(CacheLayer layer, const ResidencyView& then, const RowValues& values) const {
+  /// The neighbours of each row before the window, by the policy's kernel; beyond the ends a mean counts zeros.
+  std::vector<double> pooled(CacheLayer layer, const std::vector<double>& list) const {
+    const auto window = at(m_policy.audit.layers[at(layer)].bands.window);
+    const auto past = static_cast<std::ptrdiff_t>(list.size() - std::min(list.size(), window));
+    const std::ptrdiff_t half = spec(layer).kernel / 2;
+    std::vector<double> out = list;
+    for (std::ptrdiff_t i = 0; i < past; ++i) {
+      double sum = 0, most = list[at(i)];
+      for (std::ptrdiff_t j = i - half; j <= i + half; ++j)
+        if (j >= 0 && j < past) sum += list[at(j)], most = std::max(most, list[at(j)]);
+      out[at(i)] = spec(layer).pooling == Pooling::Maximum ? most : sum / spec(layer).kernel;
+    }
+    return out;
+  }
+
+  std::vector<double> remembered(CacheLayer layer, const ResidencyView& then, const RowValues& values,
+                                 bool pools = false) const {
     if (!values.map || values.map->size() == 0) return {};
     std::vector<std::vector<double>> lists;
     for (std::size_t from = 0; from < values.values.size(); from += values.map->size())
       lists.push_back(aligned(then, *values.map, values.values, from));
+    if (pools)
+      for (std::vector<double>& list : lists) list = pooled(layer, list);
     return perRow(layer, lists);
   }
 

@@ -181,7 +181,8 @@ class CommitChecksTest : public QObject {
     QTest::addColumn<QByteArray>("policy");
     for (const char* policy : {"streaming_llm:sinks=2,window=12", "sliding_window:window=12", "h2o:window=8,budget=12",
                                "tova:window=2,budget=18", "brightness:capacity=20", "knorm:sinks=1,capacity=20",
-                               "keydiff:sinks=1,capacity=20"})
+                               "keydiff:sinks=1,capacity=20", "snapkv:window=6,capacity=20,observe=6,kernel=3",
+                               "snapkv:window=6,capacity=20,observe=8,kernel=5,pooling=max"})
       QTest::newRow(policy) << QByteArray(policy);
   }
   void policyScores() {
