@@ -166,12 +166,13 @@ class CommitChecksTest : public QObject {
     Last last(session);
     for (const bool full : {false, true}) QCOMPARE(last.found(checkWlodRows, full), QString());
     auto wlod = std::make_shared<WlodState>(*last.state.wlod);
-    MegaContext::Level first = wlod->tree.level(1);
+    const MegaContext& tree = last.state.wlod->tree;
+    MegaContext::Level first = tree.level(1);
     std::vector<float> gists(first.gists.begin(), first.gists.end());
-    gists[static_cast<std::size_t>(wlod->tree.hidden())] += 1;
+    gists[static_cast<std::size_t>(tree.hidden())] += 1;
     first.gists.assign(gists);
     wlod->tree = MegaContext(static_cast<int>(wlod->tree.hidden()), wlod->tree.tokens().span(),
-                             {std::move(first), wlod->tree.level(2)});
+                             {std::move(first), tree.level(2)});
     last.state.wlod = wlod;
     for (const bool full : {false, true})
       QVERIFY(last.found(checkWlodRows, full).contains("is not the mean of its tokens"));
