@@ -108,7 +108,7 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
 }
 
 Result<std::unique_ptr<Engine>> openLeft(const json& request, const std::string& resources, const Progress& progress) {
-  const auto path = request["recovery"].get<std::string>();
+  const auto path = memberOr(request, "recovery", std::string());
   spdlog::info("opening {}", path);
   Recovered recovered = KV_TRY(openRecovered(path, resources, progress));
   return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(std::move(recovered), path));

@@ -66,8 +66,10 @@ EngineThread::Ticket EngineThread::submit(std::string verb, nlohmann::json args,
 void EngineThread::keepRecovery(std::string path, Reply reply) {
   Job job;
   job.work = [this, path = std::move(path), reply](Engine* engine) {
-    auto result = engine ? guarded<nlohmann::json>([&] { return engine->keepRecovery(path); }) : m_openError;
-    return [reply, result = std::move(result)] { reply(result); };
+    return closureOf(reply, [&]() -> std::function<void()> {
+      auto result = engine ? guarded(kStopped, [&] { return engine->keepRecovery(path); }) : m_openError;
+      return [reply, result = std::move(result)] { reply(result); };
+    });
   };
   job.cancelled = [reply] { reply(cancelledError()); };
   push(std::move(job));

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/main_window.h"
-#include "app/session_name.h"
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/token_text.h"
 
@@ -25,8 +25,7 @@ QString lastText(const Snapshot& snapshot) {
 }
 
 QString noted(const json& object, const char* key) {
-  const json value = object.is_object() ? object.value(key, json()) : json();
-  return value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString();
+  return QString::fromStdString(memberOr(object, key, std::string()));
 }
 
 /// "demo, tick 45, 812 tokens, yesterday 19:48: …it is in the cellar ."
@@ -34,8 +33,8 @@ QString aboutLeft(const LeftSession& left) {
   QStringList parts{
       noted(left.about, "name").isEmpty() ? QString::fromStdString(left.facts.model) : noted(left.about, "name"),
       MainWindow::tr("tick %1").arg(left.facts.tick)};
-  if (const json length = left.about.value("length", json()); length.is_number_unsigned())
-    parts << counted(length.get<int>(), MainWindow::tr("token"), MainWindow::tr("tokens"));
+  if (const int length = memberOr(left.about, "length", -1); length >= 0)
+    parts << counted(length, MainWindow::tr("token"), MainWindow::tr("tokens"));
   parts << QLocale().toString(left.when, QLocale::ShortFormat);
   const QString text = noted(left.about, "text");
   return parts.join(", ") + (text.isEmpty() ? QString() : QStringLiteral(": …") + text);
@@ -49,8 +48,7 @@ json lines(const QStringList& list) {
 
 QStringList linesOf(const json& window, const char* key) {
   QStringList out;
-  for (const json& one : window.value(key, json::array()))
-    if (one.is_string()) out << QString::fromStdString(one.get<std::string>());
+  for (const json& one : member(window, key)) out << QString::fromStdString(jsonOr(one, std::string()));
   return out;
 }
 
@@ -75,7 +73,7 @@ void MainWindow::keepRecovery() {
     m_recovery.settled();
     noteRecovery();
     if (!kept) say(kept.error());
-    else if (kept->contains("lost")) emit m_context.failed(Error::fromJson((*kept)["lost"]));
+    else if (const json& lost = member(*kept, "lost"); lost.is_object()) emit m_context.failed(Error::fromJson(lost));
   });
 }
 
@@ -105,7 +103,7 @@ json MainWindow::recoveryNote() const {
 
 /// The first work of a session is noted at once, later work soon.
 void MainWindow::noteWork() {
-  const bool first = m_noted.is_object() && m_noted["worked"] == false && hasWork();
+  const bool first = !memberOr(m_noted, "worked", true) && hasWork();
   if (first) noteRecovery();
   else if (!m_noteSoon.isActive()) m_noteSoon.start();
 }
@@ -150,7 +148,7 @@ void MainWindow::restoreLeftSession() {
   if (!m_left) return;
   json request{{"recovery", m_recovery.captureOf(*m_left).toStdString()}};
   if (const QString name = noted(m_left->about, "name"); !name.isEmpty()) request["name"] = name.toStdString();
-  const json window = m_left->about.value("window", json::object());
+  const json window = member(m_left->about, "window");
   beforeOpening(tr("the last session"), [this, request, window] {
     openSession(request, [this, window](const Result<SessionPtr>& opened) {
       if (!opened && opened.error().code != "cancelled") return emit m_context.failed(opened.error());
@@ -165,14 +163,10 @@ void MainWindow::restoreWindow(const json& window) {
   restoreGeometry(bytes("geometry"));
   m_docks->restore(bytes("docks"));
   if (const QString theme = noted(window, "theme"); !theme.isEmpty()) (void)setTheme(theme);
-  const json options = window.value("options", json::object());
   for (const QString& id : m_docks->ids())
-    if (const json wanted = options.is_object() ? options.value(id.toStdString(), json()) : json(); wanted.is_object())
+    if (const json& wanted = member(member(window, "options"), id.toStdString()); wanted.is_object())
       (void)setOptions(id, wanted);
-  json focus = json::object();
-  for (const auto& [name, place] : window.value("focus", json::object()).items())
-    if (place.is_number_integer()) focus[name] = place;
-  (void)setFocus(focus);
+  if (const json& focus = member(window, "focus"); focus.is_object()) (void)setFocus(focus);
   m_prompt->past().setLines(linesOf(window, "prompts"));
   m_docks->view("console")->setProperty("history", linesOf(window, "console"));
 }

@@ -8,6 +8,7 @@
 
 #include "app/script/bounded_file.h"
 #include "core/api/part_file.h"
+#include "core/api/read_json.h"
 
 namespace kvlab {
 
@@ -23,8 +24,8 @@ std::unique_ptr<QLockFile> lockOf(const QString& path) {
 
 /// Something was done since the session was opened or saved.
 bool hasWork(const json& about, const RecoveryFacts& facts) {
-  if (about.value("worked", json()) == true) return true;
-  if (const json tick = about.value("tick", json()); tick.is_number_integer()) return tick != facts.tick;
+  if (memberOr(about, "worked", false)) return true;
+  if (const json& tick = member(about, "tick"); tick.is_number_integer()) return tick != facts.tick;
   return facts.commands > 1;  // the first command may be the text that the session began with
 }
 
