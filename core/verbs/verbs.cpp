@@ -81,7 +81,10 @@ Error calledInVain(Session& session, int entry, std::vector<Action> pending, Err
   if (session.history().replaying()) return error;  // whoever executes commands again goes back himself
   const Status back = guarded("the call was not taken back", [&]() -> Status {
     if (!session.stage()) freeUnnamed(session);
-    return session.timeline().currentId() == entry ? ok() : session.travel(entry);
+    const int reached = session.timeline().currentId();
+    if (reached == entry) return ok();
+    KV_TRY(session.travel(entry));
+    return appendWayBack(session, reached), ok();
   });
   if (back) session.setPending(std::move(pending));
   else error.why += "; what the call had done by then stays";
