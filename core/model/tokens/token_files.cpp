@@ -65,8 +65,9 @@ class Reader {
       json merged = value;
       if (value.is_array() && m_config.contains(key) && m_config.at(key).is_array()) {
         merged = m_config.at(key);
+        std::set<json> known(merged.begin(), merged.end());
         for (const json& one : value)
-          if (std::find(merged.begin(), merged.end(), one) == merged.end()) merged.push_back(one);
+          if (known.insert(one).second) merged.push_back(one);
       }
       m_config[key] = merged;
     }
@@ -80,10 +81,12 @@ class Reader {
       m_out.names[name] = token ? token->content : "";
       if (token) m_out.special.push_back(*token);
     }
-    for (const char* name : kLists)
-      for (const json& one : m_config.contains(name) ? m_config.at(name) : json::array())  // or an object of names
+    for (const char* name : kLists) {
+      const json list = m_config.value(name, json());  // or an object of names
+      for (const json& one : list)
         if (const auto token = KV_TRY(specialToken(one, path("tokenizer_config.json"))))
           m_out.special.push_back(*token);
+    }
     return ok();
   }
 
@@ -108,11 +111,12 @@ class Reader {
   Status readAddedTokens() {
     const std::string file = path("added_tokens.json");
     const auto added = KV_TRY(readObject(file));
+    std::set<std::string, std::less<>> named;
+    for (const AddedToken& one : m_out.special) named.insert(one.content);
     for (const auto& [content, id] : added.items()) {
       if (!id.is_number_integer() || id < 0 || id >= bpe::BpeModel::kMaxId)
         return badTokenizer(file, "\"" + content + "\" has no id");
-      const bool special = std::any_of(m_out.special.begin(), m_out.special.end(),
-                                       [&, &name = content](const AddedToken& one) { return one.content == name; });
+      const bool special = named.contains(content);
       m_out.listed.push_back(
           {.id = id.get<std::int32_t>(), .content = content, .normalized = !special, .special = special});
     }
