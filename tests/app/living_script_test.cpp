@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A script that computes without a call leaves the window alive: it paints, and Esc ends the script.
+#include <QStatusBar>
+
 #include "app/whole_window.h"
 #include "widgets/views/console/script_input.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call that memory does not suffice for is refused and has changed nothing, whichever of its allocations fails: the
 // state, what is pending, an open tick, and every slot. Afterwards the same call does what it always does.
-#include "support/short_memory.h"
-//
 #include <QTemporaryDir>
 
 #include "support/good_calls.h"
+#include "support/short_memory.h"
 
 using namespace kvlab;
 using test::ShortMemory;
