@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kinds/base/policy_reviser.h"
 
-#include <algorithm>
+#include <set>
 
 #include "core/bugs/bug_kind.h"
 #include "core/kinds/base/cache_kind.h"
@@ -10,12 +10,21 @@
 namespace kvlab {
 namespace {
 
-/// Number of leading rows (sinks) that moments of queries skip.
-std::int32_t momentsFrom(const std::vector<PolicySpec>& specs) {
-  std::int32_t from = 0;
+/// Numbers of leading rows (sinks) that moments of queries skip, for the policies that look at so many queries.
+std::set<std::int32_t> momentsFrom(const std::vector<PolicySpec>& specs, std::int32_t queries) {
+  std::set<std::int32_t> from;
   for (const PolicySpec& spec : specs)
-    if (policyOf(spec.name).needs & kMoments) from = std::max(from, spec.sinks);
-  return from;
+    if (spec.observe == queries && (policyOf(spec.name).needs & kMoments)) from.insert(spec.sinks);
+  return from.empty() ? std::set{0} : from;
+}
+
+/// What was seen, but the moments of `before` in layers that skip other rows.
+std::shared_ptr<const PolicyState> withMomentsFrom(std::int32_t from, const PolicyState& before,
+                                                   const PolicyState& seen) {
+  auto out = std::make_shared<PolicyState>(seen);
+  for (std::size_t layer = 0; layer < out->specs.size(); ++layer)
+    if (out->specs[layer].sinks != from) out->layers[layer].queries = before.layers[layer].queries;
+  return out;
 }
 
 /// Computes what the last queries of a prompt attended to, if a policy needs it.
@@ -24,11 +33,12 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
   const std::vector<PolicySpec>& specs = before->specs;
   const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
   call.makeRoom(1, Placing::Look);
-  for (const std::int32_t queries : observations(specs)) {
-    Result<Observation> seen = call.parts.kind->observe(state, queries, momentsFrom(specs), rules, call);
-    if (!seen) return seen.error();
-    state.policy = withObservation(*state.policy, heads, queries, *seen);
-  }
+  for (const std::int32_t queries : observations(specs))
+    for (const std::int32_t from : momentsFrom(specs, queries)) {
+      Result<Observation> seen = call.parts.kind->observe(state, queries, from, rules, call);
+      if (!seen) return seen.error();
+      state.policy = withMomentsFrom(from, *state.policy, *withObservation(*state.policy, heads, queries, *seen));
+    }
   return ok();
 }
 
