@@ -13,6 +13,7 @@
 #include <QRandomGenerator>
 #include <QTemporaryDir>
 #include <atomic>
+#include <map>
 #include <set>
 
 #include "app/whole_window.h"
