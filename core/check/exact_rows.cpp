@@ -51,10 +51,7 @@ class Recount {
   void last() {
     const Layer layer = m_state.cacheLayers().last();
     if (!known(layer)) return;
-    std::vector<double> given;
-    for (const CacheLayer own : m_state.cacheLayers().of(layer))
-      given.insert(given.end(), m_deeds[at(own)]->attended.begin(), m_deeds[at(own)]->attended.end());
-    output(layer, inputOf(layer), given);
+    output(layer, inputOf(layer));
   }
 
   /// Checks one query head of some layers, another one in each turn.
@@ -114,7 +111,6 @@ class Recount {
     if (layer == Layer(0)) embedded(x);
     const ScalarRow row = m_decoder.project(layer, x);
     const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
-    std::vector<double> given;
     int head = 0, kv = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
       for (int i = 0; i < kvHeads(own); ++i, ++kv)
@@ -122,15 +118,13 @@ class Recount {
       const bool there = find(own);
       std::vector<double> mean(m_seen.phases.size());
       for (int i = 0; there && i < perPart; ++i, ++head) {
-        const auto one = attended(layer, own, head, row.q[at(head)], kvOf(head) % kvHeads(own));
-        if (!one) return;
-        given.insert(given.end(), one->begin(), one->end());
+        if (!attended(layer, own, head, row.q[at(head)], kvOf(head) % kvHeads(own))) return;
         std::ranges::transform(mean, m_shares, mean.begin(),
                                [&](double sum, double share) { return sum + share / perPart; });
       }
-      if (!there || !probed(own, &NewestAttention::mass, 0, mean, "")) return;
+      if (!there || !probed(own, &NewestAttention::mass, 0, mean, "")) return;  // logits may be of a later pass
     }
-    output(layer, x, given);
+    output(layer, x);
   }
 
   /// The input of the first layer is the token's embedding.
@@ -228,8 +222,8 @@ class Recount {
     return false;
   }
 
-  /// What attention gives a query head over the rows that find() found; none where the pass had something else.
-  std::optional<std::vector<double>> attended(Layer layer, CacheLayer own, int head, const ScalarHead& query, int kv) {
+  /// Compares what attention gives a query head over the rows that find() found. False if the pass had something else.
+  bool attended(Layer layer, CacheLayer own, int head, const ScalarHead& query, int kv) {
     std::vector<double> q = query.values;
     m_decoder.turn(layer, q, m_own.phase, true, m_own.sigma);
     double most[2] = {};  // of the keys, and of the values that attention weighs
@@ -238,7 +232,8 @@ class Recount {
       reader(row, value, out);
       for (const double one : out) most[value] = std::max(most[value], std::abs(one));
     };
-    std::vector<double> given = m_decoder.attend(layer, head, q, m_seen, m_input.transformer->keysRotated(), &m_shares);
+    const std::vector<double> given =
+        m_decoder.attend(layer, head, q, m_seen, m_input.transformer->keysRotated(), &m_shares);
     // A score that is off by so much makes shares others by twice that, in parts of them.
     const double keys = most[0] * std::sqrt(double(q.size())), score = 1 / std::sqrt(m_model.config().scoreDim());
     const double turns = at(own) < m_input.turns.size() ? m_input.turns[at(own)] * m_stored.turning(own) : 0;
@@ -251,15 +246,13 @@ class Recount {
     const double apart = distance(given, got), room = m_shareRoom * most[1] * std::sqrt(double(q.size()));
     const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
     if (apart <= room)
-      return probed(own, &NewestAttention::perHead, head % perPart, m_shares, " in query head " + std::to_string(head))
-          ? std::optional(given)
-          : std::nullopt;
+      return probed(own, &NewestAttention::perHead, head % perPart, m_shares, " in query head " + std::to_string(head));
     m_findings.add({own, indexIn(own), m_newest},
                    "layer " + m_state.cacheLayers().name(own) + ": what attention gave " + rowName(m_newest) +
                        " in query head " + std::to_string(head) + " is not what the " +
                        std::to_string(m_seen.phases.size()) + " rows that it sees give: it differs by " +
                        figureText(apart) + ", and " + figureText(room) + " is allowed");
-    return std::nullopt;
+    return false;
   }
 
   /// Compares what the pass said of attention, one of the lists of a layer, with the shares of the rows that it sees.
@@ -293,8 +286,12 @@ class Recount {
     return index < 0 ? std::nullopt : std::optional(at(index));
   }
 
-  /// Compares what the layer handed on, which is the next one's input; of the last layer the logits.
-  void output(Layer layer, const std::vector<double>& x, const std::vector<double>& attended) {
+  /// Compares what the layer made of its input and of the attention that it was given: the next one's input; of the
+  /// last layer the logits.
+  void output(Layer layer, const std::vector<double>& x) {
+    std::vector<double> attended;
+    for (const CacheLayer own : m_state.cacheLayers().of(layer))
+      attended.insert(attended.end(), m_deeds[at(own)]->attended.begin(), m_deeds[at(own)]->attended.end());
     std::optional<Apart> nearest;  // of what the choices of experts give
     const bool last = layer == m_state.cacheLayers().last();
     const Layer next(layer.value() + 1);
