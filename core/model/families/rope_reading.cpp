@@ -36,7 +36,7 @@ class RopeReader {
   /// The share of a head that turns; beside the object, if the object does not say. Of transformers' models of these
   /// families Phi-3 alone looks at it; the keys of a GGUF file say it for all.
   Status dims() {
-    const bool gguf = m_top.has(kRotaryShare);
+    const bool gguf = m_in.has(kRotaryShare) || m_top.has(kRotaryShare);
     const char* key = gguf ? kRotaryShare : "partial_rotary_factor";
     double share = 1;
     if (!gguf && m_config.type != "phi3") return ok();
