@@ -84,7 +84,10 @@ void RecoveryStore::remove(const QString& name, std::unique_ptr<QLockFile> lock)
 }
 
 std::optional<LeftSession> RecoveryStore::read(const QString& name) const {
-  LeftSession out{name, json::object(), {}, QFileInfo(file(name, "kvcap")).lastModified(), lockOf(file(name, "lock"))};
+  LeftSession out;
+  out.name = name;
+  out.when = QFileInfo(file(name, "kvcap")).lastModified();
+  out.lock = lockOf(file(name, "lock"));
   if (!out.lock->tryLock()) return std::nullopt;
   if (const Result<QByteArray> text = readBounded(file(name, "json"), {}))
     out.about = json::parse(text->toStdString(), nullptr, false);
