@@ -32,8 +32,10 @@ QByteArray digest(const SessionFixture& s) {
     for (const NoteView& note : *notes) out += " note " + toJson(note).dump();
   out += " rules " + s->manifest().toJson().dump();
   for (const CacheLayer layer : s->store().layers())
-    out += " " + std::string(kernels::dtypeName(s->store().pool(layer).format().k)) + " " +
-        std::string(s->parts().layouts.layout(layer).name());
+    out.append(" ")
+        .append(kernels::dtypeName(s->store().pool(layer).format().k))
+        .append(" ")
+        .append(s->parts().layouts.layout(layer).name());
   return QByteArray::fromStdString(out);
 }
 
