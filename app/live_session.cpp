@@ -60,22 +60,27 @@ void LiveSession::past(Tick tick, EngineThread::PastReply reply) {
   });
 }
 
-/// Takes snapshots before replies, so that a reply finds the state after its command.
+/// Takes snapshots before replies, so that a reply finds the state after its command. Who listens may fail, which takes
+/// no reply from another, and may run an event loop, which takes newer mail meanwhile: mail keeps the session busy, and
+/// never makes it busy again.
 void LiveSession::drain() {
   const QPointer<LiveSession> alive(this);
   EngineMail mail = m_thread.collect();
+  const auto safely = [&](const char* what, const auto& work) {
+    if (!alive) return;
+    const Status done = guarded(what, [&] { return work(), ok(); });
+    if (alive && !done) emit failed(done.error());
+  };
   for (const SnapshotPtr& snapshot : mail.snapshots) keep(snapshot);
   // As many leave as came: many at once would hold the events up.
   if (m_history.size() > kHistory) m_history.erase(m_history.begin(), m_history.end() - kHistory);
   if (mail.progress)
-    emit progressed(QString::fromStdString(mail.progress->what), mail.progress->done, mail.progress->total);
-  if (alive && !mail.snapshots.empty()) emit published();
-  for (auto& reply : mail.replies) {
-    if (!alive) return;
-    const Status taken = guarded("the reply to a command was not taken", [&] { return reply(), ok(); });
-    if (alive && !taken) emit failed(taken.error());
-  }
-  if (alive) setBusy(mail.busy || m_thread.busy());  // replies may have submitted commands
+    safely("progress was not shown", [&] {
+      emit progressed(QString::fromStdString(mail.progress->what), mail.progress->done, mail.progress->total);
+    });
+  if (!mail.snapshots.empty()) safely("a state was not shown", [&] { emit published(); });
+  for (const auto& reply : mail.replies) safely("the reply to a command was not taken", reply);
+  if (alive) setBusy((mail.busy && m_busy) || m_thread.busy());
 }
 
 void LiveSession::freezeClock() {

@@ -798,8 +798,9 @@ interface Session {
 
   /** native holds the state but for what policies observed; hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
   saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
-  /** Replaces the session's content, as one commit; `content` is the hash the file must have. */
-  loadCache(path: string, options?: { content?: string }): { path: string; form: CacheForm; rows: number; content: string };
+  /** Replaces the session's content, as one commit; `content` is the hash the file must have. With `verify` each row is
+   * compared with what the model computes, at the price of a prompt; a file with others is refused (`other_rows`). */
+  loadCache(path: string, options?: { content?: string; verify?: boolean }): { path: string; form: CacheForm; rows: number; content: string };
   /** One fresh pass in which nothing is evicted: per layer, KV head and token the last query whose attention exceeds
    * `threshold` (0.05), log4 of how long that is (at most `cap`, 6), whether that may not be the end of it (used or born within
    * the last `stretch` queries, 32), the attention received from queries behind position `after` (the end of the last prompt), and

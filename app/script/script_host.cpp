@@ -263,7 +263,7 @@ ScriptResult ScriptHost::describe(const QJSValue& thrown, const QStringList& sta
   }
   const QString trace = thrown.isError() ? thrown.property("stack").toString() : frames(stack);
   const QJSValue place = m->language->call("caller", {trace});
-  result.file = cleanFile(place.property("file").toString());
+  if (place.property("file").isString()) result.file = cleanFile(place.property("file").toString());
   result.line = place.property("line").toInt();
   if (result.line == 0 && thrown.isError()) {  // a syntax error has no stack frames
     result.file = cleanFile(thrown.property("fileName").toString());

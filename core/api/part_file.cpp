@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -35,15 +36,20 @@ std::string behindLinks(std::string path) {
   return {};
 }
 
-/// A name of an open file, as /dev/stdout is: its reader holds the file itself, so no other may take its place.
-bool namesOpenFile(std::string path) {
+/// The number of the open file that a name stands for, as /dev/stdout and /dev/fd/2 do; -1 = none.
+int openFileOf(std::string path) {
+  const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
   for (int links = 0; links < kMostLinks && !path.empty(); ++links) {
-    if (path.starts_with("/dev/fd/") || (path.starts_with("/proc/") && path.find("/fd/") != std::string::npos))
-      return true;
+    for (const std::string& folder : {std::string("/dev/fd/"), std::string("/proc/self/fd/"), own}) {
+      if (!path.starts_with(folder)) continue;
+      int number = -1;
+      const char* end = path.data() + path.size();
+      if (std::from_chars(path.data() + folder.size(), end, number).ptr == end) return number;
+    }
     const std::string to = linkTarget(path);
     path = to.empty() || to.front() == '/' ? to : (std::filesystem::path(path).parent_path() / to).string();
   }
-  return false;
+  return -1;
 }
 
 /// A name of this process's own, in the folder of the target.
@@ -98,7 +104,8 @@ void PartFile::open() {
   struct stat there {};
   if (::stat(m_path.c_str(), &there) == 0) {
     if (S_ISDIR(there.st_mode)) return (void)fail(EISDIR);
-    if (!S_ISREG(there.st_mode) || namesOpenFile(m_path)) return openStream();
+    const int number = openFileOf(m_path);
+    if (!S_ISREG(there.st_mode) || number >= 0) return openStream(number);
     m_old = there;
   } else if (errno != ENOENT) {
     return (void)fail(errno);
@@ -106,9 +113,10 @@ void PartFile::open() {
   openPart();
 }
 
-/// Appends, where the name is that of a regular file which somebody has open.
-void PartFile::openStream() {
-  m_file = ::open(m_path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+/// An open file goes on where whoever has opened it stands.
+void PartFile::openStream(int number) {
+  m_file = number >= 0 ? ::fcntl(number, F_DUPFD_CLOEXEC, 0)
+                       : ::open(m_path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (m_file < 0) fail(errno);
 }
 

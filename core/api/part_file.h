@@ -43,7 +43,7 @@ class PartFile {
  private:
   void open();
   void openPart();
-  void openStream();
+  void openStream(int number);
   bool fail(int number);
   bool flush();
 

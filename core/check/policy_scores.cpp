@@ -96,9 +96,12 @@ class Scores {
     return odd;
   }
 
-  /// What all queries of a pass gave to the rows of a layer, by head, and their number.
+  /// What all queries of a pass gave to the rows of a layer, by head, and their number. Where an edit takes several
+  /// passes over one map, nobody knows which of them is meant.
   void given(CacheLayer layer) {
     const NewestAttention* all = m_state.attention.get();
+    const Manifest& rules = m_input.manifest;
+    if (rules.afterEdit == AfterEdit::Selective || rules.newRows == NewRows::EmbeddingOnly) return;
     if (!all || all == m_input.before->attention.get() || at(layer) >= all->receivedPerHead.size() ||
         all->receivedPerHead[at(layer)].empty() || at(layer) >= all->maps.size() || !all->maps[at(layer)] ||
         !m_input.transformer || m_input.transformer->model().layer(m_state.cacheLayers().layerOf(layer)).sinks)

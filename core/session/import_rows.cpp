@@ -2,9 +2,11 @@
 #include "core/session/import_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "core/analysis/rebuild.h"
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
 #include "core/edit/splice.h"
@@ -227,11 +229,49 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   return slots;
 }
 
+/// Half a step of a type, in parts of a value, or of the largest one of a head.
+double halfStep(kernels::DType type) {
+  switch (type) {
+    case kernels::DType::f32:
+    case kernels::DType::f16: return 1.0 / 2048;
+    case kernels::DType::bf16:
+    case kernels::DType::i8: return 1.0 / 256;
+    default: return 1.0 / 16;  // fp8-e4m3
+  }
+}
+
+/// Compares each row with what the model computes: as near as arithmetic and the types of file and pool allow.
+Status compared(const CacheState& state, CallContext& call) {
+  constexpr double kArithmetic = 0.02, kTypes = 4;     // of a row's length; of half a step of the coarsest type
+  const double file = halfStep(kernels::DType::bf16);  // other programs store no coarser ones
+  SessionParts& parts = call.parts;
+  const RebuildInput input{state, *parts.transformer, parts.faults, parts.manifest.position == PositionMode::Cache};
+  const Drift apart = KV_TRY(drift(input, parts.store, {}, call.progress));
+  for (const CacheLayer layer : state.layers()) {
+    const kernels::RowFormat& format = parts.store.pool(layer).format();
+    const double most = kArithmetic + kTypes * std::max({halfStep(format.k), halfStep(format.v), file});
+    for (std::size_t row = 0; row < apart.kRows[at(layer)].size(); ++row) {
+      const auto k = static_cast<double>(apart.kRows[at(layer)][row]);
+      const auto v = static_cast<double>(apart.vRows[at(layer)][row]);
+      if (!(k > most) && !(v > most)) continue;  // a row that the layer does not hold has no number
+      return Error("other_rows", "the cache was not loaded",
+                   "layer " + state.cacheLayers().name(layer) + ", position " + std::to_string(row) + ": " +
+                       (k > most ? "K" : "V") + " differs from what the model computes by " +
+                       std::to_string(std::lround(100 * (k > most ? k : v))) + " %, and types explain " +
+                       std::to_string(std::lround(100 * most)) + " %",
+                   "load without verify to look at the rows, or make the file anew", "verify", true);
+    }
+  }
+  return ok();
+}
+
 /// Writes the rows, after all checks. over: over the rows of the present state, which the store's log keeps.
-Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call, bool over) {
+Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState& before, CallContext& call, bool over,
+                       bool verify) {
   SessionParts& parts = call.parts;
   const auto layers = parts.store.layers();
   commit.freed = slotsOf(before);
+  commit.rewritten = over;
   if (over) {
     parts.store.keep(commit.freed);
     commit.added = commit.freed = LayerSlots(layers.size());
@@ -241,8 +281,11 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   for (const CacheLayer layer : layers)
     writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
   LayoutContext context{parts.store, parts.faults};
-  Result<std::int64_t> moved = parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
-                                                    commit.added, commit.freed, context);
+  const Status same = verify ? compared(commit.state, call) : ok();
+  Result<std::int64_t> moved = !same
+      ? Result<std::int64_t>(same.error())
+      : parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()), commit.added,
+                             commit.freed, context);
   call.poolsTouched = !moved && over;
   if (call.poolsTouched && !parts.layouts.inPlace()) parts.store.log().spoil();  // slots of history were taken, too
   if (!moved && !over) parts.store.release(commit.added);
@@ -253,7 +296,7 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
 
 }  // namespace
 
-Status importRows(Session& session, const CacheImport& rows) {
+Status importRows(Session& session, const CacheImport& rows, bool verify) {
   return session.change(
       [&](CallContext& call) -> Result<Commit> {
         SessionParts& parts = call.parts;
@@ -268,11 +311,15 @@ Status importRows(Session& session, const CacheImport& rows) {
         for (const CacheLayer layer : parts.store.layers()) most = std::max(most, keptOf(rows, parts.layouts, layer));
         KV_TRY(growPools(session, most));
         const bool over = parts.layouts.inPlace() || !session.history().makeRoom(parts, most);
+        if (verify && over && !parts.layouts.inPlace())
+          return Error("staging", "the cache was not loaded",
+                       "rows are compared before they take the place of the present ones, and both do not fit",
+                       "raise staging, reset the session first, or load without verify");
         Commit commit;
         commit.severed = over && !parts.layouts.inPlace();  // the rows of both states cannot share a pool
         commit.added = slotsFor(rows, parts, over);
         commit.state = Importer(session.state(), rows, commit.added, parts).run();
-        Result<Commit> made = written(std::move(commit), rows, session.state(), call, over);
+        Result<Commit> made = written(std::move(commit), rows, session.state(), call, over, verify);
         if (const BugKind* bug = parts.faults.bug(); made && bug && bug->imported) bug->imported(made->state);
         if (made) session.setPending(rows.pending);
         if (made) session.health().report = nullptr;

@@ -9,7 +9,8 @@ namespace kvlab {
 
 /// Replaces the session's content in one commit. Live rows become deleted in the ledger, unless the file brings its own
 /// ledger. If the file has no logits, the next tick computes them. Pending actions are taken from the file unchecked:
-/// the tick that applies them reports references that no longer exist. Errors: unsupported, staging.
-Status importRows(Session& session, const CacheImport& rows);
+/// the tick that applies them reports references that no longer exist. verify: each row is compared with what the model
+/// computes, which costs a pass over all of them. Errors: unsupported, staging, other_rows.
+Status importRows(Session& session, const CacheImport& rows, bool verify);
 
 }  // namespace kvlab

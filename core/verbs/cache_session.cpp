@@ -227,7 +227,7 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   return json{{"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", bytes}};
 }
 
-Result<json> loadCache(Session& session, const std::string& path, const std::string& content) {
+Result<json> loadCache(Session& session, const std::string& path, const std::string& content, bool verify) {
   auto file = KV_TRY(MappedFile::open(path));
   const std::string hash = contentHash(file->bytes());
   if (!content.empty() && content != hash)
@@ -237,9 +237,15 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
   CacheImport rows = KV_TRY(parseCache(file->bytes(), path, cacheTarget(session)));
   if (rows.form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows.storage = std::move(file);
+  if (verify && (rows.edited || rows.wlod))
+    return Error("other_rows", "the cache was not loaded",
+                 "its rows saw others that are gone, so that no pass over its tokens gives them", "load without verify",
+                 "verify", true);
   const std::string place = std::filesystem::absolute(path).string();  // a replay may be in another folder
-  session.history().beginCommand("loadCache", {{"path", place}, {"content", hash}});
-  KV_TRY(importRows(session, rows));
+  json args{{"path", place}, {"content", hash}};
+  if (verify) args["verify"] = true;
+  session.history().beginCommand("loadCache", std::move(args));
+  KV_TRY(importRows(session, rows, verify));
   return json{{"path", path}, {"form", name(rows.form)}, {"rows", session.state().length()}, {"content", hash}};
 }
 

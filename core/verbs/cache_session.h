@@ -17,7 +17,9 @@ CacheTarget cacheTarget(const Session& session);
 Result<nlohmann::json> saveCache(Session& session, const std::string& path, CacheForm form);
 
 /// Replaces the session's content; returns {path, form, rows, content}. `content`: the hash that the file must have
-/// (else file_changed), empty = any. Errors: see cache_file.h. On error the session is unchanged.
-Result<nlohmann::json> loadCache(Session& session, const std::string& path, const std::string& content);
+/// (else file_changed), empty = any. verify: as importRows(). Errors: see cache_file.h and importRows(). On error the
+/// session is unchanged.
+Result<nlohmann::json> loadCache(Session& session, const std::string& path, const std::string& content,
+                                 bool verify = false);
 
 }  // namespace kvlab

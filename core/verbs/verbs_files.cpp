@@ -18,7 +18,9 @@ Result<json> save(Session& session, VerbArgs& in) {
   return saveCache(session, in.text("path"), cacheFormFromName(in.text("form")).value_or(CacheForm::Native));
 }
 
-Result<json> load(Session& session, VerbArgs& in) { return loadCache(session, in.text("path"), in.text("content")); }
+Result<json> load(Session& session, VerbArgs& in) {
+  return loadCache(session, in.text("path"), in.text("content"), in.flag("verify"));
+}
 
 Result<json> lifespans(Session& session, VerbArgs& in) {
   const std::string path = in.text("path");
@@ -49,8 +51,9 @@ std::span<const Verb> fileVerbs() {
         Effect::Measures},
        save},
       {{"loadCache",
-        {arg::reads("path"), arg::text("content").orNone()},
-        "Replaces the session's content by a cache file; content is the hash that the file must have.",
+        {arg::reads("path"), arg::text("content").orNone(), arg::flag("verify", false)},
+        "Replaces the session's content by a cache file; content is the hash that the file must have. With verify each "
+        "row is compared with what the model computes, at the price of a prompt.",
         Effect::Commits,
         InLanes::Refused},
        load},

@@ -165,15 +165,16 @@ class PartFileTest : public QObject {
     QVERIFY(!file.append("x", 1) && !file.publish());
   }
 
-  /// As with > FILE and --json /dev/stdout: what the program has printed so far stays.
+  /// As with > FILE and --json /dev/stdout: what the program prints before and after it stays.
   void anOpenFileGoesOn() {
     make(path("a"), "");
     const int shell = ::open(path("a").c_str(), O_WRONLY);
     QCOMPARE(::write(shell, "printed ", 8), ssize_t(8));
     QVERIFY(writeWhole("/proc/self/fd/" + std::to_string(shell), "written "));
     QVERIFY(writeWhole("/dev/fd/" + std::to_string(shell), "again"));
+    QCOMPARE(::write(shell, " and on", 7), ssize_t(7));
     ::close(shell);
-    QCOMPARE(readAll(path("a")), std::string("printed written again"));
+    QCOMPARE(readAll(path("a")), std::string("printed written again and on"));
   }
 
   void aFullDiskChangesNothing() {

@@ -119,9 +119,10 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
     next.edited = next.converted = false;
     next.rotations.clear();
     next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
-    // The known attention belongs to the old rows; the next tick computes it again.
-    next.logitsStale = next.length() > 0;
   }
+  // Attention, and behind a rebuild that was cancelled the logits, belong to the old rows; the next tick computes them
+  // again.
+  next.logitsStale = next.length() > 0;
   return Rebuilt{outcome.take(), std::move(commit)};
 }
 

@@ -19,6 +19,16 @@ constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // U+2581
 /// Field 3 of a ModelProto once more: no space in front (3), white space stays as it is (4). The last mention counts.
 constexpr std::string_view kPlain("\x1a\x04\x18\x00\x20\x00", 6);
 
+/// With marks for spaces, and one in front.
+std::string marked(std::string_view text) {
+  std::string out(kSpaceMark);
+  for (const char c : text) {
+    if (c == ' ') out += kSpaceMark;
+    else out += c;
+  }
+  return out;
+}
+
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   Status load(const std::string& bytes, const std::string& file, const TokenizerSettings& settings);
@@ -91,7 +101,7 @@ Status SentencePieceTokenizer::addTokens(const std::vector<bool>& ofUser, const 
   m_added = all.tokens();
   for (const AddedToken& token : m_added) {
     const bool normalised = token.normalized || token.bothWays;
-    if (normalised) m_normalised.add(token, (prefixesEach() ? " " : "") + token.content);
+    if (normalised) m_normalised.add(token, prefixesEach() ? marked(token.content) : token.content);
     if (!token.normalized || token.bothWays) m_raw.add(token, token.content);
     m_anyNormalised = m_anyNormalised || normalised;
   }
@@ -125,7 +135,7 @@ Result<std::vector<TokenId>> SentencePieceTokenizer::encode(std::string_view tex
 /// must be there before other tokens are looked for, or goes in front of a text's first piece alone.
 Status SentencePieceTokenizer::encodePart(std::string_view part, bool first, std::vector<TokenId>& out) const {
   if (prefixesEach() && !m_anyNormalised) return encodePieces(m_processor, part, out);
-  const std::string text = (prefixesEach() ? " " : "") + std::string(part);
+  const std::string text = prefixesEach() ? marked(part) : std::string(part);
   for (const bpe::Part& one : m_normalised.find(text)) {
     if (one.token) {
       out.emplace_back(one.token->id);
