@@ -63,7 +63,7 @@ void CacheMemoryTest::policiesOfTheSessionStay() {
   auto a = opened(tinyManifest({{"policy", "h2o:budget=6,window=4"}}));
   call(*a, "promptIds", {{"ids", someIds(26, 200, 3)}});
   call(*a, "saveCache", {{"path", path("p")}});
-  for (const char* policy : {"full", "knorm:budget=5,window=3"}) {
+  for (const char* policy : {"full", "knorm:budget=5,window=3,heads=sum"}) {
     auto b = opened(tinyManifest({{"policy", policy}}));
     call(*b, "loadCache", {{"path", path("p")}});
     const bool full = std::string(policy) == "full";
