@@ -23,6 +23,7 @@ Status Session::cancelTick() {
     return Error{"tick_committed", "the tick was not thrown away", "its commit is made and only waits to be verified",
                  "finish it with finishTick, then undo"};
   m_open->ticker.giveUp();
+  m_parts.store.deeds().clear();
   m_parts.layouts.backTo(m_parts.store, state());
   m_open.reset();
   m_stage = nullptr;
