@@ -97,7 +97,8 @@ class MenusTest : public QObject {
   }
 
   void checkGrey(const QString& where, const QAction& entry) {
-    if (!entry.isEnabled() && !entry.toolTip().contains("Off:") && entry.text() != "Nothing opened yet")
+    const bool says = entry.toolTip().contains("Off:") || entry.toolTip().contains("Not now:");
+    if (!entry.isEnabled() && !says && entry.text() != "Nothing opened yet")
       m_wrong << QString("%1 > %2 is grey and does not say why").arg(where, entry.text());
   }
 
@@ -156,6 +157,7 @@ class MenusTest : public QObject {
       }
     }
     for (const QString& id : m_window->docks().ids()) {
+      if (id == "console") continue;  // a field of text, which has the menu of every such field
       for (int i = 0;; ++i) {
         QMenu* menu = menuOf(id);
         const QList<QAction*> entries = menu ? entriesOf(*menu) : QList<QAction*>();

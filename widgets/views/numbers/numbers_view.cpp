@@ -148,7 +148,9 @@ QString NumbersView::emptyHow() const {
 }
 
 void NumbersView::showValues() {
-  const int place = m_plot->cursor() >= 0 ? m_plot->cursor() : shownPlace();
+  const int cursor = m_plot->cursor();  // of what the plot showed: undo may have taken its tick
+  const bool there = cursor >= 0 && at(cursor) < plotted().ticks().size();
+  const int place = there ? cursor : shownPlace();
   m_model->show(plotted(), place);
   m_at->setText(place < 0 ? QString() : tr("values at tick %1").arg(plotted().ticks()[at(place)], 0, 'f', 0));
 }
