@@ -61,7 +61,7 @@ QStringList MainWindow::jobsThatEnd(bool besides) const {
 bool MainWindow::hasWork() const {
   const auto session = m_context.session();
   if (!session || !m_context.snapshot() || m_reading) return false;
-  return !session->isKept() || (session->busy() && !jobsThatEnd(false).isEmpty());
+  return !session->isKept() || (session->busy() && !const_cast<LiveContext&>(m_context).jobs().running().empty());
 }
 
 bool MainWindow::mayClose() {

@@ -238,8 +238,8 @@ class EndingSessionTest : public QObject {
   void aRunningJobIsPartOfTheQuestion() {
     make(false);
     work();
-    context().submit("step", {{"n", 100000}});
-    QTRY_VERIFY(context().busy());
+    QVERIFY(m_window->runCommand("run", {{"max_ticks", 100000}}));
+    QVERIFY(context().busy());
     QVERIFY(!m_window->close() && banner().asks("losing"));
     QVERIFY2(banner().text().contains("Still working"), qPrintable(banner().text()));
     answer("Save Capture and Close");
@@ -253,8 +253,8 @@ class EndingSessionTest : public QObject {
   /// The first command of a session is work before it has answered.
   void aFirstRunIsAskedAbout() {
     make(false);
-    context().submit("step", {{"n", 100000}});
-    QTRY_VERIFY(context().busy());
+    QVERIFY(m_window->runCommand("run", {{"max_ticks", 100000}}));
+    QVERIFY(context().busy());
     QVERIFY(m_window->runCommand("open_manifest", {{"path", ring()}}));
     QVERIFY(asks());
     answer("Keep Working");
