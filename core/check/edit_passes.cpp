@@ -92,6 +92,9 @@ class EditPasses {
   /// Rows of a map stand in the order of their context.
   bool holds(const ResidencyView& old, LedgerId id) const { return among(old, id, m_was); }
   bool stays(const ResidencyView& now, LedgerId id) const { return among(now, id, m_position); }
+  bool held(LedgerId id) const {
+    return std::ranges::any_of(m_state.layers(), [&](CacheLayer layer) { return stays(m_state.map(layer), id); });
+  }
   static bool among(const ResidencyView& map, LedgerId id, const std::vector<std::int32_t>& places) {
     const std::span<const LedgerId> rows = map.ledger.span().subspan(at(map.first));
     const auto place = [&](LedgerId one) { return places[at(one.value())]; };
@@ -158,7 +161,7 @@ class EditPasses {
     if (first >= m_before.context.size()) return;
     if (m_input.manifest.afterEdit == AfterEdit::Recompute) {
       for (const auto& [p, id] : stale)
-        if (!m_written[at(id.value())])
+        if (!m_written[at(id.value())] && held(id))  // the same list may let a row go
           return m_findings.add({CacheLayer(0), p, id},
                                 rowName(id) + " stands behind the first change, and no pass has computed it anew");
       return;
