@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, json>> commandsOf(unsigned seed, int count) {
   return out;
 }
 
-constexpr int kCommands = 400;
+constexpr int kCommands = 120;
 
 /// Tells of every state that the engine publishes, before anybody else hears of it.
 class TellingEngine : public Engine {
@@ -431,6 +431,7 @@ int main(int argc, char** argv) {
     if (!test::ownSettings(settings)) return 1;
     return work(args[2], *mapped(args[3]), args[4].toUInt(), args[5].toInt());
   }
+  if (qEnvironmentVariableIsSet("KVLAB_KILLS")) qputenv("QTEST_FUNCTION_TIMEOUT", "7200000");  // milliseconds
   RecoveryTest tests;
   return QTest::qExec(&tests, argc, argv);
 }
