@@ -92,6 +92,27 @@ Error calledInVain(Session& session, int entry, std::vector<Action> pending, Err
   return error;
 }
 
+Result<json> executed(Session& session, const std::string& name, const json& given) {
+  const Verb* verb = find(name);
+  if (!verb) return unknownVerb(name);
+  const json none = json::object(), &args = given.is_null() ? none : given;
+  VerbArgs in(verb->info.args, args, session.history().executingAgain() ? kPending : "");
+  if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
+  const int entry = session.timeline().currentId();
+  std::vector<Action> pending = session.pending();
+  Result<json> result = [&]() -> Result<json> {
+    try {
+      if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
+      if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
+      return needsSeveral(verb->info);
+    } catch (...) {
+      return calledInVain(session, entry, std::move(pending), caught("the call was refused"));
+    }
+  }();
+  if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
+  return result;
+}
+
 }  // namespace
 
 const std::vector<VerbInfo>& verbs() {
@@ -114,24 +135,7 @@ Error unknownVerb(const std::string& name) {
 }
 
 Result<json> execute(Session& session, const std::string& name, const json& given) {
-  const Verb* verb = find(name);
-  if (!verb) return unknownVerb(name);
-  const json none = json::object(), &args = given.is_null() ? none : given;
-  VerbArgs in(verb->info.args, args, session.history().executingAgain() ? kPending : "");
-  if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
-  const int entry = session.timeline().currentId();
-  std::vector<Action> pending = session.pending();
-  Result<json> result = [&]() -> Result<json> {
-    try {
-      if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
-      if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
-      return needsSeveral(verb->info);
-    } catch (...) {
-      return calledInVain(session, entry, std::move(pending), caught("the call was refused"));
-    }
-  }();
-  if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
-  return result;
+  return guarded("the call was refused", [&] { return executed(session, name, given); });
 }
 
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
