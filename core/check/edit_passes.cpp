@@ -227,7 +227,8 @@ void checkCovered(const CheckInput& input, Findings& findings) {
 
 void checkEditPasses(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("edit_passes", out);
-  if (!input.transformer || !input.store.backend().onHost() || !edited(input)) return;
+  // Nothing is known of a state that history brings back.
+  if (!input.transformer || !input.store.backend().onHost() || input.deeds.empty() || !edited(input)) return;
   if (input.state.wlod && input.before->wlod) return checkCovered(input, findings);
   if (input.manifest.newRows == NewRows::EmbeddingOnly) return;
   if (!continues(input.state.context, input.before->context) ||
