@@ -5,7 +5,9 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QRegularExpression>
+#include <QSemaphore>
 #include <QThread>
+#include <atomic>
 #include <optional>
 
 #include "app/script/app_files.h"
@@ -94,19 +96,26 @@ struct ScriptHost::Parts {
           &calls, [&] { done = true; }, Qt::QueuedConnection);
     });
     QEventLoop loop;
-    while (!done) loop.processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
+    while (!done) {
+      loop.processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
+      if (const auto* call = waiting.exchange(nullptr)) answer(*call);
+    }
     gate.reset();
   }
-  /// What a script does itself, like a click, is let through.
-  void onGui(const std::function<void()>& work) {
+  /// For the script's thread: the loop of runLong() makes the call. It does not come as an event, because what waits
+  /// within an event can miss others that are posted meanwhile.
+  void onGui(const std::function<void()>& call) {
+    waiting = &call;
     QMetaObject::invokeMethod(
-        &calls,
-        [&] {
-          gate.reset();
-          work();
-          gate.emplace();
-        },
-        Qt::BlockingQueuedConnection);
+        &calls, [] {}, Qt::QueuedConnection);  // ends the wait of the loop
+    answered.acquire();
+  }
+  /// What a script does itself, like a click, is let through.
+  void answer(const std::function<void()>& call) {
+    gate.reset();
+    (void)kvlab::guarded("the call of a script was stopped", [&] { return call(), ok(); });
+    gate.emplace();
+    answered.release();
   }
 
   static constexpr uint kStack = 8 << 20;
@@ -117,6 +126,8 @@ struct ScriptHost::Parts {
   std::unique_ptr<ScriptLanguage> language;
   Watchdog watchdog;
   std::optional<InputGate> gate;
+  std::atomic<const std::function<void()>*> waiting = nullptr;  // the call that the script waits for
+  QSemaphore answered;
   int depth = 0;
 };
 
