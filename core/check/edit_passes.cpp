@@ -2,8 +2,8 @@
 // What an edit computed, against its rules. The rows that passes were given follow from the state before and the
 // context that there is now: every row to the left that stays, in the order of the context, and none to the right. A
 // row is turned by the phase that the position mode gives its place. Of the rows behind the first change `after_edit`
-// says which are computed anew, and a row is computed behind all rows to its left that are. In a wLOD session every row
-// that ends behind the first change is computed, or marked as stale. semantics.md, sections 2, 3 and 8.
+// says which are computed anew, and a row is computed behind all rows to its left that are. Sessions of wLOD
+// have rules of their own (visible_rows). semantics.md, sections 2 and 3.
 #include <algorithm>
 #include <cmath>
 #include <ranges>
@@ -192,44 +192,13 @@ class EditPasses {
   std::vector<bool> m_written;                  // [ledger] by a pass of the commit
 };
 
-/// Of a wLOD session every row that ends behind the first change was computed, or is marked as stale.
-void checkCovered(const CheckInput& input, Findings& findings) {
-  const WlodState &was = *input.before->wlod, &is = *input.state.wlod;
-  const auto rows = static_cast<std::size_t>(is.count());
-  std::size_t first = std::min(is.ledger.alike(was.ledger), rows);
-  const auto same = [](const WlodRow& a, const WlodRow& b) { return a == b; };
-  first = std::min(first,
-                   static_cast<std::size_t>(std::ranges::mismatch(was.rows.span(), is.rows.span(), same).in2 -
-                                            is.rows.span().begin()));
-  if (first == static_cast<std::size_t>(was.count())) return;  // rows have come alone
-  std::int32_t earliest = was.rows[first].node.start;
-  if (first < rows) earliest = std::min(earliest, is.rows[first].node.start);
-  std::vector<bool> written(input.state.ledger.size());
-  for (const PassDeed& deed : input.deeds)
-    for (const std::uint64_t tag : deed.tags)
-      if (tag < written.size()) written[tag] = true;
-  const auto held = [&](LedgerId id) {
-    return std::ranges::any_of(input.state.groups, [id](const LayerGroup& group) {
-      return std::ranges::find(group.stored().ledger.span(), id) != group.stored().ledger.span().end();
-    });
-  };
-  for (std::size_t row = first; row < rows; ++row) {
-    const LedgerId id = is.ledger[row];
-    if (is.rows[row].node.end() <= earliest || written[at(id.value())]) continue;
-    if ((!is.stale.empty() && is.stale[row]) || !held(id)) continue;
-    return findings.add({CacheLayer(0), {}, id},
-                        rowName(id) + ", " + is.rows[row].node.text() + ", ends behind the first change at moment " +
-                            std::to_string(earliest) + ", and no pass has computed it anew");
-  }
-}
-
 }  // namespace
 
 void checkEditPasses(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("edit_passes", out);
   // Nothing is known of a state that history brings back.
   if (!input.transformer || !input.store.backend().onHost() || input.deeds.empty() || !edited(input)) return;
-  if (input.state.wlod && input.before->wlod) return checkCovered(input, findings);
+  if (input.state.wlod) return;
   if (input.manifest.newRows == NewRows::EmbeddingOnly) return;
   if (!continues(input.state.context, input.before->context) ||
       input.state.context.size() == input.before->context.size())

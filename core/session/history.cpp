@@ -19,7 +19,7 @@ std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
   return bytes;
 }
 
-/// A query pass over the rows of the state gives the logits and the attention that it has, bit for bit.
+/// A query pass over the rows of the state gives the logits that it has, bit for bit.
 bool canAskAgain(const SessionParts& parts, const CacheState& state) {
   const Manifest& m = parts.manifest;
   const bool plain = !state.wlod && !state.policy && !m.faults && m.keyPhase == "on_read" && parts.backend->onHost();
@@ -27,24 +27,12 @@ bool canAskAgain(const SessionParts& parts, const CacheState& state) {
       std::ranges::all_of(state.groups, [&](const LayerGroup& group) { return state.complete(*group.map); });
 }
 
-/// The newest query's attention in the last layer, which conditions about older states read.
-std::shared_ptr<const NewestAttention> ofLastLayer(const CacheState& state) {
-  if (!state.attention) return nullptr;
-  const std::vector<std::vector<float>>& all = state.attention->mass;
-  auto out = std::make_shared<NewestAttention>();
-  out->maps = state.attention->maps;
-  out->mass.resize(all.size());
-  std::copy_n(all.rbegin(), std::min(all.size(), at(state.perLayer)), out->mass.rbegin());
-  return out;
-}
-
-/// The state without what a query pass brings back: logits are as many as the vocabulary has tokens, and views may have
-/// asked for the attention of every layer.
+/// The state without its logits, which are as many as the vocabulary has tokens. Its attention stays: conditions about
+/// older states read it.
 CacheState thin(const CacheState& state) {
   CacheState out = state;
   out.logits = nullptr;
   out.logitsStale = true;
-  out.attention = ofLastLayer(state);
   return out;
 }
 

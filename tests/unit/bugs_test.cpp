@@ -113,13 +113,14 @@ class BugsTest : public QObject {
 
   /// Bugs that no cheap check of a scrub period finds behind their script.
   void cheapLevel() {
-    std::set<std::string> missed;
+    QStringList missed;
     for (const ClinicCase& one : cases()) {
       const QTemporaryDir folder;
-      if (!runClinic(one, KVLAB_RESOURCES_DIR, folder.path().toStdString())->cheapTicks) missed.insert(one.bug);
+      if (!runClinic(one, KVLAB_RESOURCES_DIR, folder.path().toStdString())->cheapTicks)
+        missed << QString::fromStdString(one.bug);
     }
-    const std::set<std::string> known{"zeroed_rows", "shift_of_codes", "shared_tail_page", "page_leak"};
-    QCOMPARE(missed, known);
+    missed.sort();
+    QCOMPARE(missed.join(' '), QString("page_leak shared_tail_page shift_of_codes"));
   }
 
   void badFiles_data() {

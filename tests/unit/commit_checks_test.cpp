@@ -174,19 +174,6 @@ class CommitChecksTest : public QObject {
     QVERIFY2(fewer.found(checkEditPasses).contains(" anew"), qPrintable(fewer.found(checkEditPasses)));
   }
 
-  void coveredPasses() {
-    const SessionFixture session(json{{"capacity", 0}, {"wlod", {{"budget", 128}, {"protect", 16}, {"cooldown", 0}}}});
-    session.prompt(100);
-    session.must("collapse", {{"node", 1}, {"now", true}});
-    Last last(session);
-    QCOMPARE(last.found(checkEditPasses), QString());
-    const auto left = static_cast<std::uint64_t>(last.state.context[20].value());
-    for (PassDeed& deed : last.deeds)
-      for (std::uint64_t& tag : deed.tags)
-        if (tag == left) tag = 999;
-    QVERIFY(last.found(checkEditPasses).contains("ends behind the first change"));
-  }
-
   void gistsAreMeans() {
     const SessionFixture session(json{{"capacity", 0}, {"wlod", {{"budget", 128}}}});
     session.prompt(100);
