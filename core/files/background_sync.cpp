@@ -8,37 +8,38 @@
 
 namespace kvlab {
 
-BackgroundSync::BackgroundSync(int file) : m_file(file) {
+BackgroundSync::BackgroundSync(int file) : m_worker(std::make_unique<Worker>(file)), m_process(::getpid()) {
   try {
-    m_thread = std::thread([this] { run(); });
+    m_worker->thread = std::thread([worker = m_worker.get()] { worker->run(); });
   } catch (const std::system_error&) {  // no thread is left
   }
 }
 
 BackgroundSync::~BackgroundSync() {
+  if (::getpid() != m_process) return void(m_worker.release());  // what a thread waits for cannot be destroyed
   {
-    const std::lock_guard lock(m_mutex);
-    m_ended = true;
+    const std::lock_guard lock(m_worker->mutex);
+    m_worker->ended = true;
   }
-  m_asked.notify_one();
-  if (m_thread.joinable()) m_thread.join();
+  m_worker->asked.notify_one();
+  if (m_worker->thread.joinable()) m_worker->thread.join();
 }
 
 void BackgroundSync::ask() {
   {
-    const std::lock_guard lock(m_mutex);
-    if (std::exchange(m_wanted, true)) return;
+    const std::lock_guard lock(m_worker->mutex);
+    if (std::exchange(m_worker->wanted, true)) return;
   }
-  m_asked.notify_one();
+  m_worker->asked.notify_one();
 }
 
-void BackgroundSync::run() {
-  std::unique_lock lock(m_mutex);
+void BackgroundSync::Worker::run() {
+  std::unique_lock lock(mutex);
   while (true) {
-    m_asked.wait(lock, [this] { return m_wanted || m_ended; });
-    if (!std::exchange(m_wanted, false)) return;
+    asked.wait(lock, [this] { return wanted || ended; });
+    if (!std::exchange(wanted, false)) return;
     lock.unlock();
-    ::fdatasync(m_file);
+    ::fdatasync(file);
     lock.lock();
   }
 }

@@ -2,7 +2,10 @@
 // Brings an open file to the disk on a thread of its own, so that whoever appends to it need not wait. Asking often
 // costs one flush at a time. A machine that gives no more threads flushes when it likes. One owner.
 #pragma once
+#include <sys/types.h>
+
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -19,13 +22,18 @@ class BackgroundSync {
   void ask();
 
  private:
-  void run();
+  struct Worker {
+    explicit Worker(int opened) : file(opened) {}
+    void run();
 
-  const int m_file;
-  std::mutex m_mutex;  // guards the next three
-  std::condition_variable m_asked;
-  bool m_wanted = false, m_ended = false;
-  std::thread m_thread;
+    const int file;
+    std::mutex mutex;  // guards the next three
+    std::condition_variable asked;
+    bool wanted = false, ended = false;
+    std::thread thread;
+  };
+  std::unique_ptr<Worker> m_worker;
+  const pid_t m_process;  // a fork of it has no such thread
 };
 
 }  // namespace kvlab
