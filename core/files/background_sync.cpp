@@ -16,7 +16,10 @@ BackgroundSync::BackgroundSync(int file) : m_worker(std::make_unique<Worker>(fil
 }
 
 BackgroundSync::~BackgroundSync() {
-  if (::getpid() != m_process) return void(m_worker.release());  // what a thread waits for cannot be destroyed
+  if (::getpid() != m_process) {
+    (void)m_worker.release();  // what a thread waits for cannot be destroyed
+    return;
+  }
   {
     const std::lock_guard lock(m_worker->mutex);
     m_worker->ended = true;
