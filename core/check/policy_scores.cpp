@@ -36,6 +36,7 @@ class Scores {
       if (mine) given(layer);
       if (!fresh(layer)) continue;
       if (mine) counted(layer);
+      if (keys(spec(layer).name) && m_input.manifest.afterEdit == AfterEdit::Selective) continue;  // rows may follow
       if (keys(spec(layer).name) ? m_input.full || (turn % kKeyTurns == 0 && turn / kKeyTurns % layers == layer.value())
                                  : mine)
         scored(layer);

@@ -392,10 +392,10 @@ class WlodPoliciesTest : public QObject {
   /// The round of focus that follows a prompt is a tick of its own: where it fails the prompt stands.
   void aFailedRoundLeavesThePrompt() {
     bool reached = false;
-    for (int n = 1; n < 4000; n += 1 + n / 8) {
+    for (int n = 1; n < 4000; n += 1 + n / 40) {
       json wlod = pyramidOf(true);
       wlod.update({{"budget", 160}, {"protect", 8}, {"edits", 1}, {"every", 32}, {"start_tokens", 16}, {"sigma", 0}});
-      const SessionFixture s(manifest(wlod, {{"model", "synthetic:tiny:layers=3"}, {"policy", "adakv:capacity=12"}}));
+      const SessionFixture s(manifest(wlod, {{"model", "synthetic:tiny:layers=3"}, {"policy", "h2o:capacity=12"}}));
       s.must("prompt", {{"text", "is in the . puts the anna anna the is"}});
       s.must("prompt", {{"text", "attic bob attic anna in in is"}});
       const int before = s->state().wlod->tree.length();
