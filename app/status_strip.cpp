@@ -182,8 +182,8 @@ void StatusStrip::refresh() {
                            .arg(layerRowsTip(*shown), counted(shown->length(), tr("token"), tr("tokens")))
                            .arg(shown->info->staging));
   const QString program = programMemoryText(m_context), live = tr("%1 live").arg(formatBytes(shown->bytes.live));
-  m_bytes->setText(program.isEmpty() ? live : tr("%1, %2").arg(live, program));
-  m_bytes->setToolTip(tr("Rows: %1").arg(rowMemoryText(*shown)));
+  m_bytes->setText(live);
+  m_bytes->setToolTip(QStringList{tr("Rows: %1").arg(rowMemoryText(*shown)), program}.join('\n').trimmed());
   m_numerics->setText(QString::fromStdString(shown->info->numerics));
   m_numerics->setToolTip(
       tr("Numerics id of the arithmetic; results are bitwise equal only between sessions with the same id"));
