@@ -22,10 +22,10 @@ std::unique_ptr<QLockFile> lockOf(const QString& path) {
   return lock;
 }
 
-/// Something was done since the session was opened or saved.
+/// Something was done since the session was opened. One question too many loses nothing.
 bool hasWork(const json& about, const RecoveryFacts& facts) {
   if (memberOr(about, "worked", false)) return true;
-  if (const json& tick = member(about, "tick"); tick.is_number_integer()) return tick != facts.tick;
+  if (const json& tick = member(about, "tick"); tick.is_number_integer() && tick != facts.tick) return true;
   return facts.commands > 1;  // the first command may be the text that the session began with
 }
 
