@@ -175,9 +175,10 @@ ScriptResult ScriptHost::runText(const QString& text, const QString& file) {
 }
 
 ScriptResult ScriptHost::evaluateLine(const QString& line) {
-  m->run([this] {
-    if (!m->language->engine.globalObject().hasOwnProperty("s")) m->language->call("console");
-  });
+  if (!running())  // else its thread waits for this one
+    m->run([this] {
+      if (!m->language->engine.globalObject().hasOwnProperty("s")) m->language->call("console");
+    });
   return evaluate(line, "console", 1);
 }
 
