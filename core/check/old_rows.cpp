@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "core/analysis/exactness.h"
-#include "core/check/head_reader.h"
 #include "core/check/implied_rows.h"
 #include "core/check/row_embedding.h"
-#include "core/check/stored_heads.h"
+#include "core/check/stored_attention.h"
 #include "core/model/decoder/frequencies.h"
 #include "kernels/row_checksum.h"
 
@@ -135,7 +134,8 @@ class OldRows {
       const ScalarRow row = m_decoder.project(layer, x);
       if (!agrees(layer, position, row, kDeep)) return;
       if (layer.value() + 1 == m_model.config().layers) return;  // nothing is stored behind the last one
-      const std::optional<std::vector<double>> given = attended(layer, position, row);
+      const std::optional<std::vector<double>> given = storedAttention(
+          m_input, m_decoder, m_stored, layer, row, [&](CacheLayer own) { return indexOfWhole(own, position); });
       if (!given) return;
       std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
       if (made.size() > 1) return;  // rounding chose among experts
@@ -143,35 +143,12 @@ class OldRows {
     }
   }
 
-  /// What attention gives the row over the stored rows; none where some of them have left.
-  std::optional<std::vector<double>> attended(Layer layer, std::size_t position, const ScalarRow& row) const {
-    const int heads = m_model.config().heads;
-    const int perPart = heads / m_state.cacheLayers().perLayer, group = heads / m_model.config().kvHeads;
-    std::vector<double> out;
-    int head = 0;
-    for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
-      const ResidencyView& map = m_state.map(own);
-      const RowPool& pool = m_input.store.pool(own);
-      const std::size_t index = *indexOf(own, position);
-      const ImpliedRows seen = impliedRows(map, index, windowIn(m_input, own));
-      if (seen.begin == map.first && map.first > 0) return std::nullopt;
-      const std::span<const Slot> slots = map.slotOf.span().subspan(at(seen.begin), at(seen.end - seen.begin));
-      if (std::ranges::any_of(slots, [&](Slot slot) { return slot.value() < 0 || slot.value() >= pool.slots(); }))
-        return std::nullopt;
-      ScalarSeen rows;
-      const bool turned = m_input.transformer->keysRotated();
-      const double phase = m_stored.phaseOf(map.phases[index]);
-      for (std::int32_t i = seen.begin; i < seen.end; ++i)
-        rows.phases.push_back(turned ? 0 : m_stored.phaseOf(map.phases[at(i)]));
-      for (int i = 0; i < perPart; ++i, ++head) {
-        std::vector<double> q = row.q[at(head)].values;
-        m_decoder.turn(layer, q, phase, true);
-        rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
-        const std::vector<double> one = m_decoder.attend(layer, head, q, rows, turned);
-        out.insert(out.end(), one.begin(), one.end());
-      }
-    }
-    return out;
+  /// The index of the row, unless rows that it sees have left.
+  std::optional<std::size_t> indexOfWhole(CacheLayer layer, std::size_t position) const {
+    const std::optional<std::size_t> index = indexOf(layer, position);
+    const ResidencyView& map = m_state.map(layer);
+    if (!index || map.first == 0) return index;
+    return impliedRows(map, *index, windowIn(m_input, layer)).begin == map.first ? std::nullopt : index;
   }
 
   const CheckInput& m_input;

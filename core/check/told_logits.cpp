@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/check/head_reader.h"
-#include "core/check/implied_rows.h"
-#include "core/check/stored_heads.h"
+#include "core/check/stored_attention.h"
 
 namespace kvlab {
 namespace {
@@ -27,7 +25,9 @@ class Told {
   std::optional<std::vector<double>> logits() {
     std::vector<double> x = m_decoder.embed(m_state.ledger[newest()].token);
     for (const Layer layer : m_state.cacheLayers().ofModel()) {
-      const std::optional<std::vector<double>> given = attended(layer, m_decoder.project(layer, x));
+      const std::optional<std::vector<double>> given =
+          storedAttention(m_input, m_decoder, m_stored, layer, m_decoder.project(layer, x),
+                          [&](CacheLayer own) { return newestIn(own); });
       if (!given) return std::nullopt;
       std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
       if (made.size() > 1) return std::nullopt;  // rounding chose among experts
@@ -39,33 +39,11 @@ class Told {
  private:
   LedgerId newest() const { return m_state.context[m_state.context.size() - 1]; }
 
-  std::optional<std::vector<double>> attended(Layer layer, const ScalarRow& row) {
-    const ModelConfig& config = m_input.transformer->model().config();
-    const CacheLayers layers = m_state.cacheLayers();
-    const int perPart = config.heads / layers.perLayer, group = config.heads / config.kvHeads;
-    const bool turned = m_input.transformer->keysRotated();
-    std::vector<double> out;
-    int head = 0;
-    for (const CacheLayer own : layers.of(layer)) {
-      const ResidencyView& map = m_state.map(own);
-      const RowPool& pool = m_input.store.pool(own);
-      if (map.resident() == 0 || map.ledger[map.size() - 1] != newest()) return std::nullopt;
-      const ImpliedRows seen = impliedRows(map, map.size() - 1, windowIn(m_input, own));
-      const std::span<const Slot> slots = map.slotOf.span().subspan(at(seen.begin), at(seen.end - seen.begin));
-      if (std::ranges::any_of(slots, [&](Slot slot) { return slot.value() < 0 || slot.value() >= pool.slots(); }))
-        return std::nullopt;
-      ScalarSeen rows;
-      for (std::int32_t i = seen.begin; i < seen.end; ++i)
-        rows.phases.push_back(turned ? 0 : m_stored.phaseOf(map.phases[at(i)]));
-      for (int i = 0; i < perPart; ++i, ++head) {
-        std::vector<double> q = row.q[at(head)].values;
-        m_decoder.turn(layer, q, m_stored.phaseOf(map.phases[map.size() - 1]), true);
-        rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
-        const std::vector<double> one = m_decoder.attend(layer, head, q, rows, turned);
-        out.insert(out.end(), one.begin(), one.end());
-      }
-    }
-    return out;
+  /// The newest row of a layer, if that is the newest token's.
+  std::optional<std::size_t> newestIn(CacheLayer layer) const {
+    const ResidencyView& map = m_state.map(layer);
+    if (map.resident() == 0 || map.ledger[map.size() - 1] != newest()) return std::nullopt;
+    return map.size() - 1;
   }
 
   const CheckInput& m_input;

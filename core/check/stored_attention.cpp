@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/stored_attention.h"
+
+#include <algorithm>
+
+#include "core/check/head_reader.h"
+#include "core/check/implied_rows.h"
+
+namespace kvlab {
+
+std::optional<std::vector<double>> storedAttention(const CheckInput& input, const ScalarDecoder& decoder,
+                                                   const StoredHeads& stored, Layer layer, const ScalarRow& row,
+                                                   const IndexIn& indexIn) {
+  const ModelConfig& config = input.transformer->model().config();
+  const CacheLayers layers = input.state.cacheLayers();
+  const int perPart = config.heads / layers.perLayer, group = config.heads / config.kvHeads;
+  const bool turned = input.transformer->keysRotated();
+  std::vector<double> out;
+  int head = 0;
+  for (const CacheLayer own : layers.of(layer)) {
+    const std::optional<std::size_t> index = indexIn(own);
+    if (!index) return std::nullopt;
+    const ResidencyView& map = input.state.map(own);
+    const RowPool& pool = input.store.pool(own);
+    const ImpliedRows seen = impliedRows(map, *index, windowIn(input, own));
+    const std::span<const Slot> slots = map.slotOf.span().subspan(at(seen.begin), at(seen.end - seen.begin));
+    if (std::ranges::any_of(slots, [&](Slot slot) { return slot.value() < 0 || slot.value() >= pool.slots(); }))
+      return std::nullopt;
+    ScalarSeen rows;
+    for (std::int32_t i = seen.begin; i < seen.end; ++i)
+      rows.phases.push_back(turned ? 0 : stored.phaseOf(map.phases[at(i)]));
+    const double phase = stored.phaseOf(map.phases[*index]);
+    for (int i = 0; i < perPart; ++i, ++head) {
+      std::vector<double> q = row.q[at(head)].values;
+      decoder.turn(layer, q, phase, true);
+      rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
+      const std::vector<double> one = decoder.attend(layer, head, q, rows, turned);
+      out.insert(out.end(), one.begin(), one.end());
+    }
+  }
+  return out;
+}
+
+}  // namespace kvlab
