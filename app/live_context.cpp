@@ -8,7 +8,6 @@
 
 #include "app/outcome.h"
 #include "core/api/program_memory.h"
-#include "widgets/base/program_memory.h"
 
 namespace kvlab {
 
@@ -249,7 +248,7 @@ void LiveContext::catchUp() {
 void LiveContext::showSnapshot(SnapshotPtr snapshot) {
   if (snapshot == m_shown) return;
   m_shown = std::move(snapshot);
-  setProperty(kProgramBytes, clockFrozen() ? QVariant() : QVariant::fromValue<qint64>(programBytes()));
+  m_programBytes = kvlab::programBytes();
   emit snapshotChanged();
   if (!m_shown) return;
   Focus next = focus();

@@ -79,6 +79,7 @@ class LiveContext : public InspectorContext {
                   Reply reply = {}) override;
   void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
   bool busy() const override { return m_session && m_session->busy(); }
+  qint64 programBytes() const override { return clockFrozen() ? 0 : m_programBytes; }
 
  signals:
   /// Something about the last command that its reply does not say.
@@ -107,8 +108,9 @@ class LiveContext : public InspectorContext {
   JobList& m_jobs;
   LiveSessionPtr m_session;
   SnapshotPtr m_shown;
-  QTimer m_pace;          // until the next snapshot may be shown
-  QElapsedTimer m_since;  // since the last snapshot was shown
+  qint64 m_programBytes = 0;  // when it was shown
+  QTimer m_pace;              // until the next snapshot may be shown
+  QElapsedTimer m_since;      // since the last snapshot was shown
   int m_rest = 1;
   bool m_behind = false;
   bool m_lookingBack = false;      // showTick() chose an older tick

@@ -14,7 +14,6 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_rows.h"
-#include "widgets/base/program_memory.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/theme.h"
 
@@ -181,7 +180,8 @@ void StatusStrip::refresh() {
   m_length->setToolTip(tr("Resident rows:\n%1\n%2 in the context; %3 staging slots")
                            .arg(layerRowsTip(*shown), counted(shown->length(), tr("token"), tr("tokens")))
                            .arg(shown->info->staging));
-  const QString program = programMemoryText(m_context), live = tr("%1 live").arg(formatBytes(shown->bytes.live));
+  const QString program = programMemoryText(m_context.programBytes()),
+                live = tr("%1 live").arg(formatBytes(shown->bytes.live));
   m_bytes->setText(live);
   m_bytes->setToolTip(QStringList{tr("Rows: %1").arg(rowMemoryText(*shown)), program}.join('\n').trimmed());
   m_numerics->setText(QString::fromStdString(shown->info->numerics));

@@ -85,6 +85,9 @@ class InspectorContext : public QObject {
   virtual void evaluate(const QString& line, QObject* receiver,
                         std::function<void(const QString& text, bool failed)> reply) = 0;
   virtual bool busy() const = 0;
+  /// Bytes that the whole program had in memory when the newest snapshot was shown. 0 = nobody knows, or the clock is
+  /// frozen.
+  virtual qint64 programBytes() const { return 0; }
 
   /// The time for views; midnight if the clock is frozen.
   QDateTime now() const;

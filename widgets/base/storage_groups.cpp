@@ -58,6 +58,11 @@ QString rowMemoryText(const Snapshot& snapshot) {
   return out;
 }
 
+QString programMemoryText(qint64 bytes) {
+  if (bytes <= 0) return {};
+  return QCoreApplication::translate("kvlab::RowMemory", "program %1 in memory").arg(formatBytes(bytes));
+}
+
 std::vector<std::int32_t> positionsOf(const Snapshot& s, const ResidencyView& map) {
   std::vector<std::int32_t> out(map.resident(), -1);
   auto from = s.context.begin();

@@ -60,6 +60,10 @@ void LogView::makeTable() {
     const QScrollBar& bar = *m_table->verticalScrollBar();
     m_follow->setChecked(bar.sliderPosition() >= bar.maximum());
   });
+  // Lines come, or the view is resized.
+  connect(m_table->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this] {
+    if (m_follow->isChecked()) m_table->scrollToBottom();
+  });
   connect(m_follow, &QToolButton::toggled, this, [this](bool on) {
     if (on) m_table->scrollToBottom();
   });

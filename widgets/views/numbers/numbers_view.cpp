@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "widgets/base/button_use.h"
-#include "widgets/base/program_memory.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/numbers/series_delegate.h"
@@ -87,7 +86,7 @@ int NumbersView::shownPlace() const {
 
 void NumbersView::onSnapshot() {
   m_series.update(context().history());
-  if (const qint64 bytes = programBytesOf(context()); bytes > 0 && !context().history().empty()) {
+  if (const qint64 bytes = context().programBytes(); bytes > 0 && !context().history().empty()) {
     const QString id = QStringLiteral("bytes.program");
     m_series.know(id, tr("program in memory"), Panel::Bytes);
     m_series.sample(id, context().history().back()->tick, static_cast<double>(bytes));

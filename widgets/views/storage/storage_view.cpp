@@ -13,7 +13,6 @@
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/program_memory.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/storage/bytes_delegate.h"
@@ -125,10 +124,10 @@ void StorageTableView::onSnapshot() {
   const bool holes = std::any_of(groups.begin(), groups.end(), [](const StorageGroup& one) {
     return one.storage->pages && one.storage->pages->fragmentation() > 0;
   });
-  const QString program = programMemoryText(context());
+  const QString program = programMemoryText(context().programBytes());
   m_state->setText(!any                    ? QString()
                        : program.isEmpty() ? rowMemoryText(*shown())
-                                           : rowMemoryText(*shown()) + tr("; ") + program);
+                                           : program + tr("; ") + rowMemoryText(*shown()));
   m_compact->setEnabled(holes);
   m_compact->setToolTip(holes ? tr("Fill holes in pages step by step; Cancel (Esc) keeps finished steps")
                               : tr("No layer has pages with holes"));
