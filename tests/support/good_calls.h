@@ -226,7 +226,7 @@ inline std::vector<Good> goodCalls(const std::string& folder) {
       {"rollback"},
       {"tree", {{"entries", true}}},
       {"saveCache", {{"path", folder + "/c"}, {"form", "native"}}, {{"path", nowhere}}},
-      {"loadCache", {{"path", folder + "/given"}}, {{"path", nowhere}, {"content", {"zz", 1, true}}}},
+      {"loadCache", {{"path", folder + "/given"}, {"verify", true}}, {{"path", nowhere}, {"content", {"zz", 1, true}}}},
       {"recordLifespans",
        {{"path", folder + "/m"}, {"after", 2}, {"threshold", 0.1}, {"cap", 6}, {"stretch", 4}, {"keys", true}},
        {{"path", nowhere}, {"after", {9999}}}},
