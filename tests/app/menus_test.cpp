@@ -112,15 +112,19 @@ class MenusTest : public QObject {
     tidy();
   }
 
-  /// The menu that a right click on the view opens; null where it has none.
-  QMenu* menuOf(const QString& id) {
+  /// What a right click on the view offers. A widget that offers its own actions opens a menu that waits for a choice.
+  QList<QAction*> offeredBy(const QString& id) {
     m_window->docks().show(id);
     QCoreApplication::processEvents();
-    QWidget* at = m_window->docks().view(id);
-    if (QWidget* inner = at->focusProxy(); inner && inner->isVisible()) at = inner;
+    QWidget* const view = m_window->docks().view(id);
+    QWidget* at = view;
+    if (QWidget* inner = view->focusProxy(); inner && inner->isVisible()) at = inner;
+    for (QWidget* one = at; one && one != view->parentWidget(); one = one->parentWidget())
+      if (one->contextMenuPolicy() == Qt::ActionsContextMenu) return one->actions();
     QContextMenuEvent event(QContextMenuEvent::Keyboard, at->rect().center(), at->mapToGlobal(at->rect().center()));
     QCoreApplication::sendEvent(at, &event);
-    return qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    const auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    return menu ? entriesOf(*menu) : QList<QAction*>();
   }
 
   bool changed() { return serial() != m_serial || context().sessionNumber() != m_session; }
@@ -159,13 +163,12 @@ class MenusTest : public QObject {
     for (const QString& id : m_window->docks().ids()) {
       if (id == "console") continue;  // a field of text, which has the menu of every such field
       for (int i = 0;; ++i) {
-        QMenu* menu = menuOf(id);
-        const QList<QAction*> entries = menu ? entriesOf(*menu) : QList<QAction*>();
+        const QList<QAction*> entries = offeredBy(id);
         if (i >= entries.size()) break;
         checkGrey(id, *entries[i]);
         QPointer<QAction> entry = entries[i];
         const bool on = entry->isEnabled();
-        if (menu) menu->close();
+        if (QWidget* menu = QApplication::activePopupWidget()) menu->close();
         QCoreApplication::processEvents();
         if (on && entry) take(id, *entry);
         anew();
