@@ -35,6 +35,8 @@ class RandomClicksTest : public QObject {
   std::unique_ptr<MainWindow> m_window;
   std::mt19937 m_random;
   QStringList m_faults, m_done;
+  QTimer m_inside;       // menus and dialogs that wait for a choice wait in a loop of their own: it acts there
+  bool m_acts = false;
 
   int below(int end) { return end <= 0 ? 0 : static_cast<int>(m_random() % static_cast<unsigned>(end)); }
   template <class List>
@@ -177,6 +179,19 @@ class RandomClicksTest : public QObject {
   }
 
   void act() {
+    m_acts = true;
+    choose();
+    m_acts = false;
+  }
+
+  /// Something that waits for a choice gets one: without it the act that opened it never ends.
+  void actInside() {
+    if (!m_acts) return;
+    if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget())) return inMenu(*menu);
+    if (auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget())) return inDialog(*dialog);
+  }
+
+  void choose() {
     if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget())) return inMenu(*menu);
     if (QWidget* popup = QApplication::activePopupWidget()) return below(2) ? clickIn(*popup) : void(popup->close());
     QList<QDialog*> dialogs;
@@ -218,6 +233,8 @@ class RandomClicksTest : public QObject {
  private Q_SLOTS:
   void initTestCase() {
     QVERIFY(test::ownSettings(m_settings));
+    connect(&m_inside, &QTimer::timeout, this, &RandomClicksTest::actInside);
+    m_inside.start(200);
     QVERIFY(QDir::setCurrent(m_settings.path()));
   }
   void init() { m_faults.clear(), m_done.clear(); }

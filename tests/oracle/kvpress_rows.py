@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows that kvpress and the rules of other_presses.py keep, beside the kvlab preset that names each.
 
-    python kvpress_rows.py           write kvpress/kept_rows.json and its MANIFEST.json
+    python kvpress_rows.py           write kept_rows/kept_rows.json and its MANIFEST.json
     python kvpress_rows.py --check   verify hashes, ask kvpress again; rows may differ where scores tie
 
 kept_rows.json: [{model, ids, policy, kept, ties}]: model is a folder of models/ or "demo"; policy is what kvlab is given;
@@ -24,7 +24,7 @@ from other_presses import HeavyPress, MaximumPress, MixedPress, NewestPress
 
 transformers.utils.logging.disable_progress_bar()
 HERE = Path(__file__).resolve().parent
-OUT = HERE / "kvpress"
+OUT = HERE / "kept_rows"
 MODELS = ("llama_tied_f32", "llama_untied_f32", "qwen2_tied_f32", "qwen3_f32", "llama_yarn_bf16", "demo")
 LENGTHS = (60, 37, 23, 101)
 RATIOS = (0.25, 0.5, 0.75)  # of rows that stay

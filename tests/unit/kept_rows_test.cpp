@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preset that names a press of kvpress keeps the rows that this press keeps, without another word:
-// tests/oracle/kvpress, made by kvpress itself. Rows whose scores tie there may differ; the test counts these.
+// tests/oracle/kept_rows, made by kvpress itself. Rows whose scores tie there may differ; the test counts these.
 #include <QFile>
 #include <algorithm>
 #include <cstring>
@@ -35,7 +35,7 @@ std::set<int> residents(const SessionFixture& s, CacheLayer layer) {
 }
 
 json casesOf(const std::string& model) {
-  QFile file(KVLAB_TESTS_DIR "/oracle/kvpress/kept_rows.json");
+  QFile file(KVLAB_TESTS_DIR "/oracle/kept_rows/kept_rows.json");
   if (!file.open(QIODevice::ReadOnly)) qFatal("no kept_rows.json");
   json out = json::array();
   for (json& one : json::parse(file.readAll().toStdString()))
