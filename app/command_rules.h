@@ -14,6 +14,21 @@ inline QString needsIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return host.context().busy() ? QString("the engine is working; stop it or wait") : QString();
 }
+/// The newest state, whatever tick is shown. There must be a session.
+inline SnapshotPtr newestOf(const CommandHost& host) {
+  const auto session = host.context().session();
+  return session ? session->snapshot() : host.context().snapshot();
+}
+/// While a tick is open, the engine takes only what looks and what goes on with the tick.
+inline QString needsClosed(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return newestOf(host)->stage ? QString("a tick is open; Finish Tick or Cancel Tick first") : QString();
+}
+/// For commands that change the session.
+inline QString needsFree(const CommandHost& host) {
+  const QString why = needsIdle(host);
+  return why.isEmpty() ? needsClosed(host) : why;
+}
 inline QString needsFinding(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return host.context().snapshot()->alignment.findings.empty() ? QString("no invariant is known to be broken")
@@ -31,16 +46,24 @@ inline QString needsIdleAlone(const CommandHost& host) {
   const QString why = needsIdle(host);
   return why.isEmpty() ? needsAlone(host) : why;
 }
+inline QString needsFreeAlone(const CommandHost& host) {
+  const QString why = needsFree(host);
+  return why.isEmpty() ? needsAlone(host) : why;
+}
 inline QString needsReadyIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
-  const auto session = host.context().session();
-  const SnapshotPtr newest = session ? session->snapshot() : host.context().snapshot();
+  const SnapshotPtr newest = newestOf(host);
   if (newest->state == SessionState::Broken) return "the session is broken; Rebuild repairs it";
   if (newest->length() == 0) return "the context is empty; prompt some text first";
   return {};
 }
+/// Ready, and no tick is open.
+inline QString needsReadyClosed(const CommandHost& host) {
+  const QString why = needsReadyIdle(host);
+  return why.isEmpty() ? needsClosed(host) : why;
+}
 inline QString needsPending(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  if (const QString why = needsFree(host); !why.isEmpty()) return why;
   return host.context().snapshot()->pending.empty() ? QString("no action is pending; compose one in Compose")
                                                     : QString();
 }
@@ -48,15 +71,15 @@ inline QString needsWork(const CommandHost& host) {
   return host.context().working() ? QString() : QString("nothing is running");
 }
 inline QString needsPast(const CommandHost& host) {
-  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
+  if (const QString why = needsFreeAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->tick.value() > 0 ? QString() : QString("this is the first tick");
 }
 inline QString needsUndo(const CommandHost& host) {
-  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
+  if (const QString why = needsFreeAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->canUndo ? QString() : QString("there is nothing to undo");
 }
 inline QString needsRedo(const CommandHost& host) {
-  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
+  if (const QString why = needsFreeAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->canRedo ? QString() : QString("there is nothing to redo");
 }
 
@@ -121,7 +144,8 @@ inline void runTicks(LiveContext& context, const nlohmann::json& most) {
   context.submit("run", {{"maxTicks", most}, {"reports", 1}},
                  [&context, note = wentOn(context)](const Result<nlohmann::json>& reply) {
                    if (!reply) return emit context.failed(reply.error());
-                   if (const auto error = failedTick(member(*reply, "ticks"))) emit context.failed(*error);
+                   const auto error = failedTick(member(*reply, "ticks"));
+                   if (error && error->code != "cancelled") emit context.failed(*error);
                    if (!note.isEmpty()) emit context.noted(note);
                  });
 }

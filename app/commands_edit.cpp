@@ -100,7 +100,7 @@ Status editTree(CommandHost& host, const Json& args, const char* verb) {
 }
 
 QString needsTree(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  if (const QString why = needsFree(host); !why.isEmpty()) return why;
   return host.context().snapshot()->wlod ? QString() : QString("the session has no wLOD tree");
 }
 
@@ -127,18 +127,18 @@ void addEditCommands(std::vector<Command>& list) {
         return host.viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first") : QString();
       },
       {.keys = {"Ctrl+C"}, .startsGroup = true});
-  add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsSession,
+  add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsClosed,
       {.args = {{"text", "string", "what to append", true}}, .view = shownIn("strip")});
   add(list, {"take_token", "Append Token", "", "Append one token to the context, whatever the model would choose."},
-      takeToken, needsIdle, {.args = {{"id", "number", "the token's id in the vocabulary", true}}});
+      takeToken, needsFree, {.args = {{"id", "number", "the token's id in the vocabulary", true}}});
   add(list,
       {"chat", "Chat", "", "Append a message in the words of the model's chat template, and let the model reply."},
-      chat, needsIdle,
+      chat, needsFree,
       {.args = {{"text", "string", "the message", true},
                 {"max", "number", "most tokens of the reply, 256 unless given; 0: no reply"}},
        .view = shownIn("strip")});
   add(list, {"inject", "Queue Actions", "", "Queue a list of actions for the next tick, or apply it at once."}, inject,
-      needsSession,
+      needsClosed,
       {.args = {{"actions", "array", "actions, as s.inject takes them", true},
                 {"now", "boolean", "apply them at once, with what is pending, without generating"},
                 {"instead", "boolean", "in place of what is pending"}}});
@@ -150,14 +150,14 @@ void addEditCommands(std::vector<Command>& list) {
       {"session_settings", "Session Settings…", "Edit",
        "Change what a living session lets change: policy, layout, formats, rules and more; Undo takes each change "
        "back."},
-      sessionSettings, needsIdleAlone,
+      sessionSettings, needsFreeAlone,
       {.keys = {"Ctrl+,"},
        .args = {{"manifest", "object", "the settings to have; asked for when missing"}},
        .startsGroup = true});
   const CommandArgument ledger{"ledger", "number", "ledger id of a token in the context", true};
   add(list, {"pin", "Pin Row", "", "Pin a token, so that no policy evicts or culls the token, or end that."}, pinRow,
-      needsIdle, {.args = {ledger, {"on", "boolean", "true unless given"}}});
-  add(list, {"set_brightness", "Set Brightness", "", "Set the brightness of a token."}, setBrightness, needsIdle,
+      needsFree, {.args = {ledger, {"on", "boolean", "true unless given"}}});
+  add(list, {"set_brightness", "Set Brightness", "", "Set the brightness of a token."}, setBrightness, needsFree,
       {.args = {ledger, {"value", "number", "0 to 255", true}}});
   const CommandArgument node{"node", "number", "number of the node in the tree", true};
   add(list, {"wlod_expand", "Expand Node", "", "Replace a node of the wLOD tree by its children, at once."},

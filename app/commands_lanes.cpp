@@ -54,7 +54,7 @@ void addLanesCommands(std::vector<Command>& list) {
   add(list,
       {"lanes_open", "Open Lanes…", "Run",
        "Run the session in lockstep with lanes that differ from it by keys of the manifest."},
-      open, needsIdleAlone,
+      open, needsFreeAlone,
       {.args = {{"changes", "array",
                  "an object of manifest keys for each lane beside the reference; asked for in the view when missing"},
                 {"together", "boolean", "one forward pass for all lanes; true unless given"},
@@ -64,7 +64,7 @@ void addLanesCommands(std::vector<Command>& list) {
       {"add_lane", "Add Lane…", "Run",
        "Describe a lane in a form: its formats, layout, window or policy; Open Lanes then opens all lanes of the "
        "list."},
-      addLane, needsIdleAlone,
+      addLane, needsFreeAlone,
       {.args = {{"changes", "object", "manifest keys that the lane changes; asked for when missing"}}});
   add(list,
       {"lanes_close", "Close Lanes", "Run",

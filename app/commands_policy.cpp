@@ -74,7 +74,7 @@ void addPolicyCommands(std::vector<Command>& list) {
   add(list,
       {"policy_set", "Set Eviction Policy", "",
        "Use another eviction policy in a layer, or in all layers, from the next tick on."},
-      policySet, needsIdle,
+      policySet, needsFree,
       {.args = {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
                 {"layer", "number", "the layer; all of them unless given"}}});
   add(list,

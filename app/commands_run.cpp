@@ -284,6 +284,20 @@ QString needsReadyAlone(const CommandHost& host) {
   return why.isEmpty() ? needsAlone(host) : why;
 }
 
+QString needsReadyClosedAlone(const CommandHost& host) {
+  const QString why = needsReadyAlone(host);
+  return why.isEmpty() ? needsClosed(host) : why;
+}
+
+/// Rows that all KV heads of a layer share, outside a wLOD tree.
+QString needsSharedRows(const CommandHost& host) {
+  if (const QString why = needsRows(host); !why.isEmpty()) return why;
+  const Snapshot& s = *host.context().snapshot();
+  if (s.wlod) return "the rows of a wLOD session belong to its tree";
+  return s.info->cacheLayers.byHead() ? QString("each KV head has rows of its own; this needs residency layer")
+                                      : QString();
+}
+
 QString needsBreakpoint(const CommandHost& host) {
   const SnapshotPtr s = host.context().snapshot();
   const auto behindTicks = [](const BreakpointView& one) {
@@ -342,7 +356,7 @@ Status setBreaks(CommandHost& host, const Json& args) {
 }  // namespace
 
 void addRunCommands(std::vector<Command>& list) {
-  add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, needsReadyIdle,
+  add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, needsReadyClosed,
       {.keys = {"F10"},
        .icon = "step",
        .args = {{"n", "number", "ticks to run, 1 unless given"}},
@@ -350,7 +364,7 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
-      plainVerb("stepAction"), needsReadyAlone, {.keys = {"F11"}, .icon = "step_into"});
+      plainVerb("stepAction"), needsReadyClosedAlone, {.keys = {"F11"}, .icon = "step_into"});
   add(list,
       {"step_stage", "Step Stage", "Run",
        "Do the next stage of a tick and stop there: generate, observe, plan, each action, apply, verify."},
@@ -366,10 +380,10 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"go_to_tick", "Go to Tick", "",
        "Go to a tick of this branch or of another one, which then goes on; the future stays as a branch."},
-      goToTick, needsIdleAlone,
+      goToTick, needsFreeAlone,
       {.args = {{"tick", "number", "the tick", true},
                 {"branch", "string", "one of s.branches(); the shown one unless given"}}});
-  add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyIdle,
+  add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyClosed,
       {.keys = {"F5"},
        .icon = "run",
        .args = {{"max_ticks", "number", "stop after so many ticks"}},
@@ -414,13 +428,13 @@ void addRunCommands(std::vector<Command>& list) {
        .icon = "stop",
        .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
   add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."}, rebuild,
-      needsIdle, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
+      needsFree, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
       plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row, or with what another type would hold."},
-      measureQuantisation, needsRows,
+      measureQuantisation, needsSharedRows,
       {.args = {{"k", "string", "a type to try for the keys; the stored type unless given"},
                 {"v", "string", "a type to try for the values; the stored type unless given"}},
        .view = shownIn("quant")});
@@ -449,7 +463,7 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"op_events", "Record Ops", "Run",
        "List every op call of the coming ticks among their events, or stop doing so."},
-      opEvents, needsIdle,
+      opEvents, needsFree,
       {.keys = {"Ctrl+Shift+E"}, .args = {{"on", "boolean", "true or false; without it the setting changes over"}}});
   add(list, {"check_invariants", "Check Invariants", "Run", "Run every check, in full."}, checkInvariants, needsIdle,
       {.keys = {"Ctrl+I"}, .icon = "check"});

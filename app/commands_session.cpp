@@ -147,7 +147,7 @@ void addFiles(std::vector<Command>& list) {
   addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
           {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
   addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache with the one that a file holds."},
-          {"Load Cache", kCaches}, fileVerb("loadCache"), needsIdleAlone);
+          {"Load Cache", kCaches}, fileVerb("loadCache"), needsFreeAlone);
   add(list,
       {"copy_session_script", "Copy as Script", "File",
        "Copy a script that opens this session, does the same, and shows the same."},

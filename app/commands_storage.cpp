@@ -35,7 +35,7 @@ Status compact(CommandHost& host, const Json& args) {
 }
 
 QString needsHoles(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  if (const QString why = needsFree(host); !why.isEmpty()) return why;
   return pageTotals(*host.context().snapshot()).holes() > 0 ? QString() : QString("no layer has pages with holes");
 }
 
@@ -45,11 +45,11 @@ void addStorageCommands(std::vector<Command>& list) {
   add(list,
       {"storage_layout", "Set Layout", "",
        "Store the rows of a layer, or of all, in another layout; the content stays."},
-      layout, needsIdle,
+      layout, needsFree,
       {.args = {{"layout", "string", "as `kvlab list layouts` names it, with parameters", true}, kLayer}});
   add(list,
       {"storage_format", "Set K and V Formats", "", "Convert the K or V rows of a layer, or of all, to another type."},
-      format, needsIdle,
+      format, needsFree,
       {.args = {{"k", "string", "type of the keys; empty leaves them", true},
                 {"v", "string", "type of the values; empty leaves them", true},
                 kLayer}});

@@ -25,7 +25,12 @@ constexpr int kScarce = 850;  // in lower windows two views in the centre get ne
 constexpr const char* kFollowed = "kvlabFollowed";  // a tab bar whose clicks are said
 constexpr int kColumn = 48;                         // docks whose left edges differ by less than this form one column
 
-QMainWindow& areaOf(const QDockWidget* dock) { return *qobject_cast<QMainWindow*>(dock->parentWidget()); }
+/// While tabs are dragged together, and where they float together, Qt puts a window of its own between.
+QMainWindow& areaOf(const QDockWidget* dock) {
+  QWidget* above = dock->parentWidget();
+  while (!qobject_cast<QMainWindow*>(above)) above = above->parentWidget();
+  return *qobject_cast<QMainWindow*>(above);
+}
 
 }  // namespace
 

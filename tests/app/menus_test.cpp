@@ -3,6 +3,7 @@
 // says why, and what is not grey is not refused.
 #include <QtTest>
 
+#include <QClipboard>
 #include <QDialog>
 #include <QFocusEvent>
 #include <QMenu>
@@ -36,6 +37,7 @@ class MenusTest : public QObject {
   /// Brings the window into a state, anew.
   void make(const QString& state) {
     m_window.reset();
+    QGuiApplication::clipboard()->setText("a b");  // entries copy, others paste
     m_window = test::wholeWindow(test::wholeSettings(false));
     connect(&context(), &InspectorContext::failed, this,
             [this](const Error& error) { m_refused << QString::fromStdString(error.code + ": " + error.text()); });
@@ -63,14 +65,18 @@ class MenusTest : public QObject {
       QVERIFY(m_window->runCommand("step", {{"n", 1000000}}));
       QTRY_VERIFY(context().busy() && context().snapshot()->tick.value() > 6);
     }
-    QCoreApplication::processEvents();
-    m_serial = serial();
+    do {  // until all that it did has been shown
+      m_serial = serial();
+      QTest::qWait(10);
+    } while (state != "running" && serial() != m_serial);
     m_session = context().sessionNumber();
   }
 
+  /// Until what an entry has started has ended. A run that goes on and on is stopped.
   void rest() {
     for (int i = 0; i < 3; ++i) QCoreApplication::processEvents();
     if (!context().busy() || m_window->property("runs").toBool()) return;
+    if (!QTest::qWaitFor([&] { return !context().busy(); }, 1000)) context().runCommand("stop", json::object());
     QTRY_VERIFY_WITH_TIMEOUT(!context().busy(), 20000);
   }
 
@@ -96,6 +102,11 @@ class MenusTest : public QObject {
     return kOut.contains(entry.text().remove('&'));
   }
 
+  /// A run goes on until there is no more room.
+  static bool endOfRun(const QString& entry, const QString& error) {
+    return entry == "Run" && (error.startsWith("capacity:") || error.startsWith("over_budget:"));
+  }
+
   void checkGrey(const QString& where, const QAction& entry) {
     const bool says = entry.toolTip().contains("Off:") || entry.toolTip().contains("Not now:");
     if (!entry.isEnabled() && !says && entry.text() != "Nothing opened yet")
@@ -108,7 +119,8 @@ class MenusTest : public QObject {
     m_refused.clear();
     entry.trigger();
     rest();
-    for (const QString& one : m_refused) m_wrong << QString("%1 > %2: %3").arg(where, text, one);
+    for (const QString& one : m_refused)
+      if (!endOfRun(text, one)) m_wrong << QString("%1 > %2: %3").arg(where, text, one);
     tidy();
   }
 
@@ -119,6 +131,7 @@ class MenusTest : public QObject {
     QWidget* const view = m_window->docks().view(id);
     QWidget* at = view;
     if (QWidget* inner = view->focusProxy(); inner && inner->isVisible()) at = inner;
+    if (at->inherits("QLineEdit") || at->inherits("QPlainTextEdit")) return {};  // the menu of every field of text
     for (QWidget* one = at; one && one != view->parentWidget(); one = one->parentWidget())
       if (one->contextMenuPolicy() == Qt::ActionsContextMenu) return one->actions();
     QContextMenuEvent event(QContextMenuEvent::Keyboard, at->rect().center(), at->mapToGlobal(at->rect().center()));
@@ -146,7 +159,7 @@ class MenusTest : public QObject {
     if (QTest::currentTestFailed()) return;
     m_window->setProperty("runs", state == "running");
     const auto anew = [&] {
-      if (state != "running" && state != "no session" && changed()) make(state);
+      if (state != "no session" && (state == "running" ? !context().busy() : changed())) make(state);
       if (state == "no session" && context().snapshot()) make(state);
     };
     QStringList menus;
@@ -161,7 +174,6 @@ class MenusTest : public QObject {
       }
     }
     for (const QString& id : m_window->docks().ids()) {
-      if (id == "console") continue;  // a field of text, which has the menu of every such field
       for (int i = 0;; ++i) {
         const QList<QAction*> entries = offeredBy(id);
         if (i >= entries.size()) break;
@@ -177,7 +189,8 @@ class MenusTest : public QObject {
       tidy();
     }
     m_wrong.removeDuplicates();
-    QVERIFY2(m_wrong.isEmpty(), qPrintable('\n' + m_wrong.join('\n')));
+    for (const QString& one : m_wrong) fprintf(stderr, "%s\n", qPrintable(one));  // Qt cuts the message of a check
+    QVERIFY(m_wrong.isEmpty());
   }
 
   /// A row that has never left a layer has nothing to go back to, and one that has left has.

@@ -15,6 +15,7 @@
 #include "widgets/base/note_place.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/token_text.h"
+#include "widgets/base/wlod_tree.h"
 #include "widgets/base/word_edit.h"
 
 namespace kvlab {
@@ -172,8 +173,11 @@ void RowActions::addRest() {
   add("note", tr("Note…"), tr("Write a note about the focused row at the shown tick; without words it is a bookmark"),
       {Qt::Key_N}, Needs::OneRow, [this] { writeNote(); });
   addLine();
-  add("paste", tr("Paste before"), tr("Insert the clipboard's text before the rows; at the end where none is chosen"),
-      {QKeySequence::Paste}, Needs::Newest, [this] { paste(); });
+  also(add("paste", tr("Paste before"),
+           tr("Insert the clipboard's text before the rows; at the end where none is chosen"), {QKeySequence::Paste},
+           Needs::Newest, [this] { paste(); }),
+       "inject",
+       [] { return QGuiApplication::clipboard()->text().isEmpty() ? tr("the clipboard holds no text") : QString(); });
   add("copy_text", tr("Copy text"), tr("Copy the text of the rows"), {}, Needs::Shown, [this] { copyText(); });
   add("copy_script", tr("Copy as script"),
       tr("Copy a script that opens the session, does the same and chooses these rows"), {}, Needs::Shown,
@@ -235,6 +239,7 @@ std::pair<CacheLayer, int> RowActions::focusedLayers() const {
 
 QString RowActions::whyNotEvicted(CacheLayer first, int count) const {
   const SnapshotPtr s = m_context.snapshot();
+  if (s->wlod) return tr("rows of a wLOD session leave layers by policies alone; collapse blocks, or set a policy");
   for (const LedgerId row : ledgers())
     for (const CacheLayer layer : idRange<CacheLayer>(first.value(), first.value() + count))
       if (isResident(*s, layer, row)) return {};
@@ -297,9 +302,11 @@ std::optional<Position> RowActions::firstRow() const {
 QString RowActions::treeObstacle(Needs needs, const Snapshot& s, Position row) const {
   if (needs != Needs::Gist && needs != Needs::Foldable) return {};
   if (!s.wlod || at(row.value()) >= s.wlod->entries.size()) return tr("the session has no wLOD tree");
-  const int level = s.wlod->entries[at(row.value())].level;
-  if (needs == Needs::Gist && level == 0) return tr("the row is not a gist");
-  return needs == Needs::Foldable && level == kTopLevel ? tr("the row is a gist of the highest level") : QString();
+  const TreeNode entry = s.wlod->entries[at(row.value())];
+  if (needs == Needs::Gist && entry.level == 0) return tr("the row is not a gist");
+  if (needs == Needs::Foldable && entry.level == kTopLevel) return tr("the row is a gist of the highest level");
+  const WlodTree tree(m_context.snapshot());
+  return (needs == Needs::Gist ? tree.expansion(entry) : tree.collapse(entry.at(entry.level + 1))).why;
 }
 
 QString RowActions::rowsText(const std::vector<Position>& rows) const {

@@ -10,7 +10,7 @@
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/tile_rows.h"
-#include "widgets/views/tree/wlod_tree.h"
+#include "widgets/base/wlod_tree.h"
 
 namespace kvlab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/views/tree/wlod_tree.h"
+#include "widgets/base/wlod_tree.h"
 
 #include <QCoreApplication>
 #include <QStringList>
