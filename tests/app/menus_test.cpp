@@ -23,10 +23,19 @@ class MenusTest : public QObject {
   QTemporaryDir m_settings;
   std::unique_ptr<MainWindow> m_window;
   QStringList m_refused, m_wrong;
-  std::uint64_t m_serial = 0, m_session = 0;
+  std::uint64_t m_serial = 0;
+  json m_made;  // where() behind make()
 
   LiveContext& context() { return m_window->context(); }
   std::uint64_t serial() { return context().history().empty() ? 0 : context().history().back()->serial; }
+
+  /// What entries change and the others stand on. Measurements publish a state again and leave it.
+  json where() {
+    if (!context().snapshot()) return nullptr;
+    const Snapshot& s = *context().history().back();
+    return {context().sessionNumber(),  s.entry, s.pending.size(), s.stage != nullptr, s.lanes != nullptr,
+            context().snapshot()->entry};
+  }
 
   void command(const char* id, const json& args = json::object()) {
     const Status done = m_window->runCommand(id, args);
@@ -34,13 +43,17 @@ class MenusTest : public QObject {
     QVERIFY(test::settled(*m_window));
   }
 
-  /// Brings the window into a state, anew.
-  void make(const QString& state) {
+  void makeWindow() {
     m_window.reset();
-    QGuiApplication::clipboard()->setText("a b");  // entries copy, others paste
     m_window = test::wholeWindow(test::wholeSettings(false));
     connect(&context(), &InspectorContext::failed, this,
             [this](const Error& error) { m_refused << QString::fromStdString(error.code + ": " + error.text()); });
+  }
+
+  /// Brings the window into a state, anew: a window is made once, and a session each time.
+  void make(const QString& state) {
+    QGuiApplication::clipboard()->setText("a b");  // entries copy, others paste
+    if (!m_window || state == "no session") makeWindow();
     if (state == "no session") return;
     json manifest{{"model", "synthetic:tiny"}, {"threads", 1}};
     if (state == "wlod") manifest["wlod"] = {{"budget", 64}, {"attention", "pyramid"}};
@@ -69,7 +82,7 @@ class MenusTest : public QObject {
       m_serial = serial();
       QTest::qWait(10);
     } while (state != "running" && serial() != m_serial);
-    m_session = context().sessionNumber();
+    m_made = where();
   }
 
   /// Until what an entry has started has ended. A run that goes on and on is stopped.
@@ -140,7 +153,7 @@ class MenusTest : public QObject {
     return menu ? entriesOf(*menu) : QList<QAction*>();
   }
 
-  bool changed() { return serial() != m_serial || context().sessionNumber() != m_session; }
+  bool changed() { return where() != m_made; }
 
  private Q_SLOTS:
   void initTestCase() { QVERIFY(test::ownSettings(m_settings)); }
@@ -155,6 +168,7 @@ class MenusTest : public QObject {
   void entries() {
     QFETCH(QString, state);
     m_wrong.clear();
+    m_window.reset();
     make(state);
     if (QTest::currentTestFailed()) return;
     m_window->setProperty("runs", state == "running");
@@ -209,6 +223,7 @@ class MenusTest : public QObject {
 };
 
 int main(int argc, char** argv) {
+  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // of all rows of a function together
   GuardedApplication application(argc, argv);
   MenusTest test;
   return QTest::qExec(&test, argc, argv);
