@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "widgets/base/wlod_tree.h"
 #include "widgets/canvas/axis_canvas.h"
 #include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/tile_rows.h"
-#include "widgets/base/wlod_tree.h"
 
 namespace kvlab {
 
