@@ -191,20 +191,22 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
                    {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
 }
 
-/// Appends when the stored bytes of a row last passed a check, and what the checks have found of it.
+/// Appends what the checks have found of a row; of a row without damage when its stored bytes last passed one.
 void checkEvents(const Session& session, LedgerId id, json& out) {
   const CacheState& state = session.state();
   const auto holds = [&](const LayerGroup& group) {
     const std::span<const LedgerId> rows = group.stored().ledger.span();
     return std::ranges::find(rows, id) != rows.end();
   };
+  const std::vector<Finding>& findings = session.health().alignment.findings();
+  const bool damaged = std::ranges::any_of(findings, [id](const Finding& one) { return one.violation.ledger == id; });
   const std::optional<Tick> verified = session.health().alignment.verified(state.ledger[id], id);
-  if (verified && std::ranges::any_of(state.groups, holds))
+  if (verified && !damaged && std::ranges::any_of(state.groups, holds))
     out.push_back({{"tick", verified->value()},
                    {"event", "verified"},
                    {"layer", nullptr},
                    {"detail", "row_checksums: the last check of the stored bytes that found nothing"}});
-  for (const Finding& one : session.health().alignment.findings())
+  for (const Finding& one : findings)
     if (one.violation.ledger == id)
       out.push_back(
           {{"tick", one.since().found.value()},

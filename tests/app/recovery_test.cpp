@@ -262,13 +262,34 @@ class RecoveryTest : public QObject {
       const auto behind = found - way.begin() - static_cast<std::ptrdiff_t>(first);
       if (found == way.end()) ++lost;
       else if (behind > 0) ++within;
+      // The engine tells of ticks now and then: what came back may be further, in the command that ran, or at its end.
       QVERIFY2(
-          found != way.end() && behind <= 3,
+          found != way.end() && found->command <= commands + 1,
           qPrintable(QString("kill %1: command %2, tick %3, behind %4").arg(i).arg(commands).arg(tick).arg(behind)));
       for (const QString& one : files()) QFile::remove(folder() + '/' + one);
     }
-    qInfo("%d kills: %d lost a finished tick, %d came back one further than was told", kills, lost, within);
+    qInfo("%d kills: %d lost a finished tick, %d came back further than was told", kills, lost, within);
     QCOMPARE(lost, 0);
+  }
+
+  /// Ticks of a session that is kept beside those of one that is not, by turns.
+  void costOfKeeping() {
+    std::unique_ptr<Engine> engines[2];
+    for (auto& one : engines) one = coreEngines(KVLAB_RESOURCES_DIR)({{"manifest", kManifest}})({}).take();
+    QDir().mkpath(folder());
+    QVERIFY(engines[1]->keepRecovery((folder() + "/cost.kvcap").toStdString()));
+    qint64 spent[2] = {};
+    for (auto& one : engines) (void)one->execute("promptIds", {{"ids", {5, 6, 7, 8}}});
+    for (int turn = 0; turn < 40; ++turn)
+      for (const int which : {turn % 2, 1 - turn % 2}) {
+        QElapsedTimer time;
+        time.start();
+        QVERIFY(engines[which]->execute("step", {{"n", 10}}));
+        spent[which] += time.nsecsElapsed();
+      }
+    const auto microseconds = [&](int which) { return static_cast<double>(spent[which]) / 400e3; };
+    qInfo("a tick: %.1f us, kept %.1f us", microseconds(0), microseconds(1));
+    QVERIFY(microseconds(1) < 3 * microseconds(0) + 500);
   }
 
   void theWindowComesBack() {

@@ -192,8 +192,6 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
       m_events.push_back({Tick(memberOr(row, "tick", std::int64_t{0})), wordIn(row, "event").replace('_', ' '), layer,
                           chapter ? chapterText(row) : wordIn(row, "detail")});
     }
-  const auto is = [](const char* event) { return [event](const HistoryEvent& one) { return one.event == event; }; };
-  if (std::ranges::any_of(m_events, is("damage found"))) std::erase_if(m_events, is("verified"));
   showEvents();
   emit readyChanged();
 }
