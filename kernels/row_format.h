@@ -16,14 +16,20 @@
 
 namespace kvlab::kernels {
 
+inline constexpr int32_t kHeadDimMax = 512;
+
 struct RowFormat {
   int32_t kvHeads = 0;
-  int32_t headDim = 0;  ///< multiple of 8, 16..512
+  int32_t headDim = 0;  ///< 1..kHeadDimMax
   DType k = DType::f32;
   DType v = DType::f32;
 
   friend constexpr bool operator==(const RowFormat&, const RowFormat&) = default;
 };
+
+/// Floats in a row of a rotary table: cosines and sines of the pairs (i, i + headDim/2). The last value of an odd
+/// number has no partner.
+KVLAB_HD constexpr int32_t rotaryWidth(int32_t headDim) { return headDim / 2 * 2; }
 
 /// Byte offsets inside a record, and its stride.
 struct RowLayout {
@@ -54,7 +60,7 @@ KVLAB_HD constexpr RowLayout rowLayout(const RowFormat& f) {
 
 /// True for formats that the kernels accept; check once when a pool is made.
 KVLAB_HD constexpr bool rowFormatSupported(const RowFormat& f) {
-  return f.kvHeads > 0 && f.headDim >= 16 && f.headDim <= 512 && f.headDim % 8 == 0 && dtypeSupportedInRows(f.k) &&
+  return f.kvHeads > 0 && f.headDim >= 1 && f.headDim <= kHeadDimMax && dtypeSupportedInRows(f.k) &&
       dtypeSupportedInRows(f.v);
 }
 

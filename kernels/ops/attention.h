@@ -48,7 +48,7 @@ struct AttentionArgs {
   int64_t rows = 0;
   int64_t rowsSeen = 0;                ///< rows that some query sees, for opBytes(); 0 = all
   int64_t indexBase = 0;               ///< logical index of slots[0]; >= 0, fixes the block borders
-  const float* rotaryTable = nullptr;  ///< [phases, headDim]: cos[d/2] then sin[d/2]
+  const float* rotaryTable = nullptr;  ///< [phases, rotaryWidth(headDim)]: cos[d/2] then sin[d/2]
 
   const float* queries = nullptr;  ///< [nQueries, queryHeads*headDim], rotated by the caller
   int64_t nQueries = 0;

@@ -148,7 +148,8 @@ struct Reference {
     const int64_t d = s.shape.headDim, half = d / 2;
     const float* x = k.data() + (row * s.shape.kvHeads + head) * d;
     if (s.rotated) return double{x[i]};
-    const float* t = s.table.data() + s.phases[static_cast<size_t>(row)] * d;
+    if (i == 2 * half) return double{x[i]};  // without a partner
+    const float* t = s.table.data() + s.phases[static_cast<size_t>(row)] * 2 * half;
     if (i < half) return double{x[i]} * double{t[i]} - double{x[i + half]} * double{t[i + half]};
     return double{x[i]} * double{t[i - half]} + double{x[i - half]} * double{t[i]};
   }
@@ -198,6 +199,17 @@ inline constexpr Shape kShapes[] = {{1, 1, 16},
                                     {3, 1, 24, DType::f32, 0.0f, true},
                                     {4, 1, 256, DType::f16, 0.5f, true},
                                     {4, 1, 256, DType::f16},
+                                    {4, 2, 12},
+                                    {6, 2, 20, DType::f16},
+                                    {2, 2, 4, DType::bf16},
+                                    {2, 1, 2},
+                                    {2, 1, 1},
+                                    {3, 3, 66, DType::f16},
+                                    {6, 2, 84, DType::bf16},
+                                    {4, 1, 116, DType::f16, 0.5f, true},
+                                    {2, 1, 508},
+                                    {4, 2, 9},
+                                    {6, 3, 21, DType::f16},
                                     {6, 2, 256, DType::bf16}};
 
 }  // namespace kvlab::kernels::test

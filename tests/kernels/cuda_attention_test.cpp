@@ -163,6 +163,15 @@ void CudaAttentionTest::equalsTheCpu_data() {
   row(6, 3, 40, fp8e4m3, bf16);
   row(2, 1, 200, f32, i8);
   row(2, 2, 256, fp8e4m3, fp8e4m3);
+  row(4, 2, 12, f16, i8);
+  row(3, 1, 20, i8, f16);
+  row(2, 2, 9, f32, fp8e4m3);
+  row(6, 3, 66, bf16, bf16);
+  row(2, 1, 4, fp8e4m3, f32);
+  row(2, 1, 2, f16, f16);
+  row(1, 1, 320, f16, i8);
+  row(1, 1, 512, f32, bf16);
+  QTest::addRow("a cap and sinks, heads of 84") << Shape{4, 2, 84, f16, 2.0f, true} << bf16;
 }
 
 void CudaAttentionTest::equalsTheCpu() {
@@ -177,8 +186,9 @@ void CudaAttentionTest::equalsTheCpu() {
 }
 
 void CudaAttentionTest::rotatedKeys() {
-  for (const auto& [k, v] : {std::pair{DType::f16, DType::bf16}, {DType::i8, DType::fp8e4m3}}) {
-    Scene s = sceneOf(4, 2, 48, k, v);
+  using enum DType;
+  for (const auto& [d, k, v] : {std::tuple{48, f16, bf16}, {48, i8, fp8e4m3}, {21, fp8e4m3, f16}}) {
+    Scene s = sceneOf(4, 2, d, k, v);
     s.rotated = true;
     for (const TestDevice& where : devices()) {
       Placed placed(s, where);
@@ -207,8 +217,13 @@ void CudaAttentionTest::quantisedRowsAreReadAsTheyMean() {
 
 void CudaAttentionTest::selfRows() {
   using enum DType;
-  for (const auto& [d, k, v] :
-       {std::tuple{32, bf16, f32}, {72, bf16, f32}, {256, bf16, f32}, {72, i8, fp8e4m3}, {32, fp8e4m3, i8}})
+  for (const auto& [d, k, v] : {std::tuple{32, bf16, f32},
+                                {72, bf16, f32},
+                                {256, bf16, f32},
+                                {72, i8, fp8e4m3},
+                                {32, fp8e4m3, i8},
+                                {12, i8, f16},
+                                {21, bf16, fp8e4m3}})
     for (const bool rotated : {false, true}) {
       Scene s = sceneOf(6, 2, d, k, v);
       s.rotated = rotated;

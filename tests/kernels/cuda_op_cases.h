@@ -117,7 +117,7 @@ inline void addRowWise(std::vector<OpCase>& all) {
                          KVLAB_RUN(r, rmsnorm, a);
                        }});
   }
-  for (const int32_t headDim : {16, 24, 128})
+  for (const int32_t headDim : {9, 12, 16, 24, 128})
     for (const int32_t heads : {1, 5})
       all.push_back({"rope", "f32", textOf({3, heads, headDim}), [=](Rig& r) {
                        const int64_t stride = heads * headDim + 7;
@@ -128,7 +128,7 @@ inline void addRowWise(std::vector<OpCase>& all) {
 }
 
 inline void addReorder(std::vector<OpCase>& all) {
-  for (const int32_t headDim : {16, 24, 512})
+  for (const int32_t headDim : {16, 21, 24, 512})
     for (const int32_t heads : {1, 5})
       all.push_back({"reorder", "f32", textOf({3, heads, headDim}), [=](Rig& r) {
                        const int64_t stride = heads * headDim + 7;

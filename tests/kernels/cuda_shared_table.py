@@ -13,7 +13,7 @@ import sys
 DYNAMIC = {"linearKernel", "matmulFewKernel", "matmulTiledKernel", "splitKernel", "tileKernel", "mmaKernel",
            "gateKernel"}
 # Bytes of the others, all instances alike; a kernel without an entry has none.
-STATIC = {"argmaxKernel": 128, "headMeanKernel": 256, "mergeKernel": 35844, "readScalesKernel": 32, "reorderKernel": 2048,
+STATIC = {"argmaxKernel": 128, "headMeanKernel": 256, "mergeKernel": 35844, "plainKernel": 2312, "readScalesKernel": 32, "reorderKernel": 2048,
           "rmsnormKernel": 16388, "routeKernel": 5124, "softmaxKernel": 16452, "topkKernel": 17428,
           "verifyRowsKernel": 32, "writeRowsKernel": 224}
 # From sm_90 on cuobjdump counts the system's own bytes of a block with those of a kernel that has shared memory.

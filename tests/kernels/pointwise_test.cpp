@@ -196,18 +196,19 @@ void PointwiseTest::rmsnormIsAccurate() {
 void PointwiseTest::ropeRotatesHalves() {
   Random r(6);
   ThreadPool pool(1);
-  for (const int32_t d : {16, 24, 64}) {
+  for (const int32_t d : {1, 2, 9, 12, 16, 20, 24, 64, 66}) {
     std::vector<float> x = r.values(2 * 3 * d), table = r.values(5 * d);
     const std::vector<float> before = x;
     const int32_t phases[] = {4, 1};
     rope({&pool}, {.x = x.data(), .phaseIndex = phases, .table = table.data(), .n = 2, .heads = 3, .headDim = d});
     std::vector<double> want;
     for (int64_t i = 0; i < 2 * 3 * d; ++i) {
-      const float* t = table.data() + phases[i / (3 * d)] * d;
-      const float* head = before.data() + i / d * d;
       const int64_t j = i % d, half = d / 2;
-      want.push_back(j < half ? double{head[j]} * double{t[j]} - double{head[j + half]} * double{t[j + half]}
-                              : double{head[j]} * double{t[j - half]} + double{head[j - half]} * double{t[j]});
+      const float* t = table.data() + phases[i / (3 * d)] * 2 * half;
+      const float* head = before.data() + i / d * d;
+      want.push_back(j == 2 * half  ? double{head[j]}
+                         : j < half ? double{head[j]} * double{t[j]} - double{head[j + half]} * double{t[j + half]}
+                                    : double{head[j]} * double{t[j - half]} + double{head[j - half]} * double{t[j]});
     }
     QVERIFY(relativeError(x, want) < 2e-7);
   }
@@ -239,7 +240,9 @@ void PointwiseTest::targetsAgree() {
     std::vector<float> norm(1003), rotated(a.begin(), a.begin() + 960);
     rmsnorm({&pool}, {.x = a.data(), .weight = b.data(), .y = norm.data(), .rows = 1, .dim = 1003});
     const int32_t phase = 0;
-    rope({&pool}, {.x = rotated.data(), .phaseIndex = &phase, .table = b.data(), .n = 1, .heads = 40, .headDim = 24});
+    for (const int32_t d : {24, 15})
+      rope({&pool},
+           {.x = rotated.data(), .phaseIndex = &phase, .table = b.data(), .n = 1, .heads = 960 / d, .headDim = d});
     std::vector<float> capped = a;
     softcap({&pool}, {capped.data(), static_cast<int64_t>(a.size()), 0.7f});
     const std::vector<std::vector<float>> all = {swigluOf(a, b),

@@ -159,7 +159,7 @@ void QuantRowsTest::everyCodeReadsAsDefined() {
 void QuantRowsTest::codesFollowTheDefinition() {
   for (const int64_t target : fusedTargets())
     for (const DType t : kQuantTypes)
-      for (const int32_t headDim : {16, 24, 40, 64, 256}) {
+      for (const int32_t headDim : {1, 4, 9, 12, 16, 20, 24, 40, 64, 66, 256}) {
         const OnTarget only(target);
         std::vector<float> x = hardHeads(headDim, t), more = Random(3).values(20 * headDim, 5);
         x.insert(x.end(), more.begin(), more.end());
@@ -341,8 +341,16 @@ void QuantRowsTest::attentionReadsWhatRowsMean_data() {
 void QuantRowsTest::attentionReadsWhatRowsMean() {
   QFETCH(int, k);
   QFETCH(int, v);
-  for (const Shape& shape :
-       {Shape{4, 2, 24}, {6, 2, 64}, {3, 3, 128}, {5, 1, 48}, {2, 2, 40}, {3, 1, 256}, {4, 4, 32}}) {
+  for (const Shape& shape : {Shape{4, 2, 24},
+                             {6, 2, 64},
+                             {3, 3, 128},
+                             {5, 1, 48},
+                             {2, 2, 40},
+                             {3, 1, 256},
+                             {4, 4, 32},
+                             {6, 2, 12},
+                             {4, 2, 21},
+                             {3, 3, 66}}) {
     Scene s(shape, 150);
     s.fmt.k = static_cast<DType>(k);
     s.fmt.v = static_cast<DType>(v);
@@ -394,6 +402,8 @@ void QuantRowsTest::selfRowsAndMasses() {
 void QuantRowsTest::instructionSetsAgree() {
   for (const RowFormat& f : {RowFormat{2, 64, DType::i8, DType::fp8e4m3},
                              {2, 24, DType::fp8e4m3, DType::i8},
+                             {2, 20, DType::fp8e4m3, DType::i8},
+                             {2, 13, DType::i8, DType::fp8e4m3},
                              {1, 128, DType::i8, DType::i8}}) {
     std::vector<uint8_t> pool;
     std::vector<float> out;

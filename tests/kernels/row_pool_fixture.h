@@ -9,9 +9,11 @@
 namespace kvlab::kernels::test {
 
 inline constexpr RowFormat kFormats[] = {
-    {2, 16, DType::f32, DType::f32}, {1, 24, DType::f16, DType::bf16},    {4, 64, DType::bf16, DType::bf16},
-    {3, 40, DType::f32, DType::f16}, {8, 128, DType::f16, DType::f16},    {3, 24, DType::i8, DType::fp8e4m3},
-    {4, 64, DType::f16, DType::i8},  {1, 40, DType::fp8e4m3, DType::f32}, {5, 16, DType::i8, DType::i8}};
+    {2, 16, DType::f32, DType::f32},    {1, 24, DType::f16, DType::bf16},    {4, 64, DType::bf16, DType::bf16},
+    {3, 40, DType::f32, DType::f16},    {8, 128, DType::f16, DType::f16},    {3, 24, DType::i8, DType::fp8e4m3},
+    {4, 64, DType::f16, DType::i8},     {1, 40, DType::fp8e4m3, DType::f32}, {5, 16, DType::i8, DType::i8},
+    {3, 12, DType::i8, DType::fp8e4m3}, {3, 9, DType::f16, DType::i8},       {2, 66, DType::bf16, DType::f16},
+    {3, 1, DType::fp8e4m3, DType::f32}};
 
 /// A pool with n rows written to shuffled slots.
 struct Pool {

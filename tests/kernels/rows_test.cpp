@@ -41,7 +41,10 @@ void RowsTest::layoutIsAligned() {
     }
   }
   static_assert(rowLayout({4, 64, DType::bf16, DType::bf16}).stride == 1088);
-  static_assert(!rowFormatSupported({4, 60, DType::f32, DType::f32}));
+  static_assert(rowFormatSupported({4, 60, DType::f32, DType::i8}) &&
+                rowFormatSupported({1, 1, DType::f16, DType::f32}));
+  static_assert(!rowFormatSupported({4, 0, DType::f32, DType::f32}) &&
+                !rowFormatSupported({4, 513, DType::f32, DType::f32}));
 }
 
 void RowsTest::readsBackWhatWasWritten() {

@@ -17,7 +17,6 @@ std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
 
 namespace {
 
-constexpr int kMostOnDevice = 256;  // values of a head
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
 
 /// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights.
@@ -128,11 +127,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
     if (!kernels::rowFormatSupported(plan.formats.back()))
       return badKey("model", m.model,
                     "rows of " + std::to_string(config.headDim) + " values per head are not supported",
-                    "use a model whose head_dim is a multiple of 8 between 16 and 512");
-    if (!parts.backend->onHost() && config.headDim > kMostOnDevice)
-      return badKey("backend", m.backend,
-                    "heads of " + std::to_string(config.headDim) + " values are too wide for attention on a device",
-                    "use --backend cpu, which takes heads of up to 512 values");
+                    "use a model whose head_dim is at most " + std::to_string(kernels::kHeadDimMax));
     specs.push_back(m.layoutOf(layer));
   }
   if (content && rows.empty()) rows = rowsBounded(m, *content);

@@ -40,7 +40,7 @@ HWY_INLINE void loadKeyAndValue(const Call& c, int64_t head, int32_t slot, int32
     if (a.keysRotated) {
       readHead<t()>(from, scale, key, n);
     } else {
-      rotateHead<t()>(from, scale, a.rotaryTable + phase * n, n, key);
+      rotateHead<t()>(from, scale, a.rotaryTable + int64_t{phase} * rotaryWidth(a.fmt.headDim), n, key);
     }
   });
   withRowType(a.fmt.v, [&](auto t) {

@@ -20,7 +20,7 @@ void ropeTarget(ThreadPool& pool, const RopeArgs& a) {
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, dim));
   pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) {
     for (int64_t i = from; i < to; ++i) {
-      const float* row = a.table + int64_t{a.phaseIndex[i]} * a.headDim;
+      const float* row = a.table + int64_t{a.phaseIndex[i]} * rotaryWidth(a.headDim);
       for (int32_t h = 0; h < a.heads; ++h) {
         float* x = a.x + i * a.xStride + int64_t{h} * a.headDim;
         rotateHead<DType::f32>(reinterpret_cast<const uint8_t*>(x), nullptr, row, a.headDim, x);

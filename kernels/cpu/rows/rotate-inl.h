@@ -13,31 +13,24 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-template <DType T, class D>
-HWY_INLINE void rotateWith(D d, const uint8_t* from, const uint8_t* scale, const float* table, int64_t half,
-                           float* to) {
+/// from [headDim] of type T with its scale, to [headDim] f32 (may be the same memory when T is f32).
+template <DType T>
+HWY_INLINE void rotateHead(const uint8_t* from, const uint8_t* scale, const float* table, int64_t headDim, float* to) {
   constexpr int64_t kBytes = dtypeBytes(T);
-  const HeadReader<T, D> head(d, scale);
-  for (int64_t i = 0; i < half; i += static_cast<int64_t>(hn::MaxLanes(d))) {
+  const int64_t half = headDim / 2;
+  forHead(half, [&](auto d, int64_t i) {
+    const HeadReader<T, decltype(d)> head(d, scale);
     const auto lo = head.load(d, from + i * kBytes);
     const auto hi = head.load(d, from + (i + half) * kBytes);
     const auto cosine = hn::LoadU(d, table + i);
     const auto sine = hn::LoadU(d, table + half + i);
     hn::StoreU(mulSub(lo, cosine, hn::Mul(hi, sine)), d, to + i);
     hn::StoreU(mulAdd(hi, cosine, hn::Mul(lo, sine)), d, to + half + i);
-  }
-}
-
-/// from [headDim] of type T with its scale, to [headDim] f32 (may be the same memory when T is f32). headDim is a
-/// multiple of 8, so half of it is a multiple of 4.
-template <DType T>
-HWY_INLINE void rotateHead(const uint8_t* from, const uint8_t* scale, const float* table, int64_t headDim, float* to) {
-  const int64_t half = headDim / 2;
-  if (half % kLanes == 0) {
-    rotateWith<T>(DF(), from, scale, table, half, to);
-  } else {
-    rotateWith<T>(hn::CappedTag<float, 4>(), from, scale, table, half, to);
-  }
+  });
+  if (headDim % 2 == 0) return;
+  const hn::CappedTag<float, 1> one;  // the value without a partner
+  const HeadReader<T, decltype(one)> head(one, scale);
+  hn::StoreU(head.load(one, from + 2 * half * kBytes), one, to + 2 * half);
 }
 
 }  // namespace kvlab::kernels::HWY_NAMESPACE

@@ -120,12 +120,22 @@ HWY_INLINE void withRowType(DType t, const Fn& fn) {
   }
 }
 
-/// Calls fn(tag, i) for registers that cover [0, headDim), a multiple of 8.
+/// Calls fn(tag, i) for registers that cover [0, count): whole ones, and smaller ones for what they leave.
 template <class Fn>
-HWY_INLINE void forHead(int64_t headDim, const Fn& fn) {
+HWY_INLINE void forHead(int64_t count, const Fn& fn) {
   int64_t i = 0;
-  for (; i + kLanes <= headDim; i += kLanes) fn(DF(), i);
-  if (i < headDim) fn(hn::CappedTag<float, 8>(), i);
+  for (; i + kLanes <= count; i += kLanes) fn(DF(), i);
+  const auto rest = [&](auto d) {
+    const auto step = static_cast<int64_t>(hn::MaxLanes(d));
+    if (i + step > count) return;
+    fn(d, i);
+    i += step;
+  };
+  if (i == count) return;
+  rest(hn::CappedTag<float, 8>());
+  rest(hn::CappedTag<float, 4>());
+  rest(hn::CappedTag<float, 2>());
+  rest(hn::CappedTag<float, 1>());
 }
 
 /// headDim values of type T -> f32.

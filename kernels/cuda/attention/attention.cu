@@ -2,8 +2,9 @@
 // Attention on a device (ops/attention.h), the same bits as the CPU's.
 //
 // Few queries (decode): the split kernel leaves one result per block of 64 keys in scratch, the merge kernel
-// merges them left to right. Many queries (prefill): the tile kernel merges as it walks. Masses are scaled out
-// of kept exponentials once the sums of whole rows are known. With other bits on tensor cores: fast.h.
+// merges them left to right. Many queries (prefill): the tile kernel merges as it walks. Heads of more than 256 values,
+// or of a number that 8 does not divide: the plain kernel, for any number of queries. Masses are scaled out of kept
+// exponentials once the sums of whole rows are known. With other bits on tensor cores: fast.h.
 //
 // What decode costs, derived, not measured: n rows, H query heads, G of them per KV head, headDim d, values of
 // b bytes. Keys and values are 2 n (H / G) d b bytes, read once. A block leaves H (4 d + 8) bytes, written once
@@ -124,7 +125,7 @@ int32_t askForMma(const AttentionArgs& a, bool* fits) {
   int capability = 0;
   const int32_t error = mmaCompiledFor(&capability);
   const bool type = a.fmt.k == a.fmt.v && (a.fmt.k == DType::f16 || a.fmt.k == DType::bf16);
-  *fits = capability >= 80 && type && a.fmt.headDim <= 128 && !a.selfSlot;
+  *fits = capability >= 80 && type && takesWords(a.fmt) && a.fmt.headDim <= 128 && !a.selfSlot;
   return error;
 }
 
@@ -168,7 +169,7 @@ int32_t attend(void* stream, const AttentionArgs& args, bool fast) {
     if (const int32_t error = askForMma(a, &mma)) return error;
   if (const int32_t error = guardAttention(stream, a)) return error;
   if (const int32_t error = clearNewest(stream, a)) return error;
-  const auto walk = splitsKeys(a) ? splitBlocks : mma ? walkMma : walkTiles;
+  const auto walk = !takesWords(a.fmt) ? walkPlain : splitsKeys(a) ? splitBlocks : mma ? walkMma : walkTiles;
   const int64_t each = queriesPerBatch(a);
   for (int64_t q0 = 0; q0 < a.nQueries; q0 += each) {
     const int64_t q1 = std::min(a.nQueries, q0 + each), stored = storedOf(a, q1 - q0, q1);

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads) guardQueries(AttentionArgs a, Copies
   const int64_t q = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (q >= a.nQueries) return;
   const Bound positions = bounds.upTo(IndexKind::position, a.rows + 1),
-              phases = bounds.of(IndexKind::phase, a.rotaryTable, int64_t{a.fmt.headDim} * 4);
+              phases = bounds.of(IndexKind::phase, a.rotaryTable, int64_t{rotaryWidth(a.fmt.headDim)} * 4);
   to.begins[q] = a.rowBegin[q];
   to.ends[q] = a.rowEnd[q] > a.rowBegin[q] ? positions.orZero(a.rowEnd[q]) : 0;
   if (!a.selfSlot) return;
@@ -41,8 +41,9 @@ __global__ void __launch_bounds__(kThreads) guardRows(AttentionArgs a, Copies to
   for (int64_t q = 0; q < a.nQueries && !seen; ++q) seen = row >= to.begins[q] && row < to.ends[q];
   to.slots[row] = seen ? bounds.of(IndexKind::slot, a.pool, rowLayout(a.fmt).stride).orZero(a.slots[row]) : 0;
   if (to.phases)
-    to.phases[row] =
-        seen ? bounds.of(IndexKind::phase, a.rotaryTable, int64_t{a.fmt.headDim} * 4).orZero(a.phaseIndex[row]) : 0;
+    to.phases[row] = seen
+        ? bounds.of(IndexKind::phase, a.rotaryTable, int64_t{rotaryWidth(a.fmt.headDim)} * 4).orZero(a.phaseIndex[row])
+        : 0;
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ int32_t mmaCompiledFor(int* capability);
 int32_t walkMma64(const Walk&, const Grid&, const TileShape&);
 int32_t walkMma128(const Walk&, const Grid&, const TileShape&);
 
+/// Heads of any size, formats with scales included (attention_plain.cu).
+int32_t walkPlain(const Walk&);
+
 // Splits and tiles of formats in which K or V has scales: instances of their own, so that the others stay small.
 int32_t splitScaled64(const Walk&, int rows, const SplitShape&);
 int32_t splitScaled128(const Walk&, int rows, const SplitShape&);

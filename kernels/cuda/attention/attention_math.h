@@ -136,6 +136,18 @@ __device__ __forceinline__ float rotatedHigh(float lo, float hi, float cosine, f
   return fmaf(hi, cosine, lo * sine);
 }
 
+/// Value e of a stored key, rotated where keys are.
+template <bool Scaled>
+__device__ __forceinline__ float keyAt(const AttentionArgs& a, const uint8_t* key, float scale, const float* table,
+                                       int e) {
+  const int half = a.fmt.headDim / 2;
+  if (a.keysRotated || e == 2 * half) return rowValueAt<Scaled>(key, e, a.fmt.k, scale);
+  const int at = e < half ? e : e - half;
+  const float lo = rowValueAt<Scaled>(key, at, a.fmt.k, scale), hi = rowValueAt<Scaled>(key, at + half, a.fmt.k, scale),
+              cosine = table[at], sine = table[at + half];
+  return e < half ? rotatedLow(lo, hi, cosine, sine) : rotatedHigh(lo, hi, cosine, sine);
+}
+
 /// The tree of numerics.h over 16 lanes: thread t of eight holds the lanes 2t and 2t + 1 of Rows sums (a power of
 /// two up to 8). Two threads `Step` apart add up; while there are rows to share, the lower keeps the first half
 /// of them. Returns one sum, of the row foldedRow(); threads that differ in lower bits return the same one.

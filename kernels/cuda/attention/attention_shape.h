@@ -19,7 +19,9 @@ struct ScratchSizes {
   int64_t all() const { return values + states + finals + maxima + kept; }
 };
 
-inline bool splitsKeys(const AttentionArgs& a) { return a.nQueries <= kSplitQueries; }
+/// Heads that kernels read in words of several values and hold in registers.
+inline bool takesWords(const RowFormat& f) { return f.headDim % 8 == 0 && f.headDim <= 256; }
+inline bool splitsKeys(const AttentionArgs& a) { return a.nQueries <= kSplitQueries && takesWords(a.fmt); }
 
 /// Scratch of a batch of `queries` of a call, masses wanted of `stored` of them. Every part starts at a multiple of
 /// 256.

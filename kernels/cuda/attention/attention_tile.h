@@ -196,18 +196,6 @@ __device__ __forceinline__ void scoreChunk(const AttentionArgs& a, const TileSha
   for (int m = 0; m < kCount; ++m) s.scores[(row + t) * kScorePitch + first + key + 8 * m] = scoreOf(a, out[m]);
 }
 
-/// Value e of a self row's key, rotated where keys are.
-template <bool Scaled>
-__device__ __forceinline__ float selfKey(const AttentionArgs& a, const uint8_t* key, float scale, const float* table,
-                                         int e) {
-  const int d = a.fmt.headDim, half = d / 2;
-  if (a.keysRotated) return rowValueAt<Scaled>(key, e, a.fmt.k, scale);
-  const int at = e < half ? e : e - half;
-  const float lo = rowValueAt<Scaled>(key, at, a.fmt.k, scale), hi = rowValueAt<Scaled>(key, at + half, a.fmt.k, scale),
-              cosine = table[at], sine = table[at + half];
-  return e < half ? rotatedLow(lo, hi, cosine, sine) : rotatedHigh(lo, hi, cosine, sine);
-}
-
 /// Scores of self rows: another key for every query. A warp takes a row of the tile in either half, a lane each.
 template <bool Scaled>
 __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const AttentionPlan& p, const Tile& t,
@@ -226,7 +214,7 @@ __device__ __forceinline__ void scoreSelf(const AttentionArgs& a, const Attentio
       const float scale = Scaled && p.kScales > 0 ? wordAt<float>(record + p.kScales + 4 * t.kvHead) : 1.0f;
       const float* table = a.keysRotated ? nullptr : a.rotaryTable + int64_t{a.selfPhaseIndex[q]} * d;
       for (int e = lane; e < d; e += 16)
-        sum = fmaf(s.queries[row * g.pitch + e], selfKey<Scaled>(a, key, scale, table, e), sum);
+        sum = fmaf(s.queries[row * g.pitch + e], keyAt<Scaled>(a, key, scale, table, e), sum);
     }
     sum = treeOverThreads(kWholeWarp, sum);
     if (wanted && lane == 0) s.scores[row * kScorePitch + part.rowsEnd] = scoreOf(a, sum);

@@ -15,8 +15,9 @@ __global__ void __launch_bounds__(kThreads) ropeKernel(RopeArgs a, Bounds bounds
   const auto pair = static_cast<int32_t>(blockIdx.y * kThreads + threadIdx.x);
   if (pair >= a.heads * half) return;
   const int32_t head = pair / half, at = pair - head * half;
-  const int64_t phase = bounds.of(IndexKind::phase, a.table, int64_t{a.headDim} * 4).orZero(int64_t{a.phaseIndex[i]});
-  const float* row = a.table + phase * a.headDim;
+  const int64_t phase =
+      bounds.of(IndexKind::phase, a.table, int64_t{rotaryWidth(a.headDim)} * 4).orZero(int64_t{a.phaseIndex[i]});
+  const float* row = a.table + phase * rotaryWidth(a.headDim);
   float* x = a.x + i * a.xStride + int64_t{head} * a.headDim + at;
   const float lo = x[0], hi = x[half], cosine = row[at], sine = row[half + at];
   x[0] = fmaf(lo, cosine, -(hi * sine));
@@ -46,7 +47,7 @@ int32_t reorder(void* stream, const ReorderArgs& args) {
 int32_t rope(void* stream, const RopeArgs& args) {
   RopeArgs a = args;
   if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
-  const int64_t pairs = int64_t{a.heads} * a.headDim / 2;
+  const int64_t pairs = int64_t{a.heads} * (a.headDim / 2);
   return launch(ropeKernel, {a.n, (pairs + kThreads - 1) / kThreads}, kThreads, 0, stream, a, boundsFor("rope"));
 }
 

@@ -38,14 +38,22 @@ KVLAB_HD inline void countValue(float x, DType t, PartCounts& counts) {
   counts.clipped += finiteBits(magnitude) && magnitude >= overflowBits(t);
 }
 
+/// 1 for types without a scale.
+KVLAB_HD inline float scaleOfHead(const TensorPart& p, int64_t head) {
+  float scale = 1.0f;
+  if (dtypeHasScale(p.type)) memcpy(&scale, p.scales + 4 * head, 4);
+  return scale;
+}
+
 /// Word `word` of the values as they are stored; zero behind them.
 KVLAB_HD inline uint32_t storedWord(const TensorPart& p, int64_t word, PartCounts& counts) {
   const int64_t each = 4 / dtypeBytes(p.type), first = each * word;
   if (first >= p.count) return 0;
   uint32_t bits = 0;
-  float scale = 1.0f;
-  if (dtypeHasScale(p.type)) memcpy(&scale, p.scales + 4 * (first / p.headDim), 4);
+  int64_t head = first / p.headDim;
+  float scale = scaleOfHead(p, head);
   for (int64_t i = 0; i < each && first + i < p.count; ++i) {
+    if (first + i == (head + 1) * p.headDim) scale = scaleOfHead(p, ++head);  // a word may hold codes of several heads
     const float x = p.values[first + i];
     countValue(x, p.type, counts);
     if (p.type == DType::f32) return std::bit_cast<uint32_t>(x);
