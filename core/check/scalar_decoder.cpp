@@ -108,14 +108,15 @@ class Turn {
       m_sine[i] = m_sine[i] * m_stepCosine[i] + was * m_stepSine[i];
     }
   }
-  /// Of a turned query and a key that is turned now, [2 * half] each; scales [half].
+  /// Of a turned query and a key that is turned now, of a head each; scales [half]. The last value of an odd number
+  /// does not turn.
   double dot(std::span<const double> q, std::span<const double> k, std::span<const double> scales) const {
     const std::size_t half = m_w.size();
     const auto term = [&](std::size_t i) {
       const double a = q[i] * m_cosine[i] + q[half + i] * m_sine[i], b = q[half + i] * m_cosine[i] - q[i] * m_sine[i];
       return scales[i] * (a * k[i] + b * k[half + i]);
     };
-    double lanes[4] = {};
+    double lanes[4] = {k.size() % 2 ? q[2 * half] * k[2 * half] : 0};
     std::size_t i = 0;
     for (; i + 4 <= half; i += 4)
       for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] += term(i + lane);

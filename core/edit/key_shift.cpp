@@ -48,10 +48,10 @@ class ShiftTable {
   }
 
   /// |stored - rotated| / |rotated| of one row; `rotated` is `old` rotated in double. Vectors are [heads*headDim].
-  double error(std::int32_t shift, const float* old, const float* stored, std::size_t width) const {
+  double error(std::int32_t shift, const float* old, const float* stored, std::size_t width, std::size_t dim) const {
     const std::size_t half = m_frequencies.size();
     double off = 0, all = 0;
-    for (std::size_t head = 0; head < width; head += 2 * half)
+    for (std::size_t head = 0; head < width; head += dim)
       for (std::size_t i = head; i < head + half; ++i) {
         const double c = std::cos(shift * m_frequencies[i - head]), s = std::sin(shift * m_frequencies[i - head]);
         const double x = old[i] * c - old[i + half] * s, y = old[i + half] * c + old[i] * s;
@@ -64,7 +64,7 @@ class ShiftTable {
  private:
   const std::vector<double>& m_frequencies;  // [headDim/2]
   std::vector<std::int32_t> m_shifts;        // ascending
-  std::vector<float> m_table;                // [shifts, headDim]
+  std::vector<float> m_table;                // [shifts, rotaryWidth(headDim)]
 };
 
 /// Rotates rows [begin, begin+n) of a layer. Returns their errors, [n], or nothing if they are not measured.
@@ -101,7 +101,8 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
   if (!measure) return errors;
   pool.gather(slots, stored.data(), nullptr);
   for (std::size_t i = 0; i < at(n); ++i)
-    errors.push_back(table.error(turns.shift[at(begin) + i], old.data() + i * width, stored.data() + i * width, width));
+    errors.push_back(table.error(turns.shift[at(begin) + i], old.data() + i * width, stored.data() + i * width, width,
+                                 at(format.headDim)));
   return errors;
 }
 

@@ -11,6 +11,7 @@ namespace kvlab {
 KeyRotation::KeyRotation(const ModelConfig& config, Layer layer, std::int64_t length)
     : m_frequencies(inverseFrequencies(config.rope(layer), config.headDim, length)),
       m_order(engineOrder(config)),
+      m_dim(config.headDim),
       m_factor(config.rope(layer).attentionFactor) {}
 
 void KeyRotation::outside(int heads, double* keys) const {
@@ -36,7 +37,7 @@ void KeyRotation::rotate(double phase, int heads, double* keys) const {
     const double c = factor * std::cos(phase * m_frequencies[i]);
     const double s = factor * std::sin(phase * m_frequencies[i]);
     for (int head = 0; head < heads; ++head) {
-      double* x = keys + static_cast<std::size_t>(head) * 2 * half + i;
+      double* x = keys + std::int64_t{head} * m_dim + std::ptrdiff_t(i);
       const double x1 = x[0], x2 = x[half];
       x[0] = x1 * c - x2 * s;
       x[half] = x2 * c + x1 * s;
@@ -53,7 +54,7 @@ void KeyRotation::unrotate(double phase, int heads, double* keys) const {
     const double c = std::cos(phase * m_frequencies[i]) / factor;
     const double s = std::sin(phase * m_frequencies[i]) / factor;
     for (int head = 0; head < heads; ++head) {
-      double* x = keys + static_cast<std::size_t>(head) * 2 * half + i;
+      double* x = keys + std::int64_t{head} * m_dim + std::ptrdiff_t(i);
       const double y1 = x[0], y2 = x[half];
       x[0] = y1 * c + y2 * s;
       x[half] = y2 * c - y1 * s;

@@ -29,6 +29,7 @@ class KeyRotation {
 
   std::vector<double> m_frequencies;  // [headDim/2]
   std::vector<std::int32_t> m_order;  // [headDim] or empty
+  int m_dim;                          // headDim
   double m_factor;
 };
 

@@ -29,11 +29,11 @@ struct MeanRotation {
     }
   }
 
-  /// R'k for each key [dim].
-  std::vector<float> turned(std::span<const float> keys) const {
+  /// R'k for each key [dim]; the last value of an odd number stays.
+  std::vector<float> turned(std::span<const float> keys, std::size_t dim) const {
     const std::size_t half = cosine.size();
-    std::vector<float> out(keys.size());
-    for (std::size_t at = 0; at < keys.size(); at += 2 * half) {
+    std::vector<float> out(keys.begin(), keys.end());
+    for (std::size_t at = 0; at < keys.size(); at += dim) {
       const float *a = keys.data() + at, *b = a + half;
       float *to = out.data() + at, *toB = to + half;
       for (std::size_t i = 0; i < half; ++i) to[i] = a[i] * cosine[i] + b[i] * sine[i];
@@ -102,7 +102,7 @@ std::vector<float> expectedScores(const PolicySpec& spec, const LayerRows& rows)
   std::vector<float> out(at(rows.kvHeads) * n);
   if (n == 0 || !rows.queries) return out;
   const std::unique_ptr<kernels::Backend> own = rows.host ? nullptr : kernels::makeCpuBackend(1);
-  const std::vector<float> keys = MeanRotation(rows, spec.future).turned(rows.keys);
+  const std::vector<float> keys = MeanRotation(rows, spec.future).turned(rows.keys, dim);
   for (int group = 0; group < rows.kvHeads; ++group) {
     const std::span<float> list = std::span(out).subspan(at(group) * n, n);
     addExpected(rows, (rows.host ? *rows.host : *own).context(), keys, group, std::min(at(spec.sinks), n), list);

@@ -299,9 +299,9 @@ class Decision {
   void stretchTurning(std::vector<float>& keys, CacheLayer layer, std::span<const double> frequencies) const {
     const ModelConfig& config = m_in.transformer.model().config();
     const double factor = config.ropes[config.ropeAt(m_layers.layerOf(layer))].attentionFactor;
-    const std::size_t half = frequencies.size();
+    const std::size_t half = frequencies.size(), dim = at(config.headDim);
     for (std::size_t i = 0; factor != 1 && i < keys.size(); ++i)
-      if (frequencies[i % half] != 0) keys[i] *= static_cast<float>(factor);
+      if (i % dim < 2 * half && frequencies[i % dim % half] != 0) keys[i] *= static_cast<float>(factor);
   }
 
   /// By place in the context, which equals the place in the record as long as nothing was edited. A gist has the sum of

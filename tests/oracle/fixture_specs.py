@@ -4,7 +4,7 @@
 An entry is data only: storage type of the weights (mxfp4: of the experts, all others are bfloat16), the config.json to write, and how to spread the
 tensors over shards. config.json comes in the two styles found in the wild: `rope_theta` and
 `rope_scaling` at top level with `torch_dtype` (transformers 4), or `rope_parameters` with `dtype`
-(transformers 5). Shapes are small and awkward on purpose: head_dim 24 leave a tail in every
+(transformers 5). Shapes are small and awkward on purpose: head_dim 12, 20, 21 and 24 leave a tail in every
 vector width, kv heads are 1, 2 and 4 of 4.
 """
 
@@ -205,6 +205,14 @@ MODELS = {
                                            beta_slow=1.0, truncate=False, original_max_position_embeddings=32), 1),
     "llama_dynamic_f32": ("float32", _legacy(_llama(max_position_embeddings=24), 10000.0,
                                              {"type": "dynamic", "factor": 4.0}), 1),
+    "llama_head12_f32": ("float32", _legacy(_llama(hidden_size=48), 10000.0), 1),
+    "llama_head20_bf16": ("bfloat16", _parameters(_llama(hidden_size=60, num_attention_heads=3, num_key_value_heads=1),
+                                                  10000.0), 1),
+    "phi3_head21_f32": ("float32", {**_legacy(_phi3(head_dim=21, num_attention_heads=2, num_key_value_heads=1), 10000.0),
+                                    "partial_rotary_factor": 0.6}, 1),
+    "gemma3_head20_f16": ("float16", {**_legacy(_gemma3(head_dim=20, hidden_size=48, intermediate_size=36), 100000.0),
+                                      "rope_local_base_freq": 1000.0}, 1),
+    "qwen3_moe_head12_bf16": ("bfloat16", _legacy(_qwen3_moe(head_dim=12), 10000.0), 1),
 }
 
 

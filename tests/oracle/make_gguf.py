@@ -37,7 +37,8 @@ NEIGHBOURS = ("llama", "smollm3", "mistral3")
 # length, that dynamic NTK is meant, or which layers of SmolLM3 do not turn; Ministral (not 3) has no architecture.
 # Nor which layers of Qwen 3 are dense, or that weights of its experts do not add up to 1.
 UNSAYABLE = ("qwen2_window_bf16", "qwen3_moe_dense_bf16", "gemma2_bf16", "gemma3_wide_f16", "llama_dynamic_f32", "smollm3_f32", "ministral_f32")
-LIKE_NEIGHBOURS = ("gpt_oss_f32", "llama_untied_f32", "mistral_window_f32", "qwen3_f32", "llama_linear_bf16")
+LIKE_NEIGHBOURS = ("gpt_oss_f32", "llama_untied_f32", "mistral_window_f32", "qwen3_f32", "llama_linear_bf16",
+                   "llama_head12_f32", "gemma3_head20_f16", "qwen3_moe_head12_bf16")
 LEFT_OUT = UNSAYABLE + LIKE_NEIGHBOURS
 TYPES = (T.F32, T.F16, T.BF16, T.Q8_0, T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q4_K, T.Q5_K, T.Q6_K, T.MXFP4)
 

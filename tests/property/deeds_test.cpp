@@ -9,8 +9,8 @@ using namespace kvlab;
 
 namespace {
 
-const std::vector<const char*> kModels = {"synthetic:tiny", "synthetic:tiny-gemma", "synthetic:tiny-nope",
-                                          "synthetic:tiny-moe", "synthetic:tiny:dtype=bf16"};
+const std::vector<const char*> kModels = {"synthetic:tiny",     "synthetic:tiny-gemma", "synthetic:tiny-nope",
+                                          "synthetic:tiny-moe", "synthetic:tiny-odd",   "synthetic:tiny:dtype=bf16"};
 const std::vector<json> kFormats = {json::object(),
                                     {{"kv", {{"k", "bf16"}, {"v", "fp8-e4m3"}}}},
                                     {{"kv", {{"k", "int8"}, {"v", "f16"}}}},

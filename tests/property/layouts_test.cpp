@@ -170,7 +170,8 @@ class LayoutsTest : public QObject {
     for (const auto& [k, v] : quantised)
       for (const int window : {0, 5, 16})
         QTest::addRow("K %s, V %s, window %d", k, v, window) << k << v << window << "context" << 1 << "";
-    for (const char* model : {"synthetic:tiny-gemma", "synthetic:tiny-nope", "synthetic:tiny-moe"})
+    for (const char* model :
+         {"synthetic:tiny-gemma", "synthetic:tiny-nope", "synthetic:tiny-moe", "synthetic:tiny-odd"})
       for (const int window : {0, 12})
         for (const char* v : {"f32", "int8"})
           QTest::addRow("%s, V %s, window %d", model, v, window) << "f32" << v << window << "context" << 1 << model;

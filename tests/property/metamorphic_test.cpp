@@ -43,7 +43,7 @@ void applyEdits(const SessionFixture& s, const json& actions) {
 }  // namespace
 
 constexpr const char* kModels[] = {"synthetic:tiny", "synthetic:tiny-gemma", "synthetic:tiny-nope",
-                                   "synthetic:tiny-moe"};
+                                   "synthetic:tiny-moe", "synthetic:tiny-odd"};
 
 class MetamorphicTest : public QObject {
   Q_OBJECT
@@ -251,11 +251,12 @@ class MetamorphicTest : public QObject {
         const std::size_t chosen = turn++ % 6;
         for (std::size_t way = 0; way < 6; ++way) {
           if ((withoutGaps && std::string(position) == "absolute") || (!all && way != chosen)) continue;
-          const json manifest{{"position", position},
-                              {"layout", info.name == "paged" ? "paged:block=4" : std::string(info.name)},
-                              {"executor", kExecutors[way % 2]},
-                              {"after_edit", kAfter[way / 2]},
-                              {"model", info.name.starts_with("ring_") ? "synthetic:tiny" : kModels[turn % 4]}};
+          const json manifest{
+              {"position", position},
+              {"layout", info.name == "paged" ? "paged:block=4" : std::string(info.name)},
+              {"executor", kExecutors[way % 2]},
+              {"after_edit", kAfter[way / 2]},
+              {"model", info.name.starts_with("ring_") ? "synthetic:tiny" : kModels[turn % std::size(kModels)]}};
           QTest::newRow(manifest.dump().c_str()) << QByteArray::fromStdString(manifest.dump());
         }
       }

@@ -165,6 +165,9 @@ class ConfigTest : public QObject {
     row("kv heads do not divide", {{"num_key_value_heads", 3}}, "num_key_value_heads");
     row("kv heads zero", {{"num_key_value_heads", 0}}, "num_key_value_heads");
     row("head_dim odd", {{"head_dim", 15}}, "head_dim");
+    row("head_dim odd, with a share that another family reads", {{"head_dim", 15}, {"partial_rotary_factor", 0.8}},
+        "head_dim");
+    row("head_dim odd and all of it turns", {{"model_type", "phi3"}, {"head_dim", 15}}, "partial_rotary_factor");
     row("head_dim zero", {{"head_dim", 0}}, "head_dim");
     row("vocab absurd", {{"vocab_size", 1 << 30}}, "vocab_size");
     row("eps text", {{"rms_norm_eps", "small"}}, "rms_norm_eps");

@@ -32,7 +32,7 @@ double worst(const Safetensors& golden, Layer own, Rotary& rotary, const ModelCo
   for (std::size_t i = 0; i < want.size(); i += dim) {
     const auto phase = static_cast<double>(i / dim % tokens);
     const auto row = static_cast<std::size_t>(rotary.index(Phase(phase)));
-    const float* cos = rotary.data(rotary.keySet(own)) + row * dim;
+    const float* cos = rotary.data(rotary.keySet(own)) + std::int64_t(row) * rotary.width();
     const float* sin = cos + dim / 2;
     for (std::size_t j = 0; j < dim / 2; ++j) {
       const std::size_t low = i + placeOf(j), high = i + placeOf(j + dim / 2);
@@ -40,6 +40,7 @@ double worst(const Safetensors& golden, Layer own, Rotary& rotary, const ModelCo
       error = std::max(error, std::abs(a * cos[j] - b * sin[j] - want[low]));
       error = std::max(error, std::abs(b * cos[j] + a * sin[j] - want[high]));
     }
+    if (dim % 2) error = std::max(error, std::abs(plain[i + dim - 1] - double{want[i + dim - 1]}));  // turns with none
   }
   for (const float v : want) scale = std::max(scale, std::abs(static_cast<double>(v)));
   return error / scale;

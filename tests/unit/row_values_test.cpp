@@ -43,6 +43,7 @@ class RowValuesTest : public QObject {
     QTest::addColumn<QString>("changes");
     QTest::newRow("plain") << "{}";
     QTest::newRow("gemma") << R"({"model":"synthetic:tiny-gemma"})";
+    QTest::newRow("odd heads") << R"({"model":"synthetic:tiny-odd","kv":{"k":"fp8-e4m3","v":"int8"}})";
     QTest::newRow("int8") << R"({"kv":{"k":"int8","v":"int8"}})";
     QTest::newRow("at write") << R"({"key_phase":"at_write"})";
     QTest::newRow("cache positions") << R"({"position":"cache"})";

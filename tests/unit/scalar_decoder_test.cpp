@@ -20,6 +20,8 @@ class ScalarDecoderTest : public QObject {
                                              {{"model", "synthetic:tiny-gemma"}},
                                              {{"model", "synthetic:tiny-nope"}},
                                              {{"model", "synthetic:tiny-moe"}},
+                                             {{"model", "synthetic:tiny-odd"}},
+                                             {{"model", "synthetic:tiny-odd"}, {"key_phase", "at_write"}},
                                              {{"model", "demo"}}})
       QTest::newRow(one.dump().c_str()) << QString::fromStdString(one.dump());
   }

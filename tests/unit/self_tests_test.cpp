@@ -74,6 +74,7 @@ class SelfTestsTest : public QObject {
     QTest::newRow("llama") << QByteArray(R"({"model":"synthetic:tiny"})");
     QTest::newRow("gemma") << QByteArray(R"({"model":"synthetic:tiny-gemma"})");
     QTest::newRow("experts") << QByteArray(R"({"model":"synthetic:tiny-moe"})");
+    QTest::newRow("odd heads") << QByteArray(R"({"model":"synthetic:tiny-odd"})");
     QTest::newRow("int8 weights") << QByteArray(R"({"model":"demo","weights":"int8"})");
     QTest::newRow("int8 rows") << QByteArray(R"({"model":"demo","kv":{"k":"int8","v":"int8"}})");
   }

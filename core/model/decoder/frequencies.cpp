@@ -97,6 +97,7 @@ std::vector<std::int32_t> engineOrder(const ModelConfig& c) {
     order[at(i)] = i < turning ? i : i + turning;  // behind the values that turn, first half
     order[at(i + half)] = i < turning ? i + turning : i + half;
   }
+  if (c.headDim % 2 != 0) order.back() = c.headDim - 1;  // without a partner
   return order;
 }
 

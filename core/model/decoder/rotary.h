@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables that the rope and attention kernels read: one row per phase, in a table for each set of frequencies that
-// layers have, with the same numbers of rows. A row is [headDim] f32: cos[headDim/2], then sin[headDim/2], computed in
+// layers have, with the same numbers of rows. A row is [width()] f32: cos[headDim/2], then sin[headDim/2], computed in
 // double and multiplied by the attention factor where a pair turns; sigma damps pair w by exp(-(sigma*w)^2/2). Rows 0
 // .. maxPositions-1 are the integer phases; other phases and sigmas follow in order of first use. One owner; not for
 // concurrent use while it grows.
@@ -13,6 +13,7 @@
 
 #include "core/api/ids.h"
 #include "core/model/decoder/frequencies.h"
+#include "kernels/row_format.h"
 
 namespace kvlab {
 
@@ -37,11 +38,11 @@ class Rotary {
   int sets() const { return static_cast<int>(m_sets.size()); }
   int keySet(Layer layer) const { return m_keySet[m_config.ropeAt(layer)]; }
   int querySet(Layer layer) const { return m_querySet[m_config.ropeAt(layer)]; }
-  /// [rows, headDim] of a set; stable until index() makes the next row.
+  /// [rows, width()] of a set; stable until index() makes the next row.
   const float* data(int set = 0) const { return m_table.get() + set * capacity() * width(); }
-  std::int64_t width() const { return m_config.headDim / 2 * 2; }  // floats in a row
-  std::int64_t dense() const { return m_dense; }                   // rows set aside for whole phases
-  std::int64_t denseFilled() const { return m_filled; }            // computed rows of them
+  std::int64_t width() const { return kernels::rotaryWidth(m_config.headDim); }  // floats in a row
+  std::int64_t dense() const { return m_dense; }                                 // rows set aside for whole phases
+  std::int64_t denseFilled() const { return m_filled; }                          // computed rows of them
   std::int64_t extraFilled() const { return static_cast<std::int64_t>(m_extra.size()); }
   std::int64_t capacity() const { return m_dense + static_cast<std::int64_t>(m_extraCapacity); }
   /// Of the keys of a layer, [headDim/2].
@@ -68,7 +69,7 @@ class Rotary {
   std::size_t m_extraCapacity = 0;
   std::vector<std::pair<double, double>> m_extra;            // phase and sigma of row m_dense + i
   std::map<std::pair<double, double>, std::int32_t> m_rows;  // of the extra rows
-  std::unique_ptr<float[]> m_table;                          // [sets, m_dense + m_extraCapacity, headDim]
+  std::unique_ptr<float[]> m_table;                          // [sets, m_dense + m_extraCapacity, width()]
 };
 
 }  // namespace kvlab

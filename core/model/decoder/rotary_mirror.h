@@ -8,7 +8,7 @@ namespace kvlab {
 
 class RotaryMirror {
  public:
-  /// The tables with every row that they have now, [sets, capacity, headDim], until the next call.
+  /// The tables with every row that they have now, [sets, capacity, width], until the next call.
   const float* update(kernels::Backend& backend, const Rotary& rotary);
 
  private:

@@ -53,7 +53,6 @@ Status readShape(const JsonFields& in, ModelConfig& c) {
     return in.bad("num_key_value_heads", "does not divide num_attention_heads " + std::to_string(c.heads));
   if (!in.has("head_dim") && c.hidden % c.heads != 0)
     return in.bad("hidden_size", "is not a multiple of num_attention_heads " + std::to_string(c.heads));
-  if (c.headDim % 2 != 0) return in.bad("head_dim", "is " + std::to_string(c.headDim) + ", not even");
   return ok();
 }
 

@@ -29,6 +29,7 @@ class RopeReader {
     KV_TRY(kind());
     KV_TRY(scaling());
     KV_TRY(queries());
+    KV_TRY(pairs());
     return m_rope;
   }
 
@@ -153,6 +154,13 @@ class RopeReader {
     if (!m_rope.originalMaxPosition) KV_TRY(original());
     m_rope.queryEvery = m_rope.originalMaxPosition;
     return ok();
+  }
+
+  /// An odd value has no partner. It must neither turn nor be scaled with those that do.
+  Status pairs() const {
+    if (m_config.headDim % 2 == 0 || (m_rope.dims != 0 && m_rope.queryBeta == 0)) return ok();
+    return m_top.bad("head_dim",
+                     "is " + std::to_string(m_config.headDim) + ", not even, and rotary turns pairs of values");
   }
 
   const JsonFields &m_in, &m_top;

@@ -13,7 +13,7 @@ void drawNumbers(Draw& d, json& m) {
   m["model"] = d.percent(30)
       ? "demo"
       : d.one({"synthetic:tiny:layers=3", "synthetic:tiny:layers=3", "synthetic:tiny-gemma:layers=3",
-               "synthetic:tiny-nope:layers=3", "synthetic:tiny-moe:layers=3"});
+               "synthetic:tiny-nope:layers=3", "synthetic:tiny-moe:layers=3", "synthetic:tiny-odd:layers=3"});
   m["threads"] = d.percent(90) ? 1 : 2;
   if (d.percent(10)) m["backend"] = "cpu";
   if (d.percent(8)) m["weights"] = "int8";
