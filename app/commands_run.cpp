@@ -62,8 +62,10 @@ Status runBack(CommandHost& host, const Json& args) {
 QString driftOf(const Snapshot& s) {
   QStringList out;
   if (s.exactness) {
-    const auto stale = std::ranges::count_if(*s.exactness, [](Exactness one) { return one != Exactness::Exact; });
-    out << QString("%1 had been stale").arg(stale);
+    const auto exact = std::ranges::count(*s.exactness, Exactness::Exact);
+    const auto loaded = std::ranges::count(*s.exactness, Exactness::Loaded);
+    out << QString("%1 had been stale").arg(std::ssize(*s.exactness) - exact - loaded);
+    if (loaded > 0) out << QString("%1 had come from a file").arg(loaded);
   } else if (s.info && memberOr(s.info->manifest, "probes", true)) {
     out << QString("none had been stale");
   }

@@ -248,7 +248,7 @@ interface Row {
   tokenId: number;
   brightness: number;
   score: number | null;
-  exactness: "exact" | "context-evicted" | "context-edited" | "phase-shifted" | "inherited";
+  exactness: "exact" | "context-evicted" | "context-edited" | "phase-shifted" | "inherited" | "loaded";
   bornTick: number;
   /** 16 hexadecimal digits. */
   checksum: string;
@@ -798,8 +798,9 @@ interface Session {
 
   /** native holds the state but for what policies observed; hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
   saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
-  /** Replaces the session's content, as one commit; `content` is the hash the file must have. With `verify` each row is
-   * compared with what the model computes, at the price of a prompt; a file with others is refused (`other_rows`). */
+  /** Replaces the session's content, as one commit; `content` is the hash the file must have. The rows are labelled `loaded`.
+   * With `verify` each of them is compared with what the model computes, at the price of a prompt, and they are `exact`; a file
+   * with others is refused (`other_rows`). */
   loadCache(path: string, options?: { content?: string; verify?: boolean }): { path: string; form: CacheForm; rows: number; content: string };
   /** One fresh pass in which nothing is evicted: per layer, KV head and token the last query whose attention exceeds
    * `threshold` (0.05), log4 of how long that is (at most `cap`, 6), whether that may not be the end of it (used or born within

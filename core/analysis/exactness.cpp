@@ -64,6 +64,19 @@ struct Verdicts {
   }
 };
 
+/// Labels of rows in a layer, [rows]: those that are exact otherwise may have been loaded.
+std::vector<Exactness> withLoaded(const CacheState& state, CacheLayer layer, std::span<const LedgerId> ids,
+                                  std::vector<Exactness> labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] == Exactness::Exact && state.pastOf(layer, ids[i]).loaded) labels[i] = Exactness::Loaded;
+  return labels;
+}
+
+/// True for a row that a file brought: nobody knows what it saw.
+bool whollyLoaded(const CacheState& state, LedgerId id) {
+  return state.pastOf(CacheLayer(static_cast<std::int32_t>(state.groupOf.size()) - 1), id).loaded;
+}
+
 }  // namespace
 
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
@@ -75,13 +88,12 @@ ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) 
   // A row's K and V at layer 0 come from its embedding alone.
   std::vector<Exactness> row(exact.size(), Exactness::Exact);
   std::vector<std::int32_t> from(exact.size(), -1);
-  std::vector<Exactness> input;  // of a layer of the model: all its heads share the input
   for (const CacheLayer layer : state.layers()) {
-    if (state.cacheLayers().partOf(layer) == 0) {
-      input = row;
-      out.layers.insert(out.layers.end(), at(state.perLayer), row);
+    if (state.cacheLayers().partOf(layer) == 0) {  // all heads of a layer of the model share the input
+      out.layers.insert(out.layers.end(), at(state.perLayer), withLoaded(state, layer, state.context.span(), row));
       out.inherited.insert(out.inherited.end(), at(state.perLayer), from);
     }
+    const std::vector<Exactness>& input = out.layers[at(layer)];
     Verdicts& now = groups[at(state.groupOf[at(layer)])];
     if (!now.made) now.make(state, state.group(layer), exact, cachePhases, turn);
     std::vector<std::int32_t> inexact;  // indices of this layer's inexact rows, ascending
@@ -91,6 +103,7 @@ ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) 
       const std::size_t i = at(one.position);
       row[i] = now.own[i];
       if (row[i] != Exactness::Exact) return true;
+      if (whollyLoaded(state, one.id)) return false;
       const auto seen = std::lower_bound(inexact.begin(), inexact.end(), now.rowBegin[i]);
       if (seen == inexact.end() || *seen >= now.rowEnd[i]) return false;
       row[i] = Exactness::Inherited;
@@ -116,24 +129,24 @@ void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn) 
 
 namespace {
 
-ExactnessMap staleRows(const WlodState& state, const CacheLayers& layers) {
-  ExactnessMap out;
-  std::vector<Exactness> own(at(state.context.cost()), Exactness::Exact);
+ExactnessMap staleRows(const CacheState& state) {
+  const WlodState& wlod = *state.wlod;
+  const std::vector<Exactness> exact(at(wlod.context.cost()), Exactness::Exact);
+  std::vector<Exactness> own = exact;
   std::vector<std::int32_t> from(own.size(), -1);
   std::int32_t entry = 0, first = -1;
-  for (std::int32_t row = 0; row < state.count(); ++row) {
-    const bool stale = !state.stale.empty() && state.stale[at(row)];
-    if (stale && first < 0) first = entry;
-    if (!state.rows[at(row)].entry) continue;
-    if (first >= 0) own[at(entry)] = stale ? Exactness::ContextEdited : Exactness::Inherited;
+  for (std::int32_t row = 0; row < wlod.count(); ++row) {
+    const bool stale = !wlod.stale.empty() && wlod.stale[at(row)], loaded = whollyLoaded(state, wlod.ledger[at(row)]);
+    if ((stale || loaded) && first < 0) first = entry;
+    if (!wlod.rows[at(row)].entry) continue;
+    if (stale || (first >= 0 && !loaded)) own[at(entry)] = stale ? Exactness::ContextEdited : Exactness::Inherited;
     from[at(entry++)] = first;
   }
-  out.layers.assign(at(layers.count()), own);
-  out.inherited.assign(at(layers.count()), from);
-  if (layers.layers == 0 || first < 0) return out;
-  for (const CacheLayer layer : layers.of(Layer(0))) {  // layer 0 depends on the row alone
-    out.layers[at(layer)].assign(own.size(), Exactness::Exact);
-    out.inherited[at(layer)].assign(own.size(), -1);
+  ExactnessMap out;
+  for (const CacheLayer layer : state.layers()) {  // layer 0 depends on the row alone
+    const bool zero = state.cacheLayers().layerOf(layer) == Layer(0);
+    out.layers.push_back(withLoaded(state, layer, state.context.span(), zero ? exact : own));
+    out.inherited.push_back(zero ? std::vector<std::int32_t>(own.size(), -1) : from);
   }
   return out;
 }
@@ -164,8 +177,8 @@ class CoveredVerdicts {
     std::vector<Exactness> input;
     for (const CacheLayer layer : m_state.layers()) {
       if (m_state.cacheLayers().partOf(layer) == 0) {
-        input = m_row;
-        out.layers.insert(out.layers.end(), at(m_state.perLayer), entries(m_row));
+        input = withLoaded(m_state, layer, m_wlod.ledger.span(), m_row);
+        out.layers.insert(out.layers.end(), at(m_state.perLayer), entries(input));
         out.inherited.insert(out.inherited.end(), at(m_state.perLayer), entries(m_from));
       }
       pass(m_groups[at(m_state.groupOf[at(layer)])], input);
@@ -190,6 +203,7 @@ class CoveredVerdicts {
       m_row[row] = group.own[row];
       const std::size_t seen = next[at(group.begin[row])];
       if (m_row[row] != Exactness::Exact || seen >= at(group.seen.end[row])) continue;
+      if (whollyLoaded(m_state, m_wlod.ledger[row])) continue;
       m_row[row] = Exactness::Inherited;
       m_from[row] = m_wlod.context.entryAt(m_wlod.rows[at(lists[seen])].node.start);
     }
@@ -214,7 +228,7 @@ class CoveredVerdicts {
 }  // namespace
 
 ExactnessMap wlodExactness(const CacheState& state) {
-  return state.edited ? CoveredVerdicts(state).run() : staleRows(*state.wlod, state.cacheLayers());
+  return state.edited ? CoveredVerdicts(state).run() : staleRows(state);
 }
 
 }  // namespace kvlab

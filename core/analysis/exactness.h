@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says of each row whether a rebuild would compute it equally today, and if not, why. The answer compares the
 // fingerprint of what a row was computed from with today's fingerprint, and carries a bit forward through the
-// layers. semantics.md, section 9. Pure; engine thread.
+// layers. What made a row that came from a file nobody knows before it was verified. semantics.md, section 9. Pure;
+// engine thread.
 #pragma once
 #include <vector>
 
@@ -18,8 +19,8 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache. turn: turnWord() of today's length.
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn);
 
-/// In a wLOD session. As long as no row has left a layer, all rows are exact but those that `selective` left as they
-/// were and all rows after these.
+/// In a wLOD session. As long as no row has left a layer, all rows are exact but those that a file brought, those that
+/// `selective` left as they were, and all rows after these.
 ExactnessMap wlodExactness(const CacheState& state);
 
 /// Notes after a rebuild that every row of the context was computed from today's context.

@@ -6,8 +6,8 @@
 namespace kvlab {
 
 std::string_view name(Exactness exactness) {
-  constexpr std::array<std::string_view, 5> kNames = {"exact", "context-evicted", "context-edited", "phase-shifted",
-                                                      "inherited"};
+  constexpr std::array<std::string_view, kExactnessLabels> kNames = {
+      "exact", "context-evicted", "context-edited", "phase-shifted", "inherited", "loaded"};
   return kNames[static_cast<std::size_t>(exactness)];
 }
 

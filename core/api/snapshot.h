@@ -24,7 +24,8 @@
 
 namespace kvlab {
 
-enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited };
+enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited, Loaded };
+inline constexpr int kExactnessLabels = 6;
 std::string_view name(Exactness exactness);
 
 /// One cache layer's residency map: first the rows that left only through the layer's window, then the ordered

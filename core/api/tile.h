@@ -18,7 +18,7 @@ enum class Quantity : std::uint8_t {
   Attention,   // mass of the newest query, 0..1
   Received,    // mass summed over the last prefill's queries
   PhaseLag,    // |phase - phase at birth|
-  Staleness,   // 0 exact .. 4 inherited, see Exactness
+  Staleness,   // 0 exact .. 5 loaded, see Exactness
   DriftK,      // relative L2 against a rebuild; needs a drift pass
   DriftV,
   KNorm,  // L2 over the layer's heads

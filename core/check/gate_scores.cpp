@@ -57,6 +57,7 @@ void scored(const CheckInput& input, const GateWeights& gates, std::uint64_t ran
   if (map.resident() == 0) return;
   const std::size_t i = newest ? map.size() - 1 : at(map.first) + random / 4096 % map.resident();
   const std::size_t id = at(map.ledger[i].value());
+  if (state.pastOf(layer, map.ledger[i]).k.any()) return;  // the gate saw another key
   if (newest && map.ledger[i] < input.before->ledger.nextId()) return;
   const RowPool& pool = input.store.pool(layer);
   const int head = static_cast<int>(random / 512 % at(pool.format().kvHeads));
@@ -83,7 +84,7 @@ void scored(const CheckInput& input, const GateWeights& gates, std::uint64_t ran
 void checkGateScores(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("gate_scores", out);
   const CacheState& state = input.state;
-  if (!input.transformer || !state.policy || !state.policy->gates || state.converted || state.wlod ||
+  if (!input.transformer || !state.policy || !state.policy->gates || state.wlod ||
       state.gateScores.size() != at(state.cacheLayers().layers) || !readable(input, *state.policy->gates))
     return;
   if (!input.full && state.tick.value() % kGateTurns != 0) return;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kWritten = 16, kOthers = 16;  // rows that a full check takes to the first layer
 constexpr double kDeep = 20;                        // differences add up from layer to layer
+constexpr double kShaken = 6;                       // what rounding has done may be so much worse than a trial of it
 
 class OldRows {
  public:
@@ -88,58 +89,92 @@ class OldRows {
       const auto index = static_cast<std::size_t>(found - stored.ledger.span().begin());
       for (int head = 0; head < m_input.store.pool(own).format().kvHeads; ++head, ++kv)
         if (index < stored.size() && stored.has(index) &&
-            !m_stored.agree(own, index, head, made.k[at(kv)], made.v[at(kv)], m_state.converted ? 1600 : 1))
+            !m_stored.agree(own, index, head, made.k[at(kv)], made.v[at(kv)]))
           return;
     }
   }
 
   /// Compares all KV heads that a layer of the model has of a row.
-  bool agrees(Layer layer, std::size_t position, const ScalarRow& row, double loose) const {
+  bool agrees(Layer layer, std::size_t position, const ScalarRow& row, double more = 0) const {
     int kv = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
       const std::optional<std::size_t> index = indexOf(own, position);
       for (int head = 0; head < m_input.store.pool(own).format().kvHeads; ++head, ++kv)
-        if (index && !m_stored.agree(own, *index, head, row.k[at(kv)], row.v[at(kv)], loose)) return false;
+        if (index && !m_stored.agree(own, *index, head, row.k[at(kv)], row.v[at(kv)], more)) return false;
     }
     return true;
   }
 
   const LedgerRow& ledgerRow(std::size_t position) const { return m_state.ledger[m_state.context[position]]; }
 
-  /// Rows of other engines were rounded by them, and rows that were stored in other types before by these.
-  double loose(std::size_t position) const {
-    return m_state.converted ? 1600 : ledgerRow(position).source == Source::File ? 800 : 1;
-  }
-
   bool first(std::size_t position) const {
-    return agrees(Layer(0), position, m_decoder.project(Layer(0), m_decoder.embed(ledgerRow(position).token)),
-                  loose(position));
+    return agrees(Layer(0), position, m_decoder.project(Layer(0), m_decoder.embed(ledgerRow(position).token)));
   }
 
+  /// Nothing says that the row was computed from something else than is there.
   bool exact(Layer layer, std::size_t position) const {
     return std::ranges::all_of(m_state.cacheLayers().of(layer), [&](CacheLayer own) {
-      return m_labels.layers[at(own)][position] == Exactness::Exact && indexOf(own, position);
+      const Exactness label = m_labels.layers[at(own)][position];
+      return (label == Exactness::Exact || label == Exactness::Loaded) && indexOf(own, position);
     });
   }
 
-  /// Takes a row through the layers as far as it is exact and what it sees is there.
+  /// What types have rounded of a row in a layer since it was computed, and so about of the rows that it saw.
+  double roundedSince(Layer layer, std::size_t position) const {
+    double out = 0;
+    for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
+      const RowPast past = m_state.pastOf(own, m_state.context[position]);
+      out = std::max({out, double(past.k.most()), double(past.v.most())});
+    }
+    return out;
+  }
+
+  /// How far two rows lie apart, in parts of the largest value of a head.
+  static double apart(const ScalarRow& a, const ScalarRow& b) {
+    double out = 0;
+    for (const auto half : {&ScalarRow::k, &ScalarRow::v})
+      for (std::size_t head = 0; head < (a.*half).size(); ++head) {
+        const std::vector<double>&x = (a.*half)[head].values, &y = (b.*half)[head].values;
+        double most = 1e-30, by = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          most = std::max(most, std::abs(x[i]));
+          by = std::max(by, std::abs(x[i] - y[i]));
+        }
+        out = std::max(out, by / most);
+      }
+    return out;
+  }
+
+  /// What a layer makes of an input; none where nobody can say. shaken: as storedAttention().
+  std::optional<std::vector<double>> handedOn(Layer layer, std::size_t position, const ScalarRow& row,
+                                              const std::vector<double>& x, double shaken) const {
+    const std::optional<std::vector<double>> given = storedAttention(
+        m_input, m_decoder, m_stored, layer, row, [&](CacheLayer own) { return indexOfWhole(own, position); }, shaken);
+    if (!given) return std::nullopt;
+    std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
+    return made.size() > 1 ? std::nullopt : std::optional(std::move(made[0].values));  // rounding chose among experts
+  }
+
+  /// Takes a row through the layers as far as it is exact and what it sees is there. Where types have rounded rows
+  /// since, a second walk over rows that are shaken as much says what that may come to.
   void through(std::size_t position) {
-    if (loose(position) > 1) return;
     CacheState labelled = m_state;
     m_labels = exactness(labelled, m_input.manifest.position == PositionMode::Cache,
                          turnWord(m_model.config(), m_state.reach()));
-    std::vector<double> x = m_decoder.embed(ledgerRow(position).token);
+    std::vector<double> x = m_decoder.embed(ledgerRow(position).token), other = x;
+    double rounded = 0;
     for (const Layer layer : m_state.cacheLayers().ofModel()) {
       if (!exact(layer, position)) return;
+      rounded = std::max(rounded, roundedSince(layer, position));
       const ScalarRow row = m_decoder.project(layer, x);
-      if (!agrees(layer, position, row, kDeep)) return;
+      const ScalarRow shaken = rounded > 0 ? m_decoder.project(layer, other) : row;
+      if (!agrees(layer, position, row, (kDeep - 1) * m_stored.room() + kShaken * apart(row, shaken))) return;
       if (layer.value() + 1 == m_model.config().layers) return;  // nothing is stored behind the last one
-      const std::optional<std::vector<double>> given = storedAttention(
-          m_input, m_decoder, m_stored, layer, row, [&](CacheLayer own) { return indexOfWhole(own, position); });
-      if (!given) return;
-      std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
-      if (made.size() > 1) return;  // rounding chose among experts
-      x = std::move(made[0].values);
+      std::optional<std::vector<double>> next = handedOn(layer, position, row, x, 0);
+      std::optional<std::vector<double>> second =
+          rounded > 0 ? handedOn(layer, position, shaken, other, rounded) : next;
+      if (!next || !second) return;
+      x = std::move(*next), other = std::move(*second);
     }
   }
 

@@ -2,15 +2,35 @@
 #include "core/check/stored_attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check/head_reader.h"
 #include "core/check/implied_rows.h"
+#include "kernels/row_checksum.h"
 
 namespace kvlab {
+namespace {
+
+using ReadRow = std::function<void(std::size_t row, bool value, std::span<double> out)>;
+
+ReadRow shakenBy(double part, ReadRow read) {
+  return [part, read = std::move(read)](std::size_t row, bool value, std::span<double> out) {
+    read(row, value, out);
+    double most = 0;
+    for (const double one : out) most = std::max(most, std::abs(one));
+    std::uint64_t random = row * 2 + value;
+    for (double& one : out) {
+      random = kernels::mix64(random + kernels::kChecksumIndexStep);
+      one += random & 1 ? part * most : -part * most;
+    }
+  };
+}
+
+}  // namespace
 
 std::optional<std::vector<double>> storedAttention(const CheckInput& input, const ScalarDecoder& decoder,
                                                    const StoredHeads& stored, Layer layer, const ScalarRow& row,
-                                                   const IndexIn& indexIn) {
+                                                   const IndexIn& indexIn, double shaken) {
   const ModelConfig& config = input.transformer->model().config();
   const CacheLayers layers = input.state.cacheLayers();
   const int perPart = config.heads / layers.perLayer, group = config.heads / config.kvHeads;
@@ -34,6 +54,7 @@ std::optional<std::vector<double>> storedAttention(const CheckInput& input, cons
       std::vector<double> q = row.q[at(head)].values;
       decoder.turn(layer, q, phase, true);
       rows.read = HeadReader(pool, slots, head / group % pool.format().kvHeads);
+      if (shaken > 0) rows.read = shakenBy(shaken, std::move(rows.read));
       const std::vector<double> one = decoder.attend(layer, head, q, rows, turned);
       out.insert(out.end(), one.begin(), one.end());
     }

@@ -13,17 +13,7 @@ namespace kvlab {
 namespace {
 
 constexpr double kExact = 1e-4, kRounded = 8e-2;
-
-/// How far a stored value may lie from a value of a head whose largest is `most`.
-double roomOf(kernels::DType type, double value, double most) {
-  switch (type) {
-    case kernels::DType::f32: return 0;
-    case kernels::DType::f16: return std::abs(value) / 2048 + 1e-7;
-    case kernels::DType::bf16: return std::abs(value) / 256;
-    case kernels::DType::i8: return most / 254;
-    default: return std::abs(value) / 16 + most / (448 * 1024.0);  // fp8e4m3
-  }
-}
+constexpr double kSubnormal = 1e-7;  // steps of f16 do not get smaller
 
 }  // namespace
 
@@ -42,7 +32,7 @@ StoredHeads::StoredHeads(const CheckInput& input, const ScalarDecoder& decoder, 
 double StoredHeads::room() const { return m_rounds ? kRounded : kExact; }
 
 bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v,
-                        double loose) const {
+                        double more) const {
   const LayerGroup& group = m_input.state.group(layer);
   const ResidencyView& map = group.stored();
   const RowPool& pool = m_input.store.pool(layer);
@@ -55,18 +45,20 @@ bool StoredHeads::agree(CacheLayer layer, std::size_t index, int kv, ScalarHead 
   const bool turned = m_input.transformer->keysRotated();
   if (turned) m_decoder.turn(m_input.state.cacheLayers().layerOf(layer), k.values, phaseOf(map.phases[index]), false);
   const Place place{layer, group.all ? std::nullopt : std::optional(index), map.ledger[index]};
-  const double turns = turned ? turnedBy(layer, map.ledger[index]) : 0;
-  return same(place, kv, {"K", pool.format().k, k.values, storedK, k.unsure, turns}, loose) &&
-      same(place, kv, {"V", pool.format().v, v.values, storedV, v.unsure, 0}, loose);
+  const RowPast past = m_input.state.pastOf(layer, map.ledger[index]);
+  const Rounding byK = past.k.any() ? past.k : roundingOf(pool.format().k);
+  const Rounding byV = past.v.any() ? past.v : roundingOf(pool.format().v);
+  return same(place, kv, {"K", byK, k.values, storedK, k.unsure}, more) &&
+      same(place, kv, {"V", byV, v.values, storedV, v.unsure}, more);
 }
 
-bool StoredHeads::same(const Place& place, int kv, const Half& half, double loose) const {
+bool StoredHeads::same(const Place& place, int kv, const Half& half, double more) const {
   double most = 0;
   for (const double value : half.wanted) most = std::max(most, std::abs(value));
   for (std::size_t i = 0; i < half.wanted.size(); ++i) {
     const double apart = std::abs(half.wanted[i] - half.stored[i]);
-    const double allowed =
-        roomOf(half.type, half.wanted[i], most) + 2 * half.unsure + (room() * loose + half.turned) * most;
+    const double allowed = double(half.rounded.relative) * std::abs(half.wanted[i]) +
+        (double(half.rounded.ofMost) + room() + more) * most + 2 * half.unsure + kSubnormal;
     if (apart <= allowed) continue;
     m_findings.add(place,
                    "layer " + m_input.state.cacheLayers().name(*place.layer) + ": the stored " + half.name + " of " +
@@ -78,15 +70,8 @@ bool StoredHeads::same(const Place& place, int kv, const Half& half, double loos
   return true;
 }
 
-/// Each turn of a stored key rounds it again; a root of the head's length bounds a value by the error of the head.
-double StoredHeads::turnedBy(CacheLayer layer, LedgerId id) const {
-  const auto& rotations = m_input.state.rotations;
-  if (at(layer) >= rotations.size() || static_cast<std::size_t>(id.value()) >= rotations[at(layer)].size()) return 0;
-  return rotations[at(layer)][static_cast<std::size_t>(id.value())].count * turning(layer);
-}
-
 double StoredHeads::turning(CacheLayer layer) const {
-  return 2 * roomOf(m_input.store.pool(layer).format().k, 1, 1) + 1e-6;
+  return double(roundingOf(m_input.store.pool(layer).format().k, true).most()) + 1e-6;
 }
 
 }  // namespace kvlab

@@ -20,22 +20,20 @@ class StoredHeads {
   /// Differences that arithmetic explains, in parts of the largest value.
   double room() const;
   double phaseOf(std::int32_t rotaryRow) const { return m_input.transformer->rotary().phase(rotaryRow).value(); }
-  /// Compares K and V, unrotated, of a KV head of the row at an index of LayerGroup::stored(). loose: how many times
-  /// more may differ. False if they differ, which is told, or if the row cannot be read.
-  bool agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v, double loose = 1) const;
+  /// Compares K and V, unrotated, of a KV head of the row at an index of LayerGroup::stored(). more: what may differ
+  /// besides, in parts of the largest value. False if they differ, which is told, or if the row cannot be read.
+  bool agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v, double more = 0) const;
   /// How much turning the stored keys of a layer once again may have changed them, in parts of the largest value.
   double turning(CacheLayer layer) const;
 
  private:
   struct Half {
     const char* name;
-    kernels::DType type;
+    Rounding rounded;  // by the types that the row has passed through
     std::span<const double> wanted, stored;
     double unsure;  // by how the products of the session round
-    double turned;  // what turning a stored key again may have added, in parts of the largest value
   };
-  bool same(const Place& place, int kv, const Half& half, double loose) const;
-  double turnedBy(CacheLayer layer, LedgerId id) const;
+  bool same(const Place& place, int kv, const Half& half, double more) const;
 
   const CheckInput& m_input;
   const ScalarDecoder& m_decoder;

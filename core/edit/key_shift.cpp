@@ -106,14 +106,19 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
   return errors;
 }
 
-void count(Column<KeyRotations>& column, const Turns& turns, const std::vector<double>& errors) {
-  std::vector<KeyRotations> all(column.begin(), column.end());
+/// Notes turns of keys that are stored in a type: each rounds a key again.
+void count(Column<RowPast>& column, kernels::DType type, const Turns& turns, const std::vector<double>& errors) {
+  constexpr Rounding kTurning{0, 1e-6f};  // of the arithmetic
+  const Rounding step = roundingOf(type, true);
+  std::vector<RowPast> all(column.begin(), column.end());
   for (std::size_t i = 0; i < turns.ids.size(); ++i) {
     const std::size_t id = at(turns.ids[i].value());
     if (all.size() <= id) all.resize(id + 1);
-    ++all[id].count;
-    all[id].phases += static_cast<float>(std::abs(turns.shift[i]));
-    if (!errors.empty()) all[id].error = all[id].error + static_cast<float>(errors[i]);
+    RowPast& past = all[id];
+    ++past.turns;
+    past.phases += static_cast<float>(std::abs(turns.shift[i]));
+    if (!errors.empty()) past.error = past.error + static_cast<float>(errors[i]);
+    past.k = (past.k.any() ? past.k : step).then(step).then(kTurning);
   }
   column.assign(all);
 }
@@ -133,7 +138,7 @@ std::vector<WrittenPhases> writtenPhases(const CacheState& before) {
 std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& written, Transformer& transformer,
                        CacheStore& store, bool measure) {
   std::int64_t bytes = 0;
-  after.rotations.resize(after.groupOf.size());
+  after.pasts.resize(after.groupOf.size());
   for (const CacheLayer layer : after.layers()) {
     const Turns turns = turnsOf(after.map(layer), written[at(layer)]);
     if (turns.slots.empty()) continue;
@@ -147,7 +152,7 @@ std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& writ
           turn(turns, begin, std::min(kRowsAtATime, n - begin), table, store.backend(), store.pool(layer), measure);
       errors.insert(errors.end(), some.begin(), some.end());
     }
-    count(after.rotations[at(layer)], turns, errors);
+    count(after.pasts[at(layer)], store.pool(layer).format().k, turns, errors);
     bytes += 2 * n * store.pool(layer).stride();
   }
   return bytes;

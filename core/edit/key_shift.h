@@ -17,7 +17,7 @@ using WrittenPhases = std::vector<std::int32_t>;
 std::vector<WrittenPhases> writtenPhases(const CacheState& before);
 
 /// Rotates every row of `after` from its phase in `written` ([layers]) to its phase in the map. Updates
-/// after.rotations, and with `measure` also the error against a rotation in double. Returns bytes read and written; 0 =
+/// after.pasts, and with `measure` also the error against a rotation in double. Returns bytes read and written; 0 =
 /// no row had to move.
 std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& written, Transformer& transformer,
                        CacheStore& store, bool measure);

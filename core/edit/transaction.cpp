@@ -26,17 +26,6 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   return job;
 }
 
-/// Rows that were computed again have no accumulated shift.
-void forgetRotations(CacheState& state, const std::vector<RowTarget>& rows) {
-  for (Column<KeyRotations>& column : state.rotations) {
-    if (at(rows.front().id.value()) >= column.size()) continue;  // ids ascend: none of them was ever shifted
-    std::vector<KeyRotations> all(column.begin(), column.end());
-    for (const RowTarget& row : rows)
-      if (at(row.id.value()) < all.size()) all[at(row.id.value())] = {};
-    column.assign(all);
-  }
-}
-
 /// A prompt may overwrite old rows of a ring. Rows of an edit may not, nor those of a tick of several tokens: what they
 /// see has to stay.
 Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t rows) {
@@ -312,7 +301,9 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
     }
     if (!old.empty()) work.state.groups[g].provenance.assign(old);
   }
-  forgetRotations(work.state, rows);
+  std::vector<LedgerId> ids;
+  for (const RowTarget& row : rows) ids.push_back(row.id);
+  forgetPasts(work.state, ids);
   keepGateScores(work.state, rows, result->gateScores, m_transformer->model().config().kvHeads);
   keepSurprise(work, rows, result->surprise);
   if (newest) {

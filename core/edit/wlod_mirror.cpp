@@ -53,6 +53,7 @@ class Mirror {
     writeGroups();
     m_out.wlod = state;
     if (m_out.edited) noteProvenance(m_out, applied.rows);
+    forgetComputed(applied);
     markReturned();
     writeScores(applied);
     writeStatistics();
@@ -197,6 +198,18 @@ class Mirror {
     map->ledger = m_out.context;
     map->phases = m_out.phases;
     group.map = std::move(map);
+  }
+
+  /// Some rows were computed from the second layer on.
+  void forgetComputed(const WlodApplied& applied) {
+    std::vector<LedgerId> whole, behind;
+    for (const std::int32_t row : applied.rows) {
+      const bool first = at(row) < applied.layer0.size() && applied.layer0[at(row)];
+      (first ? behind : whole).push_back(m_state->ledger[at(row)]);
+    }
+    std::ranges::sort(whole), std::ranges::sort(behind);
+    forgetPasts(m_out, whole);
+    forgetPasts(m_out, behind, CacheLayer(m_out.perLayer));
   }
 
   /// Rows that had left through windows and were computed again.

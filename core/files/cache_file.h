@@ -3,9 +3,10 @@
 // JSON
 //   {"format": "kvlab-cache", "version": 1, "form": "hf_dynamic" | "hf_tuple" | "native",
 //    "model": {"model_type", "num_hidden_layers", "num_key_value_heads", "head_dim", "rope_theta"},
-//    "input_ids": [length], "position_ids": [length], "dtype": "float32", "edited": false}
-// that resources/python/kvlab_cache.py reads and writes too ("edited" is kvlab's: rows may belong
-// to a context that no longer exists; absent = false).
+//    "input_ids": [length], "position_ids": [length], "dtype": "float32", "edited": false,
+//    "fingerprint", "numerics", "rounded"}
+// that resources/python/kvlab_cache.py reads and writes too (the last four are kvlab's: "edited" says that rows may
+// belong to a context that no longer exists, absent = false; "rounded" is that of cache_rounding.h).
 //
 // hf_tuple and hf_dynamic hold past_key_values.{layer}.key and .value, [1, kvHeads, length,
 // headDim], keys rotated at position_ids as Hugging Face stores them. Where a layer lacks rows, the manifest also has

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/files/cache_file.h"
+#include "core/files/cache_rounding.h"
 #include "core/files/key_rotation.h"
 #include "kernels/scalar_convert.h"
 
@@ -111,6 +112,7 @@ class HfReader {
       }
       m_rows.rotated.push_back(std::move(pair));
     }
+    m_rows.rounded = KV_TRY(roundedRows(m_manifest, m_path, m_target, m_rows.rotated.front().key.dtype));
     const std::size_t want = 2 * m_rows.rotated.size();
     if (m_file.tensors().size() != want)
       return badCache(

@@ -24,10 +24,11 @@ enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
 /// The properties of a session that a file must match.
 struct CacheTarget {
   ModelConfig config;
-  std::string fingerprint;                  // of the model, core/files/fingerprint.h
-  std::string numerics;                     // numerics id
-  std::vector<kernels::RowFormat> formats;  // [cache layers]
-  std::vector<std::int32_t> keep;           // [cache layers] newest rows that a layer keeps, 0 = all
+  std::string fingerprint;                       // of the model, core/files/fingerprint.h
+  std::string numerics;                          // numerics id
+  kernels::DType weights = kernels::DType::f32;  // that the model's weights were rounded to; f32 = as they came
+  std::vector<kernels::RowFormat> formats;       // [cache layers]
+  std::vector<std::int32_t> keep;                // [cache layers] newest rows that a layer keeps, 0 = all
   PositionMode position = PositionMode::Context;
   std::int64_t capacity = 0;   // rows per layer
   std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
@@ -43,7 +44,17 @@ struct CacheImport {
   std::vector<TokenId> tokens;       // [length] of the context
   std::vector<std::int32_t> phases;  // [length]
   bool edited = false;               // rows may belong to a context that no longer exists
-  bool converted = true;             // rows may have been stored in other types, or rounded by another engine
+
+  /// What has rounded the rows of a cache layer.
+  struct Rounded {
+    Rounding k, v;          // where the file was written: all types that rows had passed through
+    Rounding fileK, fileV;  // types of the file, which a native file does not have
+    Rounding arithmetic;    // products that were rounded otherwise than the session rounds them
+    /// By all of it.
+    Rounding allOfK() const { return k.then(fileK).then(arithmetic); }
+    Rounding allOfV() const { return v.then(fileV).then(arithmetic); }
+  };
+  std::vector<Rounded> rounded;  // [cache layers]
 
   /// Hugging Face forms: keys rotated at `phases`, [kvHeads, rows of the layer, headDim] as the file has them.
   struct Rotated {

@@ -7,6 +7,7 @@
 
 #include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
+#include "core/files/cache_rounding.h"
 #include "core/files/cache_wlod.h"
 #include "kernels/row_quant.h"
 #include "kernels/row_tag.h"
@@ -111,7 +112,7 @@ class NativeReader {
       m_groups = std::max(m_groups, g + 1);
     }
     const json random = m_manifest.value("random", json()), tick = m_manifest.value("tick", json()),
-               edited = m_manifest.value("edited", json()), converted = m_manifest.value("converted", json(true));
+               edited = m_manifest.value("edited", json());
     if (!random.is_array() || random.size() != 2 || !random[0].is_number_unsigned() || !random[1].is_number_unsigned())
       return bad("random is not two whole numbers", "random");
     m_rows.random = {random[0].get<std::uint64_t>(), random[1].get<std::uint64_t>()};
@@ -120,8 +121,7 @@ class NativeReader {
     m_rows.tick = Tick(tick.get<std::int64_t>());
     if (!edited.is_boolean()) return bad("edited is neither true nor false", "edited");
     m_rows.edited = edited.get<bool>();
-    if (!converted.is_boolean()) return bad("converted is neither true nor false", "converted");
-    m_rows.converted = converted.get<bool>();
+    m_rows.rounded = KV_TRY(roundedRows(m_manifest, m_path, m_target));
     m_rows.pending = KV_TRY(actionsFromJson(m_manifest.value("pending", json())));
     return ok();
   }

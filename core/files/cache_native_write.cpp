@@ -112,7 +112,6 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
           {"group_of", state.groupOf},
           {"random", state.random},
           {"tick", state.tick.value()},
-          {"converted", state.converted},
           {"pending", std::move(actions)}};
 }
 

@@ -2,7 +2,7 @@
 #include "core/session/import_rows.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -31,15 +31,15 @@ std::int32_t rowsOf(const CacheImport& rows, CacheLayer layer) {
 /// rows.
 class Importer {
  public:
-  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const SessionParts& parts)
-      : m_before(before), m_rows(rows), m_slots(slots), m_parts(parts), m_state(before) {}
+  Importer(const CacheState& before, const CacheImport& rows, const LayerSlots& slots, const SessionParts& parts,
+           bool verify)
+      : m_before(before), m_rows(rows), m_slots(slots), m_parts(parts), m_verify(verify), m_state(before) {}
 
   CacheState run() {
     const bool native = m_rows.form == CacheForm::Native;
     if (native) takeLedger();
     else appendLedger();
     m_state.contextSums = {};
-    m_state.rotations.clear();
     const std::size_t length = m_rows.tokens.size();
     m_state.wlod = m_rows.wlod;
     if (m_rows.wlod || m_parts.manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
@@ -49,7 +49,7 @@ class Importer {
     takeMemory(m_state, m_rows);
     m_state.logitsStale = m_state.logitsStale || (m_narrower && length > 0);
     m_state.edited = m_rows.edited;
-    m_state.converted = m_rows.converted;
+    notePasts();
     if (!native) nameOrigins();
     markRows(m_state, m_state.context.span(), m_state.tick);
     return std::move(m_state);
@@ -164,6 +164,31 @@ class Importer {
     return map;
   }
 
+  /// All rows were loaded, and rounded on their way.
+  void notePasts() {
+    m_state.pasts.clear();
+    bool any = false;
+    for (const CacheLayer layer : m_state.layers()) {
+      const RowPast past = pastIn(layer);
+      any = any || past.loaded || past.k.any() || past.v.any();
+      m_state.pasts.emplace_back().assign(std::vector<RowPast>(m_state.ledger.size(), past));
+    }
+    if (!any) m_state.pasts.clear();
+  }
+
+  RowPast pastIn(CacheLayer layer) const {
+    const kernels::RowFormat& format = m_parts.store.pool(layer).format();
+    const CacheImport::Rounded& by = m_rows.rounded[at(layer)];
+    const bool turned = m_parts.transformer->keysRotated();
+    RowPast past;
+    past.loaded = !m_verify;
+    past.k = by.k, past.v = by.v;
+    if (m_rows.form == CacheForm::Native) return past;  // records stay as they are
+    past.k = (turned ? by.allOfK().turned() : by.allOfK()).then(roundingOf(format.k, turned));
+    past.v = by.allOfV().then(roundingOf(format.v));
+    return past;
+  }
+
   /// Sets the provenance of rows: computed from the file's context, or, if the file was edited, all rows but the first
   /// from another context.
   void nameOrigins() {
@@ -181,6 +206,7 @@ class Importer {
   const CacheImport& m_rows;
   const LayerSlots& m_slots;
   const SessionParts& m_parts;
+  bool m_verify;
   CacheState m_state;
   std::vector<CacheLayer> m_firsts;  // [groups]
   bool m_narrower = false;           // some layer keeps fewer rows than the file has
@@ -229,27 +255,39 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   return slots;
 }
 
-/// Half a step of a type, in parts of a value, or of the largest one of a head.
-double halfStep(kernels::DType type) {
-  switch (type) {
-    case kernels::DType::f32:
-    case kernels::DType::f16: return 1.0 / 2048;
-    case kernels::DType::bf16:
-    case kernels::DType::i8: return 1.0 / 256;
-    default: return 1.0 / 16;  // fp8-e4m3
+/// How far rows of a layer may be from what the model computes, in parts of their length. Types in which rows were
+/// stored while others were computed over them count several times: what they have rounded adds up from layer to layer.
+double roomOf(const CacheImport& rows, CacheLayer layer, const CacheStore& store) {
+  constexpr double kArithmetic = 1e-3, kOtherProducts = 0.02, kTypes = 3, kMost = 0.5;
+  constexpr double kLargest = 4;  // of a head, in parts of its mean magnitude
+  const auto length = [](Rounding one) { return double(one.relative) + kLargest * double(one.ofMost); };
+  double types = 0;
+  for (const CacheLayer one : idRange<CacheLayer>(0, layer.value() + 1)) {
+    const kernels::RowFormat& format = store.pool(one).format();
+    const CacheImport::Rounded& by = rows.rounded[at(one)];
+    const Rounding k = by.k.then(roundingOf(format.k)), v = by.v.then(roundingOf(format.v));
+    types = std::max({types, length(k), length(v)});
   }
+  const CacheImport::Rounded& by = rows.rounded[at(layer)];
+  return std::min(
+      kMost,
+      kArithmetic + std::min(kOtherProducts, double(by.arithmetic.most())) + double(by.fileK.most()) + kTypes * types);
 }
 
-/// Compares each row with what the model computes: as near as arithmetic and the types of file and pool allow.
-Status compared(const CacheState& state, CallContext& call) {
-  constexpr double kArithmetic = 0.02, kTypes = 4;     // of a row's length; of half a step of the coarsest type
-  const double file = halfStep(kernels::DType::bf16);  // other programs store no coarser ones
+/// "0.012 %"
+std::string percent(double part) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.2g %%", 100 * part);
+  return out;
+}
+
+/// Compares each row with what the model computes.
+Status compared(const CacheImport& rows, const CacheState& state, CallContext& call) {
   SessionParts& parts = call.parts;
   const RebuildInput input{state, *parts.transformer, parts.faults, parts.manifest.position == PositionMode::Cache};
   const Drift apart = KV_TRY(drift(input, parts.store, {}, call.progress));
   for (const CacheLayer layer : state.layers()) {
-    const kernels::RowFormat& format = parts.store.pool(layer).format();
-    const double most = kArithmetic + kTypes * std::max({halfStep(format.k), halfStep(format.v), file});
+    const double most = roomOf(rows, layer, parts.store);
     for (std::size_t row = 0; row < apart.kRows[at(layer)].size(); ++row) {
       const auto k = static_cast<double>(apart.kRows[at(layer)][row]);
       const auto v = static_cast<double>(apart.vRows[at(layer)][row]);
@@ -257,8 +295,7 @@ Status compared(const CacheState& state, CallContext& call) {
       return Error("other_rows", "the cache was not loaded",
                    "layer " + state.cacheLayers().name(layer) + ", position " + std::to_string(row) + ": " +
                        (k > most ? "K" : "V") + " differs from what the model computes by " +
-                       std::to_string(std::lround(100 * (k > most ? k : v))) + " %, and types explain " +
-                       std::to_string(std::lround(100 * most)) + " %",
+                       percent(k > most ? k : v) + ", and types explain " + percent(most),
                    "load without verify to look at the rows, or make the file anew", "verify", true);
     }
   }
@@ -281,7 +318,7 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   for (const CacheLayer layer : layers)
     writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
   LayoutContext context{parts.store, parts.faults};
-  const Status same = verify ? compared(commit.state, call) : ok();
+  const Status same = verify ? compared(rows, commit.state, call) : ok();
   Result<std::int64_t> moved = !same
       ? Result<std::int64_t>(same.error())
       : parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()), commit.added,
@@ -318,7 +355,7 @@ Status importRows(Session& session, const CacheImport& rows, bool verify) {
         Commit commit;
         commit.severed = over && !parts.layouts.inPlace();  // the rows of both states cannot share a pool
         commit.added = slotsFor(rows, parts, over);
-        commit.state = Importer(session.state(), rows, commit.added, parts).run();
+        commit.state = Importer(session.state(), rows, commit.added, parts, verify).run();
         Result<Commit> made = written(std::move(commit), rows, session.state(), call, over, verify);
         if (const BugKind* bug = parts.faults.bug(); made && bug && bug->imported) bug->imported(made->state);
         if (made) session.setPending(rows.pending);

@@ -9,7 +9,7 @@ namespace kvlab {
 
 std::vector<Exactness> lastLayerExactness(const Session& session) {
   const auto rows = static_cast<std::size_t>(session.state().length());
-  if (!session.state().edited) return std::vector<Exactness>(rows, Exactness::Exact);
+  if (!session.state().doubtful()) return std::vector<Exactness>(rows, Exactness::Exact);
   const ExactnessMap& map = exactnessMap(session);
   return map.layers.empty() ? std::vector<Exactness>(rows, Exactness::Exact) : map.layers.back();
 }

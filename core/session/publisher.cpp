@@ -58,7 +58,7 @@ const std::vector<TokenChance>& Publisher::likeliest(const CacheState& state) {
 }
 
 std::shared_ptr<const std::vector<Exactness>> shownExactness(const Session& session) {
-  if (!session.state().edited || !session.manifest().probes) return nullptr;
+  if (!session.state().doubtful() || !session.manifest().probes) return nullptr;
   const ExactnessMap& map = exactnessMap(session);
   return map.layers.empty() ? nullptr : std::make_shared<const std::vector<Exactness>>(map.layers.back());
 }

@@ -34,7 +34,8 @@ bool onlyGrew(const ModelConfig& model, const CacheState& before, const CacheSta
   if (turnWord(model, before.reach()) != turnWord(model, now.reach())) return false;
   for (std::size_t g = 0; g < now.groups.size(); ++g)
     if (!sameStart(before.groups[g], now.groups[g])) return false;
-  return true;
+  return std::ranges::equal(before.pasts, now.pasts,
+                            [](const Column<RowPast>& a, const Column<RowPast>& b) { return a.sharesWith(b); });
 }
 
 /// How the rows of a state stand to a rebuild, row by row.
@@ -126,9 +127,13 @@ class Story {
     if (wasThere && onlyGrew(m_session.model().config(), before, now)) return;
     const std::optional<Exactness> is = Verdicts(m_session, now).of(m_layer, m_row);
     if (!is || *is == m_exact) return;
-    const bool stale = *is != Exactness::Exact;
+    const bool stale = *is != Exactness::Exact && *is != Exactness::Loaded;
     m_exact = *is;
     RowChapter next = m_chapters.back();
+    if (next.event == RowEvent::Loaded && m_exact == Exactness::Loaded) {
+      m_chapters.back().exactness = m_exact;
+      return;
+    }
     next.entry = m_entry;
     next.event = stale ? RowEvent::BecameStale : RowEvent::BecameExact;
     next.wrote = false;

@@ -180,6 +180,24 @@ Result<CacheState> placed(const SessionParts& parts, const LayoutSet& layouts, c
   return next;
 }
 
+/// Notes that the rows of a layer have passed from one format to another.
+void notePasts(CacheState& state, CacheLayer layer, const kernels::RowFormat& from, const kernels::RowFormat& to,
+               bool turned) {
+  if (from == to) return;
+  const auto pass = [](Rounding& past, kernels::DType was, kernels::DType is, bool turns) {
+    if (was != is) past = (past.any() ? past : roundingOf(was, turns)).then(roundingOf(is, turns));
+  };
+  state.pasts.resize(state.groupOf.size());
+  Column<RowPast>& column = state.pasts[at(layer)];
+  std::vector<RowPast> all(column.begin(), column.end());
+  all.resize(state.ledger.size());
+  for (RowPast& past : all) {
+    pass(past.k, from.k, to.k, turned);
+    pass(past.v, from.v, to.v, false);
+  }
+  column.assign(all);
+}
+
 }  // namespace
 
 bool storedAlike(const Manifest& a, const Manifest& b) {
@@ -194,6 +212,8 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   LayerSlots lost;
   bool converted = false, seesOthers = false;
   for (const CacheLayer layer : made.store.layers()) {
+    notePasts(next, layer, parts.store.pool(layer).format(), made.store.pool(layer).format(),
+              parts.transformer->keysRotated());
     const ResidencyView &old = before.map(layer), &now = next.map(layer);
     const auto first = at(now.first);
     const bool same = parts.store.pool(layer).format() == made.store.pool(layer).format();
@@ -207,8 +227,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
   parts.store.keep(lost);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
-  next.edited = next.edited || converted;
-  next.converted = next.converted || converted;
+  next.edited = next.edited || (converted && next.wlod);  // what rows cost no longer decides what is computed
   commit.left = leaveWindows(before, next, true, before.tick);
   install(parts, std::move(made), next);
   return commit;

@@ -23,6 +23,19 @@ std::int64_t CacheState::reach() const {
   return wlod || longest == 0 ? std::int64_t{phases[phases.size() - 1]} + 1 : longest;
 }
 
+void forgetPasts(CacheState& state, std::span<const LedgerId> rows, CacheLayer from) {
+  for (std::size_t layer = at(from); layer < state.pasts.size(); ++layer) {
+    Column<RowPast>& column = state.pasts[layer];
+    std::vector<RowPast> all;
+    for (const LedgerId id : rows) {
+      if (at(id.value()) >= column.size()) break;
+      if (all.empty()) all.assign(column.begin(), column.end());
+      all[at(id.value())] = {};
+    }
+    if (!all.empty()) column.assign(all);
+  }
+}
+
 CacheState ownCopy(const CacheState& state) {
   CacheState copy = state;
   copy.ledger = state.ledger.ownCopy();
@@ -42,7 +55,7 @@ CacheState ownCopy(const CacheState& state) {
   }
   if (state.wlod) copy.wlod = std::make_shared<const WlodState>(state.wlod->ownCopy());
   for (Column<float>& column : copy.gateScores) column = column.ownCopy();
-  for (Column<KeyRotations>& column : copy.rotations) column = column.ownCopy();
+  for (Column<RowPast>& column : copy.pasts) column = column.ownCopy();
   return copy;
 }
 

@@ -13,6 +13,7 @@
 #include "core/api/snapshot.h"
 #include "core/state/ledger.h"
 #include "core/state/policy_state.h"
+#include "core/state/rounding.h"
 #include "core/state/slot_tables.h"
 #include "core/state/wanted.h"
 #include "core/state/wlod_state.h"
@@ -32,11 +33,13 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// Accumulated cost of rotating a stored key again (key_phase at_write).
-struct KeyRotations {
-  std::int32_t count = 0;
-  float phases = 0;  // sum of |shift|
-  float error = 0;   // upper bound: sum over the shifts of |stored - exact| / |exact|; 0 without probes
+/// What has happened to a stored row since a pass computed it.
+struct RowPast {
+  std::int32_t turns = 0;   // of the stored key (key_phase at_write)
+  float phases = 0;         // sum of |shift| over the turns
+  float error = 0;          // upper bound: sum over the turns of |stored - exact| / |exact|; 0 without probes
+  bool loaded = false;      // from a file, and nobody has compared the row with what the model computes
+  Rounding k = {}, v = {};  // by all types that the row has passed through; none = by its present type alone
 };
 
 /// How layout and mask bound the rows of a layer.
@@ -72,9 +75,9 @@ struct CacheState {
   Column<std::uint64_t> contextSums;  // prefix sums over the context, see provenance.h; may be shorter
   Column<std::int32_t> ramp;          // 0, 1, 2, ...: phases of modes context and cache are prefixes
   std::vector<LayerGroup> groups;
-  std::vector<std::int32_t> groupOf;            // [layers]
-  int perLayer = 1;                             // cache layers in a layer of the model
-  std::vector<Column<KeyRotations>> rotations;  // [layers][ledger ids so far], key_phase at_write; or empty
+  std::vector<std::int32_t> groupOf;      // [layers]
+  int perLayer = 1;                       // cache layers in a layer of the model
+  std::vector<Column<RowPast>> pasts;     // [layers][ledger ids so far], or empty: see pastOf()
   std::vector<Column<float>> gateScores;  // [layers of the model][ledger ids so far, kvHeads] gate scores; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] for the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
@@ -84,8 +87,7 @@ struct CacheState {
   std::shared_ptr<const Manifest> rules;                  // what session/rules.h has changed; null = as opened
   std::shared_ptr<const WlodState> wlod;  // null in other sessions; if set, the columns above are derived from it
   bool logitsStale = false;
-  bool edited = false;                    // some row may differ from what a rebuild would compute
-  bool converted = false;                 // some row may have been stored in other types, or came from another engine
+  bool edited = false;                    // some row may have been computed from what is not there any more
   std::array<std::uint64_t, 2> random{};  // sampler state
   Tick tick;
 
@@ -93,6 +95,15 @@ struct CacheState {
   /// One past the last phase that a pass over the rows meets: the length of a context as rotary frequencies that follow
   /// it count. In position mode cache that is the length of the longest map.
   std::int64_t reach() const;
+  /// Of a row in a layer.
+  RowPast pastOf(CacheLayer layer, LedgerId id) const {
+    const bool known = at(layer) < pasts.size() && static_cast<std::size_t>(id.value()) < pasts[at(layer)].size();
+    return known ? pasts[at(layer)][static_cast<std::size_t>(id.value())] : RowPast{};
+  }
+  /// True if some row may have a label other than `exact`.
+  bool doubtful() const {
+    return edited || std::ranges::any_of(pasts, [](const Column<RowPast>& column) { return !column.empty(); });
+  }
   CacheLayers cacheLayers() const { return {static_cast<int>(groupOf.size()) / perLayer, perLayer}; }
   auto layers() const { return idRange<CacheLayer>(0, groupOf.size()); }
   const LayerGroup& group(CacheLayer layer) const { return groups[at(groupOf[at(layer)])]; }
@@ -102,6 +113,9 @@ struct CacheState {
   /// True if every context token has its row here.
   bool complete(const ResidencyView& map) const { return whole(map) && map.first == 0; }
 };
+
+/// Rows that were computed again, ascending, have no past in this layer and those behind it.
+void forgetPasts(CacheState& state, std::span<const LedgerId> rows, CacheLayer from = CacheLayer(0));
 
 /// A copy with its own buffers, for a session on another thread. Slots are the same.
 CacheState ownCopy(const CacheState& state);

@@ -13,9 +13,9 @@ class Buffers {
  public:
   explicit Buffers(const CacheState& state) {
     add(state.context), add(state.phases), add(state.brightness), add(state.birthPhases), add(state.contextSums);
-    add(state.ramp), add(state.groups), add(state.groupOf), add(state.rotations), add(state.gateScores);
+    add(state.ramp), add(state.groups), add(state.groupOf), add(state.pasts), add(state.gateScores);
     for (const LayerGroup& group : state.groups) addGroup(group);
-    for (const Column<KeyRotations>& column : state.rotations) add(column);
+    for (const Column<RowPast>& column : state.pasts) add(column);
     for (const Column<float>& column : state.gateScores) add(column);
     if (state.logits) add(*state.logits);
     addAttention(state.attention.get()), addAttention(state.received.get());

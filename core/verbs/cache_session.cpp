@@ -7,6 +7,7 @@
 
 #include "core/files/cache_file.h"
 #include "core/files/cache_native.h"
+#include "core/files/cache_rounding.h"
 #include "core/files/fingerprint.h"
 #include "core/files/key_rotation.h"
 #include "core/model/files/mapped_file.h"
@@ -176,6 +177,9 @@ json manifestOf(const Session& session, CacheForm form) {
           {"input_ids", std::move(ids)},
           {"position_ids", std::move(positions)},
           {"dtype", typeName(fileType(session.store()))},
+          {"fingerprint", modelFingerprint(session.model())},
+          {"numerics", session.transformer().ops().numericsId()},
+          {"rounded", roundedJson(state, session.store(), form, session.transformer().keysRotated())},
           {"edited", state.edited}};
 }
 
@@ -186,6 +190,9 @@ CacheTarget cacheTarget(const Session& session) {
   target.config = session.model().config();
   target.fingerprint = modelFingerprint(session.model());
   target.numerics = session.transformer().ops().numericsId();
+  const kernels::DType weights = session.model().layer(Layer(0)).k.dtype;
+  if (!session.manifest().dtype.empty() || kernels::dtypeHasScale(weights) || kernels::dtypeInBlocks(weights))
+    target.weights = weights;
   for (const CacheLayer layer : session.store().layers()) {
     target.formats.push_back(session.store().pool(layer).format());
     target.keep.push_back(session.parts().layouts.demand(layer).keep);

@@ -67,10 +67,8 @@ Result<json> pos2ledger(const Session& session, VerbArgs& in) {
 }
 
 json rotationsOf(const CacheState& state, CacheLayer layer, LedgerId id) {
-  KeyRotations r;
-  if (!state.rotations.empty() && at(id.value()) < state.rotations[at(layer)].size())
-    r = state.rotations[at(layer)][at(id.value())];
-  return {{"count", r.count}, {"phases", r.phases}, {"error", r.error}};
+  const RowPast past = state.pastOf(layer, id);
+  return {{"count", past.turns}, {"phases", past.phases}, {"error", past.error}};
 }
 
 /// Blur of a context row; only gists have one.

@@ -318,8 +318,9 @@ constexpr std::array kFacts = {
     tickFlag("evicted", "layer, ledger", evicted, "a row left a layer, by an action or through a window"),
     tickNumber("evictions", "layer, ledger", evictions, "rows that left layers in the tick"),
     Fact{"exactness", "ledger",
-         "exact, context_evicted, context_edited, phase_shifted or inherited: how a row of the last layer stands to a "
-         "rebuild",
+         "exact, context-evicted, context-edited, phase-shifted, inherited or loaded: how a row of the last layer "
+         "stands "
+         "to a rebuild",
          nullptr, nullptr, exactnessName, Need::Exactness},
     tickFlag("invariant", "", invariant, "a check found an invariant broken"),
     number("kl", "", kl, "drift from a rebuild: KL divergence of the next token, nats", Need::Kl),
@@ -335,7 +336,7 @@ constexpr std::array kFacts = {
     number("rows", "layer", rows, "rows that a layer holds"),
     number("slot", "layer, ledger, slot", slotNumber, "slot of a row", Need::Slots),
     tickFlag("stage", "stage", atStage, "the tick is stopped behind this stage", Need::Stage),
-    tickFlag("stale", "ledger", stale, "a row of the last layer would come out differently from a rebuild from now on",
+    tickFlag("stale", "ledger", stale, "a row of the last layer may come out differently from a rebuild from now on",
              Need::Exactness),
     Fact{"text", "", "text of the tick's tokens", nullptr, nullptr, text, Need::None, true},
     number("tick", "", tick, "number of the tick"),

@@ -20,9 +20,10 @@ constexpr QRgb kInferno[] = {0xff000004, 0xff1b0c41, 0xff4a0c6b, 0xff781c6d, 0xf
                              0xffcf4446, 0xffed6925, 0xfffb9b06, 0xfff7d13d, 0xfffcffa4};
 constexpr QRgb kPuOr[] = {0xff542788, 0xff8073ac, 0xffb2abd2, 0xffd8daeb, 0xfff7f7f7,
                           0xfffee0b6, 0xfffdb863, 0xffe08214, 0xffb35806};
-// Exact, context evicted, context edited, phase shifted, inherited; the theme replaces the first.
-constexpr QRgb kStaleness[] = {0xff3f5870, 0xff56b4e9, 0xffe69f00, 0xffcc79a7, 0xfff0e442};
-constexpr QRgb kStalenessLight[] = {0xffd3dde8, 0xff3a96cc, 0xffdd8f00, 0xffb85c93, 0xffc9b800};
+// Exact, context evicted, context edited, phase shifted, inherited, loaded; the theme replaces the first.
+constexpr QRgb kStaleness[kExactnessLabels] = {0xff3f5870, 0xff56b4e9, 0xffe69f00, 0xffcc79a7, 0xfff0e442, 0xff2fb08a};
+constexpr QRgb kStalenessLight[kExactnessLabels] = {0xffd3dde8, 0xff3a96cc, 0xffdd8f00,
+                                                    0xffb85c93, 0xffc9b800, 0xff12866a};
 
 QRgb along(std::span<const QRgb> stops, double t) {
   const double place = t * static_cast<double>(stops.size() - 1);
@@ -179,7 +180,7 @@ ColourScale brightnessScale(ColourScale scale, const Extent& extent) {
 
 ColourScale scaleFor(Quantity quantity, const std::vector<float>& values) {
   ColourScale scale{quantity, 0, 1, bendOf(quantity)};
-  if (quantity == Quantity::Staleness) scale.high = 4;
+  if (quantity == Quantity::Staleness) scale.high = kExactnessLabels - 1;
   if (isCategorical(quantity)) return scale;
   const Extent extent = extentOf(values);
   if (quantity == Quantity::Brightness) return brightnessScale(scale, extent);
@@ -206,12 +207,12 @@ QString titleInText(Quantity quantity) {
 }
 
 QString valueText(Quantity quantity, float value) {
-  static constexpr const char* kClasses[] = {"exact", "context evicted", "context edited", "phase shifted",
-                                             "inherited"};
+  static constexpr const char* kClasses[kExactnessLabels] = {"exact",         "context evicted", "context edited",
+                                                             "phase shifted", "inherited",       "loaded"};
   if (std::isnan(value)) return QStringLiteral("no value");
   switch (quantity) {
     case Quantity::Residency: return value > 0.5f ? "resident" : "not resident";
-    case Quantity::Staleness: return kClasses[std::clamp(static_cast<int>(value), 0, 4)];
+    case Quantity::Staleness: return kClasses[std::clamp(static_cast<int>(value), 0, kExactnessLabels - 1)];
     case Quantity::Age: return QString("%1 ticks").arg(static_cast<int>(value));
     case Quantity::Brightness: return QString::number(static_cast<double>(value), 'g', value < 10 ? 2 : 3);
     default: return QString::number(static_cast<double>(value), 'g', 3);

@@ -116,8 +116,8 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
   next.tick = Tick(state.tick.value() + 1);
   if (!outcome->cancelled) {
     refreshProvenance(next, cache, turnWord(call.parts.model->config(), next.reach()));
-    next.edited = next.converted = false;
-    next.rotations.clear();
+    next.edited = false;
+    next.pasts.clear();
     next.logits = next.length() ? std::make_shared<const std::vector<float>>(outcome->logits) : nullptr;
   }
   // Attention, and behind a rebuild that was cancelled the logits, belong to the old rows; the next tick computes them

@@ -389,7 +389,7 @@ bool TokenText::viewportEvent(QEvent* event) {
     const auto place = at(std::max(0, c.position));
     if (c.position >= 0 && m_snapshot->exactness && place < m_snapshot->exactness->size() &&
         (*m_snapshot->exactness)[place] != Exactness::Exact)
-      lines << tr("%1: not what a rebuild would give")
+      lines << tr("%1: a rebuild may give something else")
                    .arg(valueText(Quantity::Staleness, static_cast<float>((*m_snapshot->exactness)[place])));
     if (const QString queued = queuedText(c); c.position >= 0 && !queued.isEmpty()) lines << queued;
     if (c.wrong) lines << FindingMarks(*m_snapshot).text(c.ledger);
