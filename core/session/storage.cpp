@@ -87,6 +87,7 @@ std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session
     view->k = kernels::dtypeName(pool.format().k);
     view->v = kernels::dtypeName(pool.format().v);
     view->poolSlots = pool.slots();
+    view->roomSlots = layouts.slotsWithoutHistory(layer);
     view->stride = static_cast<std::int32_t>(pool.stride());
     view->rows = static_cast<std::int32_t>(group.stored().resident());
     view->first = group.map->first;

@@ -21,7 +21,7 @@ struct Stored {
 StorageView plainStorage(std::int32_t pool, std::int32_t rows) {
   StorageView s;
   s.layout = "indirection", s.k = s.v = "f16";
-  s.poolSlots = pool, s.rows = rows, s.held = rows;
+  s.poolSlots = s.roomSlots = pool, s.rows = rows, s.held = rows;
   s.record = {64, 64, 0, 16, 16};
   s.stride = static_cast<std::int32_t>(s.record.sum());
   return s;
@@ -42,7 +42,7 @@ void storeInRing(ResidencyView& map, StorageView& s, std::int32_t window, std::i
   for (std::int32_t i = 0; i < size; ++i)
     places.push_back(Slot(i < map.first ? 0 : rolled ? i - map.first : i % capacity));
   map.slotOf = Column<Slot>(places);
-  s.layout = rolled ? "ring_roll" : "ring_fused", s.poolSlots = capacity, s.rows = s.held = ring.filled,
+  s.layout = rolled ? "ring_roll" : "ring_fused", s.poolSlots = s.roomSlots = capacity, s.rows = s.held = ring.filled,
   s.window = window, s.ring = ring;
 }
 
@@ -54,7 +54,8 @@ void storeInPages(ResidencyView& map, StorageView& s, std::int32_t block, std::i
     for (std::int32_t k = 0; k < rows && i < state.rows; ++k, ++i) places.push_back(Slot(page * block + k));
   }
   map.slotOf = Column<Slot>(places);
-  s.layout = "paged:block=" + std::to_string(block), s.poolSlots = block * pages, s.pages = state, s.held = s.rows + 5;
+  s.layout = "paged:block=" + std::to_string(block), s.poolSlots = block * pages, s.pages = state, s.held = s.rows + 5,
+  s.roomSlots = s.poolSlots - 5;
 }
 
 class Maker {

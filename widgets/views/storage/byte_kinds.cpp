@@ -2,6 +2,7 @@
 #include "widgets/views/storage/byte_kinds.h"
 
 #include <QCoreApplication>
+#include <algorithm>
 #include <numeric>
 
 namespace kvlab {
@@ -24,7 +25,7 @@ ByteKinds bytesOf(const StorageGroup& group) {
                rows * s.record.tags,
                rows * s.record.padding,
                layers * (s.held - s.rows) * s.stride,
-               layers * (s.poolSlots - s.held) * s.stride};
+               layers * std::clamp(s.roomSlots - s.rows, 0, std::max(0, s.poolSlots - s.held)) * s.stride};
   return out;
 }
 

@@ -12,7 +12,8 @@ enum class ByteKind : std::uint8_t { K, V, Scales, Tags, Padding, History, Free 
 inline constexpr int kByteKinds = 7;
 QString title(ByteKind kind);
 
-/// Bytes of all layers of a group: of resident rows by kind, of rows held by history, and free.
+/// Bytes of all layers of a group: of resident rows by kind, of rows held by history, and of free room at capacity. The
+/// addresses that are reserved for older states are no part of them.
 struct ByteKinds {
   std::array<std::int64_t, kByteKinds> bytes{};
   std::int64_t sum() const;

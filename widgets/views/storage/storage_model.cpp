@@ -90,7 +90,8 @@ StorageModel::StorageModel(QObject* parent) : LineModel(parent) {
             [](Group group) {
               return group.storage->readBytes ? formatBytes(group.storage->readBytes) : QStringLiteral("0");
             });
-  add("bytes", tr("Bytes of the pools"), tr("Bytes by kind, measured from the pools of these layers"), QString(20, 'x'),
+  add("bytes", tr("Bytes of the pools"),
+      tr("Bytes of rows by kind, of older rows that history keeps, and of free room at capacity"), QString(20, 'x'),
       [](Group group) { return formatBytes(bytesOf(group).sum()); })
       .tips(kindsText)
       .with(KindsRole, [](Group group) { return QVariant::fromValue(bytesOf(group)); })
