@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token that a tick has drawn by chance is the one that the next random number of the state before falls on, by its
-// logits and the rules of sampling. Counted in double and without a ranking of the whole vocabulary. A cheap check
-// counts one tick in four, and looks at the generator in each. Tokens that are given draw no number, and neither does
-// the likeliest one; of blocks, and of logits that an edit had made stale, nothing is known. Sampling:
-// core/model/decoder/sampler.h.
+// A token that a tick has drawn by chance is the one that the next random number of the state before falls on, by the
+// logits that it was drawn by and the rules of sampling; without chance it is the likeliest one. The logits are those
+// of the state before, unless an edit had made these stale. Counted in double and without a ranking of the whole
+// vocabulary. A cheap check counts one tick in four, and looks at the generator in each. Tokens that are given draw no
+// number. Of blocks nothing is known. Sampling: core/model/decoder/sampler.h.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -21,9 +21,10 @@ constexpr double kDrawRounding = 1e-4;  // of a sum of probabilities in f32
 constexpr int kDrawTurns = 4;
 constexpr std::size_t kRanked = 2048;  // the best tokens, which are as many as cuts leave as a rule
 
-/// Probabilities behind penalty and temperature, not yet divided by their sum. [vocab]
-std::vector<double> weighed(const CacheState& state, const SamplingSettings& rules) {
-  std::vector<double> out(state.logits->begin(), state.logits->end());
+/// Logits behind the penalty of tokens of the context. [vocab]
+std::vector<double> penalised(const std::vector<float>& logits, const CacheState& state,
+                              const SamplingSettings& rules) {
+  std::vector<double> out(logits.begin(), logits.end());
   std::vector<bool> seen(out.size());
   for (std::size_t p = 0; rules.repetitionPenalty != 1 && p < state.context.size(); ++p) {
     const auto token = at(state.ledger[state.context[p]].token.value());
@@ -31,9 +32,19 @@ std::vector<double> weighed(const CacheState& state, const SamplingSettings& rul
     seen[token] = true;
     out[token] = out[token] < 0 ? out[token] * rules.repetitionPenalty : out[token] / rules.repetitionPenalty;
   }
-  const double most = *std::ranges::max_element(out);
-  for (double& one : out) one = std::exp((one - most) / rules.temperature);
   return out;
+}
+
+/// Probabilities by chance, not yet divided by their sum. [vocab]
+std::vector<double> weighed(std::vector<double> logits, double temperature) {
+  const double most = *std::ranges::max_element(logits);
+  for (double& one : logits) one = std::exp((one - most) / temperature);
+  return logits;
+}
+
+bool isLikeliest(const std::vector<double>& logits, std::size_t token) {
+  const double most = *std::ranges::max_element(logits);
+  return logits[token] >= most - kDrawRounding * std::max(1.0, std::abs(most));
 }
 
 /// True if the number falls on the token, among those that the cuts leave.
@@ -73,23 +84,34 @@ bool falls(const std::vector<double>& p, std::size_t token, const SamplingSettin
 
 void checkDrawnTokens(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("drawn_tokens", out);
-  if (!input.before || input.deeds.empty() || input.manifest.ring.blockTokens > 1 || input.state.context.empty())
-    return;
+  if (!input.before || !input.drawn || input.manifest.ring.blockTokens > 1 || input.state.context.empty()) return;
   const CacheState &was = *input.before, &is = input.state;
   const SamplingSettings& rules = input.manifest.sampling;
   const LedgerId newest = is.context[is.context.size() - 1];
-  if (is.random == was.random || is.tick.value() != was.tick.value() + 1 || newest < was.ledger.nextId()) return;
+  if (is.tick.value() != was.tick.value() + 1 || newest < was.ledger.nextId()) return;
   const TokenId token = is.ledger[newest].token;
   const auto tell = [&](const std::string& why) {
     findings.add({{}, {}, newest}, "token " + std::to_string(token.value()) + " " + why);
   };
-  if (is.random[0] != was.random[0] || is.random[1] != was.random[1] + 1)
+  const bool chance = is.random != was.random;
+  if (input.drawn->given) return chance ? tell("was given, and a random number was used") : void();
+  if (chance && (is.random[0] != was.random[0] || is.random[1] != was.random[1] + 1))
     return tell("was drawn with the random number " + std::to_string(is.random[1] - 1) + "; the next one is " +
                 std::to_string(was.random[1]));
-  if (rules.temperature <= 0) return tell("was drawn with a random number; the rules take the likeliest one");
-  if (was.logitsStale || !was.logits || at(token.value()) >= was.logits->size()) return;
+  if (chance != (rules.temperature > 0))
+    return tell(chance ? "was drawn with a random number; the rules take the likeliest one"
+                       : "was drawn without a random number; the rules draw by chance");
+  const auto& logits = input.drawn->logits;
+  if (!logits || at(token.value()) >= logits->size()) return;
+  if (was.logits && was.logitsStale && logits == was.logits)
+    return tell("was chosen by logits that an edit had made stale");
+  if (was.logits && !was.logitsStale && !was.wlod && logits != was.logits && *logits != *was.logits)
+    return tell("was chosen by other logits than those of the state before");
   if (!input.full && input.scrubPart % kDrawTurns != 0) return;
-  if (!falls(weighed(was, rules), at(token.value()), rules, unitInterval(randomBits(was.random[0], was.random[1]))))
+  std::vector<double> all = penalised(*logits, was, rules);
+  if (!chance) return isLikeliest(all, at(token.value())) ? void() : tell("is not the likeliest one");
+  if (!falls(weighed(std::move(all), rules.temperature), at(token.value()), rules,
+             unitInterval(randomBits(was.random[0], was.random[1]))))
     tell("is not the one that random number " + std::to_string(was.random[1]) + " falls on");
 }
 

@@ -127,8 +127,8 @@ class Scores {
   std::vector<double> perRow(CacheLayer layer, const std::vector<std::vector<double>>& lists) const {
     std::vector<double> out;
     for (std::size_t i = 0; i < lists.front().size(); ++i) {
-      double sum = 0, most = -std::numeric_limits<double>::infinity();
-      for (const std::vector<double>& list : lists) sum += list[i], most = std::max(most, list[i]);
+      double sum = 0, most = std::numeric_limits<double>::quiet_NaN();  // of rows without a score
+      for (const std::vector<double>& list : lists) sum += list[i], most = std::fmax(most, list[i]);
       const HeadRule rule = spec(layer).heads;
       out.push_back(rule == HeadRule::Sum        ? sum
                         : rule == HeadRule::Mean ? sum / static_cast<double>(lists.size())
@@ -235,6 +235,18 @@ class Scores {
     return perRow(layer, lists);
   }
 
+  /// False where the commit has written over rows that it let go, as blocks of tokens may.
+  static bool stillThere(const RowPool& pool, const ResidencyView& then) {
+    const std::span<const Slot> slots = then.residentSlots();
+    std::vector<std::int32_t> places(slots.size());
+    std::ranges::transform(slots, places.begin(), [](Slot slot) { return slot.value(); });
+    std::vector<std::uint64_t> tags(places.size());
+    pool.readTags(places, tags.data(), nullptr);
+    for (std::size_t i = 0; i < tags.size(); ++i)
+      if (tags[i] != static_cast<std::uint64_t>(then.ledger[at(then.first) + i].value())) return false;
+    return true;
+  }
+
   /// Of keys as attention reads them.
   std::vector<double> keyScores(CacheLayer layer, const ResidencyView& then) const {
     const bool moves = dynamic_cast<const RunSlots*>(&m_input.store.slots(layer)) || !generated(m_input);
@@ -242,6 +254,7 @@ class Scores {
     const RowPool& pool = m_input.store.pool(layer);
     const std::span<const Slot> slots = then.residentSlots();
     if (std::ranges::any_of(slots, [&](Slot s) { return s.value() < 0 || s.value() >= pool.slots(); })) return {};
+    if (!stillThere(pool, then)) return {};
     const auto dim = at(pool.format().headDim), rows = slots.size();
     const std::vector<double> w = m_input.transformer->rotary().frequencies(m_state.cacheLayers().layerOf(layer));
     const double factor =

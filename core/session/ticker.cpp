@@ -169,6 +169,7 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
   }
   if (forced) {
     if (Status known = checkToken(*forced, m_call.parts.model->config().vocab); !known) return known.error();
+    m_call.parts.store.deeds().draw({.given = true});
     return *forced;
   }
   if (!state.logits)
@@ -178,7 +179,9 @@ Result<TokenId> Ticker::generate(std::optional<TokenId> forced, CacheState& stat
   Sampler& sampler = *m_call.parts.sampler;
   sampler.restore({state.random[0], state.random[1]});
   const Result<TokenId> token = sampler.sample(*state.logits, seen);
-  if (token) state.random = {sampler.state().seed, sampler.state().counter};
+  if (!token) return token;
+  state.random = {sampler.state().seed, sampler.state().counter};
+  m_call.parts.store.deeds().draw({.given = false, .logits = state.logits});
   return token;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a commit did, written down where it is done, until the next one begins: what its passes were told to read and
 // write, noted where attention is called and not taken from plan and maps; which keys were turned; that policies
-// decided, and behind which pass. Checks judge a commit by this list, so that rules, pins and windows of today are not
-// held against what was done under others. A call that only looks leaves no trace (CommitDeeds::Aside). Only passes
-// over host memory are written down. Owned by a store; engine thread.
+// decided, and behind which pass; and how the tick came to its token. Checks judge a commit by this list, so that
+// rules, pins and windows of today are not held against what was done under others. A call that only looks leaves no
+// trace (CommitDeeds::Aside). Only passes over host memory are written down. Owned by a store; engine thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -49,6 +49,12 @@ struct PassDeed {
 /// The pass that made a state: a tick or an edit; a part of a prompt (no row leaves); or the end of a prompt.
 enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 
+/// How a tick came to its token.
+struct DrawDeed {
+  bool given = false;                                     // the caller named it; else the sampler chose
+  std::shared_ptr<const std::vector<float>> logits = {};  // [vocab] that it was chosen by; null = given
+};
+
 class CommitDeeds {
  public:
   /// While one lives, passes are not written down: they belong to a call that only looks.
@@ -77,6 +83,10 @@ class CommitDeeds {
   void decide(PassKind behind) { m_decided = behind; }
   /// The pass behind which policies decided; none = they did not.
   std::optional<PassKind> decided() const { return m_decided; }
+  /// A tick has its token; the last of several counts.
+  void draw(DrawDeed deed) { m_drawn = std::move(deed); }
+  /// None where no tick generated.
+  const std::optional<DrawDeed>& drawn() const { return m_drawn; }
   /// Stored keys of a layer were turned to other phases.
   void turn(CacheLayer layer) {
     if (m_turns.size() <= at(layer)) m_turns.resize(at(layer) + 1);
@@ -86,6 +96,7 @@ class CommitDeeds {
   std::span<const int> turns() const { return m_turns; }
   void clear() {
     m_decided.reset();
+    m_drawn.reset();
     m_turns.clear();
     if (m_all.size() > kKept) m_all.resize(kKept);
     for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.covered = {};
@@ -98,6 +109,7 @@ class CommitDeeds {
   bool m_wanted = false;
   int m_aside = 0;  // calls that only look, now
   std::optional<PassKind> m_decided;
+  std::optional<DrawDeed> m_drawn;
   std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // of them in use

@@ -14,6 +14,7 @@ struct Last {
     const CommitDeeds& all = session.store().deeds();
     deeds.assign(all.all().begin(), all.all().end());
     decided = all.decided();
+    drawn = all.drawn();
   }
 
   QString found(void (*check)(const CheckInput&, std::vector<Violation>&), bool full = true) const {
@@ -23,6 +24,7 @@ struct Last {
     input.deeds = deeds;
     input.decided = decided;
     input.before = &before;
+    if (drawn) input.drawn = &*drawn;
     std::vector<Violation> out;
     check(input, out);
     return QString::fromStdString(out.empty() ? std::string() : out.front().detail);
@@ -37,6 +39,7 @@ struct Last {
   CacheState state, before;
   std::vector<PassDeed> deeds;
   std::optional<PassKind> decided;
+  std::optional<DrawDeed> drawn;
 };
 
 json replaced(int position, std::vector<int> tokens) {
@@ -57,16 +60,44 @@ class CommitChecksTest : public QObject {
       session.must("step");
       Last last(session);
       QCOMPARE(last.found(checkDrawnTokens), QString());
-      std::vector<float> logits = *last.before.logits;  // the token that was drawn is the least likely one
+      std::vector<float> logits = *last.drawn->logits;  // the token that was drawn is the least likely one
       logits[static_cast<std::size_t>(last.state.ledger[LedgerId(30 + i)].token.value())] = -1e6f;
-      last.before.logits = std::make_shared<const std::vector<float>>(std::move(logits));
+      last.before.logits = last.drawn->logits = std::make_shared<const std::vector<float>>(std::move(logits));
       QVERIFY(last.found(checkDrawnTokens).contains("is not the one"));
     }
     Last other(session);
     other.state.random[1] += 1;
     QVERIFY(other.found(checkDrawnTokens, false).contains("the next one is"));
+    Last without(session);
+    without.state.random = without.before.random;
+    QVERIFY(without.found(checkDrawnTokens, false).contains("without a random number"));
+    Last others(session);
+    others.before.logits = std::make_shared<const std::vector<float>>(others.drawn->logits->size(), 0.5f);
+    QVERIFY(others.found(checkDrawnTokens, false).contains("other logits"));
     session.must("step", {{"tokens", {5}}});
     QCOMPARE(Last(session).found(checkDrawnTokens), QString());
+    Last given(session);
+    given.state.random[1] += 1;
+    QVERIFY(given.found(checkDrawnTokens, false).contains("was given"));
+  }
+
+  void likeliestTokens() {
+    const SessionFixture session(json{{"sampling", {{"temperature", 0}}}});
+    session.prompt(30);
+    session.must("step");
+    Last last(session);
+    QCOMPARE(last.found(checkDrawnTokens), QString());
+    std::vector<float> logits = *last.drawn->logits;
+    logits[0] += 1e4f;
+    last.before.logits = last.drawn->logits = std::make_shared<const std::vector<float>>(std::move(logits));
+    QVERIFY(last.found(checkDrawnTokens).contains("is not the likeliest one"));
+    session.must("inject", {{"actions", {{{"action", "delete"}, {"position", 9}}}}, {"now", true}});
+    QVERIFY(session.session->state().logitsStale);
+    session.must("step");
+    Last stale(session);
+    QCOMPARE(stale.found(checkDrawnTokens), QString());
+    stale.before.logits = stale.drawn->logits;
+    QVERIFY(stale.found(checkDrawnTokens, false).contains("had made stale"));
   }
 
   void keptLogits() {
