@@ -212,6 +212,27 @@ class WlodSessionTest : public QObject {
     QCOMPARE(s.verb("accept").error().code, std::string("no_draft"));
   }
 
+  /// Rows that `selective` left as they were cannot be computed again: where rows move in place, a tick that would have
+  /// a rollback do so is refused, and the rollback leads back.
+  void draftsOverStaleRows_data() { draftsComeAndGo_data(); }
+  void draftsOverStaleRows() {
+    QFETCH(QByteArray, layout);
+    const SessionFixture s(
+        manifest({{"budget", 64}, {"protect", 32}, {"recompute", "selective"}}, {{"layout", layout.toStdString()}}));
+    s.prompt(30);
+    s.must("promptIds", {{"ids", SessionFixture::ids(18, 5)}});
+    const std::string before = s.hash();
+    s.must("speculate", {{"tokens", {27, 91, 77}}});
+    for (int i = 0; i < 5; ++i) {
+      const Result<json> more = s.verb("promptIds", {{"ids", SessionFixture::ids(8, i)}});
+      if (!more) QCOMPARE(more.error().code, std::string("unsupported"));
+    }
+    QVERIFY(s.damage().isEmpty());
+    s.must("rollback");
+    QCOMPARE(s.hash(), before);
+    QVERIFY(s.damage().isEmpty());
+  }
+
   void refusals_data() {
     QTest::addColumn<QByteArray>("actions");
     QTest::addColumn<QByteArray>("code");

@@ -8,8 +8,7 @@
 
 namespace kvlab::fixture {
 
-/// When the damage of a broken session came.
-const DamageSince kBroke{.verified = Tick(16), .found = Tick(17)};
+const DamageSince kBroke{.verified = Tick(16), .found = Tick(17)};  // when the damage of a broken session came
 
 /// How a layer of that many rows is stored: rows behind one another (block 0), in pages of which every
 /// third misses a third of its rows, or in a ring that never saw an edit.
@@ -54,8 +53,8 @@ void storeInPages(ResidencyView& map, StorageView& s, std::int32_t block, std::i
     for (std::int32_t k = 0; k < rows && i < state.rows; ++k, ++i) places.push_back(Slot(page * block + k));
   }
   map.slotOf = Column<Slot>(places);
-  s.layout = "paged:block=" + std::to_string(block), s.poolSlots = block * pages, s.pages = state, s.held = s.rows + 5,
-  s.roomSlots = s.poolSlots - 5;
+  s.layout = "paged:block=" + std::to_string(block), s.poolSlots = block * pages, s.pages = state;
+  s.held = s.rows + 5, s.roomSlots = s.poolSlots - 5;
 }
 
 class Maker {

@@ -62,6 +62,11 @@ WlodRules rulesOf(const WlodSettings& s) {
   return rules;
 }
 
+/// Some rows would not be what they are if they were computed again.
+bool inexact(const CacheState& state) {
+  return state.edited || std::ranges::find(state.wlod->stale, true) != state.wlod->stale.end();
+}
+
 /// A rollback leads back to rows that the draft has put others in place of: they keep their slots.
 void holdDraft(Applied& made) {
   if (!made.state.wlod->draft) return;
@@ -194,12 +199,13 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   // New rows may see some that have left through a window: then all are computed.
   if (!applied && applied.error().code == "staging" && !all) applied = run(true);
   if (!applied) return applied.error();
-  // Where rows move in place a rollback computes them again, and after evictions that would make others of them.
-  if ((part.draft || before.draft) && !applied->appended && observed.edited && call.parts.layouts.inPlace()) {
+  // Where rows move in place a rollback computes them again, and that would make others of inexact ones.
+  if ((part.draft || before.draft) && !applied->appended && call.parts.layouts.inPlace() &&
+      (observed.edited || inexact(before.draft ? *before.draft->before : observed))) {
     call.parts.store.release(applied->added);
     return Error("unsupported", "the draft was refused",
-                 "it would compute earlier rows again in place, and since rows have left layers a rollback could not "
-                 "bring these rows back",
+                 "it would compute earlier rows again in place, and since rows have left layers, or were not computed "
+                 "again after an edit (selective), a rollback could not bring these rows back",
                  "rebuild first, or use layout indirection or paged");
   }
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
