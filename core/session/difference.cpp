@@ -130,6 +130,8 @@ Rows contextRows(const Session& session, const RowPairs* pairs) {
 void compareContexts(const Session& before, const Session& behind, const RowPairs& pairs, StateDifference& out) {
   const Rows then = contextRows(before, &pairs), now = contextRows(behind, nullptr);
   const std::vector<Exactness> exactThen = lastLayerExactness(before), exactNow = lastLayerExactness(behind);
+  // Whether a row of a file was verified says nothing of what the row holds.
+  const auto trusted = [](Exactness one) { return one == Exactness::Loaded ? Exactness::Exact : one; };
   const auto exact = [](const std::vector<Exactness>& all, std::size_t p) {
     return p < all.size() ? all[p] : Exactness::Exact;
   };
@@ -138,7 +140,7 @@ void compareContexts(const Session& before, const Session& behind, const RowPair
       [&](std::size_t b) { out.onlyNow.push_back(now[b].second.row); },
       [&](std::size_t a, std::size_t b) {
         const Exactness was = exact(exactThen, then[a].second.index), is = exact(exactNow, now[b].second.index);
-        if (was != is) out.exactness.push_back({now[b].second.row, then[a].second.row, was, is});
+        if (trusted(was) != trusted(is)) out.exactness.push_back({now[b].second.row, then[a].second.row, was, is});
       });
   std::ranges::sort(out.onlyThen);
 }
