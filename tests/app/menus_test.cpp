@@ -57,6 +57,7 @@ class MenusTest : public QObject {
     if (state == "no session") return;
     json manifest{{"model", "synthetic:tiny"}, {"threads", 1}};
     if (state == "wlod") manifest["wlod"] = {{"budget", 64}, {"attention", "pyramid"}};
+    if (state == "running") manifest["capacity"] = 100000;  // so that the run does not end
     if (state == "by head") manifest.update({{"residency", "kv_head"}, {"policy", "h2o:ratio=0.5"}});
     QVERIFY(test::openIn(*m_window, manifest, state == "empty" ? "" : "a b c d e f g h i j k l m n o p"));
     if (state == "nothing done" || state == "empty") return;
