@@ -59,8 +59,9 @@ void checkToldLogits(const CheckInput& input, Findings& findings) {
   if (!input.transformer || !input.deeds.empty() || state.logitsStale || !state.logits || state.context.empty() ||
       state.policy || state.wlod || !input.store.backend().onHost())
     return;
-  // Kept from the state before, in which rows may have left behind the pass that made them; of an open tick unknown.
-  if (!input.before || input.before->logits == state.logits) return;
+  // Rows may have left behind the pass that made the logits: kept from the state before, or that one is not known.
+  const auto whole = [&](CacheLayer layer) { return state.map(layer).resident() == state.context.size(); };
+  if (!std::ranges::all_of(state.layers(), whole) && (!input.before || input.before->logits == state.logits)) return;
   Told told(input, findings);
   if (told.rounds()) return;
   const std::optional<std::vector<double>> wanted = told.logits();
