@@ -24,11 +24,15 @@ inline QString needsClosed(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return newestOf(host)->stage ? QString("a tick is open; Finish Tick or Cancel Tick first") : QString();
 }
-/// For commands that change the session.
-inline QString needsFree(const CommandHost& host) {
-  const QString why = needsIdle(host);
-  return why.isEmpty() ? needsClosed(host) : why;
+/// The first reason of several rules.
+template <auto... rules>
+QString allOf(const CommandHost& host) {
+  QString why;
+  (void)((why = rules(host), why.isEmpty()) && ...);
+  return why;
 }
+/// For commands that change the session.
+inline constexpr auto needsFree = allOf<needsIdle, needsClosed>;
 inline QString needsFinding(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return host.context().snapshot()->alignment.findings.empty() ? QString("no invariant is known to be broken")
@@ -42,14 +46,7 @@ inline QString needsAlone(const CommandHost& host) {
   const SnapshotPtr snapshot = host.context().snapshot();
   return snapshot && snapshot->lanes ? QString("lanes run in lockstep; Close Lanes first") : QString();
 }
-inline QString needsIdleAlone(const CommandHost& host) {
-  const QString why = needsIdle(host);
-  return why.isEmpty() ? needsAlone(host) : why;
-}
-inline QString needsFreeAlone(const CommandHost& host) {
-  const QString why = needsFree(host);
-  return why.isEmpty() ? needsAlone(host) : why;
-}
+inline constexpr auto needsIdleAlone = allOf<needsIdle, needsAlone>, needsFreeAlone = allOf<needsFree, needsAlone>;
 inline QString needsReadyIdle(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   const SnapshotPtr newest = newestOf(host);
@@ -57,11 +54,7 @@ inline QString needsReadyIdle(const CommandHost& host) {
   if (newest->length() == 0) return "the context is empty; prompt some text first";
   return {};
 }
-/// Ready, and no tick is open.
-inline QString needsReadyClosed(const CommandHost& host) {
-  const QString why = needsReadyIdle(host);
-  return why.isEmpty() ? needsClosed(host) : why;
-}
+inline constexpr auto needsReadyClosed = allOf<needsReadyIdle, needsClosed>;
 inline QString needsPending(const CommandHost& host) {
   if (const QString why = needsFree(host); !why.isEmpty()) return why;
   return host.context().snapshot()->pending.empty() ? QString("no action is pending; compose one in Compose")

@@ -281,15 +281,8 @@ QString needsRows(const CommandHost& host) {
   return host.context().snapshot()->length() > 0 ? QString() : QString("the context is empty; prompt some text first");
 }
 
-QString needsReadyAlone(const CommandHost& host) {
-  const QString why = needsReadyIdle(host);
-  return why.isEmpty() ? needsAlone(host) : why;
-}
-
-QString needsReadyClosedAlone(const CommandHost& host) {
-  const QString why = needsReadyAlone(host);
-  return why.isEmpty() ? needsClosed(host) : why;
-}
+constexpr auto needsReadyAlone = allOf<needsReadyIdle, needsAlone>,
+               needsReadyClosedAlone = allOf<needsReadyIdle, needsAlone, needsClosed>;
 
 /// Rows that all KV heads of a layer share, outside a wLOD tree.
 QString needsSharedRows(const CommandHost& host) {
