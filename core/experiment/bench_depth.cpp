@@ -86,6 +86,7 @@ class DepthBench {
     for (int i = 0; i < depth; ++i) rows.phases.push_back(i);
     const TensorView values{m_values.data(), kernels::DType::f16, {c.kvHeads, depth, c.headDim}};
     rows.rotated.assign(static_cast<std::size_t>(c.layers), {values, values});
+    rows.rounded.resize(static_cast<std::size_t>(c.layers));
     return importRows(m_session, rows, false);
   }
 
