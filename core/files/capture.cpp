@@ -274,7 +274,21 @@ CaptureLog::~CaptureLog() {
   if (m_file >= 0) ::close(m_file);
 }
 
+CaptureLog::End CaptureLog::end() const {
+  struct stat now {};
+  const bool regular = m_file >= 0 && ::fstat(m_file, &now) == 0 && S_ISREG(now.st_mode);
+  return {m_next, regular ? std::int64_t{now.st_size} : -1};
+}
+
+void CaptureLog::cutTo(const End& end) {
+  if (m_file < 0 || end.bytes < 0 || m_next == end.next || ::ftruncate(m_file, end.bytes) != 0) return;
+  ::lseek(m_file, end.bytes, SEEK_SET);
+  m_next = end.next;
+}
+
 Status CaptureLog::write(const std::string& record) {
+  if (m_file < 0) return ok();
+  ++m_next;
   struct stat before {};
   const bool regular = ::fstat(m_file, &before) == 0 && S_ISREG(before.st_mode);
   std::size_t done = 0;

@@ -91,8 +91,18 @@ class CaptureLog {
   /// Error (code bad_file); after an error nothing more is written.
   template <class Record>
   Status append(const Record& record) {
-    return m_file < 0 ? ok() : write(captureRecord(record, m_next++));
+    return write(captureRecord(record, m_next));
   }
+  /// The same for a record that captureRecord() has made with the number next(). Needs no memory.
+  Status write(const std::string& record);
+  /// Where the file ends.
+  struct End {
+    std::uint64_t next = 0;
+    std::int64_t bytes = 0;
+  };
+  End end() const;
+  /// Cuts off what was appended since.
+  void cutTo(const End& end);
   /// An error has ended it.
   bool ended() const { return m_file < 0; }
   /// That error, once.
@@ -100,7 +110,6 @@ class CaptureLog {
 
  private:
   CaptureLog(std::string path, int file, std::uint64_t next);
-  Status write(const std::string& record);
 
   std::string m_path;
   int m_file;

@@ -42,15 +42,14 @@ Batch::~Batch() = default;
 
 Result<std::unique_ptr<Batch>> Batch::around(std::unique_ptr<Session>& origin, int size, bool together) {
   std::unique_ptr<Batch> batch(new Batch);
-  std::vector<std::unique_ptr<Session>> forks;
+  batch->m_sequences.resize(at(size));
   for (int i = 1; i < size; ++i) {
     Result<std::unique_ptr<Session>> fork = origin->fork(origin.get());
     if (!fork) return inSequence(fork.error(), i);
-    forks.push_back(fork.take());
+    batch->m_sequences[at(i)].session = fork.take();
   }
   silence(*origin);
-  batch->m_sequences.push_back({std::move(origin)});
-  for (std::unique_ptr<Session>& fork : forks) batch->m_sequences.push_back({std::move(fork)});
+  batch->m_sequences[0].session = std::move(origin);
   batch->openPasses(together);
   return batch;
 }

@@ -53,6 +53,24 @@ std::optional<Error> failureOf(const Result<json>& result) {
   return Error::fromJson(last.value("error", json::object()));
 }
 
+/// A session that its owner gets back unless it is kept.
+class Lent {
+ public:
+  Lent(std::unique_ptr<Session>& owner, std::unique_ptr<Session>& place) : m_owner(owner), m_place(&place) {
+    place = std::move(owner);
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    if (m_place) m_owner = std::move(*m_place);
+  }
+  void keep() { m_place = nullptr; }
+
+ private:
+  std::unique_ptr<Session>& m_owner;
+  std::unique_ptr<Session>* m_place;
+};
+
 const std::vector<float>* logitsOf(const CacheState& state) {
   return state.logits && !state.logitsStale ? state.logits.get() : nullptr;
 }
@@ -107,21 +125,19 @@ Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vec
 Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference, const std::vector<json>& changes,
                                              const LanesOptions& options) {
   std::unique_ptr<Lanes> lanes(new Lanes);
-  lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), std::move(reference), {}}));
-  const auto refused = [&](Error error) {
-    reference = lanes->release(0);
-    return error;
-  };
-  lanes->m_lanes.front()->tokens.start(lanes->session(0).state());
-  keepAttention(*lanes->m_lanes.front()->session);  // lanes are compared by it
+  lanes->m_lanes.push_back(std::make_unique<Lane>(Lane{0, "reference", json::object(), nullptr, {}}));
+  Lane& first = *lanes->m_lanes.front();
+  Lent lent(reference, first.session);
+  first.tokens.start(first.state());
+  keepAttention(*first.session);  // lanes are compared by it
   for (const json& change : changes)
-    if (Status opened = lanes->open(lanes->session(0), change); !opened)
-      return refused(inLane(opened.error(), lanes->size()));
+    if (Status opened = lanes->open(*first.session, change); !opened) return inLane(opened.error(), lanes->size());
   lanes->makeWide(options.together);
-  if (Status set = lanes->setNeedles(options.needles); !set) return refused(set.error());
-  lanes->m_lanes.front()->session->setPublish({});  // Lanes publishes for all sessions
-  lanes->m_lanes.front()->session->setProgress({});
-  lanes->m_lanes.front()->session->setBetweenTicks({});
+  KV_TRY(lanes->setNeedles(options.needles));
+  first.session->setPublish({});  // Lanes publishes for all sessions
+  first.session->setProgress({});
+  first.session->setBetweenTicks({});
+  lent.keep();
   return lanes;
 }
 

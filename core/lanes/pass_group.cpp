@@ -25,10 +25,12 @@ void PassGroup::open(const std::vector<Session*>& all, bool wanted) {
   if (!wanted || all.size() < 2 || !first.backend().onHost()) return;
   int rows = 0;
   for (const Session* session : all) rows += session->manifest().prefillChunk;
-  Result<std::unique_ptr<Transformer>> wide = first.widened(rows);
-  if (!wide) return;
-  m_wide = wide.take();
-  m_lockstep = std::make_unique<Lockstep>(*m_wide);
+  const Status opened = guarded("the passes were not made together", [&]() -> Status {
+    m_wide = KV_TRY(first.widened(rows));
+    m_lockstep = std::make_unique<Lockstep>(*m_wide);
+    return ok();
+  });
+  if (!opened) close();  // each session makes its own
 }
 
 void PassGroup::close() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lanes/session_holder.h"
 
+#include "core/api/guarded.h"
 #include "core/lanes/batch_verbs.h"
 #include "core/lanes/lane_verbs.h"
 #include "core/session/requests.h"
@@ -29,6 +30,10 @@ auto SessionHolder::visit(F&& call) const {
 }
 
 Result<json> SessionHolder::execute(const std::string& verb, const json& given) {
+  return guarded("the call was refused", [&] { return executed(verb, given); });
+}
+
+Result<json> SessionHolder::executed(const std::string& verb, const json& given) {
   const VerbInfo* info = verbNamed(verb);
   const json none = json::object(), &args = given.is_null() ? none : given;
   if (info && (info->lanes == InLanes::Opens || info->lanes == InLanes::OpensBatch)) return open(info->lanes, args);

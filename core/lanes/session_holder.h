@@ -35,6 +35,7 @@ class SessionHolder {
  private:
   template <class F>
   auto visit(F&& call) const;
+  Result<nlohmann::json> executed(const std::string& verb, const nlohmann::json& args);
   Result<nlohmann::json> open(InLanes kind, const nlohmann::json& args);
   Result<nlohmann::json> closeLanes(const nlohmann::json& args);
   Result<nlohmann::json> closeBatch(const nlohmann::json& args);

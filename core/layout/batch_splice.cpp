@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Treats the whole edit as one splice: each row behind the first edit moves once, in place.
 #include "core/layout/contiguous.h"
-#include "core/layout/row_mover.h"
 
 namespace kvlab {
 namespace {
@@ -11,10 +10,10 @@ class BatchSplice : public Contiguous {
   std::string_view name() const override { return "batch_splice"; }
 
  protected:
-  Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
+  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
     std::vector<kernels::RowMove> moves;
     for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    return moveAll(pool, std::move(moves));
+    return ReadyMoves::of(pool, std::move(moves));
   }
 };
 

@@ -2,8 +2,6 @@
 // An edit is one gather: all rows that stay, new rows included, are copied to the other half of the pool.
 // The whole cache moves, but each row moves once, and over another row only where a smaller pool has grown.
 #include "core/layout/contiguous.h"
-#include "core/layout/row_mover.h"
-#include "core/model/decoder/backend_status.h"
 
 namespace kvlab {
 namespace {
@@ -20,12 +18,10 @@ class BooleanGather : public Contiguous {
   std::int32_t baseOf(const ResidencyView& map, const RunSlots& slots) const override {
     return map.resident() && map.residentSlots()[0].value() < slots.lap() ? slots.lap() : 0;
   }
-  Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
+  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
     std::vector<kernels::RowMove> moves;
     for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    Result<std::int64_t> bytes = moveAll(pool, std::move(moves));
-    if (Status done = backendStatus(pool.backend(), "moving rows"); bytes && !done) return done.error();
-    return bytes;
+    return ReadyMoves::of(pool, std::move(moves));
   }
 };
 

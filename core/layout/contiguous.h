@@ -16,8 +16,8 @@ class Contiguous : public StorageLayout {
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
 
  protected:
-  /// Moves the resident rows of one layer to the slots base, base + 1, ...; bytes moved.
-  virtual Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
+  /// What moves the resident rows of one layer to the slots base, base + 1, ...
+  virtual Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
   /// Slot of the first row after an edit.
   virtual std::int32_t baseOf(const ResidencyView&, const RunSlots&) const { return 0; }
 };

@@ -2,8 +2,6 @@
 // How a cache without an index works: each splice of the list, from the highest position down, moves every later row of
 // the layer. torch.cat does the same with a second buffer.
 #include "core/layout/contiguous.h"
-#include "core/layout/row_mover.h"
-#include "core/model/decoder/backend_status.h"
 
 namespace kvlab {
 namespace {
@@ -32,17 +30,10 @@ class ContiguousSplice : public Contiguous {
   std::string_view name() const override { return "contiguous_splice"; }
 
  protected:
-  Result<std::int64_t> arrange(const ResidencyView& map, RowPool& pool, std::int32_t) const override {
-    const Pieces pieces = piecesOf(map);
-    std::int64_t rows = 0;
-    std::int32_t aside = 0;
-    std::vector<RowMove> out, back, shifts;
-    for (const RowMove& m : pieces.fresh) {
-      if (m.from == m.to) continue;
-      out.push_back({m.from, aside, m.count});
-      back.push_back({aside, m.to, m.count});
-      aside += m.count;
-    }
+  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t) const override {
+    Pieces pieces = piecesOf(map);
+    std::erase_if(pieces.fresh, [](const RowMove& m) { return m.from == m.to; });
+    std::vector<RowMove> shifts;
     const std::vector<RowMove>& s = pieces.survivors;
     const std::int32_t end = s.empty() ? 0 : s.back().to + s.back().count;  // after all splices
     for (std::size_t k = s.size(); k-- > 0;) {
@@ -50,17 +41,7 @@ class ContiguousSplice : public Contiguous {
       const std::int32_t by = s[k].to - s[k].from - before;
       if (by != 0) shifts.push_back({s[k].from, s[k].from + by, end - s[k].to});
     }
-    for (const RowMove& m : shifts) rows += m.count;
-    if (rows == 0 && aside == 0) return std::int64_t{0};
-    RowPool side;
-    if (aside) {
-      side = KV_TRY(RowPool::create(pool.backend(), pool.format(), aside));
-      side.move(pool, out);
-    }
-    pool.move(pool, shifts);
-    if (aside) pool.move(side, back);
-    if (Status done = backendStatus(pool.backend(), "moving rows"); !done) return done.error();
-    return 2 * (rows + 2 * aside) * pool.stride();
+    return ReadyMoves::of(pool, std::move(shifts), pieces.fresh);
   }
 };
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/api/layout_names.h"
+#include "core/layout/row_mover.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
 
@@ -44,6 +45,7 @@ struct Settling {
   std::int32_t fresh = 0;              // new rows
   Tick tick;
   std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, without reserved slots
+  std::vector<ReadyMoves> moves = {};       // [layers] or none: of layouts that work in place, made when all are ready
   std::span<const Slot> loose = {};         // those of new rows, if these are to lie at the front of the pool
 };
 
@@ -66,7 +68,8 @@ class StorageLayout {
   virtual std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const = 0;
   /// Sets the state that an empty group starts with.
   virtual void start(LayerGroup&, const LayerDemand&) const {}
-  /// Moves rows and rewrites the slots of the group; bytes moved (read and written).
+  /// Moves rows, or says which moves are to be made, and rewrites the slots of the group; bytes moved (read and
+  /// written).
   virtual Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const = 0;
   /// Frees every slot but those of the group's rows.
   virtual void restart(const LayerGroup& group, SlotAllocator& slots) const {

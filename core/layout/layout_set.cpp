@@ -5,21 +5,11 @@
 #include <iterator>
 #include <utility>
 
+#include "core/state/moved_in_place.h"
 #include "core/state/wlod_state.h"
 
 namespace kvlab {
 namespace {
-
-/// While rows move in place the log lacks those that have moved, until all of them are where they go.
-struct Spoils {
-  explicit Spoils(RowLog* of) : log(of) {}
-  Spoils(const Spoils&) = delete;
-  Spoils& operator=(const Spoils&) = delete;
-  ~Spoils() {
-    if (log) log->spoil();
-  }
-  RowLog* log;
-};
 
 /// Sorts slots that rows have left: slots that the previous state names go to `freed`, others are given back.
 void account(const std::vector<Slot>& left, SlotAllocator& slots, std::vector<Slot>& added, std::vector<Slot>& freed) {
@@ -57,17 +47,19 @@ std::vector<Slot> leftBehind(LayerGroup& group) {
   return lost;
 }
 
-/// A layout arranges every stored row. As long as this object lives, the map of the group has them all; afterwards the
-/// map has the rows that it had, in the slots where they lie now.
+/// A layout arranges every stored row. As long as this object lives, the map of the group has them all; finish() gives
+/// it the rows that it had, in the slots where they lie now.
 class StoredMap {
  public:
   explicit StoredMap(LayerGroup& group) : m_group(group), m_map(group.map) {
     if (group.all) group.map = group.all;
   }
   ~StoredMap() {
-    if (!m_group.all) return;
-    const std::shared_ptr<const ResidencyView> settled = std::exchange(m_group.map, m_map);
-    if (std::exchange(m_group.all, settled) == settled) return;  // nothing has moved
+    if (m_group.all) m_group.map = m_map;
+  }
+  void finish() {
+    if (!m_group.all || m_group.map == m_group.all) return;  // nothing has moved
+    const std::shared_ptr<const ResidencyView> settled = m_group.map;
     auto map = std::make_shared<ResidencyView>(*m_map);
     map->slotOf = Column<Slot>::make(map->size(), [&](Slot* out) {
       std::size_t row = 0;
@@ -76,7 +68,8 @@ class StoredMap {
         *out++ = settled->slotOf[row];
       }
     });
-    m_group.map = std::move(map);
+    m_map = std::move(map);
+    m_group.all = settled;
   }
   StoredMap(const StoredMap&) = delete;
   StoredMap& operator=(const StoredMap&) = delete;
@@ -85,6 +78,18 @@ class StoredMap {
   LayerGroup& m_group;
   std::shared_ptr<const ResidencyView> m_map;
 };
+
+/// Makes moves in place, all of whose memory is there; bytes read and written.
+Result<std::int64_t> moveInPlace(std::vector<ReadyMoves> moves, LayoutContext& context) {
+  MovedInPlace moved(moves.empty() ? nullptr : &context.store.log());
+  std::int64_t bytes = 0;
+  for (ReadyMoves& layer : moves) {
+    KV_TRY(context.faults.pass(FaultPoint::Copy, "moving rows"));
+    bytes += KV_TRY(layer.run());
+  }
+  moved.done();
+  return bytes;
+}
 
 }  // namespace
 
@@ -199,14 +204,17 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     if (toFront && !layout(layer).inPlace())
       context.store.slots(layer).give(takePassing(added[at(layer)], freed[at(layer)]));
   std::int64_t bytes = 0;
+  std::vector<ReadyMoves> moves;
   const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   const auto settleGroup = [&](std::size_t g) -> Status {
     const CacheLayer leader = layers[g].front();
-    const StoredMap stored(state.groups[g]);
+    StoredMap stored(state.groups[g]);
     Settling settling{
         .group = state.groups[g], .layers = layers[g], .appended = appended, .fresh = rows, .tick = state.tick};
     if (toFront) settling.loose = added[at(leader)];
     bytes += KV_TRY(layout(leader).settle(settling, context));
+    stored.finish();
+    std::ranges::move(settling.moves, std::back_inserter(moves));
     for (const CacheLayer layer : layers[g]) {
       if (layout(layer).inPlace()) continue;
       account(settling.left, context.store.slots(layer), added[at(layer)], freed[at(layer)]);
@@ -215,12 +223,9 @@ Result<std::int64_t> LayoutSet::settle(CacheState& state, bool appended, std::in
     return ok();
   };
   for (const bool moving : {false, true})  // slots may run out only before rows are moved in place
-    for (std::size_t g = 0; g < state.groups.size(); ++g) {
-      if (layout(layers[g].front()).inPlace() != moving) continue;
-      Spoils spoils(moving ? &context.store.log() : nullptr);
-      KV_TRY(settleGroup(g));
-      spoils.log = nullptr;
-    }
+    for (std::size_t g = 0; g < state.groups.size(); ++g)
+      if (layout(layers[g].front()).inPlace() == moving) KV_TRY(settleGroup(g));
+  bytes += KV_TRY(moveInPlace(std::move(moves), context));
   if (!inPlace()) return bytes;
   // History keeps rows of older states apart, so slots that only older states named are free.
   for (const CacheLayer layer : state.layers()) {
@@ -234,8 +239,9 @@ Result<Compaction> LayoutSet::compact(CacheState& state, std::int64_t most, Layo
   const std::vector<std::vector<CacheLayer>> layers = layersOf(state);
   Compaction all;
   for (std::size_t g = 0; g < state.groups.size(); ++g) {
-    const StoredMap stored(state.groups[g]);
+    StoredMap stored(state.groups[g]);
     const Compaction done = KV_TRY(layout(layers[g].front()).compact(state.groups[g], layers[g], context, most));
+    stored.finish();
     all.rows += done.rows;
     all.bytes += done.bytes;
     all.done = all.done && done.done;
@@ -269,8 +275,9 @@ LayerSlots LayoutSet::heldBy(const CacheState& state) const {
   return out;
 }
 
-void LayoutSet::restart(CacheStore& store, const CacheState& state) const {
-  const LayerSlots held = heldBy(state);
+void LayoutSet::restart(CacheStore& store, const CacheState& state) const { restart(store, state, heldBy(state)); }
+
+void LayoutSet::restart(CacheStore& store, const CacheState& state, const LayerSlots& held) const {
   for (const CacheLayer layer : store.layers()) {
     store.slots(layer).restart(held[at(layer)]);
     if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));

@@ -58,6 +58,8 @@ class LayoutSet {
   LayerSlots heldBy(const CacheState& state) const;
   /// Frees every slot but those that `state` needs.
   void restart(CacheStore& store, const CacheState& state) const;
+  /// The same where heldBy(state) is known.
+  void restart(CacheStore& store, const CacheState& state, const LayerSlots& held) const;
   /// Makes the groups of an empty cache: equal layers share one group. windows: [layers] of the masks.
   void start(CacheState& state, const std::vector<std::int32_t>& windows) const;
 

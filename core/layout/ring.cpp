@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/ring.h"
 
-#include "core/layout/row_mover.h"
-
 namespace kvlab {
 namespace {
 
@@ -25,9 +23,9 @@ std::int64_t fittingBase(const RingState& ring, std::int64_t before) {
   return base <= ring.offset ? base : base - lap;
 }
 
-/// Moves rows [first, size) of each layer to the slots head, head + 1, ..., with wrap-around, and writes these slots
-/// into the map.
-Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
+/// Rows [first, size) of each layer go to the slots head, head + 1, ..., with wrap-around. Writes these slots into the
+/// map.
+Status arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
                              std::int32_t capacity) {
   const ResidencyView& map = *settling.group.map;
   std::vector<kernels::RowMove> moves;
@@ -37,17 +35,12 @@ Result<std::int64_t> arrange(Settling& settling, LayoutContext& context, std::in
     addMove(moves, slots[i].value(), to.value());
     slots[i] = to;
   }
-  std::int64_t bytes = 0;
-  for (const CacheLayer layer : settling.layers) {
-    if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
-    Result<std::int64_t> moved = moveAll(context.store.pool(layer), moves);
-    if (!moved) return moved;
-    bytes += *moved;
-  }
+  for (const CacheLayer layer : settling.layers)
+    settling.moves.push_back(KV_TRY(ReadyMoves::of(context.store.pool(layer), moves)));
   auto settled = std::make_shared<ResidencyView>(map);
   settled->slotOf.assign(slots);
   settling.group.map = std::move(settled);
-  return bytes;
+  return ok();
 }
 
 /// The rows, as indices of the map, from the first to the last one that the commit made: the newest of those it
@@ -93,7 +86,6 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
   const std::int32_t first = group.map->first;
   ring.filled = static_cast<std::int32_t>(group.map->resident());
   ring.offset += settling.fresh;
-  std::int64_t bytes = 0;
   const auto [made, end] = madeRows(settling, before);
   if (settling.appended) {
     const std::int64_t pointer = before.pointer() + std::int64_t{settling.fresh};
@@ -105,16 +97,13 @@ Result<std::int64_t> Ring::settle(Settling& settling, LayoutContext& context) co
     ring.base = fittingBase(ring, before.base);
     if (ring.base != before.base) ring.baseTick = settling.tick;
   }
-  if (m_rolled || !settling.appended) {
-    Result<std::int64_t> moved = arrange(settling, context, first, m_rolled ? 0 : ring.head, ring.capacity);
-    if (!moved) return moved;
-    bytes = *moved;
-  }
+  if (m_rolled || !settling.appended)
+    KV_TRY(arrange(settling, context, first, m_rolled ? 0 : ring.head, ring.capacity));
   ring.writeCount = static_cast<std::int32_t>(end - made);
   ring.writeBegin = made < end ? group.map->slotOf[made].value() : ring.pointer();
   group.ring = ring;
   for (const CacheLayer layer : settling.layers) restart(group, context.store.slots(layer));
-  return bytes;
+  return std::int64_t{0};
 }
 
 void Ring::dropped(SlotAllocator& slots, std::int32_t rows) const { static_cast<RunSlots&>(slots).widen(rows); }

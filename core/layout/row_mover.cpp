@@ -53,29 +53,39 @@ void addMove(std::vector<RowMove>& moves, std::int32_t from, std::int32_t to) {
   else moves.push_back({from, to, 1});
 }
 
-Result<std::int64_t> moveAll(RowPool& pool, std::vector<RowMove> moves) {
+Result<ReadyMoves> ReadyMoves::of(RowPool& pool, std::vector<RowMove> moves) {
   std::erase_if(moves, [](const RowMove& m) { return m.from == m.to; });
-  const Order order = orderOf(std::move(moves));
+  Order order = orderOf(std::move(moves));
+  return of(pool, std::move(order.moves), order.aside);
+}
+
+Result<ReadyMoves> ReadyMoves::of(RowPool& pool, std::vector<RowMove> moves, const std::vector<RowMove>& aside) {
+  ReadyMoves out(pool);
+  std::int32_t rows = 0;
+  for (const RowMove& m : aside) {
+    out.m_out.push_back({m.from, rows, m.count});
+    out.m_back.push_back({rows, m.to, m.count});
+    rows += m.count;
+  }
+  out.m_moves = std::move(moves);
+  if (rows > 0) out.m_side = KV_TRY(RowPool::create(pool.backend(), pool.format(), rows));
+  return out;
+}
+
+Result<std::int64_t> ReadyMoves::run() {
+  m_side.move(*m_pool, m_out);
+  m_pool->move(*m_pool, m_moves);
+  m_pool->move(m_side, m_back);
+  if (Status done = backendStatus(m_pool->backend(), "moving rows"); !done) return done.error();
   std::int64_t rows = 0;
-  std::int32_t aside = 0;
-  std::vector<RowMove> out, back;
-  for (const RowMove& m : order.aside) {
-    out.push_back({m.from, aside, m.count});
-    back.push_back({aside, m.to, m.count});
-    aside += m.count;
-  }
-  for (const RowMove& m : order.moves) rows += m.count;
-  if (aside == 0) {
-    pool.move(pool, order.moves);
-    return 2 * rows * pool.stride();
-  }
-  Result<RowPool> side = RowPool::create(pool.backend(), pool.format(), aside);
-  if (!side) return side.error();
-  side->move(pool, out);
-  pool.move(pool, order.moves);
-  pool.move(*side, back);
-  if (Status done = backendStatus(pool.backend(), "moving rows"); !done) return done.error();
-  return 2 * (rows + 2 * aside) * pool.stride();
+  for (const std::vector<RowMove>* moves : {&m_out, &m_moves, &m_back})
+    for (const RowMove& m : *moves) rows += m.count;
+  return 2 * rows * m_pool->stride();
+}
+
+Result<std::int64_t> moveAll(RowPool& pool, std::vector<RowMove> moves) {
+  ReadyMoves ready = KV_TRY(ReadyMoves::of(pool, std::move(moves)));
+  return ready.run();
 }
 
 }  // namespace kvlab

@@ -100,11 +100,15 @@ Result<std::int64_t> swapRows(const Placed& from, const Placed& to, KeptRows& ke
     reads.push_back({&pool, of[at(layer)]->left, rows.records.data()});
     bytes += std::ssize(rows.records);
   }
+  std::vector<ReadyMoves> ready;  // nothing is written before all memory is there
+  if (&from.store == &to.store)
+    for (const CacheLayer layer : from.state.layers())
+      ready.push_back(KV_TRY(ReadyMoves::of(to.store.pool(layer), of[at(layer)]->moves)));
   readRecords(reads);
   for (const CacheLayer layer : from.state.layers()) {
     RowPool& pool = to.store.pool(layer);
     if (&from.store == &to.store) {
-      bytes += KV_TRY(moveAll(pool, of[at(layer)]->moves));
+      bytes += KV_TRY(ready[at(layer)].run());
     } else {
       pool.move(from.store.pool(layer), of[at(layer)]->moves);
       for (const kernels::RowMove& move : of[at(layer)]->moves) bytes += 2 * pool.stride() * move.count;

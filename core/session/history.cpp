@@ -2,6 +2,7 @@
 #include "core/session/history.h"
 
 #include <algorithm>
+#include <new>
 
 #include "core/session/edit_words.h"
 #include "core/session/storage.h"
@@ -55,9 +56,15 @@ void History::become(CacheState state) {
   m_measured = {};
 }
 
-void History::start(CacheState state) {
-  m_timeline.start(state, m_pools);
-  become(std::move(state));
+History::Beginning History::beginning(CacheState state) const {
+  Timeline timeline = m_timeline.another();
+  timeline.start(state, m_pools);
+  return {std::move(state), std::move(timeline)};
+}
+
+void History::start(Beginning beginning) {
+  m_timeline = std::move(beginning.timeline);
+  become(std::move(beginning.state));
 }
 
 void History::startFrom(const History& other, CacheState state) {
@@ -107,7 +114,9 @@ void History::commit(Commit commit, SessionParts& parts) {
   }
   const bool asks = canAskAgain(parts, m_state);
   kept->bytes = bytesBeside(asks ? thin(m_state) : m_state, commit.state) + freedBytes(kept->freed, parts.store);
-  // From here to the next state nothing fails but for lack of memory in push().
+  const Records records = logged() && !m_replaying ? recordsOf(entry.tick) : Records();
+  m_timeline.roomForOne();
+  // From here to the next state nothing fails.
   if (commit.stored) poolsChanged();
   kept->pools = m_pools;
   std::optional<KeptRows> log = parts.store.log().take();
@@ -122,21 +131,30 @@ void History::commit(Commit commit, SessionParts& parts) {
   m_beforePassed = m_passed;
   become(std::move(commit.state));
   m_before = std::move(before);
-  thinOlder(m_timeline, parts);
   if (m_commitsLeft > 0) --m_commitsLeft;
-  if (logged() && !m_replaying) logCommit();
-  if (commit.severed || !whole) forgetOlder(parts, !commit.severed);
-  else makeRoom(parts, 0);
+  if (logged() && !m_replaying) ++m_logged;
+  if (!records[0].empty()) (void)m_capture.file->write(records[0]);
+  if (!records[1].empty()) (void)m_recovery.file->write(records[1]);
+  if (commit.severed || !whole) return forgetOlder(parts, !commit.severed);
+  try {
+    thinOlder(m_timeline, parts);
+    makeRoom(parts, 0);
+  } catch (const std::bad_alloc&) {  // the next commit makes room
+  }
 }
 
 /// A command is in the logs as soon as it has made a commit: a crash within a long one loses no tick.
-void History::logCommit() {
-  const Timeline::Entry& made = m_timeline.current();
-  if (m_logged > 0 && made.verb.empty()) return log(CaptureProgress{made.tick, ++m_logged});
-  m_logged = 1;
+History::Records History::recordsOf(Tick tick) const {
   constexpr int kMostTicks = 1 << 24;  // as many as there will be commits
-  if (made.verb.empty()) return log(CaptureCommand{"step", {{"n", kMostTicks}}, made.tick, 1});
-  log(CaptureCommand{made.verb, made.args.is_object() ? made.args : nlohmann::json::object(), made.tick, 1});
+  const auto record = [&](std::uint64_t number) {
+    if (m_logged > 0 && m_verb.empty()) return captureRecord(CaptureProgress{tick, m_logged + 1}, number);
+    if (m_verb.empty()) return captureRecord(CaptureCommand{"step", {{"n", kMostTicks}}, tick, 1}, number);
+    return captureRecord(CaptureCommand{m_verb, m_args.is_object() ? m_args : nlohmann::json::object(), tick, 1}, number);
+  };
+  Records out;
+  if (capture()) out[0] = record(capture()->next());
+  if (m_recovery.file) out[1] = record(m_recovery.file->next());
+  return out;
 }
 
 void History::setApart(SessionParts& parts) {
@@ -153,14 +171,22 @@ void History::leave(SessionParts& parts) {
 }
 
 void History::refine(CacheState state) {
-  m_timeline.refine(state, m_pools);
+  m_timeline.refine(CacheState(state), m_pools);
   m_passed = false;
   m_state = std::move(state);
 }
 
-void History::select(int entry) {
+void History::standAgain(Stand stand) {
+  m_pools = stand.pools;
+  m_timeline.refine(std::move(stand.kept), m_pools);
+  m_state = std::move(stand.state);
+}
+
+void History::select(int entry, CacheState placed) {
+  CacheState copy = placed;
   m_timeline.select(entry);
-  become(*m_timeline.entry(entry).state());
+  m_timeline.refine(std::move(copy), m_pools);
+  become(std::move(placed));
 }
 
 void History::beginCommand(std::string verb, nlohmann::json args) {
@@ -215,9 +241,7 @@ bool History::endReplay(Timeline kept, int id, std::optional<CacheState> back) {
   m_replaying = false;
   std::swap(m_timeline, kept);
   if (!back) return m_timeline.adopt(id, std::move(kept));
-  become(std::move(*back));
-  m_timeline.select(id);
-  refine(m_state);
+  select(id, std::move(*back));
   return false;
 }
 

@@ -3,6 +3,7 @@
 // state. An older state comes back from the timeline where the timeline kept it, else by executing commands again
 // (travel.cpp). Owned by a session; engine thread.
 #pragma once
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -38,8 +39,14 @@ class History {
   /// Const and yet changeable: queries store their measurements here.
   Measured& measured() const { return m_measured; }
 
-  /// Starts an empty timeline with an empty cache.
-  void start(CacheState state);
+  /// An empty timeline with an empty cache, to start with.
+  struct Beginning {
+    CacheState state;
+    Timeline timeline;
+  };
+  Beginning beginning(CacheState state) const;
+  /// Takes no memory.
+  void start(Beginning beginning);
   /// Starts with the state of another session and the commands that led to it; older states are not copied.
   void startFrom(const History& other, CacheState state);
   /// The same for a session on the same thread, with all commands of the branch and its anchors.
@@ -61,7 +68,17 @@ class History {
   /// no entry, so undo skips it. Measurements stay.
   void refine(CacheState state);
   /// Makes a kept state of the timeline current.
-  void select(int entry);
+  void select(int entry) { select(entry, *m_timeline.entry(entry).state()); }
+  /// The same with its rows in other slots, those of the present pools.
+  void select(int entry, CacheState placed);
+  /// The present state and its pools, to stand on again. Only refine() may have come since.
+  struct Stand {
+    CacheState state, kept;
+    int pools;
+  };
+  Stand stand() const { return {m_state, m_state, m_pools}; }
+  /// Takes no memory.
+  void standAgain(Stand stand);
   /// As Timeline::follow().
   void follow(int branch) { m_timeline.follow(branch); }
   /// Drops kept states, oldest first, until `slots` slots for a purpose are free in every layer. Returns false if
@@ -134,6 +151,23 @@ class History {
   bool logged() const { return m_capture.file || m_recovery.file; }
   /// Adds the state hash to the last command of the logs, which has made its commits.
   void logHash(std::string hash) { log(CaptureProgress{m_timeline.current().tick, m_logged, std::move(hash)}); }
+  /// Where the logs end, and what was written of the present command; they can be cut back to there.
+  struct LogEnds {
+    const CaptureLog *capture, *recovery;
+    CaptureLog::End ends[2];
+  };
+  LogEnds logEnds() const {
+    const CaptureLog* const recovery = m_recovery.file.get();
+    return {capture(), recovery, {capture() ? capture()->end() : CaptureLog::End(), recovery ? recovery->end() : CaptureLog::End()}};
+  }
+  void cutLogs(const LogEnds& to) {
+    if (capture() && capture() == to.capture) capture()->cutTo(to.ends[0]);
+    if (m_recovery.file && m_recovery.file.get() == to.recovery) m_recovery.file->cutTo(to.ends[1]);
+  }
+  /// Forgets entries of the timeline, see Timeline::forgetFrom().
+  void forgetFrom(const Timeline::Place& place, SessionParts& parts) {
+    m_timeline.forgetFrom(place.entries, parts.store, place);
+  }
   /// Appends a record to both; who asks for the error of a file gets it.
   template <class Record>
   void log(const Record& record) {
@@ -143,7 +177,8 @@ class History {
 
  private:
   void become(CacheState state);
-  void logCommit();
+  using Records = std::array<std::string, 2>;  // of both logs; empty = none
+  Records recordsOf(Tick tick) const;
 
   CacheState m_state;
   std::optional<CacheState> m_before;

@@ -26,18 +26,4 @@ auto inCall(Session& session, CallContext& call, Body&& body) -> decltype(body()
   }
 }
 
-/// The same for what makes a commit. If something fails behind the commit, where history makes room, the commit stands.
-template <class Commits>
-Status committed(Session& session, CallContext& call, Commits&& commits) {
-  const int before = session.timeline().currentId();
-  return inCall(session, call, [&]() -> Status {
-    try {
-      commits();
-    } catch (...) {
-      if (session.timeline().currentId() == before) throw;
-    }
-    return ok();
-  });
-}
-
 }  // namespace kvlab

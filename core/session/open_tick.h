@@ -39,6 +39,26 @@ struct OpenTick {
   bool stopped = false;                    // some time: then a command of its own makes the commit
 };
 
+/// Where a tick stands.
+struct TickPlace {
+  Stage stage = Stage::Generate;
+  std::size_t tokens = 0;
+  std::int32_t shown = 0;
+  bool committed = false;
+  bool operator==(const TickPlace&) const = default;
+};
+inline TickPlace placeOf(const OpenTick& tick) {
+  return {tick.stage, tick.report.block.size(), tick.shown, tick.committed};
+}
+
+/// What a stopped tick is made again from: its steps come out the same.
+struct Reopening {
+  TickWish wish;
+  std::vector<Action> rest;
+  TickPlace place;
+};
+inline Reopening reopeningOf(const OpenTick& tick) { return {tick.wish, tick.rest, placeOf(tick)}; }
+
 /// The edits of a plan in the order in which the executor carries them out.
 std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor);
 /// The state with the rows of a plan, before they are computed: none of them has a slot. None in a wLOD session, where

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/api/nearest.h"
+#include "core/session/parts_before.h"
 
 namespace kvlab {
 namespace {
@@ -98,9 +99,12 @@ Status pin(Session& session, LedgerId id, bool on) {
 }
 
 void setOpEvents(Session& session, bool on) {
-  session.parts().manifest.opEvents = on;
-  session.parts().backend->setLogging(on);
-  session.publisher().describe(session.parts());
+  SessionParts& parts = session.parts();
+  PartsBefore before(session);
+  parts.manifest.opEvents = on;
+  session.publisher().describe(parts);
+  before.keep();
+  parts.backend->setLogging(on);
   session.publish();
 }
 

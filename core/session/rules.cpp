@@ -117,13 +117,9 @@ Status roomForPhases(const CacheState& state, std::int32_t phases) {
 Result<Commit> stored(SessionParts& parts, const CacheState& before, const Manifest& wanted) {
   CacheState content = wanted.position == parts.manifest.position ? before : rephased(before, wanted.position);
   KV_TRY(roomForPhases(content, phasesIn(wanted.position, parts)));
-  const Manifest old = parts.manifest;
   KV_TRY(takeManifest(parts, wanted));
   Result<Commit> commit = carried(parts, content);
-  if (!commit) {
-    const Status back = takeManifest(parts, old);
-    return back ? forRules(commit.error()) : back.error();
-  }
+  if (!commit) return forRules(commit.error());
   commit->severed = true;  // older states are read at other phases, or have blocks of another size
   if (parts.transformer->keysRotated())
     shiftKeys(commit->state, writtenPhases(before), *parts.transformer, parts.store, wanted.probes);
@@ -161,22 +157,28 @@ Status setRules(Session& session, const json& rules) {
 }
 
 void followRules(SessionParts& parts, const CacheState& state) {
-  copyRules(state.rules ? *state.rules : parts.opened, parts.manifest);
-  parts.sampler = samplerFor(parts.manifest);
+  Manifest now = parts.manifest;
+  copyRules(state.rules ? *state.rules : parts.opened, now);
+  parts.sampler = samplerFor(now);
+  parts.manifest = std::move(now);
 }
 
 Status takeManifest(SessionParts& parts, const Manifest& wanted) {
-  if (const std::int32_t phases = phasesIn(wanted.position, parts); phases != parts.maxPhases) {
+  Manifest next = wanted;
+  next.opEvents = parts.manifest.opEvents;  // no command of the history
+  std::unique_ptr<Sampler> sampler = samplerFor(wanted);
+  const std::int32_t phases = phasesIn(wanted.position, parts);
+  if (phases != parts.maxPhases) {
     std::unique_ptr<Transformer> other = KV_TRY(Transformer::create(
         parts.weights, *parts.backend, phases, wanted.prefillChunk, parts.transformer->keysRotated()));
     other->setRunner(parts.transformer->runner());
-    parts.transformer = std::move(other);
-    parts.maxPhases = phases;
+    std::swap(parts.transformer, other);
+    if (parts.replaced && !parts.replaced->transformer) parts.replaced->transformer = std::move(other);
   }
-  const bool opEvents = parts.manifest.opEvents;  // no command of the history
-  parts.manifest = wanted;
-  parts.manifest.opEvents = opEvents;
-  parts.sampler = samplerFor(wanted);
+  std::swap(parts.sampler, sampler);
+  if (parts.replaced && !parts.replaced->sampler) parts.replaced->sampler = std::move(sampler);
+  parts.maxPhases = phases;
+  parts.manifest = std::move(next);
   return ok();
 }
 

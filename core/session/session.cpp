@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 
 #include "core/check/invariant.h"
 #include "core/kinds/open_parts.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/session/in_call.h"
+#include "core/session/parts_before.h"
 #include "core/session/storage.h"
 #include "core/state/row_origins.h"
 
@@ -137,8 +137,12 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   m_history.anchor(m_parts, false);
   Trace trace;
   CallContext call = callContext(trace);
-  Result<Commit> made = inCall(*this, call, [&] { return makes(call); });
-  const Status settled = made ? committed(*this, call, [&] { commit(made.take()); }) : Status(made.error());
+  const Status settled = inCall(*this, call, [&]() -> Status {
+    PartsBefore before(*this);
+    commit(KV_TRY(makes(call)));
+    before.keep();
+    return ok();
+  });
   if (!settled) undone(call);
   KV_TRY(settled);
   if (check == Check::AsInTicks) checkChange();
@@ -155,8 +159,7 @@ Result<RebuildOutcome> Session::rebuild() {
   CallContext call = callContext(trace);
   Result<Rebuilt> rebuilt = inCall(*this, call, [&] { return kind().rebuild(state(), call); });
   if (rebuilt && rebuilt->commit)
-    if (const Status settled = committed(*this, call, [&] { commit(std::move(*rebuilt->commit)); }); !settled)
-      rebuilt = settled.error();
+    if (const Status settled = committed(call, std::move(*rebuilt->commit)); !settled) rebuilt = settled.error();
   if (!rebuilt && !takenBack(call) && !m_history.replaying()) {
     loseRows();
     markBroken(rebuilt.error().text());
@@ -219,33 +222,46 @@ const std::vector<InvariantState>& Session::check(bool full) {
 
 /// Starts with an empty cache and an empty history.
 void Session::startOver() {
+  startWith(m_history.beginning(emptyState(m_parts)), AlignmentLog());
+  publish();
+}
+
+/// Takes no memory.
+void Session::startWith(History::Beginning beginning, AlignmentLog alignment) {
   m_parts.store.deeds().clear();
-  m_health.alignment.forget();
+  m_health.alignment = std::move(alignment);
   m_watches.forget();
   m_breakpoints.startOver();
   m_watching.lifespans = nullptr;
   m_publisher.startOver();
-  m_history.start(emptyState(m_parts));
+  m_history.start(std::move(beginning));
   m_notes.lose();
   m_pending.clear();
   m_health.report = nullptr;
   m_health.status = SessionState::Empty;
   m_health.reason.clear();
-  publish();
 }
 
+/// All memory is taken before the first row goes.
 Status Session::reset() {
   KV_TRY(noOpenTick());
-  for (const CacheLayer layer : m_parts.store.layers()) {
-    // All slots ever handed out: rows that only history names are checked, too.
-    std::vector<std::int32_t> slots(static_cast<std::size_t>(m_parts.store.slots(layer).untouched()));
-    std::iota(slots.begin(), slots.end(), 0);
-    m_parts.store.pool(layer).zero(slots);
-  }
+  LayerSlots all;  // ever handed out: rows that only history names are checked, too
+  for (const CacheLayer layer : m_parts.store.layers())
+    for (std::int32_t slot = (all.emplace_back(), 0); slot < m_parts.store.slots(layer).untouched(); ++slot)
+      all.back().emplace_back(slot);
+  CacheState empty = emptyContent(m_parts);
+  const LayerSlots none(all.size());
+  History::Beginning beginning = m_history.beginning(empty);
+  AlignmentLog alignment;
+  Manifest opened = m_parts.manifest;  // later changes of storage stay, and the new history starts from them
+  for (const CacheLayer layer : m_parts.store.layers()) m_parts.store.pool(layer).zero(plain(all[at(layer)]));
+  m_parts.layouts.restart(m_parts.store, empty, none);
+  m_parts.store.log() = {};
   m_parts.faults.disarm();
-  m_parts.opened = m_parts.manifest;  // later changes of storage stay, and the new history starts from them
-  startOver();
-  check(true);
+  m_parts.opened = std::move(opened);
+  startWith(std::move(beginning), std::move(alignment));
+  const Status checked = guarded("nothing was checked", [&]() -> Status { return check(true), ok(); });
+  static_cast<void>(checked);  // where memory is short the next commit is checked
   return ok();
 }
 

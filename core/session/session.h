@@ -132,12 +132,18 @@ class Session {
   void beginDeeds();
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
   bool wantsAllAttention() const { return state().tick.value() < m_watching.attentionUntil; }
+  friend class CallMark;  // brings back what a refused call has changed
+  TickReport inTick(const std::function<TickReport()>& makes);
+  TickReport begun(TickWish wish, const StageStop& stops);
   TickReport goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops);
+  void stay(std::unique_ptr<OpenTick> tick);
+  void reopen(Reopening back);
   bool advance(OpenTick& tick, bool mayStop);
   nlohmann::json againOf(const OpenTick& tick) const;
   bool fail(OpenTick& tick, Error error);
   bool close(OpenTick& tick);
   void commit(Commit commit);
+  Status committed(CallContext& call, Commit made);
   bool takenBack(CallContext& call);
   bool undone(CallContext& call);
   void mend();
@@ -149,6 +155,7 @@ class Session {
   void takeOps(Trace& trace);
   TickReport finish(TickReport report, Trace& trace);
   void startOver();
+  void startWith(History::Beginning beginning, AlignmentLog alignment);
   Status reach(int entry);
   Status walk(int entry);
   Result<Timeline> startAt(int entry);

@@ -4,8 +4,10 @@
 #include <optional>
 
 #include "core/edit/pending_positions.h"
+#include "core/session/call_mark.h"
 #include "core/session/in_call.h"
 #include "core/session/storage.h"
+#include "core/state/moved_in_place.h"
 
 namespace kvlab {
 namespace {
@@ -33,15 +35,6 @@ void tellDamage(std::vector<Violation> found, TickReport& report) {
       return;
     }
 }
-
-/// Where a tick stands.
-struct TickPlace {
-  Stage stage;
-  std::size_t tokens;
-  std::int32_t shown;
-  bool operator==(const TickPlace&) const = default;
-};
-TickPlace placeOf(const OpenTick& tick) { return {tick.stage, tick.report.block.size(), tick.shown}; }
 
 void begin(OpenTick& tick, const Session& session, TickWish wish, std::vector<Action> rest) {
   tick.rest = std::move(rest);
@@ -73,8 +66,28 @@ std::vector<Action> Session::takePending(std::optional<std::size_t> place, std::
   return {m_pending[*place]};
 }
 
+/// A tick that ends with an exception has changed nothing.
+TickReport Session::inTick(const std::function<TickReport()>& makes) {
+  CallMark before(*this, CallMark::Of::OneTick);
+  const int entry = timeline().currentId();
+  const std::vector<std::int32_t> pools = pooledRows(*this);
+  TickReport report;
+  try {
+    report = makes();
+  } catch (...) {
+    report = refused(before.takenBack("the tick was refused"));
+  }
+  const bool nothing = !report.ok && !m_open && timeline().currentId() == entry;
+  if (nothing && usable() && pooledRows(*this) != pools) resizePools(*this, pools);
+  return report;
+}
+
 TickReport Session::tick(TickWish wish, const StageStop& stops) {
   if (Status ready = changeable(); !ready) return refused(ready.error());
+  return inTick([&] { return begun(std::move(wish), stops); });
+}
+
+TickReport Session::begun(TickWish wish, const StageStop& stops) {
   std::vector<Action> rest = m_pending;
   if (wish.pending) {
     rest.clear();
@@ -91,45 +104,46 @@ TickReport Session::tick(TickWish wish, const StageStop& stops) {
   return goOn(std::move(tick), stops);
 }
 
-/// A refused call leaves an open tick as it was: its steps up to there are made again, and come out the same.
+/// The tick stays open where it is.
+void Session::stay(std::unique_ptr<OpenTick> tick) {
+  tick->stopped = true;
+  takeOps(tick->trace);
+  m_stage = std::make_shared<const StageView>(viewOf(*tick, state()));
+  m_open = std::move(tick);
+  publish();
+}
+
+/// Makes the steps of a tick again that was open; they come out the same.
+void Session::reopen(Reopening back) {
+  auto tick =
+      std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers, wantsAllAttention());
+  tick->stopped = true;
+  begin(*tick, *this, std::move(back.wish), std::move(back.rest));
+  while (placeOf(*tick) != back.place)
+    if (advance(*tick, true)) return;
+  stay(std::move(tick));
+}
+
+/// A refused call leaves an open tick as it was.
 TickReport Session::goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops) {
-  m_stage = nullptr;
+  const std::shared_ptr<const StageView> stage = std::exchange(m_stage, nullptr);
+  const std::optional<Reopening> since = tick->stopped ? std::optional(reopeningOf(*tick)) : std::nullopt;
   if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops what others have recorded
-  const auto stay = [&] {
-    tick->stopped = true;
-    takeOps(tick->trace);
-    m_stage = std::make_shared<const StageView>(viewOf(*tick, state()));
-    m_open = std::move(tick);
-    publish();
-  };
-  const std::optional<TickPlace> since = tick->stopped ? std::optional(placeOf(*tick)) : std::nullopt;
-  const auto reopen = [&] {
-    if (!since || m_health.status == SessionState::Broken) return;
-    TickWish wish = tick->wish;
-    std::vector<Action> rest = std::move(tick->rest);
-    tick = std::make_unique<OpenTick>([this](Trace& trace) { return callContext(trace); }, m_revisers,
-                                      wantsAllAttention());
-    tick->stopped = true;
-    begin(*tick, *this, std::move(wish), std::move(rest));
-    while (placeOf(*tick) != *since)
-      if (advance(*tick, true)) return;
-    stay();
-  };
   try {
     while (!advance(*tick, static_cast<bool>(stops))) {
       if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
-      stay();
-      return m_open->report;
+      TickReport report = tick->report;
+      stay(std::move(tick));
+      return report;
     }
   } catch (...) {
-    if (!tick || tick->committed) throw;
-    tick->call.poolsTouched = !regain(*this);
-    undone(tick->call);
-    reopen();
+    if (!since || !since->place.committed) throw;
+    m_open = std::move(tick);  // nothing but checks and the report was left to do
+    m_stage = stage;
     throw;
   }
   TickReport report = std::move(tick->report);
-  if (!report.ok && !tick->committed) reopen();
+  if (since && !report.ok && !tick->committed && m_health.status != SessionState::Broken) reopen(*since);
   return report;
 }
 
@@ -158,8 +172,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
   Commit made = tick.ticker.take();
   tick.report.left = made.left;
   if (tick.wish.place) followTokens(tick.rest, state().context, made.state.context);
-  if (const Status settled = committed(*this, tick.call, [&] { commit(std::move(made)); }); !settled)
-    return fail(tick, settled.error());
+  if (const Status settled = committed(tick.call, std::move(made)); !settled) return fail(tick, settled.error());
   tick.committed = true;
   m_pending = std::move(tick.rest);
   shrinkPools(*this);
@@ -210,11 +223,22 @@ bool Session::wantsTick() {
 bool Session::takenBack(CallContext& call) {
   m_parts.store.deeds().clear();
   if (call.poolsTouched && !m_parts.store.putBack()) return false;
+  m_parts.store.log().end();
   // Slots that only history names are free where layouts work in place.
   if (std::exchange(call.poolsTouched, false) && m_parts.layouts.inPlace())
     m_parts.layouts.restart(m_parts.store, state());
   else m_parts.layouts.backTo(m_parts.store, state());
   return true;
+}
+
+/// Makes the commit of a call. On error nothing has changed.
+Status Session::committed(CallContext& call, Commit made) {
+  return inCall(*this, call, [&]() -> Status {
+    MovedInPlace moved(m_parts.layouts.inPlace() ? &m_parts.store.log() : nullptr);
+    commit(std::move(made));
+    moved.done();
+    return ok();
+  });
 }
 
 /// Repairs what a failed call took or moved. True if the session is as it was before the call.
@@ -244,7 +268,7 @@ void Session::mend() {
 void Session::recover(OpenTick& tick) {
   TickReport& report = tick.report;
   Ticker& ticker = tick.ticker;
-  const bool planned = report.error->code != "fault" && report.error->code != "out_of_memory";
+  const bool planned = report.error->code != "fault";
   const std::optional<TokenId> token = std::exchange(report.token, std::nullopt);
   report.block.clear();
   const bool final = planned || m_history.executingAgain() || m_health.status == SessionState::Broken;
@@ -269,7 +293,7 @@ void Session::recover(OpenTick& tick) {
     if (!inCall(*this, tick.call, [&] { return ticker.next(alone); })) return (void)undone(tick.call);
   Commit made = ticker.take();
   report.left = made.left;
-  if (!committed(*this, tick.call, [&] { commit(std::move(made)); })) return (void)undone(tick.call);
+  if (!committed(tick.call, std::move(made))) return (void)undone(tick.call);
   report.token = alone.token;
   report.block = alone.block;
 }
@@ -292,7 +316,7 @@ TickReport Session::finish(TickReport report, Trace& trace) {
   takeOps(trace);
   report.events = trace.take();
   m_health.report = std::make_shared<const TickReport>(report);
-  if (report.tick == timeline().current().tick) m_history.setReport(m_health.report);
+  if (report.ok || report.token) m_history.setReport(m_health.report);
   publish();
   return report;
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/api/guarded.h"
 #include "core/edit/departures.h"
 #include "core/kinds/base/storage_plan.h"
 #include "core/model/decoder/backend_status.h"
+#include "core/session/parts_before.h"
 #include "core/session/storage.h"
 
 namespace kvlab {
@@ -230,7 +232,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
   next.edited = next.edited || (converted && next.wlod);  // what rows cost no longer decides what is computed
   commit.left = leaveWindows(before, next, true, before.tick);
-  install(parts, std::move(made), next);
+  install(parts, std::move(made));
   return commit;
 }
 
@@ -242,9 +244,11 @@ Status resize(Session& session, std::vector<std::int32_t> rows) {
   const bool stayed = KV_TRY(parts.layouts.resize(parts.store, rows));
   if (stayed) return ok();
   session.history().setApart(parts);
+  PartsBefore before(session);
   Commit moved = KV_TRY(carried(parts, session.state(), std::move(rows)));
   session.history().poolsChanged();
   session.refine(std::move(moved.state));
+  before.keep();
   return ok();
 }
 
@@ -264,8 +268,25 @@ Status grow(Session& session, const std::function<std::int64_t(CacheLayer)>& nee
   return grows ? resize(session, std::move(rows)) : ok();
 }
 
+}  // namespace
+
+std::vector<std::int32_t> pooledRows(const Session& session) {
+  std::vector<std::int32_t> out;
+  for (const CacheLayer layer : session.store().layers())
+    out.push_back(session.parts().layouts.demand(layer).pooled());
+  return out;
+}
+
+void resizePools(Session& session, std::vector<std::int32_t> rows) {
+  const Status done =
+      guarded("the pools stay", [&] { return resize(session, std::move(rows)); });  // where memory is short
+  static_cast<void>(done);
+}
+
+namespace {
+
 /// Reopens the storage with another manifest and keeps the content.
-Status restore(Session& session, Manifest wanted) {
+Status restore(Session& session, const Manifest& wanted) {
   return session.change(
       [&](CallContext& call) -> Result<Commit> {
         SessionParts& parts = call.parts;
@@ -273,17 +294,11 @@ Status restore(Session& session, Manifest wanted) {
           return can.error();
         session.history().setApart(parts);
         std::shared_ptr<const StoredAs> before = storedAs(parts);
-        const std::int64_t capacity = parts.capacity;
-        std::swap(parts.manifest, wanted);
+        parts.manifest = wanted;
         parts.capacity = parts.kind->sizes(parts.manifest, parts.model->config()).capacity;
-        Result<Commit> commit = carried(parts, session.state());
-        if (commit) {
-          commit->stored = std::move(before);
-          session.publisher().describe(parts);
-        } else {
-          std::swap(parts.manifest, wanted);
-          parts.capacity = capacity;
-        }
+        Commit commit = KV_TRY(carried(parts, session.state()));
+        commit.stored = std::move(before);
+        session.publisher().describe(parts);
         return commit;
       },
       Session::Check::Full);
@@ -303,7 +318,7 @@ Status setLayout(Session& session, std::optional<Layer> layer, const std::string
     wanted.layout = layout;
     for (LayerOverride& one : wanted.layers) one.layout.clear();
   }
-  return restore(session, std::move(wanted));
+  return restore(session, wanted);
 }
 
 Status setFormat(Session& session, std::optional<Layer> layer, const std::string& k, const std::string& v) {
@@ -325,13 +340,13 @@ Status setFormat(Session& session, std::optional<Layer> layer, const std::string
     }
     if (!k.empty()) wanted.kvK = k;
     if (!v.empty()) wanted.kvV = v;
-    return restore(session, std::move(wanted));
+    return restore(session, wanted);
   }
   one.from = one.to = *layer;
   one.kvK = k;
   one.kvV = v;
   wanted.layers.push_back(std::move(one));
-  return restore(session, std::move(wanted));
+  return restore(session, wanted);
 }
 
 Status setCapacity(Session& session, std::int64_t rows) {
@@ -349,7 +364,7 @@ Status setCapacity(Session& session, std::int64_t rows) {
                      "give a larger capacity, or evict rows first");
   Manifest wanted = session.manifest();
   wanted.capacity = rows;
-  return restore(session, std::move(wanted));
+  return restore(session, wanted);
 }
 
 Status growPools(Session& session, std::int32_t more) {
@@ -372,14 +387,13 @@ Result<NewPools> newPools(const SessionParts& parts, const CacheState& content, 
   CacheStore store = KV_TRY(makeStore(parts, plan));
   CacheState there = KV_TRY(
       placed(parts, plan.layouts, content, [&](CacheLayer layer) -> SlotAllocator& { return store.slots(layer); }));
+  plan.layouts.restart(store, there);
   return NewPools{std::move(store), std::move(plan.layouts), std::move(there)};
 }
 
-void install(SessionParts& parts, NewPools pools, const CacheState& content) {
-  pools.layouts.restart(pools.store, content);
+void install(SessionParts& parts, NewPools pools) {
   pools.store.log() = std::move(parts.store.log());
-  parts.store = std::move(pools.store);
-  parts.layouts = std::move(pools.layouts);
+  replacePools(parts, std::move(pools.store), std::move(pools.layouts));
 }
 
 Result<CacheState> placedAgain(Session& session, const CacheState& content) {
@@ -405,8 +419,7 @@ void shrinkPools(Session& session) {
     wanted += layouts.slotsWithoutHistory(layer, own);
   }
   if (slots <= 2 * wanted) return;
-  const Status done = resize(session, std::move(rows));  // where memory is short, the pools stay as they are
-  static_cast<void>(done);
+  resizePools(session, std::move(rows));
 }
 
 namespace {

@@ -35,6 +35,10 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
 Status growPools(Session& session, std::int32_t more);
 /// Where policies keep less than half of what the pools have slots for, the pools shrink to what they keep. No commit.
 void shrinkPools(Session& session);
+/// [layers] rows that the pools have slots for, and pools for other numbers of them. No commit. Where memory is short,
+/// the pools stay as they are.
+std::vector<std::int32_t> pooledRows(const Session& session);
+void resizePools(Session& session, std::vector<std::int32_t> rows);
 /// What the present pools are made from.
 std::shared_ptr<const StoredAs> storedAs(const SessionParts& parts);
 /// Pools as parts.manifest says, and a content with its rows in slots of theirs. The rows themselves are not there yet.
@@ -45,8 +49,8 @@ struct NewPools {
 };
 /// rows: as in planStorage(). Errors: capacity, out_of_memory.
 Result<NewPools> newPools(const SessionParts& parts, const CacheState& content, std::vector<std::int32_t> rows = {});
-/// Makes them the session's, with the rows of `content` in them.
-void install(SessionParts& parts, NewPools pools, const CacheState& content);
+/// Makes them the session's. Takes no memory.
+void install(SessionParts& parts, NewPools pools);
 /// Another content of the session with its rows in slots of the present pools, which grow if they must.
 Result<CacheState> placedAgain(Session& session, const CacheState& content);
 /// Paged layers: fills pages by moving about `most` rows per layer. Slots are not part of the session's content:

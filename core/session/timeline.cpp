@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "core/state/state_bytes.h"
@@ -74,7 +75,18 @@ Timeline Timeline::trunkTo(int tip, std::int32_t depth, const CacheState& state,
   return out;
 }
 
+void Timeline::roomForOne() {
+  const auto more = [](auto& list) {
+    if (list.size() == list.capacity()) list.reserve(2 * list.size() + 8);
+  };
+  more(m_entries);
+  more(m_along);
+  more(m_branches);
+  more(m_entries[at(m_current)].children);
+}
+
 void Timeline::push(Entry entry) {
+  roomForOne();
   const int id = size();
   if (m_branches[at(m_branch)].tip != m_current) {
     m_branches.push_back({"branch-" + std::to_string(m_branches.size()), m_current});
@@ -86,13 +98,6 @@ void Timeline::push(Entry entry) {
   entry.parent = m_current;
   entry.depth = current().depth + 1;
   entry.anchored = current().anchored;
-  // Nothing fails behind this.
-  const auto more = [](auto& list) {
-    if (list.size() == list.capacity()) list.reserve(2 * list.size() + 8);
-  };
-  more(m_entries);
-  more(m_along);
-  more(m_entries[at(m_current)].children);
   if (entry.kept) m_bytes += entry.kept->bytes;
   m_entries[at(m_current)].children.push_back(id);
   m_entries.push_back(std::move(entry));
@@ -254,10 +259,10 @@ std::vector<int> Timeline::way(int id) const {
   return out;
 }
 
-void Timeline::refine(const CacheState& state, int pools) {
+void Timeline::refine(CacheState state, int pools) {
   std::unique_ptr<Kept>& here = m_entries[at(m_current)].kept;
   if (!here) here = std::make_unique<Kept>();
-  here->state = state;
+  here->state = std::move(state);
   here->pools = pools;
 }
 
@@ -279,10 +284,16 @@ std::int64_t bytesOf(const std::vector<Event>& events) {
   return std::ssize(events) * (std::int64_t{sizeof(Event)} + kDetail);
 }
 
-std::shared_ptr<const TickReport> withEvents(const TickReport& report, const std::vector<Event>& events) {
-  TickReport out = report;
-  out.events = events;
-  return std::make_shared<const TickReport>(std::move(out));
+/// The report itself where memory is short: other events cost some bytes, and no truth.
+std::shared_ptr<const TickReport> withEvents(std::shared_ptr<const TickReport> report,
+                                             const std::vector<Event>& events) noexcept {
+  try {
+    TickReport out = *report;
+    out.events = events;
+    return std::make_shared<const TickReport>(std::move(out));
+  } catch (const std::bad_alloc&) {
+    return report;
+  }
 }
 
 }  // namespace
@@ -297,8 +308,8 @@ void Timeline::setReport(std::shared_ptr<const TickReport> report) {
 /// Events of a tick come back with its state, so they go with it. Returns what was kept, which is freed with it.
 std::unique_ptr<Timeline::Kept> Timeline::dropState(Entry& entry) {
   if (!entry.kept) return nullptr;
+  if (entry.report && !entry.report->events.empty()) entry.report = withEvents(entry.report, {});
   m_bytes -= entry.kept->eventBytes + entry.kept->bytes;
-  if (entry.report && !entry.report->events.empty()) entry.report = withEvents(*entry.report, {});
   return std::exchange(entry.kept, nullptr);
 }
 
@@ -309,12 +320,19 @@ void Timeline::forget(Kept& kept) {
 }
 
 void Timeline::dropAll(CacheStore& store, bool freeSlots) {
-  if (freeSlots)
-    while (dropOne(store)) {
+  const auto dropRest = [this] {
+    for (int id = 0; id < size(); ++id)
+      if (id != m_current) dropState(m_entries[at(id)]);
+    forget(*m_entries[at(m_current)].kept);
+  };
+  try {
+    while (freeSlots && dropOne(store)) {
     }
-  for (int id = 0; id < size(); ++id)
-    if (id != m_current) dropState(m_entries[at(id)]);
-  forget(*m_entries[at(m_current)].kept);
+  } catch (...) {  // whoever takes the call back frees slots that nothing names
+    dropRest();
+    throw;
+  }
+  dropRest();
 }
 
 bool Timeline::adopt(int id, Timeline again) {
@@ -334,7 +352,7 @@ void Timeline::moveState(Timeline& other, Entry& from, Entry& to) {
   other.m_bytes -= bytes;
   m_bytes += bytes;
   to.kept = std::move(from.kept);
-  if (from.report) to.report = to.report ? withEvents(*to.report, from.report->events) : from.report;
+  if (from.report) to.report = to.report ? withEvents(to.report, from.report->events) : from.report;
 }
 
 Timeline Timeline::takeKept(CacheStore& store) {
@@ -353,8 +371,22 @@ Timeline Timeline::takeKept(CacheStore& store) {
 
 /// Drops a kept state without kept successors and frees the slots that it added: no other state names them.
 std::unique_ptr<Timeline::Kept> Timeline::dropLeaf(int id, CacheStore& store) {
-  store.release(entry(id).kept->added);
-  return dropState(m_entries[at(id)]);
+  std::unique_ptr<Kept> dropped = dropState(m_entries[at(id)]);
+  store.release(dropped->added);
+  return dropped;
+}
+
+void Timeline::forgetFrom(int id, CacheStore& store, const Place& back) {
+  for (int last = size() - 1; last >= id; --last) {
+    if (entry(last).kept) dropLeaf(last, store);
+    std::erase(m_entries[at(entry(last).parent)].children, last);
+    const auto stood = std::ranges::find(m_anchors, last, &Standing::entry);
+    if (stood != m_anchors.end()) m_anchorBytes -= stood->bytes, m_anchors.erase(stood);
+    m_entries.pop_back();
+  }
+  m_branches.resize(back.branches);
+  m_branches[at(back.branch)].tip = back.tip;
+  follow(back.branch);
 }
 
 /// Drops the oldest kept state, which has one kept successor, and frees the slots that the successor freed.

@@ -64,6 +64,20 @@ class Timeline {
     const CacheState* state() const { return kept ? &kept->state : nullptr; }
   };
 
+  /// What push() and select() change, but for entries.
+  struct Place {
+    int entries = 0, current = 0, branch = 0, starts = 0;
+    std::size_t branches = 0;
+    int tip = 0;  // of the branch
+  };
+  Place place() const { return {size(), m_current, m_branch, m_starts, m_branches.size(), tip()}; }
+
+  /// A timeline to take the place of this one.
+  Timeline another() const {
+    Timeline out;
+    out.m_starts = m_starts;
+    return out;
+  }
   /// Begins with one entry. Where other entries lie before it, `depth` counts them, and they have anchors of so many
   /// bytes.
   void start(const CacheState& state, int pools, std::int32_t depth = 0, std::int64_t anchorBytes = 0);
@@ -78,6 +92,11 @@ class Timeline {
   /// branch; the older branch keeps its name. An edit is what one command did; single ticks that only generate are one
   /// edit together.
   void push(Entry entry);
+  /// Takes the memory that the next push() needs.
+  void roomForOne();
+  /// Forgets the entries from this number on, none of which is the current one or leads there, with their branches, as
+  /// if they had never come. Slots that only their states named become free.
+  void forgetFrom(int id, CacheStore& store, const Place& back);
 
   /// Report of the tick that made the current entry. Its events go when the entry's state is dropped.
   void setReport(std::shared_ptr<const TickReport> report);
@@ -120,7 +139,7 @@ class Timeline {
   int newestTip(int id) const;
   /// Replaces the current state, kept or dropped, by an equivalent one with slots in pools of this number; adds no
   /// entry.
-  void refine(const CacheState& state, int pools);
+  void refine(CacheState state, int pools);
   /// [entries] whether the rows of the state lie in the pools, and nothing need be exchanged to make it current.
   std::vector<bool> inPools() const;
   /// What kept states hold in pools of this number, with at most so many of the states, the nearest ones.

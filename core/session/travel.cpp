@@ -2,6 +2,7 @@
 // Moves a session through its history: from one kept state to the next, or by executing commands again.
 #include "core/kinds/base/cache_kind.h"
 #include "core/layout/row_swap.h"
+#include "core/session/parts_before.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
@@ -29,21 +30,18 @@ void storeAs(SessionParts& parts, const Manifest& other) {
 
 using Swap = std::function<Result<std::int64_t>(const Placed& to)>;
 
-/// Brings the rows of a state into pools like those that it had.
-Result<std::int64_t> swapPools(Session& session, CacheState& to, const StoredAs& stored, const Swap& swap) {
+/// Goes to an entry whose rows `swap` brings into pools like those that it had.
+Result<std::int64_t> swapPools(Session& session, int entry, const StoredAs& stored, const Swap& swap) {
   SessionParts& parts = session.parts();
-  const Manifest now = parts.manifest;
+  PartsBefore before(session);
   storeAs(parts, stored.manifest);
-  const auto swapped = [&]() -> Result<std::int64_t> {
-    NewPools other = KV_TRY(newPools(parts, to, stored.rows));
-    const std::int64_t bytes = KV_TRY(swap({other.content, other.store}));
-    to = other.content;
-    install(parts, std::move(other), to);
-    return bytes;
-  };
-  Result<std::int64_t> bytes = swapped();
-  if (bytes) session.history().poolsChanged();
-  else storeAs(parts, now);
+  NewPools other = KV_TRY(newPools(parts, *session.timeline().entry(entry).state(), stored.rows));
+  const std::int64_t bytes = KV_TRY(swap({other.content, other.store}));
+  CacheState to = std::move(other.content);
+  install(parts, std::move(other));
+  session.history().poolsChanged();
+  session.history().select(entry, std::move(to));
+  before.keep();
   session.publisher().describe(parts);
   return bytes;
 }
@@ -63,7 +61,6 @@ Result<std::int64_t> stepTo(Session& session, int next) {
     return std::int64_t{0};
   }
   if (apart) history.setApart(parts);
-  CacheState to = *session.timeline().entry(next).state();
   const Swap swap = [&](const Placed& there) {
     Result<std::int64_t> bytes = history.exchange(edge, [&](KeptRows& kept) {
       return swapRows({session.state(), parts.store}, there, kept, apart);
@@ -73,16 +70,15 @@ Result<std::int64_t> stepTo(Session& session, int next) {
     session.markBroken(bytes.error().text());
     return bytes;
   };
-  Result<std::int64_t> bytes = std::int64_t{0};
   if (between.stored) {
-    bytes = swapPools(session, to, back ? *between.storedBefore : *between.stored, swap);
-  } else {
-    if (session.timeline().entry(next).kept->pools != history.pools()) to = KV_TRY(placedAgain(session, to));
-    bytes = swap({to, parts.store});
+    const std::int64_t bytes = KV_TRY(swapPools(session, next, back ? *between.storedBefore : *between.stored, swap));
+    if (apart) parts.layouts.restart(parts.store, session.state());
+    return bytes;
   }
-  if (!bytes) return bytes;
-  history.select(next);
-  history.refine(std::move(to));
+  CacheState to = *session.timeline().entry(next).state();
+  if (session.timeline().entry(next).kept->pools != history.pools()) to = KV_TRY(placedAgain(session, to));
+  const std::int64_t bytes = KV_TRY(swap({to, parts.store}));
+  history.select(next, std::move(to));
   if (apart) parts.layouts.restart(parts.store, session.state());
   return bytes;
 }
@@ -179,7 +175,7 @@ Status Session::replay(int id, int from, const Whereabouts& back) {
   const std::vector<Action> pending = m_pending;
   const std::vector<std::int32_t> slots = poolSlots(m_parts.store);
   m_witnessed = timeline().entry(from).depth;
-  Result<Timeline> kept = startAt(from);
+  Result<Timeline> kept = guarded("the history did not go there", [&] { return startAt(from); });
   Status done = kept ? ok() : Status(kept.error());
   for (std::size_t i = 0; i < all.size() && done; ++i) {
     m_pending.clear();  // each command brings its own pending actions
@@ -189,9 +185,11 @@ Status Session::replay(int id, int from, const Whereabouts& back) {
   if (done) {
     counted = m_history.endReplay(kept.take(), id, {});
   } else {
-    if (Status gone = returnTo(m_parts, *back.anchor); !gone) markBroken(gone.error().text());
+    CacheState there = back.anchor->state;
+    const Status gone = guarded("the history did not go back", [&] { return returnTo(m_parts, *back.anchor); });
+    if (!gone) markBroken(gone.error().text());
     if (poolSlots(m_parts.store) != slots) m_history.poolsChanged();
-    if (kept) m_history.endReplay(kept.take(), back.entry, back.anchor->state);
+    if (kept) m_history.endReplay(kept.take(), back.entry, std::move(there));
   }
   m_pending = pending;
   if (!counted) m_parts.layouts.restart(m_parts.store, state());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "core/session/observe.h"
 
@@ -53,17 +54,24 @@ std::vector<WatchView> Watches::list() const {
 void Watches::ask(Session& session) {
   const int entry = session.timeline().currentId();
   if (m_asking || entry == m_asked) return;
-  m_asked = entry;
-  std::vector<WatchView> views = list();
   m_asking = true;
-  if (!views.empty()) {  // what several ask for is measured once
-    const Sight now = sightNow(session, [this](Need need) {
-      return std::ranges::any_of(m_watches, [need](const Watch& one) { return one.expression.needs(need); });
-    });
-    for (std::size_t i = 0; i < views.size(); ++i) views[i].value = shownValue(m_watches[i].expression.value(now));
+  try {
+    m_views = asked(session);
+    m_asked = entry;
+  } catch (const std::bad_alloc&) {  // the next state asks again
   }
   m_asking = false;
-  m_views = views.empty() ? nullptr : std::make_shared<const std::vector<WatchView>>(std::move(views));
+}
+
+std::shared_ptr<const std::vector<WatchView>> Watches::asked(Session& session) const {
+  std::vector<WatchView> views = list();
+  if (views.empty()) return nullptr;
+  // What several ask for is measured once.
+  const Sight now = sightNow(session, [this](Need need) {
+    return std::ranges::any_of(m_watches, [need](const Watch& one) { return one.expression.needs(need); });
+  });
+  for (std::size_t i = 0; i < views.size(); ++i) views[i].value = shownValue(m_watches[i].expression.value(now));
+  return std::make_shared<const std::vector<WatchView>>(std::move(views));
 }
 
 }  // namespace kvlab

@@ -38,6 +38,8 @@ class Watches {
     Expression expression;
   };
 
+  std::shared_ptr<const std::vector<WatchView>> asked(Session& session) const;
+
   std::vector<Watch> m_watches;
   int m_next = 1, m_asked = -1;  // entry of the timeline; -1 = none
   bool m_asking = false;         // a measurement publishes

@@ -54,12 +54,15 @@ RowLog::Found RowLog::find(std::int32_t group, const std::vector<Slot>& sorted) 
   return found;
 }
 
+/// A failure for lack of memory leaves what was kept before.
 void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
   if (!m_state || m_bytes > m_most) return;
   std::int32_t group = -1;  // of the layer before, which mostly asks for the same
   std::vector<Slot> asked;
   std::deque<Found> found;
   std::vector<RecordRead> reads;
+  std::vector<const Found*> more(slots.size());  // [layers] rows to keep; null = none
+  std::int64_t bytes = m_bytes;
   for (std::size_t layer = 0; layer < slots.size(); ++layer) {
     std::vector<Slot> wanted = slots[layer];
     if (!m_slots.empty()) removeSlots(wanted, m_slots[layer]);
@@ -71,24 +74,39 @@ void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
       found.push_back(find(group, asked));
     }
     const Found& rows = found.back();
-    m_bytes += std::ssize(rows.ids) * pools[layer].stride();
-    if (rows.ids.empty() || m_bytes > m_most) continue;
-    m_kept.layers.resize(slots.size());
-    m_slots.resize(slots.size());
-    KeptRows::Rows& kept = m_kept.layers[layer];
-    kept.ids.insert(kept.ids.end(), rows.ids.begin(), rows.ids.end());
-    m_slots[layer].insert(m_slots[layer].end(), rows.slots.begin(), rows.slots.end());
-    kept.records.resize(kept.ids.size() * at(pools[layer].stride()));
-    reads.push_back({&pools[layer], rows.slots,
-                     kept.records.data() + kept.records.size() - rows.ids.size() * at(pools[layer].stride())});
+    bytes += std::ssize(rows.ids) * pools[layer].stride();
+    if (!rows.ids.empty() && bytes <= m_most) reads.push_back(roomFor(layer, slots.size(), *(more[layer] = &rows), pools[layer]));
   }
-  if (m_bytes <= m_most) return readRecords(reads);
-  m_kept = {};
-  m_slots.clear();
+  if (bytes <= m_most) readRecords(reads);
+  m_bytes = bytes;
+  if (bytes > m_most) {
+    m_kept = {};
+    m_slots.clear();
+    return;
+  }
+  for (std::size_t layer = 0; layer < more.size(); ++layer) {
+    if (!more[layer]) continue;
+    KeptRows::Rows& kept = m_kept.layers[layer];
+    kept.ids.insert(kept.ids.end(), more[layer]->ids.begin(), more[layer]->ids.end());
+    m_slots[layer].insert(m_slots[layer].end(), more[layer]->slots.begin(), more[layer]->slots.end());
+  }
+}
+
+/// Takes memory for more rows of a layer; says where their records go.
+RecordRead RowLog::roomFor(std::size_t layer, std::size_t layers, const Found& rows, const RowPool& pool) {
+  m_kept.layers.resize(layers);
+  m_slots.resize(layers);
+  KeptRows::Rows& kept = m_kept.layers[layer];
+  const std::size_t before = kept.ids.size(), after = before + rows.ids.size(), stride = at(pool.stride());
+  kept.records.resize(after * stride);
+  kept.ids.reserve(after);
+  m_slots[layer].reserve(m_slots[layer].size() + rows.slots.size());
+  return {&pool, rows.slots, kept.records.data() + before * stride};
 }
 
 bool RowLog::putBack(std::vector<RowPool>& pools) {
-  if (m_spoilt || !m_state || m_bytes > m_most) return false;
+  if (m_spoilt || m_bytes > m_most) return false;
+  if (!m_state) return true;
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     if (!m_slots[layer].empty()) pools[layer].writeRecords(m_slots[layer], m_kept.layers[layer].records.data());
   begin(*m_state, m_most);

@@ -37,9 +37,15 @@ class RowLog {
   void keepLate(const std::vector<RowPool>& pools);
   /// Rows of the state were lost, or moved without being copied: the next take() returns none.
   void spoil() { m_spoilt = true; }
-  /// Writes the copied rows into the slots that they had. False if the log lacks rows, and nothing was written.
+  /// Writes the copied rows, if any, into the slots that they had. False if the log lacks rows, and nothing was written.
   bool putBack(std::vector<RowPool>& pools);
   bool empty() const { return m_kept.layers.empty(); }
+  /// Nothing is to be put back any more: the state goes on as it is.
+  void end() {
+    m_state = nullptr;
+    m_kept = {};
+    m_slots.clear();
+  }
   /// The rows that were copied, which the log forgets; none if the log lacks rows.
   std::optional<KeptRows> take();
 
@@ -50,6 +56,7 @@ class RowLog {
     std::vector<Slot> slots;
   };
   Found find(std::int32_t group, const std::vector<Slot>& sorted) const;
+  RecordRead roomFor(std::size_t layer, std::size_t layers, const Found& rows, const RowPool& pool);
 
   const CacheState* m_state = nullptr;
   KeptRows m_kept;

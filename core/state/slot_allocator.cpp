@@ -32,6 +32,8 @@ std::vector<bool> SlotAllocator::free(std::int32_t below) const {
 // --- any free slot -----------------------------------------------------------------------------------
 
 void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
+  roomToGive(m_fresh + count);
+  out.reserve(out.size() + at(count));
   for (; count > 0 && !m_returned.empty(); --count) {
     out.push_back(m_returned.back());
     m_taken[at(m_returned.back().value())] = 1;
@@ -42,6 +44,12 @@ void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) 
   touch(m_fresh);
 }
 
+/// Room for so many slots to be taken and to come back.
+void FreeSlots::roomToGive(std::int32_t slots) {
+  if (m_returned.capacity() < at(slots)) m_returned.reserve(std::max(at(slots), 2 * m_returned.capacity()));
+  if (m_taken.capacity() < at(slots)) m_taken.reserve(std::max(at(slots), 2 * m_taken.capacity()));
+}
+
 /// Stored in reverse, so that take() returns the same slots in the same order again.
 void FreeSlots::give(std::span<const Slot> slots) {
   m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend());
@@ -49,13 +57,12 @@ void FreeSlots::give(std::span<const Slot> slots) {
 }
 
 void FreeSlots::restart(std::span<const Slot> taken) {
-  m_taken.clear();
-  for (Slot slot : taken) {
-    if (m_taken.size() <= at(slot.value())) m_taken.resize(at(slot.value()) + 1);
-    m_taken[at(slot.value())] = 1;
-  }
+  const std::int32_t fresh = taken.empty() ? 0 : std::ranges::max(taken).value() + 1;
+  roomToGive(fresh);
+  m_fresh = fresh;
+  m_taken.assign(at(fresh), 0);
+  for (Slot slot : taken) m_taken[at(slot.value())] = 1;
   m_returned.clear();
-  m_fresh = static_cast<std::int32_t>(m_taken.size());
   touch(m_fresh);
   for (std::int32_t s = m_fresh - 1; s >= 0; --s)
     if (!m_taken[at(s)]) m_returned.push_back(Slot(s));
@@ -92,6 +99,7 @@ void FreeSlots::claim(std::span<const Slot> slots) {
 // --- one after another -------------------------------------------------------------------------------
 
 void RunSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
+  out.reserve(out.size() + at(count));
   for (std::int32_t i = 0; i < count; ++i) out.push_back(Slot((m_next + i) % m_slots));
   touch(std::min(m_slots, m_next + count));
   m_next = (m_next + count) % m_slots;
@@ -141,7 +149,14 @@ bool PageSlots::fits(std::int32_t count, std::int32_t tail, Slot after) const {
   return pagesFor(count) + pagesFor(tail) <= m_freePages;
 }
 
+/// Room for the pages in use, and one more, to become free.
+void PageSlots::roomToGive() {
+  const std::size_t most = m_stack.size() + m_used.size() - at(m_freePages) + 1;
+  if (m_stack.capacity() < most) m_stack.reserve(2 * most);
+}
+
 Slot PageSlots::takePage() {
+  roomToGive();
   while (!m_stack.empty()) {
     const std::int32_t page = m_stack.back();
     m_stack.pop_back();
@@ -155,6 +170,7 @@ Slot PageSlots::takePage() {
 
 bool PageSlots::takeSlot(Slot slot) {
   if (!isFree(slot)) return false;
+  roomToGive();
   const std::int32_t page = slot.value() / m_block;
   if (m_used[at(page)]++ == 0) --m_freePages;
   --m_free;
@@ -170,6 +186,7 @@ Slot PageSlots::takeAny() {
 }
 
 void PageSlots::take(std::int32_t count, std::vector<Slot>& out, Placing placing, Slot after) {
+  out.reserve(out.size() + at(count));
   Slot last = placing == Placing::Tail ? after : Slot(-1);
   for (; count > 0; --count) {
     Slot next(last.value() + 1);

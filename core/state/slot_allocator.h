@@ -33,7 +33,7 @@ class SlotAllocator {
   /// Adds the slots that it takes to `out`. What is taken must fit. after: slot of the row before; -1 = none.
   virtual void take(std::int32_t count, std::vector<Slot>& out, Placing placing = Placing::Scratch,
                     Slot after = Slot(-1)) = 0;
-  /// Returns slots that no state names.
+  /// Returns slots that no state names. Takes no memory: take() has reserved what this needs.
   virtual void give(std::span<const Slot> slots) = 0;
   /// Frees every slot except `taken`, given in logical order.
   virtual void restart(std::span<const Slot> taken) = 0;
@@ -81,6 +81,8 @@ class FreeSlots : public SlotAllocator {
   void claim(std::span<const Slot> slots);
 
  private:
+  void roomToGive(std::int32_t slots);
+
   std::int32_t m_slots;
   std::int32_t m_fresh = 0;
   std::vector<Slot> m_returned;
@@ -136,6 +138,8 @@ class PageSlots : public SlotAllocator {
   Slot takeAny();
 
  private:
+  void roomToGive();
+
   std::int32_t m_block;
   std::vector<bool> m_taken;          // [slots]
   std::vector<std::int32_t> m_used;   // [pages] slots taken

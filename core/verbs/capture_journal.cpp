@@ -88,13 +88,6 @@ void tellFailures(const Session& session) {
 
 }  // namespace
 
-void appendWayBack(Session& session, int from) {
-  CaptureMark mark;
-  mark.current = from;
-  mark.branch = session.timeline().branch();
-  if (session.history().logged()) logJourney(session, wayHere(session, mark));
-}
-
 std::string captureHash(const CacheState& state, const CacheStore& store) { return stateHash(state, store, {}); }
 
 bool hashIsDue(std::uint64_t record, const CacheState& state, const CacheStore& store) {

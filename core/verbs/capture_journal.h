@@ -23,9 +23,6 @@ CaptureMark markCapture(Session& session);
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args,
                    bool done);
 
-/// The session has left an entry of its timeline whose command ended with an exception.
-void appendWayBack(Session& session, int from);
-
 /// True for a verb that changes no content, but what later passes compute: captures that grow have it.
 bool bendsPasses(std::string_view verb);
 

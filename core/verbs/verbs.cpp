@@ -2,10 +2,12 @@
 #include "core/verbs/verbs.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
+#include "core/api/guarded.h"
 #include "core/api/nearest.h"
-#include "core/session/in_call.h"
+#include "core/session/call_mark.h"
 #include "core/session/requests.h"
 #include "core/verbs/capture_journal.h"
 #include "core/verbs/verb_args.h"
@@ -74,22 +76,14 @@ Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, V
   return result;
 }
 
-/// A call has ended with an exception: the session goes back to the entry of the timeline where it was. Says what
-/// stays.
-Error calledInVain(Session& session, int entry, std::vector<Action> pending, Error error) {
-  session.history().beginCommand({}, nullptr);
-  if (session.history().replaying()) return error;  // whoever executes commands again goes back himself
-  const Status back = guarded("the call was not taken back", [&]() -> Status {
-    if (!session.stage()) freeUnnamed(session);
-    const int reached = session.timeline().currentId();
-    if (reached == entry) return ok();
-    KV_TRY(session.travel(entry));
-    return appendWayBack(session, reached), ok();
-  });
-  if (back) session.setPending(std::move(pending));
-  else error.why += "; what the call had done by then stays";
-  session.publish();
-  return error;
+/// What the call returns; one that ends with an exception has changed nothing.
+Result<json> wholly(Session& session, const std::function<Result<json>()>& call) {
+  CallMark before(session, CallMark::Of::Call);
+  try {
+    return call();
+  } catch (...) {
+    return before.takenBack("the call was refused");
+  }
 }
 
 Result<json> executed(Session& session, const std::string& name, const json& given) {
@@ -98,17 +92,11 @@ Result<json> executed(Session& session, const std::string& name, const json& giv
   const json none = json::object(), &args = given.is_null() ? none : given;
   VerbArgs in(verb->info.args, args, session.history().executingAgain() ? kPending : "");
   if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
-  const int entry = session.timeline().currentId();
-  std::vector<Action> pending = session.pending();
-  Result<json> result = [&]() -> Result<json> {
-    try {
-      if (const auto* look = std::get_if<LooksAtSession>(&verb->run)) return (*look)(session, in);
-      if (const auto* run = std::get_if<RunsOnSession>(&verb->run)) return change(session, verb->info, *run, in);
-      return needsSeveral(verb->info);
-    } catch (...) {
-      return calledInVain(session, entry, std::move(pending), caught("the call was refused"));
-    }
-  }();
+  const auto* look = std::get_if<LooksAtSession>(&verb->run);
+  const auto* run = std::get_if<RunsOnSession>(&verb->run);
+  Result<json> result = look ? (*look)(session, in)
+      : run                        ? wholly(session, [&] { return change(session, verb->info, *run, in); })
+                                   : Result<json>(needsSeveral(verb->info));
   if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;
 }

@@ -23,8 +23,9 @@ Result<json> refocusVerb(Session& session, VerbArgs& in) {
   for (std::int64_t i = 0; i < rounds; ++i) {
     if (i > 0) session.betweenTicks();
     const TickReport report = refocus(session);
-    if (!report.ok && report.error) return *report.error;
+    if (!report.ok && report.error && i == 0) return *report.error;
     reports.push_back(toJson(report));
+    if (!report.ok) break;  // the rounds before it stay
   }
   return reports;
 }

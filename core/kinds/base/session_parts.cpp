@@ -11,14 +11,19 @@ SessionParts::SessionParts(SessionParts&&) noexcept = default;
 SessionParts& SessionParts::operator=(SessionParts&&) noexcept = default;
 SessionParts::~SessionParts() = default;
 
-CacheState emptyState(SessionParts& parts) {
+CacheState emptyContent(const SessionParts& parts) {
   CacheState state;
   state.perLayer = parts.cacheLayers.perLayer;
   parts.layouts.start(state, windowsOf(parts));
   parts.kind->start(parts, state);
+  state.random = {parts.manifest.sampling.seed, 0};
+  return state;
+}
+
+CacheState emptyState(SessionParts& parts) {
+  CacheState state = emptyContent(parts);
   parts.layouts.restart(parts.store, state);
   parts.store.log() = {};
-  state.random = {parts.manifest.sampling.seed, 0};
   return state;
 }
 

@@ -3,6 +3,7 @@
 // of the session.
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "core/api/manifest.h"
 #include "core/api/progress.h"
@@ -17,6 +18,14 @@
 namespace kvlab {
 
 class CacheKind;
+
+/// What a change under way has replaced, once, to come back where the change fails.
+struct ReplacedParts {
+  std::optional<CacheStore> store;
+  std::optional<LayoutSet> layouts;
+  std::unique_ptr<Transformer> transformer;
+  std::unique_ptr<Sampler> sampler;
+};
 
 struct SessionParts {
   SessionParts();
@@ -41,9 +50,12 @@ struct SessionParts {
   CacheLayers cacheLayers;
   std::int64_t capacity = 0;   // resident rows per layer
   std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
+  ReplacedParts* replaced = nullptr;  // of the change under way; see session/parts_before.h
 };
 
-/// An empty cache as the manifest describes it; frees all slots and forgets what was overwritten. Does not change the
+/// An empty cache as the manifest describes it.
+CacheState emptyContent(const SessionParts& parts);
+/// The same; frees all slots and forgets what was overwritten. Does not change the
 /// fault drill.
 CacheState emptyState(SessionParts& parts);
 

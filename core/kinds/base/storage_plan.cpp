@@ -184,9 +184,17 @@ Status freshStorage(SessionParts& parts) {
   if (!plan) return plan.error();
   Result<CacheStore> store = makeStore(parts, *plan);
   if (!store) return store.error();
-  parts.store = store.take();
-  parts.layouts = std::move(plan->layouts);
+  replacePools(parts, store.take(), std::move(plan->layouts));
   return ok();
+}
+
+void replacePools(SessionParts& parts, CacheStore store, LayoutSet layouts) {
+  if (parts.replaced && !parts.replaced->store) {
+    parts.replaced->store.emplace(std::move(parts.store));
+    parts.replaced->layouts.emplace(std::move(parts.layouts));
+  }
+  parts.store = std::move(store);
+  parts.layouts = std::move(layouts);
 }
 
 Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheState& state) {

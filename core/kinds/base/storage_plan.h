@@ -31,6 +31,8 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
 Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan);
 /// Replaces layouts and pools by empty ones for parts.manifest.
 Status freshStorage(SessionParts& parts);
+/// Takes other pools and layouts; what there was goes to parts.replaced. Takes no memory.
+void replacePools(SessionParts& parts, CacheStore store, LayoutSet layouts);
 /// Replaces layouts and pools by some like those of `other`, with the rows of this state of its; see RowPool::like().
 /// All slots are free. Errors: out_of_memory.
 Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheState& state);
