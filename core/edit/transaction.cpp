@@ -11,7 +11,6 @@
 #include "core/edit/key_shift.h"
 #include "core/edit/lent_slots.h"
 #include "core/edit/recompute.h"
-#include "core/state/moved_in_place.h"
 
 namespace kvlab {
 namespace {
@@ -126,7 +125,6 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     m_layouts.takeBack(m_store, work.added, m_poolsTouched);
     return done.error();
   }
-  MovedInPlace settled(m_poolsTouched && m_layouts.inPlace() && !rules.pending ? &m_store.log() : nullptr);
   std::vector<Evict> left =
       leaveWindows(before, work.state, plan.removed.empty() && work.inserted() == 0, Tick(before.tick.value() + 1));
   tell(left, trace);
@@ -145,7 +143,6 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
     StateBend bend{out.state, m_store, before, out.freed};
     bug->state(bend);
   }
-  settled.done();
   return out;
 }
 

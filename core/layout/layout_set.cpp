@@ -5,7 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/state/moved_in_place.h"
 #include "core/state/wlod_state.h"
 
 namespace kvlab {
@@ -79,15 +78,25 @@ class StoredMap {
   std::shared_ptr<const ResidencyView> m_map;
 };
 
-/// Makes moves in place, all of whose memory is there; bytes read and written.
+/// Makes moves in place, all of whose memory is there; bytes read and written. What fails then, or later in the call,
+/// moves rows back; where a device fails, rows are lost.
 Result<std::int64_t> moveInPlace(std::vector<ReadyMoves> moves, LayoutContext& context) {
-  MovedInPlace moved(moves.empty() ? nullptr : &context.store.log());
+  std::vector<ReadyMoves> back;
+  for (const ReadyMoves& layer : moves) back.push_back(KV_TRY(layer.back()));
+  const auto done = std::make_shared<std::vector<ReadyMoves>>();  // back, of those that were made
+  done->reserve(back.size());
+  if (!moves.empty())
+    context.store.log().moves([done] {
+      for (ReadyMoves& layer : *done) static_cast<void>(layer.run());
+    });
   std::int64_t bytes = 0;
-  for (ReadyMoves& layer : moves) {
+  for (std::size_t i = 0; i < moves.size(); ++i) {
     KV_TRY(context.faults.pass(FaultPoint::Copy, "moving rows"));
-    bytes += KV_TRY(layer.run());
+    const Result<std::int64_t> moved = moves[i].run();
+    if (!moved) context.store.log().spoil();
+    bytes += KV_TRY(moved);
+    done->push_back(std::move(back[i]));
   }
-  moved.done();
   return bytes;
 }
 

@@ -26,7 +26,7 @@ std::int64_t fittingBase(const RingState& ring, std::int64_t before) {
 /// Rows [first, size) of each layer go to the slots head, head + 1, ..., with wrap-around. Writes these slots into the
 /// map.
 Status arrange(Settling& settling, LayoutContext& context, std::int32_t first, std::int32_t head,
-                             std::int32_t capacity) {
+               std::int32_t capacity) {
   const ResidencyView& map = *settling.group.map;
   std::vector<kernels::RowMove> moves;
   std::vector<Slot> slots(map.slotOf.begin(), map.slotOf.end());

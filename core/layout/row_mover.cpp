@@ -72,6 +72,20 @@ Result<ReadyMoves> ReadyMoves::of(RowPool& pool, std::vector<RowMove> moves, con
   return out;
 }
 
+Result<ReadyMoves> ReadyMoves::back() const {
+  const auto reversed = [](const std::vector<RowMove>& moves) {
+    std::vector<RowMove> out;
+    for (auto m = moves.rbegin(); m != moves.rend(); ++m) out.push_back({m->to, m->from, m->count});
+    return out;
+  };
+  ReadyMoves out(*m_pool);
+  out.m_out = reversed(m_back);
+  out.m_moves = reversed(m_moves);
+  out.m_back = reversed(m_out);
+  if (!m_out.empty()) out.m_side = KV_TRY(RowPool::create(m_pool->backend(), m_pool->format(), m_side.slots()));
+  return out;
+}
+
 Result<std::int64_t> ReadyMoves::run() {
   m_side.move(*m_pool, m_out);
   m_pool->move(*m_pool, m_moves);

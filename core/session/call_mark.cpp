@@ -12,7 +12,9 @@ CallMark::CallMark(Session& session, Of of)
       m_health(session.m_health),
       m_logs(session.m_history.logEnds()),
       m_stage(session.m_stage) {
-  if (of == Of::Call) m_beside = Beside{session.m_breakpoints, session.m_watches, session.m_notes, session.m_watching, session.m_parts.faults};
+  if (of == Of::Call)
+    m_beside =
+        Beside{session.m_breakpoints, session.m_watches, session.m_notes, session.m_watching, session.m_parts.faults};
   if (session.m_open) m_open = reopeningOf(*session.m_open);
 }
 

@@ -13,8 +13,8 @@ class CallMark {
   CallMark(Session& session, Of of);
 
   /// The exception being handled as an error, with the session as it was. Commits of the call are undone, and its
-  /// entries of the history forgotten; an open tick is where it was. What cannot come back stays, and the error says so.
-  /// For catch blocks.
+  /// entries of the history forgotten; an open tick is where it was. What cannot come back stays, and the error says
+  /// so. For catch blocks.
   Error takenBack(std::string_view what);
 
  private:

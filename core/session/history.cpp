@@ -149,7 +149,8 @@ History::Records History::recordsOf(Tick tick) const {
   const auto record = [&](std::uint64_t number) {
     if (m_logged > 0 && m_verb.empty()) return captureRecord(CaptureProgress{tick, m_logged + 1}, number);
     if (m_verb.empty()) return captureRecord(CaptureCommand{"step", {{"n", kMostTicks}}, tick, 1}, number);
-    return captureRecord(CaptureCommand{m_verb, m_args.is_object() ? m_args : nlohmann::json::object(), tick, 1}, number);
+    return captureRecord(CaptureCommand{m_verb, m_args.is_object() ? m_args : nlohmann::json::object(), tick, 1},
+                         number);
   };
   Records out;
   if (capture()) out[0] = record(capture()->next());

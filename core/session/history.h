@@ -158,7 +158,9 @@ class History {
   };
   LogEnds logEnds() const {
     const CaptureLog* const recovery = m_recovery.file.get();
-    return {capture(), recovery, {capture() ? capture()->end() : CaptureLog::End(), recovery ? recovery->end() : CaptureLog::End()}};
+    return {capture(),
+            recovery,
+            {capture() ? capture()->end() : CaptureLog::End(), recovery ? recovery->end() : CaptureLog::End()}};
   }
   void cutLogs(const LogEnds& to) {
     if (capture() && capture() == to.capture) capture()->cutTo(to.ends[0]);

@@ -7,7 +7,6 @@
 #include "core/session/call_mark.h"
 #include "core/session/in_call.h"
 #include "core/session/storage.h"
-#include "core/state/moved_in_place.h"
 
 namespace kvlab {
 namespace {
@@ -234,9 +233,7 @@ bool Session::takenBack(CallContext& call) {
 /// Makes the commit of a call. On error nothing has changed.
 Status Session::committed(CallContext& call, Commit made) {
   return inCall(*this, call, [&]() -> Status {
-    MovedInPlace moved(m_parts.layouts.inPlace() ? &m_parts.store.log() : nullptr);
     commit(std::move(made));
-    moved.done();
     return ok();
   });
 }

@@ -272,8 +272,7 @@ Status grow(Session& session, const std::function<std::int64_t(CacheLayer)>& nee
 
 std::vector<std::int32_t> pooledRows(const Session& session) {
   std::vector<std::int32_t> out;
-  for (const CacheLayer layer : session.store().layers())
-    out.push_back(session.parts().layouts.demand(layer).pooled());
+  for (const CacheLayer layer : session.store().layers()) out.push_back(session.parts().layouts.demand(layer).pooled());
   return out;
 }
 

@@ -6,7 +6,6 @@
 
 #include "core/model/decoder/likelihood.h"
 #include "core/policy/brightness.h"
-#include "core/state/moved_in_place.h"
 
 namespace kvlab {
 namespace {
@@ -139,10 +138,8 @@ Status Ticker::apply(TickReport& report) {
     if (applied && last && reviser->follows(m_revised))
       applied = reviser->after(applied.take(), m_part, m_call, report.actions);
   if (!applied) return applied.error();
-  MovedInPlace moved(last && m_call.parts.layouts.inPlace() ? &m_call.parts.store.log() : nullptr);
   m_applied = applied.take();
   noteSurprise();
-  moved.done();
   m_done = last;
   if (last) return ok();
   ++m_place;

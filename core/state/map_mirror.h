@@ -3,7 +3,6 @@
 // addresses. Only the range that differs from the last update is sent again; after an append this is the tail. Engine
 // thread.
 #pragma once
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -38,7 +37,7 @@ class MapMirror {
   struct Pair {
     MirroredColumn slots, phases;
   };
-  std::deque<Pair> m_groups;
+  std::vector<Pair> m_groups;
 };
 
 }  // namespace kvlab

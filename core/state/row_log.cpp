@@ -2,6 +2,7 @@
 #include "core/state/row_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/state/cache_state.h"
 
@@ -30,11 +31,10 @@ void KeptRows::append(KeptRows other) {
 }
 
 void RowLog::begin(const CacheState& state, std::int64_t mostBytes) {
-  m_state = &state;
   m_most = mostBytes;
   m_bytes = 0;
-  m_kept = {};
-  m_slots.clear();
+  end();
+  m_state = &state;
 }
 
 void RowLog::keepLate(const std::vector<RowPool>& pools) {
@@ -75,7 +75,8 @@ void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
     }
     const Found& rows = found.back();
     bytes += std::ssize(rows.ids) * pools[layer].stride();
-    if (!rows.ids.empty() && bytes <= m_most) reads.push_back(roomFor(layer, slots.size(), *(more[layer] = &rows), pools[layer]));
+    if (!rows.ids.empty() && bytes <= m_most)
+      reads.push_back(roomFor(layer, slots.size(), *(more[layer] = &rows), pools[layer]));
   }
   if (bytes <= m_most) readRecords(reads);
   m_bytes = bytes;
@@ -107,6 +108,7 @@ RecordRead RowLog::roomFor(std::size_t layer, std::size_t layers, const Found& r
 bool RowLog::putBack(std::vector<RowPool>& pools) {
   if (m_spoilt || m_bytes > m_most) return false;
   if (!m_state) return true;
+  if (const auto back = std::exchange(m_back, nullptr)) back();
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     if (!m_slots[layer].empty()) pools[layer].writeRecords(m_slots[layer], m_kept.layers[layer].records.data());
   begin(*m_state, m_most);
@@ -117,9 +119,7 @@ std::optional<KeptRows> RowLog::take() {
   std::optional<KeptRows> out;
   if (!m_spoilt && m_bytes <= m_most) out = std::move(m_kept);
   m_spoilt = false;
-  m_state = nullptr;
-  m_kept = {};
-  m_slots.clear();
+  end();
   return out;
 }
 

@@ -4,6 +4,7 @@
 // there. Part of a CacheStore; copies nothing until begin(). Engine thread.
 #pragma once
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -35,14 +36,18 @@ class RowLog {
   void keep(const std::vector<RowPool>& pools, const LayerSlots& slots);
   /// Copies the same slots again, for the bug door: what was overwritten by then is lost.
   void keepLate(const std::vector<RowPool>& pools);
+  /// Rows of the state move in place from now on; `back`, which takes no memory, moves them to where they were.
+  void moves(std::function<void()> back) { m_back = std::move(back); }
   /// Rows of the state were lost, or moved without being copied: the next take() returns none.
   void spoil() { m_spoilt = true; }
-  /// Writes the copied rows, if any, into the slots that they had. False if the log lacks rows, and nothing was written.
+  /// Moves rows back, and writes the copied ones into the slots that they had. False if the log lacks rows, and nothing
+  /// was written.
   bool putBack(std::vector<RowPool>& pools);
   bool empty() const { return m_kept.layers.empty(); }
   /// Nothing is to be put back any more: the state goes on as it is.
   void end() {
     m_state = nullptr;
+    m_back = nullptr;
     m_kept = {};
     m_slots.clear();
   }
@@ -63,6 +68,7 @@ class RowLog {
   LayerSlots m_slots;  // [layers] slots whose rows were copied
   std::int64_t m_bytes = 0, m_most = 0;
   bool m_spoilt = false;
+  std::function<void()> m_back;  // null = nothing has moved
 };
 
 }  // namespace kvlab

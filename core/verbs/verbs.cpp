@@ -95,8 +95,8 @@ Result<json> executed(Session& session, const std::string& name, const json& giv
   const auto* look = std::get_if<LooksAtSession>(&verb->run);
   const auto* run = std::get_if<RunsOnSession>(&verb->run);
   Result<json> result = look ? (*look)(session, in)
-      : run                        ? wholly(session, [&] { return change(session, verb->info, *run, in); })
-                                   : Result<json>(needsSeveral(verb->info));
+      : run                  ? wholly(session, [&] { return change(session, verb->info, *run, in); })
+                             : Result<json>(needsSeveral(verb->info));
   if (!result) return VerbArgs::completed(result.error(), name, verb->info.args);
   return result;
 }

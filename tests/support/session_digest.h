@@ -61,8 +61,12 @@ inline QByteArray differing(const Digest& before, const Digest& after) {
   std::string out;
   for (const auto& [part, value] : before)
     if (const auto now = after.find(part); now == after.end() || now->second != value)
-      out.append("\n  ").append(part).append(": ").append(value, 0, 400).append("\n    now ").append(
-          now == after.end() ? "gone" : now->second, 0, 400);
+      out.append("\n  ")
+          .append(part)
+          .append(": ")
+          .append(value, 0, 400)
+          .append("\n    now ")
+          .append(now == after.end() ? "gone" : now->second, 0, 400);
   for (const auto& [part, value] : after)
     if (!before.contains(part)) out.append("\n  ").append(part).append(" came: ").append(value, 0, 400);
   return QByteArray::fromStdString(out);

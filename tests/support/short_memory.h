@@ -73,15 +73,15 @@ extern "C" void* mmap(void* at, std::size_t bytes, int protection, int flags, in
 
 /// The library's own allocates a list while it destroys, and nothing could go on behind a failure there. Here depth is
 /// small, and elements destroy theirs.
-#define KVLAB_DESTROYS_QUIETLY(json)                                       \
-  template <>                                                              \
-  void json::json_value::destroy(value_t type) {                           \
-    const bool was = std::exchange(kvlab::test::ShortMemory::on, false);   \
-    if (type == value_t::array) delete array;                              \
-    if (type == value_t::object) delete object;                            \
-    if (type == value_t::string) delete string;                            \
-    if (type == value_t::binary) delete binary;                            \
-    kvlab::test::ShortMemory::on = was;                                    \
+#define KVLAB_DESTROYS_QUIETLY(json)                                     \
+  template <>                                                            \
+  void json::json_value::destroy(value_t type) {                         \
+    const bool was = std::exchange(kvlab::test::ShortMemory::on, false); \
+    if (type == value_t::array) delete array;                            \
+    if (type == value_t::object) delete object;                          \
+    if (type == value_t::string) delete string;                          \
+    if (type == value_t::binary) delete binary;                          \
+    kvlab::test::ShortMemory::on = was;                                  \
   }
 KVLAB_DESTROYS_QUIETLY(nlohmann::json)
 KVLAB_DESTROYS_QUIETLY(nlohmann::ordered_json)

@@ -48,8 +48,8 @@ struct SessionParts {
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<NearestCompressor> compressor;
   CacheLayers cacheLayers;
-  std::int64_t capacity = 0;   // resident rows per layer
-  std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
+  std::int64_t capacity = 0;          // resident rows per layer
+  std::int32_t maxPhases = 0;         // exclusive upper bound of a phase
   ReplacedParts* replaced = nullptr;  // of the change under way; see session/parts_before.h
 };
 
