@@ -49,7 +49,8 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 #facts { background: @surface; border-top: 1px solid @border; }
 #facts QLabel { color: @muted; }
 #facts #fact { color: @text; }
-#more { background: @raised; color: @accent; border-left: 1px solid @border; border-bottom: 1px solid @border; }
+#more { background: @raised; color: @accent; border-left: 1px solid @border; border-bottom: 1px solid @border;
+  font-size: 11px; }
 )";
 }  // namespace
 

@@ -249,7 +249,6 @@ void DataTable::fitColumns() {
     m_more->setText(QString("+%1").arg(m_shed.size()));
     m_more->setToolTip(
         tr("No room for these columns: %1. The tool tip of each line shows them.").arg(titles.join(", ")));
-    m_more->setFont(Theme::current()->small);
   }
   m_more->setVisible(!m_shed.isEmpty() && horizontalHeader()->isVisibleTo(this));
   m_more->setGeometry(viewport()->width() - kMoreWidth, 0, kMoreWidth, horizontalHeader()->height());
