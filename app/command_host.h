@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What commands can do to the program. Implemented by the main window, and by hand in tests. GUI thread.
 #pragma once
+#include <memory>
+
 #include "app/focus_trail.h"
 #include "app/live_context.h"
 #include "app/script/ports.h"
@@ -17,6 +19,8 @@ struct PathQuestion {
   QString suffix = {};  // added to names without a suffix
   QString argument = "path";
   QString folder = {};  // where the search begins; empty = the current folder
+  QString choice = {};  // a check box below the files; empty = none
+  std::shared_ptr<bool> chosen = {};
 };
 
 inline const PathQuestion kSaveCapture{"Save Capture", "kvlab captures (*.kvcap)", true, ".kvcap"};

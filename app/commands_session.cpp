@@ -87,6 +87,17 @@ void addFile(std::vector<Command>& list, Command head, const PathQuestion& quest
 
 constexpr auto kCaches = "Cache files (*.safetensors)";
 
+Status loadCache(CommandHost& host, const Json& args) {
+  PathQuestion question{"Load Cache", kCaches};
+  question.choice = "Compare each row with what the model computes (takes as long as a prompt)";
+  question.chosen = std::make_shared<bool>(memberOr(args, "verify", false));
+  return withPath(host, args, question, [verify = question.chosen](CommandHost& window, const QString& path) {
+    const char* line = *verify ? "s.loadCache(%1, { verify: true })" : "s.loadCache(%1)";
+    return submitSaid(window, QString(line).arg(quoted(path)), "loadCache",
+                      {{"path", path.toStdString()}, {"verify", *verify}});
+  });
+}
+
 /// spec: a specification, or the path of one.
 Status beginSweep(CommandHost& host, const Json& spec, const Json& out) {
   if (const Status shown = host.showView("sweep"); !shown) return shown;
@@ -146,8 +157,10 @@ void addFiles(std::vector<Command>& list) {
           kSaveCapture, fileVerb("saveCapture"), needsIdle, {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
   addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
           {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
-  addFile(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache with the one that a file holds."},
-          {"Load Cache", kCaches}, fileVerb("loadCache"), needsFreeAlone);
+  add(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache with the one that a file holds."}, loadCache,
+      needsFreeAlone,
+      {.args = {{"path", "string", "the file; asked for when missing"},
+                {"verify", "boolean", "compare each row with what the model computes"}}});
   add(list,
       {"copy_session_script", "Copy as Script", "File",
        "Copy a script that opens this session, does the same, and shows the same."},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What opens a session or closes the window asks once where the shown one would be lost: real clicks on the question,
 // over the real engine.
+#include <QCheckBox>
 #include <QFileDialog>
 #include <QMenu>
 #include <QMenuBar>
@@ -101,6 +102,33 @@ class EndingSessionTest : public QObject {
     QVERIFY(m_window->runCommand("open_model", {{"path", "demo"}}));
     QVERIFY(!asks());  // the capture is still there
     QTRY_VERIFY_WITH_TIMEOUT(settled() && length() == 0, 20000);
+  }
+
+  /// The dialog's check box decides whether rows of a cache file are compared with the model.
+  void rowsOfAFileAreComparedOnRequest() {
+    make(false);
+    work();
+    const QString path = m_folder.filePath("rows.safetensors");
+    QVERIFY(m_window->runCommand("save_cache", {{"path", path.toStdString()}}));
+    QVERIFY(settled());
+    const auto loadedRows = [this] {
+      const auto rows = context().snapshot()->exactness;
+      return rows ? std::ranges::count(*rows, Exactness::Loaded) : 0;
+    };
+    for (const bool compared : {false, true}) {
+      QVERIFY(m_window->runCommand("load_cache", json::object()));
+      auto* dialog = m_window->findChild<QFileDialog*>();
+      QVERIFY(dialog);
+      auto* box = dialog->findChild<QCheckBox*>();
+      QVERIFY(box && !box->isChecked());
+      if (compared) box->click();
+      dialog->selectFile(path);
+      QMetaObject::invokeMethod(dialog, "accept");
+      QTRY_VERIFY(!m_window->findChild<QFileDialog*>());
+      QVERIFY(settled());
+      QTRY_COMPARE(loadedRows(), compared ? 0 : length());
+      QVERIFY(m_window->sessionScript().contains("verify: true") == compared);
+    }
   }
 
   void aSavedSessionIsLostByNoWord() {
