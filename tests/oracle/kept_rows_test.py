@@ -108,10 +108,12 @@ log("IDS " + JSON.stringify(s.tokenise({json.dumps(text.read_text()[:6000])}).sl
 def main():
     if len(sys.argv) < 2:
         skip("give the path of kvlab")
-    missing = [name for name in ("kvpress", "torch", "transformers") if importlib.util.find_spec(name) is None]
+    of_files = sys.argv[2:] == ["real"]
+    needed = ["kvpress", "torch", "transformers"] + ["gguf"] * of_files
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
-        skip(f"needs {' and '.join(missing)} (pip install kvpress==0.5.5 transformers==5.2.0 torch)")
-    bad = (real if sys.argv[2:] == ["real"] else fixtures)(sys.argv[1])
+        skip(f"needs {' and '.join(missing)} (pip install kvpress==0.5.5 transformers==5.2.0 torch gguf)")
+    bad = (real if of_files else fixtures)(sys.argv[1])
     print("\n".join(bad))
     return 1 if bad else 0
 
