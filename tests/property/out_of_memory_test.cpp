@@ -95,7 +95,7 @@ class OutOfMemoryTest : public QObject {
     QVERIFY2(done && differs.isEmpty(), said(done) + differs);
   }
 
-  QTemporaryDir m_folder;
+  QTemporaryDir m_folder{scratchFolder()};
   QByteArray m_manifest;
   Waiting m_waiting = Waiting::Nothing;
   int m_call = 0;

@@ -57,7 +57,7 @@ class RefusedCallsTest : public QObject {
     return out;
   }
 
-  QTemporaryDir m_folder;
+  QTemporaryDir m_folder{scratchFolder()};
 
  private Q_SLOTS:
   void cancelled_data() { everyCall(); }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions of each kind with something in every part, for tests of calls that are refused.
 #pragma once
+#include <QDir>
+#include <QFileInfo>
+
 #include "support/good_calls.h"
 
 namespace kvlab {
@@ -25,6 +28,12 @@ inline constexpr std::pair<const char*, const char*> kKinds[] = {
 enum class Waiting { Nothing, Actions, OpenTick };
 inline constexpr std::pair<const char*, Waiting> kWaiting[] = {
     {"", Waiting::Nothing}, {", actions wait", Waiting::Actions}, {", a tick is open", Waiting::OpenTick}};
+
+/// A QTemporaryDir for the files of thousands of sessions: in memory where it can be, since each file is synced.
+inline QString scratchFolder() {
+  const QString memory = "/dev/shm";
+  return (QFileInfo(memory).isWritable() ? memory : QDir::tempPath()) + "/kvlab-XXXXXX";
+}
 
 /// History with a branch ahead, conditions, a note, a pin, files to load; wLOD sessions have no edits that wait.
 inline SessionFixture furnishedSession(const QByteArray& manifest, Waiting waiting, const std::string& folder) {
