@@ -14,6 +14,7 @@
 #include "core/check/findings.h"
 #include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
+#include "core/state/rounding.h"
 
 namespace kvlab {
 namespace {
@@ -290,15 +291,25 @@ class Scores {
     return perRow(layer, lists);
   }
 
+  /// How far scores of keys may be off, in parts of the largest one: keys that the commit has turned where they are
+  /// stored were rounded once more since the decision.
+  double roundedSince(CacheLayer layer) const {
+    const int turns = keys(spec(layer).name) && at(layer) < m_input.turns.size() ? m_input.turns[at(layer)] : 0;
+    const Rounding once = roundingOf(m_input.store.pool(layer).format().k);
+    constexpr double kLargest = 4;  // value of a head, in parts of its mean magnitude
+    return turns * (static_cast<double>(once.relative) + kLargest * static_cast<double>(once.ofMost));
+  }
+
   void scored(CacheLayer layer) {
     const ResidencyView& then = *scores(layer).map;
     const std::vector<double> made = wanted(layer, then);
+    const double room = 1e-3 + roundedSince(layer);
     double most = 0;
     for (const double one : made)
       if (std::isfinite(one)) most = std::max(most, std::abs(one));
     for (std::size_t i = 0; i < made.size(); ++i) {
       const double is = static_cast<double>(scores(layer).values[at(then.first) + i]);
-      if ((std::isnan(is) && std::isnan(made[i])) || std::abs(is - made[i]) <= 1e-3 * most + 1e-6) continue;
+      if ((std::isnan(is) && std::isnan(made[i])) || std::abs(is - made[i]) <= room * most + 1e-6) continue;
       return m_findings.add({layer, at(then.first) + i, then.ledger[at(then.first) + i]},
                             name(layer) + " gave " + rowName(then.ledger[at(then.first) + i]) + " the score " +
                                 std::to_string(is) + "; its rule makes " + std::to_string(made[i]));

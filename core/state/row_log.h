@@ -40,6 +40,7 @@ class RowLog {
   void moves(std::function<void()> back) { m_back = std::move(back); }
   /// Rows of the state were lost, or moved without being copied: the next take() returns none.
   void spoil() { m_spoilt = true; }
+  bool spoilt() const { return m_spoilt; }
   /// Moves rows back, and writes the copied ones into the slots that they had. False if the log lacks rows, and nothing
   /// was written.
   bool putBack(std::vector<RowPool>& pools);

@@ -233,6 +233,27 @@ class WlodSessionTest : public QObject {
     QVERIFY(s.damage().isEmpty());
   }
 
+  /// Rows that saw rows which a policy has let go are made others by a rebuild, too: where a rollback could not bring
+  /// them back, the rebuild waits for the end of the draft.
+  void rebuildsInDrafts_data() { draftsComeAndGo_data(); }
+  void rebuildsInDrafts() {
+    QFETCH(QByteArray, layout);
+    for (const char* policy : {"full", "oracle:capacity=8", "h2o:capacity=20,window=4"}) {
+      const SessionFixture s(
+          manifest({{"budget", 64}, {"protect", 8}}, {{"layout", layout.toStdString()}, {"policy", policy}}));
+      s.prompt(30);
+      s.must("step", {{"n", 4}});
+      const std::string before = s.hash();
+      s.must("speculate", {{"tokens", {27, 91, 77}}});
+      const Result<json> rebuilt = s.verb("rebuild");
+      if (!rebuilt) QCOMPARE(rebuilt.error().code, std::string("speculating"));
+      QVERIFY2(s.damage().isEmpty(), s.damage());
+      s.must("rollback");
+      QCOMPARE(s.hash(), before);
+      QVERIFY2(s.damage().isEmpty(), s.damage());
+    }
+  }
+
   void refusals_data() {
     QTest::addColumn<QByteArray>("actions");
     QTest::addColumn<QByteArray>("code");

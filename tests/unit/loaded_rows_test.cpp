@@ -79,6 +79,17 @@ class LoadedRowsTest : public QObject {
     QVERIFY(s.sound());
   }
 
+  /// A file of an empty cache has no rows to compare.
+  void mayBeNone() {
+    for (const char* form : {"native", "hf_dynamic"}) {
+      SessionFixture s;
+      if (!s.verb("saveCache", {{"path", path()}, {"form", form}})) continue;
+      s.must("loadCache", {{"path", path()}, {"verify", true}});
+      s.prompt(4);
+      QVERIFY(s.sound());
+    }
+  }
+
   /// A label of edits is stronger than that of a file; rows that an edit computes again did not come from it.
   void mayBeEdited_data() {
     QTest::addColumn<QString>("after");

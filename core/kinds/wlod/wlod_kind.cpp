@@ -62,9 +62,11 @@ WlodRules rulesOf(const WlodSettings& s) {
   return rules;
 }
 
-/// Some rows would not be what they are if they were computed again.
-bool inexact(const CacheState& state) {
-  return state.edited || std::ranges::find(state.wlod->stale, true) != state.wlod->stale.end();
+/// Where rows move in place a rollback computes the rows before the draft again. They are the same then only if each is
+/// what it would be if it were computed again.
+bool comesBack(const CacheState& before, const SessionParts& parts) {
+  return parts.layouts.inPlace() && !before.edited &&
+      std::ranges::find(before.wlod->stale, true) == before.wlod->stale.end();
 }
 
 /// A rollback leads back to rows that the draft has put others in place of: they keep their slots.
@@ -199,9 +201,8 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   // New rows may see some that have left through a window: then all are computed.
   if (!applied && applied.error().code == "staging" && !all) applied = run(true);
   if (!applied) return applied.error();
-  // Where rows move in place a rollback computes them again, and that would make others of inexact ones.
   if ((part.draft || before.draft) && !applied->appended && call.parts.layouts.inPlace() &&
-      (observed.edited || inexact(before.draft ? *before.draft->before : observed))) {
+      (observed.edited || !comesBack(before.draft ? *before.draft->before : observed, call.parts))) {
     call.parts.store.release(applied->added);
     return Error("unsupported", "the draft was refused",
                  "it would compute earlier rows again in place, and since rows have left layers, or were not computed "
@@ -253,8 +254,8 @@ Result<WlodApplied> WlodKind::rebuilt(const CacheState& state, CallContext& call
 }
 
 Result<Rebuilt> WlodKind::rebuild(const CacheState& state, CallContext& call) {
-  // A rollback restores rows in slots that a rebuild would free. Where layers work in place it computes them again.
-  if (state.wlod->draft && !call.parts.layouts.inPlace())
+  // A rollback restores rows in slots that a rebuild would free. Lost rows cannot come back anyway.
+  if (state.wlod->draft && !call.parts.store.log().spoilt() && !comesBack(*state.wlod->draft->before, call.parts))
     return Error{"speculating", "nothing was rebuilt", "a speculative span is open, and earlier rows must not change",
                  "accept it or roll it back first"};
   Result<WlodApplied> made = rebuilt(state, call);
