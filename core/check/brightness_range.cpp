@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brightness stays between 0 and its maximum, and is a number. Where a tick has generated a token, the brightness of
-// every token that was there before is what attention makes of it. semantics.md, section 4.
+// every token that was there before is what attention makes of it, and culling went by that. semantics.md, section 4.
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 #include "core/check/changes.h"
 #include "core/check/checks.h"
+#include "core/check/culled_pairs.h"
 #include "core/check/findings.h"
 
 namespace kvlab {
@@ -44,6 +45,15 @@ void checkLaw(const CheckInput& input, Findings& findings) {
              max = static_cast<float>(input.manifest.brightness.max);
   const std::span<const LedgerId> before = was.context.span(), context = is.context.span();
   const float *const old = was.brightness.data(), *const now = is.brightness.data(), *const mass = attended.data();
+  const auto compare = [&](std::size_t p, float b, std::size_t q) {
+    const float wanted = std::clamp(old[q] - decay + gain * mass[q], 0.0f, max);
+    if (std::abs(b - wanted) > 1e-3f * (1 + wanted))
+      findings.add({{}, p, before[q]},
+                   "position " + std::to_string(p) + ": brightness " + std::to_string(b) +
+                       " is not what the newest attention makes of it, " + std::to_string(wanted));
+  };
+  if (input.culled && input.culled->brightness.size() == before.size())
+    for (std::size_t p = 0; p < before.size(); ++p) compare(p, input.culled->brightness[p], p);
   const LedgerId came = was.ledger.nextId();
   const std::size_t front = was.context.alike(is.context);
   std::size_t q = 0;
@@ -54,11 +64,7 @@ void checkLaw(const CheckInput& input, Findings& findings) {
       while (q < before.size() && before[q] != context[p]) ++q;  // both contexts are in the same order
       if (q == before.size()) return;
     }
-    const float wanted = std::clamp(old[q] - decay + gain * mass[q], 0.0f, max);
-    if (std::abs(now[p] - wanted) > 1e-3f * (1 + wanted))
-      findings.add({{}, p, context[p]},
-                   "position " + std::to_string(p) + ": brightness " + std::to_string(now[p]) +
-                       " is not what the newest attention makes of it, " + std::to_string(wanted));
+    compare(p, now[p], q);
   }
 }
 
@@ -104,6 +110,7 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
   if (input.manifest.ring.blockTokens <= 1 && findings.count() == 0 &&
       state.brightness.size() == state.context.size() && edited(input))
     checkStart(input, findings);
+  if (input.culled && input.before && findings.count() == 0) checkCulledPairs(input, findings);
   // Of ticks alone, which make passes. A pass that brings stale logits brings attention, too, and that is not kept.
   const bool oneToken = !input.deeds.empty() && input.before && !input.before->logitsStale &&
       input.before->tick.value() + 1 == state.tick.value() && input.manifest.ring.blockTokens <= 1;

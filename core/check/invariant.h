@@ -28,6 +28,7 @@ struct CheckInput {
   std::span<const PassDeed> deeds = {};  // of the passes that made the state; empty = not written down
   std::optional<PassKind> decided = {};  // the pass behind which policies decided in the commit; none = they did not
   const DrawDeed* drawn = nullptr;       // how the tick came to its token; null = none was generated
+  const CullDeed* culled = nullptr;      // what culling decided in the tick; null = no tick asked it
   std::span<const int> turns = {};       // [cache layers, or fewer] how often the commit turned stored keys
   const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none
   const CacheState* passed = nullptr;    // cheap checks: `before`, if a check found nothing in it; null = all is new

@@ -2,15 +2,18 @@
 // What policies decide by. The score that a decision gave a row is what the policy's rule makes of the statistics that
 // the state remembers, of the stored keys, or of the row's place; as many rows leave as exceed the bands; and the
 // budget of a layer is divided among its heads by these scores. Rules are written down here a second time. A cheap
-// check looks at one layer in each tick, at keys in one tick of sixteen. Policies that are not listed, and rows that
-// have left where layouts move rows, are passed over. semantics.md, section 6.
+// check looks at one layer in each tick, at keys in one tick of sixteen; a full one at Expected Attention in one layer
+// in each tick. Policies that are not listed, and rows that have left where layouts move rows, are passed over.
+// semantics.md, section 6.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "core/check/changes.h"
 #include "core/check/checks.h"
+#include "core/check/expected_scores.h"
 #include "core/check/findings.h"
 #include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
@@ -21,6 +24,7 @@ namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kKeyTurns = 16;
+constexpr std::string_view kExpected = "expected_attention";
 
 double rank(double score) { return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score; }
 
@@ -38,9 +42,7 @@ class Scores {
       if (!fresh(layer)) continue;
       if (mine) counted(layer);
       if (keys(spec(layer).name) && m_input.manifest.afterEdit == AfterEdit::Selective) continue;  // rows may follow
-      if (keys(spec(layer).name) ? m_input.full || (turn % kKeyTurns == 0 && turn / kKeyTurns % layers == layer.value())
-                                 : mine)
-        scored(layer);
+      if (keys(spec(layer).name) ? keysDue(layer) : mine) scored(layer);
       if (m_findings.count() > 0) return;
     }
   }
@@ -48,7 +50,7 @@ class Scores {
  private:
   const PolicySpec& spec(CacheLayer layer) const { return m_policy.specs[at(layer)]; }
   const RowValues& scores(CacheLayer layer) const { return m_policy.layers[at(layer)].scores; }
-  static bool keys(std::string_view policy) { return policy == "knorm" || policy == "keydiff"; }
+  static bool keys(std::string_view policy) { return policy == "knorm" || policy == "keydiff" || policy == kExpected; }
   std::string name(CacheLayer layer) const {
     return "layer " + m_state.cacheLayers().name(layer) + ": policy " + spec(layer).name;
   }
@@ -96,6 +98,14 @@ class Scores {
       any = true;
     }
     return odd;
+  }
+
+  /// Moments of queries take a product of matrices for each head.
+  bool keysDue(CacheLayer layer) const {
+    const auto layers = static_cast<std::int64_t>(m_state.groupOf.size());
+    const std::int64_t turn = m_state.tick.value();
+    if (m_input.full) return spec(layer).name != kExpected || turn % layers == layer.value();
+    return turn % kKeyTurns == 0 && turn / kKeyTurns % layers == layer.value();
   }
 
   /// What all queries of a pass gave to the rows of a layer, by head, and their number. Where an edit takes several
@@ -163,6 +173,7 @@ class Scores {
     if (policy == "snapkv" || policy == "pyramidkv" || policy == "adakv")
       return remembered(layer, then, m_policy.layers[at(layer)].observed, true);
     if (policy == "smartkv") return gates(layer, then);
+    if (policy == kExpected) return expected(layer, then);
     if (keys(policy)) return keyScores(layer, then);
     return {};
   }
@@ -248,47 +259,98 @@ class Scores {
     return true;
   }
 
+  /// The rows that the policy looked at are there still, and may be read.
+  bool readable(CacheLayer layer, const ResidencyView& then) const {
+    const bool moves = dynamic_cast<const RunSlots*>(&m_input.store.slots(layer)) || !generated(m_input);
+    if (moves || !m_input.transformer || m_state.wlod || !m_input.store.backend().onHost()) return false;
+    const RowPool& pool = m_input.store.pool(layer);
+    return std::ranges::all_of(then.residentSlots(),
+                               [&](Slot s) { return s.value() >= 0 && s.value() < pool.slots(); }) &&
+        stillThere(pool, then);
+  }
+
+  const Rope& rope(CacheLayer layer) const {
+    return m_input.transformer->model().config().rope(m_state.cacheLayers().layerOf(layer));
+  }
+  std::vector<double> frequencies(CacheLayer layer) const {
+    return m_input.transformer->rotary().frequencies(m_state.cacheLayers().layerOf(layer));
+  }
+
+  /// The keys of a KV head as attention reads them, [rows][dim].
+  std::vector<std::vector<double>> turnedKeys(CacheLayer layer, const ResidencyView& then,
+                                              const HeadReader& read) const {
+    const auto dim = at(m_input.store.pool(layer).format().headDim);
+    const std::vector<double> w = frequencies(layer);
+    const double factor = rope(layer).attentionFactor;
+    std::vector<std::vector<double>> out(then.resident(), std::vector<double>(dim));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::vector<double>& own = out[i];
+      read(i, false, own);
+      const double phase = m_input.transformer->rotary().phase(then.phases[at(then.first) + i]).value();
+      for (std::size_t d = 0; d < dim / 2 && !m_input.transformer->keysRotated(); ++d) {
+        const double a = own[d], b = own[dim / 2 + d], c = std::cos(phase * w[d]), s = std::sin(phase * w[d]);
+        const double f = w[d] == 0 ? 1 : factor;
+        own[d] = f * (a * c - b * s), own[dim / 2 + d] = f * (a * s + b * c);
+      }
+    }
+    return out;
+  }
+
+  static double length(std::span<const double> values) {
+    double sum = 0;
+    for (const double value : values) sum += value * value;
+    return std::sqrt(sum);
+  }
+
   /// Of keys as attention reads them.
   std::vector<double> keyScores(CacheLayer layer, const ResidencyView& then) const {
-    const bool moves = dynamic_cast<const RunSlots*>(&m_input.store.slots(layer)) || !generated(m_input);
-    if (moves || !m_input.transformer || m_state.wlod || !m_input.store.backend().onHost()) return {};
+    if (!readable(layer, then)) return {};
     const RowPool& pool = m_input.store.pool(layer);
-    const std::span<const Slot> slots = then.residentSlots();
-    if (std::ranges::any_of(slots, [&](Slot s) { return s.value() < 0 || s.value() >= pool.slots(); })) return {};
-    if (!stillThere(pool, then)) return {};
-    const auto dim = at(pool.format().headDim), rows = slots.size();
-    const std::vector<double> w = m_input.transformer->rotary().frequencies(m_state.cacheLayers().layerOf(layer));
-    const double factor =
-        m_input.transformer->model().config().rope(m_state.cacheLayers().layerOf(layer)).attentionFactor;
     std::vector<std::vector<double>> lists;
     for (int head = 0; head < pool.format().kvHeads; ++head) {
-      const HeadReader read(pool, slots, head);
-      std::vector<double> mean(dim), own(dim), lengths(rows), along(rows);
-      std::vector<std::vector<double>> turned(rows);
-      for (std::size_t i = 0; i < rows; ++i) {
-        read(i, false, own);
-        const double phase = m_input.transformer->rotary().phase(then.phases[at(then.first) + i]).value();
-        for (std::size_t d = 0; d < dim / 2 && !m_input.transformer->keysRotated(); ++d) {
-          const double a = own[d], b = own[dim / 2 + d], c = std::cos(phase * w[d]), s = std::sin(phase * w[d]);
-          const double f = w[d] == 0 ? 1 : factor;
-          own[d] = f * (a * c - b * s), own[dim / 2 + d] = f * (a * s + b * c);
-        }
-        for (const double value : own) lengths[i] += value * value;
-        lengths[i] = std::sqrt(lengths[i]);
-        for (std::size_t d = 0; d < dim && lengths[i] > 0; ++d) mean[d] += own[d] / lengths[i];
-        turned[i] = own;
+      const std::vector<std::vector<double>> keys = turnedKeys(layer, then, {pool, then.residentSlots(), head});
+      std::vector<double> mean(at(pool.format().headDim)), lengths, along;
+      for (const std::vector<double>& key : keys) {
+        lengths.push_back(length(key));
+        for (std::size_t d = 0; d < key.size() && lengths.back() > 0; ++d) mean[d] += key[d] / lengths.back();
       }
-      double size = 0;
-      for (const double value : mean) size += value * value;
-      for (std::size_t i = 0; i < rows; ++i) {
-        for (std::size_t d = 0; d < dim; ++d) along[i] += turned[i][d] * mean[d];
-        const double length = lengths[i] * std::sqrt(size);
-        along[i] = length > 0 ? -along[i] / length : 0;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const double product = lengths[i] * length(mean);
+        along.push_back(product > 0 ? -std::inner_product(mean.begin(), mean.end(), keys[i].begin(), 0.0) / product
+                                    : 0);
         lengths[i] = -lengths[i];
       }
       lists.push_back(spec(layer).name == "knorm" ? lengths : along);
     }
     return perRow(layer, lists);
+  }
+
+  /// Of keys and values, and of the moments of queries that are remembered.
+  std::vector<double> expected(CacheLayer layer, const ResidencyView& then) const {
+    const auto& moments = m_policy.layers[at(layer)].queries;
+    const bool turned = at(layer) < m_input.turns.size() && m_input.turns[at(layer)] > 0;  // since the decision
+    if (!moments || turned || !readable(layer, then) || then.resident() == 0) return {};
+    const RowPool& pool = m_input.store.pool(layer);
+    const auto lists = at(pool.format().kvHeads), dim = at(pool.format().headDim);
+    ExpectedQueries queries{.frequencies = frequencies(layer),
+                            .stretch = rope(layer).attentionFactor,
+                            .nextPhase = m_input.transformer->rotary().phase(then.phases[then.size() - 1]).value() + 1,
+                            .future = spec(layer).future,
+                            .scoreDim = m_input.transformer->model().config().scoreDim()};
+    const auto slice = [&](const std::vector<double>& all, std::size_t head) {
+      return std::span(all).subspan(all.size() / lists * head, all.size() / lists);
+    };
+    std::vector<std::vector<double>> made;
+    for (std::size_t head = 0; head < lists; ++head) {
+      const HeadReader read(pool, then.residentSlots(), static_cast<int>(head));
+      ExpectedRows rows{.keys = turnedKeys(layer, then, read),
+                        .sinks = at(m_policy.audit.layers[at(layer)].bands.sinks)};
+      std::vector<double> value(dim);
+      for (std::size_t i = 0; i < rows.keys.size(); ++i) read(i, true, value), rows.lengths.push_back(length(value));
+      queries.mean = slice(moments->mean, head), queries.covariance = slice(moments->covariance, head);
+      made.push_back(expectedScores(rows, queries, spec(layer).epsilon));
+    }
+    return perRow(layer, made);
   }
 
   /// How far scores of keys may be off, in parts of the largest one: keys that the commit has turned where they are
@@ -303,7 +365,8 @@ class Scores {
   void scored(CacheLayer layer) {
     const ResidencyView& then = *scores(layer).map;
     const std::vector<double> made = wanted(layer, then);
-    const double room = 1e-3 + roundedSince(layer);
+    const double own = spec(layer).name == kExpected ? 1e-2 : 1e-3;  // exponents of floats lose more
+    const double room = own + roundedSince(layer);
     double most = 0;
     for (const double one : made)
       if (std::isfinite(one)) most = std::max(most, std::abs(one));

@@ -186,6 +186,7 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
     input.decided = m_parts.store.deeds().decided();
     input.turns = m_parts.store.deeds().turns();
     if (const auto& drawn = m_parts.store.deeds().drawn()) input.drawn = &*drawn;
+    if (const auto& culled = m_parts.store.deeds().culled()) input.culled = &*culled;
     input.before = m_history.before();
     // Once in a scrub period everything is looked at, so that no mistake about what is unchanged lasts.
     if (!full && part % manifest().scrubPeriod > 0) input.passed = m_history.passed();

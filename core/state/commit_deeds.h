@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a commit did, written down where it is done, until the next one begins: what its passes were told to read and
 // write, noted where attention is called and not taken from plan and maps; which keys were turned; that policies
-// decided, and behind which pass; and how the tick came to its token. Checks judge a commit by this list, so that
-// rules, pins and windows of today are not held against what was done under others. A call that only looks leaves no
-// trace (CommitDeeds::Aside). Only passes over host memory are written down. Owned by a store; engine thread.
+// decided, and behind which pass; which pairs culling chose; and how the tick came to its token. Checks judge a commit
+// by this list, so that rules, pins and windows of today are not held against what was done under others. A call that
+// only looks leaves no trace (CommitDeeds::Aside). Only passes over host memory are written down. Owned by a store;
+// engine thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -55,6 +56,21 @@ struct DrawDeed {
   std::shared_ptr<const std::vector<float>> logits = {};  // [vocab] that it was chosen by; null = given
 };
 
+/// A pair of neighbours that culling chose.
+struct CulledPair {
+  Position first;
+  std::optional<TokenId> token = {};  // takes its place; none = no token is near enough, and the pair stays
+};
+
+/// What culling decided, and by what. [length] is that of the context before the tick.
+struct CullDeed {
+  int target = 0;
+  double minCosine = 0;
+  Column<float> brightness = {};       // [length] as the tick had observed it
+  std::vector<bool> touched = {};      // [length] positions that the user's actions refer to
+  std::vector<CulledPair> pairs = {};  // in the order of their choice
+};
+
 class CommitDeeds {
  public:
   /// While one lives, passes are not written down: they belong to a call that only looks.
@@ -87,6 +103,10 @@ class CommitDeeds {
   void draw(DrawDeed deed) { m_drawn = std::move(deed); }
   /// None where no tick generated.
   const std::optional<DrawDeed>& drawn() const { return m_drawn; }
+  /// A tick has asked culling; the last of several counts.
+  void cull(CullDeed deed) { m_culled = std::move(deed); }
+  /// None where no tick asked.
+  const std::optional<CullDeed>& culled() const { return m_culled; }
   /// Stored keys of a layer were turned to other phases.
   void turn(CacheLayer layer) {
     if (m_turns.size() <= at(layer)) m_turns.resize(at(layer) + 1);
@@ -97,6 +117,7 @@ class CommitDeeds {
   void clear() {
     m_decided.reset();
     m_drawn.reset();
+    m_culled.reset();
     m_turns.clear();
     if (m_all.size() > kKept) m_all.resize(kKept);
     for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.covered = {};
@@ -110,6 +131,7 @@ class CommitDeeds {
   int m_aside = 0;  // calls that only look, now
   std::optional<PassKind> m_decided;
   std::optional<DrawDeed> m_drawn;
+  std::optional<CullDeed> m_culled;
   std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // of them in use

@@ -15,6 +15,7 @@ struct Last {
     deeds.assign(all.all().begin(), all.all().end());
     decided = all.decided();
     drawn = all.drawn();
+    culled = all.culled();
   }
 
   QString found(void (*check)(const CheckInput&, std::vector<Violation>&), bool full = true) const {
@@ -25,6 +26,7 @@ struct Last {
     input.decided = decided;
     input.before = &before;
     if (drawn) input.drawn = &*drawn;
+    if (culled) input.culled = &*culled;
     std::vector<Violation> out;
     check(input, out);
     return QString::fromStdString(out.empty() ? std::string() : out.front().detail);
@@ -40,6 +42,7 @@ struct Last {
   std::vector<PassDeed> deeds;
   std::optional<PassKind> decided;
   std::optional<DrawDeed> drawn;
+  std::optional<CullDeed> culled;
 };
 
 json replaced(int position, std::vector<int> tokens) {
@@ -150,6 +153,64 @@ class CommitChecksTest : public QObject {
     QVERIFY(last.found(checkBrightnessRange, false).contains("of a new token"));
   }
 
+  void culledPairs() {
+    const SessionFixture session(json{
+        {"brightness", {{"compressor", "nearest"}, {"target", 30}, {"start", {{"model", 200}, {"replacement", 90}}}}}});
+    session.prompt(34);
+    session.must("pin", {{"ledger", 12}});
+    session.must("step");
+    session.must("inject", {{"actions", {{{"action", "delete"}, {"position", 5}}}}});
+    session.must("step");
+    const auto says = [](const Last& last, const char* text, bool full = false) {
+      const QString found = last.found(checkBrightnessRange, full);
+      if (!found.contains(text)) qWarning("%s", qPrintable(found));
+      return found.contains(text);
+    };
+    for (int i = 0; i < 4; ++i) {
+      const Last last(session);
+      QVERIFY(last.culled && last.culled->pairs.size() == (last.before.length() > 30 ? 2 : 1));
+      for (const bool full : {false, true}) QCOMPARE(last.found(checkBrightnessRange, full), QString());
+      session.must("step");
+    }
+    session.must("inject", {{"actions", {{{"action", "insert"}, {"position", 9}, {"token_ids", {7, 8, 9, 10}}}}}});
+    session.must("step");
+    session.must("step");
+    const Last sound(session);
+    QCOMPARE(sound.culled->pairs.size(), std::size_t{2});
+
+    Last brighter = sound;  // another pair than the dimmest
+    brighter.culled->pairs.front().first = Position(brighter.culled->pairs.front().first.value() == 2 ? 4 : 2);
+    QVERIFY(says(brighter, "the rule takes the pair at"));
+    Last fewer = sound;
+    fewer.culled->pairs.pop_back();
+    QVERIFY(says(fewer, "the rule takes the pair at"));
+    Last more = sound;
+    more.culled->target += 1 + more.before.length();
+    QVERIFY(says(more, "the rule takes no further pair"));
+    Last pinned = sound;
+    pinned.before.ledger.change(pinned.before.context[static_cast<std::size_t>(pinned.culled->pairs[0].first.value())])
+        .pinned = true;
+    QVERIFY(says(pinned, "the rule takes the pair at"));
+    Last none = sound;
+    none.culled->pairs[1].token.reset();
+    QVERIFY(says(none, "is as near as"));
+    Last farther = sound;
+    farther.culled->pairs[1].token = TokenId(farther.culled->pairs[1].token->value() ^ 1);
+    QVERIFY(says(farther, "is nearer to the mean of the pair"));
+    Last far = sound;
+    far.culled->minCosine = 2;
+    QVERIFY(says(far, "is not as near as"));
+    Last bright = sound;  // by another brightness than attention makes
+    std::vector<float> values(bright.culled->brightness.begin(), bright.culled->brightness.end());
+    values[20] += 3;
+    bright.culled->brightness.assign(values);
+    QVERIFY(says(bright, "is not what the newest attention makes of it"));
+    Last other = sound;  // the commit has done something else
+    for (const LedgerId id : other.state.context.span())
+      if (other.state.ledger[id].source == Source::Replacement) other.state.ledger.change(id).token = TokenId(3);
+    QVERIFY(says(other, "stands in the place of the pair"));
+  }
+
   void absolutePhases() {
     const SessionFixture session(json{{"position", "absolute"}});
     session.prompt(30);
@@ -228,7 +289,8 @@ class CommitChecksTest : public QObject {
     for (const char* policy : {"streaming_llm:sinks=2,window=12", "sliding_window:window=12", "h2o:window=8,budget=12",
                                "tova:window=2,budget=18", "brightness:capacity=20", "knorm:sinks=1,capacity=20",
                                "keydiff:sinks=1,capacity=20", "snapkv:window=6,capacity=20,observe=6,kernel=3",
-                               "snapkv:window=6,capacity=20,observe=8,kernel=5,pooling=max"})
+                               "snapkv:window=6,capacity=20,observe=8,kernel=5,pooling=max",
+                               "expected_attention:sinks=2,window=6,capacity=20,observe=12,future=24,heads=mean"})
       QTest::newRow(policy) << QByteArray(policy);
   }
   void policyScores() {

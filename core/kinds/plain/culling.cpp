@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "core/policy/brightness.h"
 
@@ -29,26 +30,34 @@ std::vector<bool> takenBy(const CacheState& state, const SessionParts& parts, st
   return taken;
 }
 
+CullDeed decided(const CacheState& observed, std::span<const Action> users, CallContext& call) {
+  const BrightnessSettings& rules = call.parts.manifest.brightness;
+  CullDeed deed{.target = rules.target, .minCosine = rules.minCosine, .brightness = observed.brightness};
+  const int count = cullCount(observed.length(), rules.target);
+  if (count == 0) return deed;
+  deed.touched = takenBy(observed, call.parts, {users.begin(), users.end()});
+  const auto isTaken = [&](Position p) { return static_cast<bool>(deed.touched[at(p.value())]); };
+  for (const Position p : dimmestPairs(observed, count, isTaken)) {
+    const std::size_t i = at(p.value());
+    const TokenId a = observed.ledger[observed.context[i]].token, b = observed.ledger[observed.context[i + 1]].token;
+    deed.pairs.push_back({p,
+                          call.parts.compressor->replacement(a, observed.brightness[i], b, observed.brightness[i + 1],
+                                                             rules.minCosine)});
+  }
+  return deed;
+}
+
 }  // namespace
 
 Status Culling::before(CacheState& observed, TickPart& part, CallContext& call) const {
   const Manifest& m = call.parts.manifest;
-  const BrightnessSettings& b = m.brightness;
-  if (!part.generates || part.earlier || b.compressor != "nearest" || !m.probes) return ok();
-  const int count = cullCount(observed.length(), b.target);
-  if (count == 0) return ok();
-  const std::vector<Action> users(part.actions.begin(), part.actions.end() - 1);
-  const std::vector<bool> taken = takenBy(observed, call.parts, users);
-  const auto isTaken = [&](Position p) { return static_cast<bool>(taken[at(p.value())]); };
+  if (!part.generates || part.earlier || m.brightness.compressor != "nearest" || !m.probes) return ok();
+  CullDeed deed = decided(observed, std::span(part.actions).first(part.actions.size() - 1), call);
   std::vector<Action> culls;
-  for (Position p : dimmestPairs(observed, count, isTaken)) {
-    const std::size_t i = at(p.value());
-    const TokenId a = observed.ledger[observed.context[i]].token, c = observed.ledger[observed.context[i + 1]].token;
-    const std::optional<TokenId> replacement =
-        call.parts.compressor->replacement(a, observed.brightness[i], c, observed.brightness[i + 1], b.minCosine);
-    if (replacement) culls.push_back(ReplacePair{p, Position(p.value() + 1), {*replacement}});
-  }
+  for (const CulledPair& pair : deed.pairs)
+    if (pair.token) culls.push_back(ReplacePair{pair.first, Position(pair.first.value() + 1), {*pair.token}});
   part.actions.insert(part.actions.end() - 1, culls.begin(), culls.end());  // before the action that adds the new token
+  if (CommitDeeds& deeds = call.parts.store.deeds(); deeds.wanted()) deeds.cull(std::move(deed));
   return ok();
 }
 
