@@ -247,6 +247,18 @@ class Scores {
     return perRow(layer, lists);
   }
 
+  /// False where a pool of other size has taken the place of that which the policy looked at: rows that stay have other
+  /// slots, or rows that left lie behind all that stay, and were not copied.
+  static bool samePool(const ResidencyView& then, const ResidencyView& now) {
+    std::int32_t left = -1, stays = -1;
+    std::size_t next = at(now.first);
+    for (std::size_t i = at(then.first); i < then.size(); ++i)
+      if (next >= now.size() || now.ledger[next] != then.ledger[i]) left = std::max(left, then.slotOf[i].value());
+      else if (now.slotOf[next++] != then.slotOf[i]) return false;
+    for (const Slot slot : now.residentSlots()) stays = std::max(stays, slot.value());
+    return left < stays;
+  }
+
   /// False where the commit has written over rows that it let go, as blocks of tokens may.
   static bool stillThere(const RowPool& pool, const ResidencyView& then) {
     const std::span<const Slot> slots = then.residentSlots();
@@ -266,7 +278,7 @@ class Scores {
     const RowPool& pool = m_input.store.pool(layer);
     return std::ranges::all_of(then.residentSlots(),
                                [&](Slot s) { return s.value() >= 0 && s.value() < pool.slots(); }) &&
-        stillThere(pool, then);
+        samePool(then, m_state.map(layer)) && stillThere(pool, then);
   }
 
   const Rope& rope(CacheLayer layer) const {

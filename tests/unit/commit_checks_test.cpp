@@ -305,6 +305,22 @@ class CommitChecksTest : public QObject {
     RowValues& scores = last.policy(1).scores;
     scores.values[5] += 0.5f * (1 + std::abs(scores.values[5]));
     QVERIFY(last.found(checkPolicyScores).contains("its rule makes"));
+    Last gone(session);  // a row that left lies where a pool of other size has copied nothing
+    RowValues& others = gone.policy(1).scores;
+    auto map = std::make_shared<ResidencyView>(*others.map);
+    const ResidencyView& now = gone.state.map(CacheLayer(1));
+    QVERIFY(session->parts().store.pool(CacheLayer(1)).slots() > 150);
+    std::vector<Slot> slots(map->slotOf.begin(), map->slotOf.end());
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (std::ranges::find(now.ledger.span(), map->ledger[i]) == now.ledger.end()) {
+        slots[i] = Slot(150);
+        const std::vector<float> row(256, 3);
+        const auto tag = static_cast<std::uint64_t>(map->ledger[i].value());
+        session->parts().store.pool(CacheLayer(1)).write(std::vector{150}, row.data(), row.data(), &tag);
+      }
+    map->slotOf.assign(slots);
+    others.map = map;
+    QCOMPARE(gone.found(checkPolicyScores), QString());
     Last fewer(session);
     fewer.policy(0);
     auto own = std::make_shared<PolicyState>(*fewer.state.policy);
