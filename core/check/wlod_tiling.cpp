@@ -16,6 +16,8 @@ void checkRound(const CheckInput& input, Findings& findings) {
   const WlodState& state = *input.state.wlod;
   if (state.rounds.empty() || state.rounds.back()->tick != input.state.tick || !input.before || !input.before->wlod)
     return;
+  const auto& earlier = input.before->wlod->rounds;
+  if (!earlier.empty() && earlier.back() == state.rounds.back()) return;  // a change of rules in the same tick
   const WorkingContext& was = input.before->wlod->context;
   std::optional<double> last[2];  // scores of a collapse and an expansion
   for (const FocusDecision& one : state.rounds.back()->decisions) {

@@ -189,15 +189,15 @@ class Importer {
     return past;
   }
 
-  /// Sets the provenance of rows: computed from the file's context, or, if the file was edited, all rows but the first
-  /// from another context.
+  /// Sets the provenance of rows: computed from the file's context, or, if the file was edited, from another one. That
+  /// holds for the first row, too, which may have been computed from its embedding alone.
   void nameOrigins() {
     refreshProvenance(m_state, m_parts.manifest.position == PositionMode::Cache,
                       turnWord(m_parts.model->config(), m_state.reach()));
     if (!m_rows.edited) return;
     for (LayerGroup& group : m_state.groups) {
       std::vector<Provenance> column(group.provenance.begin(), group.provenance.end());
-      for (std::size_t i = 1; i < m_state.context.size(); ++i) column[at(m_state.context[i].value())].context ^= 1;
+      for (std::size_t i = 0; i < m_state.context.size(); ++i) column[at(m_state.context[i].value())].context ^= 1;
       group.provenance.assign(column);
     }
   }
