@@ -57,34 +57,6 @@ Status runBack(CommandHost& host, const Json& args) {
   return submitSaid(host, QString("s.runBack(%1)").arg(given), "runBack", args);
 }
 
-/// "of these 3 had been stale; the next token's KL had been 0.02": the drift that a rebuild of a state ends, as far as
-/// the state tells it.
-QString driftOf(const Snapshot& s) {
-  QStringList out;
-  if (s.exactness) {
-    const auto exact = std::ranges::count(*s.exactness, Exactness::Exact);
-    const auto loaded = std::ranges::count(*s.exactness, Exactness::Loaded);
-    out << QString("%1 had been stale").arg(std::ssize(*s.exactness) - exact - loaded);
-    if (loaded > 0) out << QString("%1 had come from a file").arg(loaded);
-  } else if (s.info && memberOr(s.info->manifest, "probes", true)) {
-    out << QString("none had been stale");
-  }
-  if (s.kl) out << QString("KL of the next token had been %1").arg(formatNumber(*s.kl));
-  return out.join("; ");
-}
-
-Status rebuild(CommandHost& host, const Json&) {
-  LiveContext& context = host.context();
-  emit context.scripted("s.rebuild()");
-  const auto& history = context.history();
-  const QString ended = history.empty() ? QString() : driftOf(*history.back());
-  context.submit("rebuild", Json::object(), [&context, ended](const Result<Json>& reply) {
-    if (!reply) return emit context.failed(reply.error());
-    if (!ended.isEmpty() && !memberOr(*reply, "cancelled", false)) emit context.noted(ended);
-  });
-  return ok();
-}
-
 /// Shows the tick of the command that made a row stale, and the row where that began.
 Status why(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
@@ -422,8 +394,9 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"Shift+F5", "Esc"},
        .icon = "stop",
        .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
-  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."}, rebuild,
-      needsFree, {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
+  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
+      plainVerb("rebuild"), needsFree,
+      {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
       plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // kvlab: parses the command line and runs the subcommand.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 
 #include "app/guarded_application.h"
@@ -50,15 +53,22 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   return code;
 }
 
+/// What was printed has arrived, or the exit code says so.
+int printed(int code) {
+  if (std::cout.flush() && std::fflush(stdout) == 0) return code;
+  const std::string why = std::strerror(errno);
+  return code != 0 ? code : refuse({"io", "the output was not written", why, "make room, or send it elsewhere"});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const auto line = parseCommandLine({argv + 1, argv + argc});
   if (!line) return refuse(line.error());
-  if (line->verb == "help") return std::cout << line->text, 0;
-  if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", 0;
+  if (line->verb == "help") return std::cout << line->text, printed(0);
+  if (line->verb == "version") return std::cout << "kvlab " KVLAB_VERSION "\n", printed(0);
   const bool capture = line->verb == "replay" && !line->verify && isWatched();
   const bool window =
       line->verb == "gui" || line->verb == "run" || line->verb == "test" || line->verb == "bench" || capture;
-  return window ? runWithApplication(*line, argc, argv) : runPlain(*line);
+  return printed(window ? runWithApplication(*line, argc, argv) : runPlain(*line));
 }

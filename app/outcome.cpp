@@ -95,7 +95,15 @@ QString ofDrift(const json& reply, const json&) {
 
 QString ofRebuild(const json& reply, const json&) {
   if (memberOr(reply, "cancelled", false)) return tr("The rebuild was cancelled; nothing has changed");
-  return tr("Computed %1 again").arg(counted(memberOr(reply, "rows", qint64{0}), tr("row"), tr("rows")));
+  QStringList out{tr("Computed %1 again").arg(counted(memberOr(reply, "rows", qint64{0}), tr("row"), tr("rows")))};
+  if (const json& stale = member(reply, "stale"); stale.is_number())
+    out << tr("%1 had been stale")
+               .arg(jsonOr(stale, qint64{0}) ? QString::number(jsonOr(stale, qint64{0})) : tr("none"));
+  if (const qint64 loaded = memberOr(reply, "loaded", qint64{0}); loaded > 0)
+    out << tr("%1 had come from a file").arg(loaded);
+  if (const json& kl = member(reply, "kl"); kl.is_number())
+    out << tr("KL of the next token had been %1").arg(formatNumber(jsonOr(kl, 0.0)));
+  return out.join("; ");
 }
 
 QString ofSave(const json& reply, const json&) {

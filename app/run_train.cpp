@@ -86,12 +86,12 @@ Status usable(const QString& python, const CommandLine& line) {
   process.start(python,
                 QStringList{"-c",
                             "import importlib.util as u, sys; "
-                            "print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"}
+                            "print(', '.join(n for n in sys.argv[1:] if u.find_spec(n) is None))"}
                     << modules);
   if (!process.waitForFinished(60000) || process.exitCode() != 0)
     return refused("the interpreter " + python.toStdString() + " does not start");
   const std::string missing = process.readAllStandardOutput().trimmed().toStdString();
-  return missing.empty() ? ok() : Status(refused(python.toStdString() + " has no module " + missing));
+  return missing.empty() ? ok() : Status(refused(python.toStdString() + " lacks " + missing));
 }
 
 Progress tellRecorded(const std::string& what) {

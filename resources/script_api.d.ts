@@ -633,7 +633,17 @@ interface Session {
   }): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
-  rebuild(): { ms: number; rows: number; layers: number; cancelled: boolean };
+  /** What the rebuild has ended. stale: rows that were not what it computed; loaded: rows that had come from a file; both
+   * null without probes. kl: KL(rebuild || live) of the next token in nats; null where there were no logits. */
+  rebuild(): {
+    ms: number;
+    rows: number;
+    layers: number;
+    cancelled: boolean;
+    stale: number | null;
+    loaded: number | null;
+    kl: number | null;
+  };
   /** Damages the cache or arms a failure; needs faults: true in the manifest. layer counts cache layers. */
   fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
   /** Plants a known bug of KV caches: from now on live passes do what the bug does. Without a name the bug goes. blind

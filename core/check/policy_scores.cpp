@@ -288,19 +288,37 @@ class Scores {
     return m_input.transformer->rotary().frequencies(m_state.cacheLayers().layerOf(layer));
   }
 
-  /// The keys of a KV head as attention reads them, [rows][dim].
+  /// The phases that the rows' keys still have to be turned by, [rows]. Keys that are stored turned have been turned to
+  /// their present phases since the decision, if their rows are still there.
+  std::vector<double> phasesLeft(CacheLayer layer, const ResidencyView& then) const {
+    const auto phase = [&](const ResidencyView& map, std::size_t i) {
+      return m_input.transformer->rotary().phase(map.phases[i]).value();
+    };
+    const ResidencyView& now = m_state.map(layer);
+    std::vector<double> out;
+    std::size_t next = at(now.first);
+    for (std::size_t i = at(then.first); i < then.size(); ++i) {
+      const bool stays = next < now.size() && now.ledger[next] == then.ledger[i];
+      const double stored = !m_input.transformer->keysRotated() ? 0 : stays ? phase(now, next) : phase(then, i);
+      out.push_back(phase(then, i) - stored);
+      next += stays;
+    }
+    return out;
+  }
+
+  /// The keys of a KV head as attention read them, [rows][dim].
   std::vector<std::vector<double>> turnedKeys(CacheLayer layer, const ResidencyView& then,
                                               const HeadReader& read) const {
     const auto dim = at(m_input.store.pool(layer).format().headDim);
     const std::vector<double> w = frequencies(layer);
-    const double factor = rope(layer).attentionFactor;
+    const double factor = m_input.transformer->keysRotated() ? 1 : rope(layer).attentionFactor;
+    const std::vector<double> phases = phasesLeft(layer, then);
     std::vector<std::vector<double>> out(then.resident(), std::vector<double>(dim));
     for (std::size_t i = 0; i < out.size(); ++i) {
       std::vector<double>& own = out[i];
       read(i, false, own);
-      const double phase = m_input.transformer->rotary().phase(then.phases[at(then.first) + i]).value();
-      for (std::size_t d = 0; d < dim / 2 && !m_input.transformer->keysRotated(); ++d) {
-        const double a = own[d], b = own[dim / 2 + d], c = std::cos(phase * w[d]), s = std::sin(phase * w[d]);
+      for (std::size_t d = 0; d < dim / 2 && (phases[i] != 0 || factor != 1); ++d) {
+        const double a = own[d], b = own[dim / 2 + d], c = std::cos(phases[i] * w[d]), s = std::sin(phases[i] * w[d]);
         const double f = w[d] == 0 ? 1 : factor;
         own[d] = f * (a * c - b * s), own[dim / 2 + d] = f * (a * s + b * c);
       }

@@ -277,7 +277,7 @@ double roomOf(const CacheImport& rows, CacheLayer layer, const CacheStore& store
 /// "0.012 %"
 std::string percent(double part) {
   char out[32];
-  std::snprintf(out, sizeof out, "%.2g %%", 100 * part);
+  std::snprintf(out, sizeof out, part < 1 ? "%.2g %%" : "%.0f %%", 100 * part);
   return out;
 }
 

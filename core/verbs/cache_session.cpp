@@ -229,9 +229,7 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   }
   writer.metadata("kvlab", manifest.dump());
   KV_TRY(writer.write(path));
-  std::error_code device;  // has no size
-  const std::uintmax_t size = std::filesystem::file_size(path, device), bytes = device ? 0 : size;
-  return json{{"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", bytes}};
+  return json{{"path", path}, {"form", name(form)}, {"rows", session.state().length()}, {"bytes", writer.bytes()}};
 }
 
 Result<json> loadCache(Session& session, const std::string& path, const std::string& content, bool verify) {

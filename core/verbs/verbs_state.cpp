@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that change or restore a session without generating.
+#include <algorithm>
+
+#include "core/analysis/metrics.h"
 #include "core/bugs/bug_kind.h"
 #include "core/session/edit_words.h"
 #include "core/session/observe.h"
@@ -43,12 +46,30 @@ Result<json> opEvents(Session& session, VerbArgs& in) {
   return json(nullptr);
 }
 
+/// The labels of the last layer's rows that a rebuild takes away: how many are not what it computes, and how many came
+/// from a file. Null where nobody keeps them.
+json labelsOf(const Session& session) {
+  if (!session.manifest().probes) return {{"stale", nullptr}, {"loaded", nullptr}};
+  const std::vector<Exactness> labels = lastLayerExactness(session);
+  const auto exact = std::ranges::count(labels, Exactness::Exact),
+             loaded = std::ranges::count(labels, Exactness::Loaded);
+  return {{"stale", std::ssize(labels) - exact - loaded}, {"loaded", loaded}};
+}
+
+/// Says the drift that the rebuild has ended.
 Result<json> rebuildVerb(Session& session, VerbArgs&) {
+  const CacheState& state = session.state();
+  json out = labelsOf(session);
+  const std::vector<float> before = state.logits && !state.logitsStale ? *state.logits : std::vector<float>();
   const auto start = std::chrono::steady_clock::now();
-  RebuildOutcome outcome = KV_TRY(session.rebuild());
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return json{
-      {"ms", ms}, {"rows", session.state().length()}, {"layers", outcome.layersDone}, {"cancelled", outcome.cancelled}};
+  const RebuildOutcome outcome = KV_TRY(session.rebuild());
+  out["ms"] = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  out["rows"] = state.length();
+  out["layers"] = outcome.layersDone;
+  out["cancelled"] = outcome.cancelled;
+  const bool both = !before.empty() && before.size() == outcome.logits.size();
+  out["kl"] = both ? json(klDivergence(outcome.logits, before)) : json(nullptr);
+  return out;
 }
 
 Result<json> faultVerb(Session& session, VerbArgs& in) {

@@ -31,6 +31,11 @@ js() { printf '%s\n' "$2" >"$work/$1.js"; echo "$work/$1.js"; }
 
 check version 0 '^kvlab [0-9]+\.[0-9]+' -- --version
 check help 0 'replay' -- --help
+for line in --version --help "list policies" info; do  # what was not printed is no success
+  "$KVLAB" $line >/dev/full 2>"$work/err"
+  [[ $? == 3 ]] && grep -q 'the output was not written' "$work/err" || {
+    echo "$line on a full disk: $(cat "$work/err")"; failures=$((failures + 1)); }
+done
 check unknown-verb 2 'frobnicate' -- frobnicate
 check unknown-key 2 'frobnicate' -- info --set frobnicate=1
 check no-display 2 'DISPLAY' -- gui

@@ -13,6 +13,7 @@ struct Last {
       : session(*from.session), state(session.state()), before(*session.history().before()) {
     const CommitDeeds& all = session.store().deeds();
     deeds.assign(all.all().begin(), all.all().end());
+    turns.assign(all.turns().begin(), all.turns().end());
     decided = all.decided();
     drawn = all.drawn();
     culled = all.culled();
@@ -23,6 +24,7 @@ struct Last {
     input.full = full;
     input.transformer = session.parts().transformer.get();
     input.deeds = deeds;
+    input.turns = turns;
     input.decided = decided;
     input.before = &before;
     if (drawn) input.drawn = &*drawn;
@@ -40,6 +42,7 @@ struct Last {
   Session& session;
   CacheState state, before;
   std::vector<PassDeed> deeds;
+  std::vector<int> turns;
   std::optional<PassKind> decided;
   std::optional<DrawDeed> drawn;
   std::optional<CullDeed> culled;
@@ -286,16 +289,24 @@ class CommitChecksTest : public QObject {
 
   void policyScores_data() {
     QTest::addColumn<QByteArray>("policy");
+    QTest::addColumn<QByteArray>("turned");  // the type of keys that are stored at their phases
+    for (const char* policy : {"knorm:sinks=1,capacity=20", "keydiff:sinks=1,capacity=20"})
+      for (const char* type : {"f32", "bf16", "int8"})
+        QTest::addRow("%s of %s keys that turn", policy, type) << QByteArray(policy) << QByteArray(type);
     for (const char* policy : {"streaming_llm:sinks=2,window=12", "sliding_window:window=12", "h2o:window=8,budget=12",
                                "tova:window=2,budget=18", "brightness:capacity=20", "knorm:sinks=1,capacity=20",
                                "keydiff:sinks=1,capacity=20", "snapkv:window=6,capacity=20,observe=6,kernel=3",
                                "snapkv:window=6,capacity=20,observe=8,kernel=5,pooling=max",
                                "expected_attention:sinks=2,window=6,capacity=20,observe=12,future=24,heads=mean"})
-      QTest::newRow(policy) << QByteArray(policy);
+      QTest::newRow(policy) << QByteArray(policy) << QByteArray();
   }
   void policyScores() {
     QFETCH(QByteArray, policy);
-    const SessionFixture session(json{{"policy", policy.toStdString()}});
+    QFETCH(QByteArray, turned);
+    json manifest{{"policy", policy.toStdString()}};
+    if (!turned.isEmpty())
+      manifest.update({{"key_phase", "at_write"}, {"position", "cache"}, {"kv", {{"k", turned.toStdString()}}}});
+    const SessionFixture session(manifest);
     session.prompt(30);
     for (int i = 0; i < 8; ++i) {
       session.must("step");
@@ -312,7 +323,7 @@ class CommitChecksTest : public QObject {
     QVERIFY(session->parts().store.pool(CacheLayer(1)).slots() > 150);
     std::vector<Slot> slots(map->slotOf.begin(), map->slotOf.end());
     for (std::size_t i = 0; i < slots.size(); ++i)
-      if (std::ranges::find(now.ledger.span(), map->ledger[i]) == now.ledger.end()) {
+      if (const std::span ids = now.ledger.span(); std::ranges::find(ids, map->ledger[i]) == ids.end()) {
         slots[i] = Slot(150);
         const std::vector<float> row(256, 3);
         const auto tag = static_cast<std::uint64_t>(map->ledger[i].value());

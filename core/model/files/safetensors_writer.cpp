@@ -39,6 +39,13 @@ Result<std::string> SafetensorsWriter::header() const {
   return text;
 }
 
+std::int64_t SafetensorsWriter::bytes() const {
+  const Result<std::string> text = header();
+  std::int64_t out = text ? std::int64_t{sizeof(std::uint64_t)} + std::ssize(*text) : 0;
+  for (const FileTensor& t : m_tensors) out += std::ssize(t.bytes);
+  return out;
+}
+
 Status SafetensorsWriter::write(const std::string& path) const {
   const auto text = KV_TRY(header());
   const std::uint64_t length = text.size();
