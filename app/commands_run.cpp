@@ -104,12 +104,13 @@ Status ticksWhere(CommandHost& host, const Json& args) {
   return ok();
 }
 
-/// Shows the first tick at which a condition held.
-Status showFirst(CommandHost& host, const std::string& condition) {
+/// Shows the first tick at which a condition held. none: what to do where there is no such tick.
+Status showFirst(CommandHost& host, const std::string& condition, void (*none)(LiveContext&) = nullptr) {
   LiveContext& context = host.context();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
-  context.submitThen("firstTick", {{"condition", condition}}, [&context](const Json& reply) {
+  context.submitThen("firstTick", {{"condition", condition}}, [&context, none](const Json& reply) {
     if (const Tick tick(jsonOr(reply, std::int64_t{-1})); tick >= Tick(0)) context.showTick(tick);
+    else if (none) none(context);
   });
   return ok();
 }
@@ -119,7 +120,18 @@ Status driftBegan(CommandHost& host, const Json& args) {
   return showFirst(host, "kl > " + Json(memberOr(args, "kl", kDriftCounts)).dump());
 }
 
-Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant"); }
+/// Shows what a check on demand has found, which belongs to no tick's report.
+void showFound(LiveContext& context) {
+  if (!context.snapshot()) return;
+  for (const InvariantState& one : context.snapshot()->invariants) {
+    if (one.ok || !one.firstFailure) continue;
+    context.showTick(*one.firstFailure);
+    const std::string when = one.since ? "; it broke " + intervalText(*one.since) : "";
+    return emit context.noted(QString::fromStdString("A check on demand did: " + one.title + ": " + one.detail + when));
+  }
+}
+
+Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant", showFound); }
 
 Status stop(CommandHost& host, const Json& args) {
   if (args.contains("job")) return host.runCommand("cancel_job", args);

@@ -372,6 +372,28 @@ class CalmWindowTest : public QObject {
     QVERIFY(m_window->context().following());
   }
 
+  /// Damage that no tick's check has seen, but one on demand, is what the question is about.
+  void damageFoundOnDemandIsShown() {
+    QVERIFY(test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}, {"faults", true}}, "anna puts the red key in"));
+    m_window->context().submit("step", {{"n", 3}});
+    m_window->context().submit("fault", {{"kind", "value_bit"}, {"layer", 1}, {"index", 5}});
+    m_window->context().submit("step", json::object());
+    QVERIFY(settled());
+    const Tick newest = now()->tick;
+    QStringList said;
+    connect(&m_window->context(), &LiveContext::noted, this, [&](const QString& line) { said << line; });
+    QVERIFY(command("broke_first"));
+    QVERIFY(settled());
+    QVERIFY2(said.filter("on demand").isEmpty(), qPrintable(said.join("\n")));
+    QVERIFY(command("check_invariants"));
+    QVERIFY(settled());
+    QVERIFY(command("broke_first"));
+    QVERIFY(settled());
+    QTRY_COMPARE(said.filter("A check on demand did: ").size(), 1);
+    QVERIFY(said.filter("it broke between").size() >= 1);
+    QCOMPARE(m_window->context().snapshot()->tick, newest);
+  }
+
   void numbersHaveAMenu() {
     m_window->context().submit("step", {{"n", 4}});
     QVERIFY(settled());
