@@ -916,7 +916,7 @@ interface LaneReport {
   top1: number | null;
   massKept: number | null;
   overlap: number | null;
-  /** As of now, per layer. */
+  /** Per layer, as of now; of a lane that has left, as of the tick before it did. */
   layers: { massKept: (number | null)[]; overlap: (number | null)[]; needles: (number | null)[] };
   /** Of resident rows, and of the pools. */
   bytes: number;
