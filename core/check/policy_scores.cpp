@@ -259,6 +259,15 @@ class Scores {
     return left < stays;
   }
 
+  static bool anyLeft(const ResidencyView& then, const ResidencyView& now) {
+    std::size_t next = at(now.first);
+    for (std::size_t i = at(then.first); i < then.size(); ++i, ++next) {
+      while (next < now.size() && now.ledger[next] != then.ledger[i]) ++next;
+      if (next == now.size()) return true;
+    }
+    return false;
+  }
+
   /// False where the commit has written over rows that it let go, as blocks of tokens may.
   static bool stillThere(const RowPool& pool, const ResidencyView& then) {
     const std::span<const Slot> slots = then.residentSlots();
@@ -278,7 +287,8 @@ class Scores {
     const RowPool& pool = m_input.store.pool(layer);
     return std::ranges::all_of(then.residentSlots(),
                                [&](Slot s) { return s.value() >= 0 && s.value() < pool.slots(); }) &&
-        samePool(then, m_state.map(layer)) && stillThere(pool, then);
+        !(m_input.late && anyLeft(then, m_state.map(layer))) && samePool(then, m_state.map(layer)) &&
+        stillThere(pool, then);
   }
 
   const Rope& rope(CacheLayer layer) const {

@@ -92,8 +92,11 @@ void Session::publish() {
   m_witness();
 }
 
+/// Rows that are overwritten from now on come back if what follows fails.
+void Session::beginLog() { m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack)); }
+
 CallContext Session::callContext(Trace& trace) {
-  m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack));
+  beginLog();
   return {m_parts, trace, m_progress,
           [this](std::int32_t slots, Placing placing) { m_history.makeRoom(m_parts, slots, placing); }};
 }
@@ -172,12 +175,13 @@ Result<RebuildOutcome> Session::rebuild() {
 }
 
 /// Runs every invariant once and records its result.
-std::vector<Violation> Session::runChecks(bool full, std::int64_t part) {
+std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool late) {
   CheckInput input{state(),
                    m_parts.store,
                    manifest(),
                    m_parts.capacity,
                    full,
+                   late,
                    part,
                    model().config().vocab,
                    m_parts.transformer.get()};
@@ -216,7 +220,7 @@ std::vector<Violation> Session::checkChange() {
 }
 
 const std::vector<InvariantState>& Session::check(bool full) {
-  runChecks(full, 0);
+  runChecks(full, 0, true);
   publish();
   return m_health.alignment.lines();
 }

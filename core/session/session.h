@@ -128,6 +128,7 @@ class Session {
  private:
   /// like: a session with the same description, or null.
   explicit Session(SessionParts parts, const Session* like = nullptr);
+  void beginLog();
   CallContext callContext(Trace& trace);
   void beginDeeds();
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
@@ -149,7 +150,7 @@ class Session {
   void mend();
   void recover(OpenTick& tick);
   void verify(Trace& trace, TickReport& report);
-  std::vector<Violation> runChecks(bool full, std::int64_t part);
+  std::vector<Violation> runChecks(bool full, std::int64_t part, bool late = false);
   std::vector<Violation> checkChange();
   TickReport refused(Error error) const;
   void takeOps(Trace& trace);

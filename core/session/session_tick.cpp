@@ -189,6 +189,7 @@ bool Session::fail(OpenTick& tick, Error error) {
     tick.compacted = true;
     tick.report = {};
     tick.report.tick = Tick(state().tick.value() + 1);
+    beginLog();
     tick.ticker.begin(state(), tick.wish);
     tick.stage = Stage::Generate;
     return false;
@@ -285,6 +286,7 @@ void Session::recover(OpenTick& tick) {
   if (wish.scores) m_history.beginCommand("scoreIds", {{"ids", args["tokens"]}, {"each", true}});
   else m_history.beginCommand("step", std::move(args));
   TickReport alone;
+  beginLog();
   ticker.begin(state(), std::move(wish));
   while (!ticker.done())
     if (!inCall(*this, tick.call, [&] { return ticker.next(alone); })) return (void)undone(tick.call);
