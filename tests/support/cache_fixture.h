@@ -91,7 +91,7 @@ class CacheFixture {
   void setLogits() { state.logits = std::make_shared<std::vector<float>>(static_cast<std::size_t>(kVocab), 0.5f); }
 
   CheckInput input(bool full, std::int64_t part = 0) {
-    return {state, store, manifest, rules.capacity, full, part, kVocab};
+    return {state, store, manifest, rules.capacity, full, false, part, kVocab};
   }
 
   /// A layer's map in a group of its own, to be damaged.
