@@ -149,8 +149,8 @@ class Script {
     if (!roomAddsUp()) return fail("position, remaining and isFull do not fit each other");
     const bool full = ++m_operations % 4 == 0;
     const Session& s = *m_session.session;
-    const std::vector<Violation> found =
-        checkAll({s.state(), s.store(), s.manifest(), s.parts().capacity, full, m_operations, SessionFixture::kVocab});
+    const std::vector<Violation> found = checkAll(
+        {s.state(), s.store(), s.manifest(), s.parts().capacity, full, false, m_operations, SessionFixture::kVocab});
     for (const Violation& v : found) m_said += QByteArray::fromStdString(v.invariant + ": " + v.detail + "; ");
     if (!found.empty()) return false;
     note();
