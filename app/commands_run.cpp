@@ -104,34 +104,42 @@ Status ticksWhere(CommandHost& host, const Json& args) {
   return ok();
 }
 
-/// Shows the first tick at which a condition held. none: what to do where there is no such tick.
-Status showFirst(CommandHost& host, const std::string& condition, void (*none)(LiveContext&) = nullptr) {
+/// Shows the first tick at which a condition held. more: what else to say.
+Status showFirst(CommandHost& host, const std::string& condition, void (*more)(LiveContext&) = nullptr) {
   LiveContext& context = host.context();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
-  context.submitThen("firstTick", {{"condition", condition}}, [&context, none](const Json& reply) {
+  context.submitThen("firstTick", {{"condition", condition}}, [&context, more](const Json& reply) {
     if (const Tick tick(jsonOr(reply, std::int64_t{-1})); tick >= Tick(0)) context.showTick(tick);
-    else if (none) none(context);
+    if (more) more(context);
   });
   return ok();
 }
 
 /// The tick from which on the next token differs from that of a rebuild.
 Status driftBegan(CommandHost& host, const Json& args) {
-  return showFirst(host, "kl > " + Json(memberOr(args, "kl", kDriftCounts)).dump());
+  const double counts = memberOr(args, "kl", kDriftCounts);
+  if (counts < 0)
+    return Error{"bad_argument",
+                 "the search was refused",
+                 "a KL divergence is never below 0",
+                 "give what counts as drift, in nats, such as 0.001",
+                 std::nullopt,
+                 "kl",
+                 counts};
+  return showFirst(host, "kl > " + Json(counts).dump());
 }
 
-/// Shows what a check on demand has found, which belongs to no tick's report.
-void showFound(LiveContext& context) {
+/// Says what is known to be broken, and since when.
+void sayFound(LiveContext& context) {
   if (!context.snapshot()) return;
   for (const InvariantState& one : context.snapshot()->invariants) {
-    if (one.ok || !one.firstFailure) continue;
-    context.showTick(*one.firstFailure);
+    if (one.ok) continue;
     const std::string when = one.since ? "; it broke " + intervalText(*one.since) : "";
-    return emit context.noted(QString::fromStdString("A check on demand did: " + one.title + ": " + one.detail + when));
+    return emit context.noted(QString::fromStdString(one.title + ": " + one.detail + when));
   }
 }
 
-Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant", showFound); }
+Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant", sayFound); }
 
 Status stop(CommandHost& host, const Json& args) {
   if (args.contains("job")) return host.runCommand("cancel_job", args);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "app/core_replay.h"
+#include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 #include "core/lanes/session_holder.h"
 #include "core/verbs/capture_session.h"
@@ -93,6 +94,7 @@ Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::st
   spdlog::info("opening {}", manifest.dump());
   auto session = openSession(*checked, resources, progress);
   if (!session) return session.error();
+  for (const std::string& one : idleKeys(*checked)) spdlog::warn("{}", one);
   return engineOf(session.take());
 }
 

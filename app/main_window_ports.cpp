@@ -446,8 +446,12 @@ void MainWindow::scriptEnded(const QString& path, const ScriptResult& result) {
   if (const int caption = m_tour.again()) return (void)beginTour(caption);
   if (!result.failed || result.error.code == "cancelled") return;
   Error error = result.error;
-  if (error.code == "script_error") error.what = path.toStdString() + " failed";
-  error.why = result.message().toStdString();
+  if (error.code == "script_error") {
+    error.what = path.toStdString() + " failed";
+    error.why = result.message().toStdString();
+  } else if (!result.file.isEmpty()) {
+    error.why += QString(" (%1:%2)").arg(result.file).arg(result.line).toStdString();
+  }
   emit m_context.failed(error);
 }
 

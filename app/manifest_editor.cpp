@@ -11,6 +11,7 @@
 #include "app/model_offer.h"
 #include "app/session_form.h"
 #include "core/api/manifest.h"
+#include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 #include "widgets/base/theme.h"
 

@@ -4,7 +4,7 @@
 #include <QStringList>
 #include <algorithm>
 
-#include "core/api/named_text.h"
+#include "core/api/manifest_values.h"
 #include "core/api/policy_spec.h"
 #include "core/api/read_json.h"
 
@@ -15,22 +15,6 @@ using nlohmann::json;
 namespace {
 
 const QString kPolicy = QStringLiteral("policy"), kOfPolicy = QStringLiteral("policy.");
-
-json policyOf(const json& manifest) {
-  if (!manifest.is_object() || !manifest.contains("policy")) return json::object();
-  const Result<json> object = namedObject(member(manifest, "policy"));
-  return object && object->is_object() ? *object : json::object();
-}
-
-json valueAt(const json& object, const QString& path) {
-  const json* at = &object;
-  for (const QString& part : path.split('.')) {
-    const std::string key = part.toStdString();
-    if (!at->is_object() || !at->contains(key)) return {};
-    at = &at->at(key);
-  }
-  return *at;
-}
 
 void setAt(json& object, const QString& path, const json& value) {
   const std::string key = path.section('.', 0, 0).toStdString();
@@ -64,14 +48,9 @@ json renamed(const json& policy, const json& name) {
 
 }  // namespace
 
-json manifestValue(const json& manifest, const QString& key) {
-  if (key == kPolicy) return member(policyOf(manifest), "name");
-  return key.startsWith(kOfPolicy) ? valueAt(policyOf(manifest), key.mid(kOfPolicy.size())) : valueAt(manifest, key);
-}
-
 void setManifestValue(json& manifest, const QString& key, const json& value) {
   if (key != kPolicy && !key.startsWith(kOfPolicy)) return setAt(manifest, key, value);
-  json policy = policyOf(manifest);
+  json policy = policyObject(manifest);
   if (key == kPolicy) {
     if (value != member(policy, "name")) policy = renamed(policy, value);
   } else {

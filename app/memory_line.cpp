@@ -7,6 +7,7 @@
 
 #include "app/manifest_path.h"
 #include "core/api/guarded.h"
+#include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
 

@@ -16,6 +16,7 @@
 #include "app/session_name.h"
 #include "app/session_presets.h"
 #include "app/start_field.h"
+#include "core/api/manifest_values.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/save_file.h"
 

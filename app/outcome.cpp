@@ -135,8 +135,7 @@ QString ofDriftBegan(const json& reply, const json& args) {
 }
 
 QString ofBrokeFirst(const json& reply, const json&) {
-  return ofFirst(reply, tr("the first after which a check found something"),
-                 tr("No tick's own check so far found something"));
+  return ofFirst(reply, tr("the first after which a check found something"), tr("No check so far found something"));
 }
 
 QString ofSelectWhere(const json& reply, const json&) {

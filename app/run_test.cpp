@@ -136,6 +136,8 @@ int runTests(const CommandLine& line, LogRelay& log) {
   const QString path = QDir::cleanPath(QString::fromStdString(line.file));
   const Result<QStringList> files = testFiles(path);
   if (!files) return refuse(files.error());
+  if (!line.out.empty() && !QDir().mkpath(QString::fromStdString(line.out)))
+    return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
   TestRun run(line, log);
   const QString root = QFileInfo(path).isFile() ? QFileInfo(path).path() : path;
   for (const QString& file : *files) run.run(root, file);

@@ -11,10 +11,10 @@
 #include <algorithm>
 
 #include "app/form_field.h"
-#include "app/form_rules.h"
 #include "app/manifest_path.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest_list.h"
+#include "core/api/manifest_values.h"
 #include "core/api/policy_spec.h"
 #include "widgets/base/theme.h"
 
@@ -24,13 +24,28 @@ using nlohmann::json;
 
 namespace {
 
+QString fromView(std::string_view text) { return QString::fromUtf8(text.data(), std::ssize(text)); }
+
+/// What the manifest's policy or layout does, in the words of the engine's lists; empty for other keys and wrong names.
+QString helpOfChoice(const json& manifest, const QString& key) {
+  if (key != "policy" && key != "layout") return {};
+  const std::string name = manifestText(valueInForce(manifest, key.toStdString())).section(':', 0, 0).toStdString();
+  if (key == "policy") {
+    const PolicyName* policy = policyNamed(name);
+    return policy ? fromView(policy->help) : QString();
+  }
+  for (const LayoutName& one : layouts())
+    if (one.name == name) return fromView(one.help);
+  return {};
+}
+
 QStringList choicesOf(const ManifestKey& key, const QStringList& models) {
   QStringList out;
   if (key.key == "model") return models;
   if (key.type == "layout")
-    for (const LayoutName& one : layouts()) out << QString::fromUtf8(one.name.data(), std::ssize(one.name));
+    for (const LayoutName& one : layouts()) out << fromView(one.name);
   if (key.type == "policy")
-    for (const PolicyName& one : policies()) out << QString::fromUtf8(one.name.data(), std::ssize(one.name));
+    for (const PolicyName& one : policies()) out << fromView(one.name);
   if (key.type == "true or false") out = {"true", "false"};
   if (key.type.starts_with("one of ")) out = QString::fromStdString(key.type.substr(7)).split(", ");
   for (QString& one : out)
@@ -145,8 +160,8 @@ void SessionForm::setManifest(const json& manifest) {
   const json whole = withChanges(m_base, manifest);
   if (!m_base.empty()) sayBase(manifest.contains("policy"));
   for (FormField* field : m_fields) {
-    field->setIdle(whyIdle(whole, field->key()));
-    field->show(manifestValue(manifest, field->key()));
+    field->setIdle(QString::fromStdString(whyIdle(whole, field->key().toStdString())));
+    field->show(manifestValue(manifest, field->key().toStdString()));
     if (auto* help = findChild<QLabel*>("help_" + field->key())) help->setText(helpOfChoice(whole, field->key()));
   }
   arrange();
@@ -160,7 +175,7 @@ void SessionForm::setBase(const json& base) {
 /// A policy that is given takes nothing from that of the base.
 void SessionForm::sayBase(bool ownPolicy) {
   for (FormField* field : m_fields) {
-    const json value = manifestValue(m_base, field->key());
+    const json value = manifestValue(m_base, field->key().toStdString());
     const bool own = ownPolicy && field->key().startsWith("policy.");
     const bool says = !own && !value.is_null() && !value.is_object() && value != "";
     field->setOtherwise(says ? tr("as the session: %1").arg(manifestText(value)) : QString());

@@ -4,6 +4,7 @@
 #include <QStringList>
 
 #include "app/manifest_path.h"
+#include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 
 namespace kvlab {

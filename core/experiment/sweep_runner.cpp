@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/experiment/sweep_runner.h"
 
+#include <spdlog/spdlog.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <thread>
 
 #include "core/api/guarded.h"
+#include "core/api/manifest_values.h"
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_files.h"
 #include "core/experiment/sweep_journal.h"
@@ -62,6 +65,10 @@ class Sweep {
     m_cells = KV_TRY(sweepCells(m_spec));
     m_rows.resize(m_cells.size());
     m_times.resize(m_cells.size());
+    std::map<std::string, int> idle;
+    for (const SweepCell& cell : m_cells)
+      for (std::string& one : idleKeys(cell.manifest)) ++idle[std::move(one)];
+    for (const auto& [said, cells] : idle) spdlog::warn("{} ({} of {} cells)", said, cells, m_cells.size());
     for (const std::string& text : m_spec.expressions) m_expressions.push_back(KV_TRY(Expression::parse(text)));
     return ok();
   }

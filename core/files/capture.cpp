@@ -302,6 +302,7 @@ Status CaptureLog::write(const std::string& record) {
       m_sync.reset();
       ::close(std::exchange(m_file, -1));
       m_failure = error;
+      m_told = false;
       return error;
     }
     done += static_cast<std::size_t>(n);

@@ -105,8 +105,10 @@ class CaptureLog {
   void cutTo(const End& end);
   /// An error has ended it.
   bool ended() const { return m_file < 0; }
-  /// That error, once.
-  std::optional<Error> takeFailure() { return std::exchange(m_failure, std::nullopt); }
+  /// That error.
+  const std::optional<Error>& failure() const { return m_failure; }
+  /// The same, once.
+  std::optional<Error> takeFailure() { return std::exchange(m_told, true) ? std::nullopt : m_failure; }
 
  private:
   CaptureLog(std::string path, int file, std::uint64_t next);
@@ -115,6 +117,7 @@ class CaptureLog {
   int m_file;
   std::uint64_t m_next;
   std::optional<Error> m_failure;
+  bool m_told = true;  // takeFailure() has nothing new
   std::unique_ptr<BackgroundSync> m_sync;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lanes/lanes.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/analysis/metrics.h"
+#include "core/api/manifest_values.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/samples.h"
 #include "core/session/ticks.h"
@@ -173,12 +176,18 @@ Status Lanes::open(const Session& origin, const json& changes) {
     return Error("bad_manifest", "the lane was not opened", "its changes are not an object",
                  "give an object of manifest keys", "changes", changes);
   Manifest manifest = KV_TRY(Manifest::fromJson(merged(origin.manifest().toJson(), changes)));
+  const std::vector<std::string> own = idleKeys(origin.manifest());
+  std::vector<std::string> idle = idleKeys(manifest);
+  std::erase_if(idle, [&](const std::string& one) { return std::ranges::find(own, one) != own.end(); });
   std::unique_ptr<Session> session = KV_TRY(origin.beside(std::move(manifest)));
   json ids = json::array();
   for (const LedgerId id : origin.state().context) ids.push_back(origin.state().ledger[id].token.value());
   if (!ids.empty())
     if (const std::optional<Error> failed = failureOf(execute(*session, "promptIds", {{"ids", ids}}))) return *failed;
-  m_lanes.push_back(std::make_unique<Lane>(Lane{size(), labelOf(changes), changes, std::move(session), {}}));
+  std::string label = labelOf(changes);
+  if (!idle.empty()) label += " (without effect)";
+  for (const std::string& one : idle) spdlog::warn("lane {}: {}", size(), one);
+  m_lanes.push_back(std::make_unique<Lane>(Lane{size(), std::move(label), changes, std::move(session), {}}));
   m_lanes.back()->tokens.start(m_lanes.back()->state());
   return ok();
 }

@@ -36,6 +36,11 @@ CheckMade CheckMarks::made(const std::vector<Violation>& violations, bool full, 
   return out;
 }
 
+bool CheckMarks::anyNamed(const std::vector<CheckMade>& checks) {
+  const std::uint32_t all = bit(invariants().size()) - 1;
+  return std::ranges::any_of(checks, [all](const CheckMade& one) { return one.held != all; });
+}
+
 void CheckMarks::add(const CheckMade& made, const CheckMark& mark) {
   if (std::ssize(m_slices) != made.parts)
     m_slices.assign(at(made.parts), *std::ranges::min_element(m_slices, {}, &CheckMark::depth));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/session/check_marks.h"
 #include "core/session/observe.h"
 #include "core/session/truth.h"
 
@@ -24,6 +25,7 @@ Sight LookBack::sightOf(int entry) const {
   at.before.state = m_line.entry(m_line.entry(entry).parent).state();
   at.now.state = m_line.entry(entry).state();
   at.report = m_line.entry(entry).report.get();
+  at.named = CheckMarks::anyNamed(m_line.entry(entry).checks);
   return at;
 }
 
@@ -78,6 +80,7 @@ Status LookBack::execute(int first, int last, const See& see) {
     at.now = observeNow(there, m_needs);
     const int entry = path[static_cast<std::size_t>(there.timeline().depth() - m_line.entry(first).depth)];
     at.report = m_line.entry(entry).report.get();
+    at.named = CheckMarks::anyNamed(m_line.entry(entry).checks);
     see(at, entry);
     before = there.state();
     exactBefore = std::move(at.now.exactness);

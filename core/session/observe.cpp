@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/session/check_marks.h"
 #include "core/session/truth.h"
 
 namespace kvlab {
@@ -29,6 +30,7 @@ Sight sightNow(Session& session, const std::function<bool(Need)>& needs) {
   const Timeline::Entry& here = session.timeline().current();
   if (here.parent >= 0) at.before.state = session.timeline().entry(here.parent).state();
   if (at.before.state) at.report = here.report.get();
+  at.named = CheckMarks::anyNamed(here.checks);
   return at;
 }
 

@@ -146,9 +146,12 @@ Status startRecovery(Session& session, const std::string& path) {
 }
 
 Result<json> stopCapture(Session& session) {
-  if (!session.history().capture()) return json(nullptr);
-  json out{{"path", session.history().capture()->path()}};
+  const CaptureLog* file = session.history().capture();
+  if (!file) return json(nullptr);
+  json out{{"path", file->path()}};
+  const std::optional<Error> failed = file->failure();
   session.history().setCapture(nullptr);
+  if (failed) return *failed;  // what stands in the file is good, but not all
   return out;
 }
 

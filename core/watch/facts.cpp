@@ -167,7 +167,7 @@ std::string exactnessName(const Sight& at, const Where& where) {
 
 // --- of a tick ----------------------------------------------------------------------------------------
 
-bool invariant(const Sight& at, const Where&) { return at.report && !at.report->violations.empty(); }
+bool invariant(const Sight& at, const Where&) { return at.named || (at.report && !at.report->violations.empty()); }
 bool error(const Sight& at, const Where&) { return at.report && !at.report->ok; }
 bool atStage(const Sight& at, const Where& where) {
   return at.stage && where.names(Key::ByStage) && where.meets(Key::ByStage, static_cast<double>(*at.stage));

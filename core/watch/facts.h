@@ -29,6 +29,7 @@ struct Sight {
   SightState before, now;
   const TickReport* report = nullptr;
   std::optional<Stage> stage = {};  // the tick is stopped behind it
+  bool named = false;               // a check of this state, on demand or in its tick, named something
 };
 
 /// What a fact needs besides states and report: a pass, a walk over all rows, the attention of other layers than

@@ -186,6 +186,30 @@ class AlignmentTest : public QObject {
     QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
   }
 
+  /// What a check on demand has named belongs to its state, as what a tick's own check has named.
+  void aFindingOnDemandIsAFact() {
+    SessionFixture session(json{{"faults", true}, {"check", {{"level", "off"}}}});
+    session.must("watch", {{"expression", "invariant"}});
+    session.prompt(40);
+    session.must("step", {{"n", 2}});
+    session.must("fault", {{"kind", "tag_bit"}, {"layer", 1}, {"index", 20}, {"bit", 0}});
+    session.must("step", {{"n", 2}});
+    const json here = session.must("tick");
+    const auto first = [&] { return session.must("firstTick", {{"condition", "invariant"}}); };
+    const auto held = [&] { return toJson(session->snapshot()->watches->front())["value"]; };
+    QVERIFY(first().is_null());
+    QCOMPARE(held(), json(false));
+    session.must("invariants");
+    QCOMPARE(first(), here);
+    QCOMPARE(held(), json(true));
+    QCOMPARE(session.must("value", {{"expression", "invariant"}}), json(true));
+    session.must("step", {{"n", 2}});
+    QCOMPARE(first(), here);
+    QCOMPARE(session.must("lastTick", {{"condition", "invariant"}}), here);
+    session.must("goto", {{"tick", 2}});
+    QVERIFY(first().is_null());
+  }
+
   void damageThatNoEventDid() {
     SessionFixture session(json{{"check", {{"scrub_period", 4}}}});  // the fourth step's check looks at everything
     session.prompt(40);

@@ -514,6 +514,11 @@ void CaptureTest::endsOnAFullDisk() {
   QVERIFY(s->history().capture()->ended());
   QCOMPARE(readAll(path("d")).size(), static_cast<std::size_t>(size));
   QCOMPARE(stateHash(*replayed(path("d"))->session), hash);
+  const Result<json> stopped = execute(*s, "stopCapture", json::object());  // what stands there is not all
+  QVERIFY(!stopped);
+  QCOMPARE(stopped.error().code, std::string("bad_file"));
+  QVERIFY(stopped.error().what.find(path("d")) != std::string::npos);
+  QVERIFY(execute(*s, "stopCapture", json::object())->is_null());
   call(*s, "startCapture", {{"path", path("d")}});  // there is room again
   call(*s, "step");
   QCOMPARE(stateHash(*replayed(path("d"))->session), stateHash(*s));

@@ -139,6 +139,10 @@ class ConfigTest : public QObject {
     writeFile(d + "/generation_config.json", R"({"eos_token_id":[2,100]})");
     QCOMPARE(readConfig(d)->eos, (std::vector<std::int32_t>{2}));  // no row has that id
     writeFile(d + "/generation_config.json", R"({"eos_token_id":[2,-1]})");
+    QCOMPARE(readConfig(d)->eos, (std::vector<std::int32_t>{2}));  // as in files that mean none
+    writeFile(d + "/generation_config.json", R"({"eos_token_id":[2,18446744073709551615]})");
+    QCOMPARE(readConfig(d)->eos, (std::vector<std::int32_t>{2}));
+    writeFile(d + "/generation_config.json", R"({"eos_token_id":[2,1.5]})");
     QCOMPARE(readConfig(d).error().field, std::string("eos_token_id"));
   }
 

@@ -25,6 +25,7 @@ class LanesTest : public QObject {
   void policiesPruneAsTheyDoAlone();
   void beginInTheMiddle();
   void reportWhatIsThere();
+  void saysWhatHasNoEffect();
   void measuresTheTakenToken();
   void lossesOfTicksAreThoseOfSessionsAlone();
   void lossesOfScoredTextsAreThoseOfSessionsAlone();
@@ -336,6 +337,15 @@ void LanesTest::reportWhatIsThere() {
                           "bytesAllocated", "us", "weightBytes"})
     QVERIFY2(report[1].contains(key), key);
   QCOMPARE(report[1]["label"], json("layout=ring_fused, ring.window=10"));
+}
+
+/// Else a window of 8 would seem to cost nothing.
+void LanesTest::saysWhatHasNoEffect() {
+  const auto origin = opened(tinyManifest());
+  const auto group = made(*origin, {{{"ring", {{"window", 8}}}}, {{"layout", "ring_fused"}, {"ring", {{"window", 8}}}}});
+  const json report = toJson(*group->view());
+  QCOMPARE(report[1]["label"], json("ring.window=8 (without effect)"));
+  QCOMPARE(report[2]["label"], json("layout=ring_fused, ring.window=8"));
 }
 
 void LanesTest::measuresTheTakenToken() {

@@ -313,6 +313,7 @@ class TokenizerTest : public QObject {
       QVERIFY(!t);
       QCOMPARE(t.error().code, std::string("bad_tokenizer"));
       QVERIFY(t.error().what.find("dir/tokenizer.model") != std::string::npos);
+      QVERIFY2(t.error().why.find(".cc(") == std::string::npos, t.error().why.c_str());
     }
   }
 

@@ -76,13 +76,12 @@ Status appendIds(const JsonFields& in, const char* key, int vocab, std::vector<s
   const json& value = in.json().at(key);
   const json list = value.is_array() ? value : json::array({value});
   for (const json& id : list) {
-    if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max())
-      return in.bad(key, "is not an id of a token");
-    const auto n = id.get<std::int32_t>();
-    if (n >= vocab) {
-      spdlog::warn("{}: {} {} has no row in a vocabulary of {}, so it is left out", in.file(), key, n, vocab);
+    if (!id.is_number_integer()) return in.bad(key, "is not an id of a token");
+    if (id < 0 || id >= vocab) {
+      spdlog::warn("{}: {} {} has no row in a vocabulary of {}, so it is left out", in.file(), key, id.dump(), vocab);
       continue;
     }
+    const auto n = id.get<std::int32_t>();
     if (std::find(out.begin(), out.end(), n) == out.end()) out.push_back(n);
   }
   return ok();

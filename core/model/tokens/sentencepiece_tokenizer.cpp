@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sentencepiece_processor.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -63,7 +64,9 @@ class SentencePieceTokenizer final : public Tokenizer {
 
 Status loadInto(SentencePieceProcessor& processor, const std::string& bytes, const std::string& file) {
   const auto status = processor.LoadFromSerializedProto(bytes);
-  return status.ok() ? ok() : badTokenizer(file, status.ToString());
+  if (status.ok()) return ok();
+  spdlog::info("{}: {}", file, status.ToString());
+  return badTokenizer(file, bytes.empty() ? "it is empty" : "SentencePiece finds no vocabulary in it");
 }
 
 Status SentencePieceTokenizer::load(const std::string& bytes, const std::string& file,
