@@ -138,7 +138,7 @@ std::vector<std::string> idleKeys(const Manifest& manifest) {
     if (one.key.starts_with(kOfPolicy) || one.key == "sampling.seed")
       continue;  // a policy refuses what it does not take
     const json value = valueAt(all, one.key);
-    if (value.is_null() || value == one.otherwise) continue;
+    if (value.is_null() || value == false || value == one.otherwise) continue;
     if (const std::string why = whyIdle(all, one.key); !why.empty())
       out.push_back(one.key + " is " + value.dump() + " without effect: " + why);
   }

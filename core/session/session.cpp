@@ -220,7 +220,7 @@ std::vector<Violation> Session::checkChange() {
 }
 
 const std::vector<InvariantState>& Session::check(bool full) {
-  runChecks(full, 0, true);
+  if (!runChecks(full, 0, true).empty()) m_watches.forget();  // `invariant` holds now
   publish();
   return m_health.alignment.lines();
 }

@@ -385,7 +385,6 @@ class CalmWindowTest : public QObject {
     QVERIFY(command("broke_first"));
     QVERIFY(settled());
     QVERIFY2(said.filter("it broke").isEmpty(), qPrintable(said.join("\n")));
-    QCOMPARE(said.filter("No check so far found something").size(), 1);
     QVERIFY(command("check_invariants"));
     QVERIFY(settled());
     QVERIFY(command("broke_first"));

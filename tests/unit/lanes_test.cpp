@@ -342,7 +342,8 @@ void LanesTest::reportWhatIsThere() {
 /// Else a window of 8 would seem to cost nothing.
 void LanesTest::saysWhatHasNoEffect() {
   const auto origin = opened(tinyManifest());
-  const auto group = made(*origin, {{{"ring", {{"window", 8}}}}, {{"layout", "ring_fused"}, {"ring", {{"window", 8}}}}});
+  const auto group =
+      made(*origin, {{{"ring", {{"window", 8}}}}, {{"layout", "ring_fused"}, {"ring", {{"window", 8}}}}});
   const json report = toJson(*group->view());
   QCOMPARE(report[1]["label"], json("ring.window=8 (without effect)"));
   QCOMPARE(report[2]["label"], json("layout=ring_fused, ring.window=8"));
