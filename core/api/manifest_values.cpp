@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
 #include "core/api/named_text.h"
 #include "core/api/policy_spec.h"
@@ -131,14 +130,15 @@ std::string whyIdle(const json& manifest, std::string_view key) {
   return {};
 }
 
-std::vector<std::string> idleKeys(const Manifest& manifest) {
-  const json all = manifest.toJson();
+std::vector<std::string> idleKeys(const Manifest& manifest, const Manifest& origin) {
+  const json all = manifest.toJson(), known = origin.toJson();
   std::vector<std::string> out;
   for (const ManifestKey& one : allKeys()) {
     if (one.key.starts_with(kOfPolicy) || one.key == "sampling.seed")
       continue;  // a policy refuses what it does not take
     const json value = valueAt(all, one.key);
     if (value.is_null() || value == false || value == one.otherwise) continue;
+    if (value == valueAt(known, one.key) && !whyIdle(known, one.key).empty()) continue;
     if (const std::string why = whyIdle(all, one.key); !why.empty())
       out.push_back(one.key + " is " + value.dump() + " without effect: " + why);
   }

@@ -3,14 +3,11 @@
 // does not let them. A policy may be written as a name, as "NAME:key=value" or as an object: here it is one object,
 // whose name is the value of the key `policy`. Pure functions; any thread.
 #pragma once
-#include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "core/api/manifest.h"
 
 namespace kvlab {
-
-struct Manifest;
 
 /// The policy of a manifest as an object; {} where there is none, or it cannot be read.
 nlohmann::json policyObject(const nlohmann::json& manifest);
@@ -21,8 +18,8 @@ nlohmann::json valueInForce(const nlohmann::json& manifest, std::string_view key
 
 /// Why a key has no effect beside the others, as "wLOD is off"; empty where it has one.
 std::string whyIdle(const nlohmann::json& manifest, std::string_view key);
-/// One sentence for each key that has another value than its default, and no effect. Seeds are left out: they are
-/// written in case something is drawn.
-std::vector<std::string> idleKeys(const Manifest& manifest);
+/// One sentence for each key that has another value than its default and no effect, but not for what `origin` has, too.
+/// Seeds are left out: they are written in case something is drawn.
+std::vector<std::string> idleKeys(const Manifest& manifest, const Manifest& origin = {});
 
 }  // namespace kvlab

@@ -176,9 +176,7 @@ Status Lanes::open(const Session& origin, const json& changes) {
     return Error("bad_manifest", "the lane was not opened", "its changes are not an object",
                  "give an object of manifest keys", "changes", changes);
   Manifest manifest = KV_TRY(Manifest::fromJson(merged(origin.manifest().toJson(), changes)));
-  const std::vector<std::string> own = idleKeys(origin.manifest());
-  std::vector<std::string> idle = idleKeys(manifest);
-  std::erase_if(idle, [&](const std::string& one) { return std::ranges::find(own, one) != own.end(); });
+  const std::vector<std::string> idle = idleKeys(manifest, origin.manifest());
   std::unique_ptr<Session> session = KV_TRY(origin.beside(std::move(manifest)));
   json ids = json::array();
   for (const LedgerId id : origin.state().context) ids.push_back(origin.state().ledger[id].token.value());

@@ -74,7 +74,11 @@ std::span<const Verb> fileVerbs() {
         "Writes the commands of this branch to a file, and appends every later command as it ends.",
         Effect::Queues},
        start},
-      {{"stopCapture", {}, "Ends what startCapture began.", Effect::Queues}, stop},
+      {{"stopCapture",
+        {},
+        "Ends what startCapture began. Refused once where a full disk had ended it: the file has a part.",
+        Effect::Queues},
+       stop},
   };
   return kVerbs;
 }

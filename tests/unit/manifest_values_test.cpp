@@ -74,6 +74,17 @@ class ManifestValuesTest : public QObject {
     QCOMPARE(said({{"sampling", {{"seed", 7}}}}), std::string());
     QCOMPARE(said({{"policy", "h2o:budget=8"}, {"layout", "ring_fused"}}), std::string());
   }
+
+  /// A lane says what it adds.
+  void saysWhatTheOriginDoesNot() {
+    const auto read = [](const json& ring) { return Manifest::fromJson({{"ring", ring}}).take(); };
+    const Manifest one = read({{"window", 8}}), other = read({{"window", 9}});
+    const Manifest more = read({{"window", 8}, {"tail_only", true}});
+    QCOMPARE(idleKeys(one, one).size(), std::size_t(0));
+    QCOMPARE(idleKeys(other, one).size(), std::size_t(1));
+    QCOMPARE(idleKeys(more, one).size(), std::size_t(1));
+    QVERIFY(idleKeys(more, one).front().starts_with("ring.tail_only"));
+  }
 };
 
 QTEST_APPLESS_MAIN(ManifestValuesTest)
