@@ -44,7 +44,7 @@ std::string typeText(const ArgInfo& arg) {
 }
 
 const char* name(Effect effect) {
-  static constexpr const char* kNames[] = {"reads", "measures", "queues", "commits", "travels"};
+  static constexpr const char* kNames[] = {"reads", "measures", "marks", "queues", "commits", "travels"};
   return kNames[static_cast<std::size_t>(effect)];
 }
 

@@ -83,7 +83,8 @@ inline ArgInfo writes(std::string name) {
 enum class Effect : std::uint8_t {
   Reads,     // looks at what is there, and may do so between two ticks of another verb
   Measures,  // computes something about the present state, whose content stays
-  Queues,    // changes what stands beside the content: pending actions, breakpoints, a capture, where rows lie
+  Marks,     // changes what a person has noted: breakpoints, watches, notes; while a tick is open, too
+  Queues,    // changes what else stands beside the content: pending actions, a capture, where rows lie
   Commits,   // changes the content; captures record the verb
   Travels,   // goes to another state of the history; captures record the verb
 };
@@ -109,7 +110,10 @@ struct VerbInfo {
   std::string help;           // one sentence
   Effect effect = Effect::Reads;
   InLanes lanes = InLanes::Reference;
+  bool ofTick = false;  // goes on with an open tick
 
+  /// The verb may run while a tick is open.
+  bool inOpenTick() const { return ofTick || effect <= Effect::Marks; }
   /// A capture holds the verb.
   bool recorded() const { return (effect == Effect::Commits || effect == Effect::Travels) && !ofLanes(); }
   /// One session alone does not have the verb: who holds a session, lanes or a batch has it.

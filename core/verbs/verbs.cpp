@@ -57,16 +57,9 @@ Status restorePending(Session& session, const json& args) {
   return ok();
 }
 
-/// While a tick is open, only verbs that look, and those that go on with the tick, set breakpoints or write notes.
-bool goesWithOpenTick(const VerbInfo& info) {
-  static const std::set<std::string_view> kGo = {"stepStage", "finishTick",   "cancelTick", "break",      "clearBreaks",
-                                                 "watch",     "clearWatches", "note",       "changeNote", "clearNotes"};
-  return info.effect == Effect::Reads || info.effect == Effect::Measures || kGo.contains(info.name);
-}
-
 /// Runs a verb that may change the session, and appends the verb to a running capture.
 Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, VerbArgs& in) {
-  if (!goesWithOpenTick(info)) KV_TRY(session.noOpenTick());
+  if (!info.inOpenTick()) KV_TRY(session.noOpenTick());
   KV_TRY(restorePending(session, in.all()));
   const CaptureMark mark = markCapture(session);
   if (info.recorded()) session.history().beginCommand(info.name, in.all());

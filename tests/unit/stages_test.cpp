@@ -232,6 +232,11 @@ void StagesTest::refusesOtherChanges() {
             result.error().remedy.find("cancelTick") != std::string::npos);
   }
   for (const char* verb : {"drift", "topk", "logits", "bytes", "tokens", "invariants"}) s.must(verb);
+  s.must("break", {{"condition", "length > 4000"}});
+  s.must("changeBreak", {{"id", 1}, {"enabled", false}});
+  s.must("clearBreaks");
+  for (const VerbInfo& verb : verbs())
+    if (verb.effect == Effect::Marks) QVERIFY2(verb.inOpenTick(), verb.name.c_str());
   const Result<std::unique_ptr<Session>> fork = s->fork();
   QVERIFY(fork);
   QCOMPARE(stateHash((*fork)->state(), (*fork)->store(), {}), before);
