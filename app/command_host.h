@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What commands can do to the program. Implemented by the main window, and by hand in tests. GUI thread.
+// The operations on the program that commands can use. Implemented by the main window, and by hand in tests. GUI
+// thread.
 #pragma once
 #include <memory>
 
@@ -52,7 +53,7 @@ class CommandHost : public WindowPort {
   virtual void beforeOpening(const QString& what, std::function<void()> open) = 0;
   /// The form of a new session; it begins with this manifest, or with that of the command line where it is empty.
   virtual void showNewSession(const nlohmann::json& manifest) = 0;
-  /// What a view stands at. Errors: unknown_view.
+  /// The options of a view as they are now. Errors: unknown_view.
   virtual Result<nlohmann::json> options(const QString& view) const = 0;
   /// The form of a lane; the lane is added by the command `add_lane`.
   virtual void showLaneForm() = 0;
@@ -60,7 +61,7 @@ class CommandHost : public WindowPort {
   virtual void showSweepForm(const nlohmann::json& spec) = 0;
   /// True while a sweep of this window runs.
   virtual bool sweeping() const = 0;
-  /// What opens a session as this cell of the shown sweep is one. Errors: those of sweepCellRequest(), blocked.
+  /// The request that opens a session like this cell of the shown sweep. Errors: those of sweepCellRequest(), blocked.
   virtual Result<nlohmann::json> sweepCell(std::int64_t cell) const = 0;
   /// The form of the living session's settings.
   virtual void showSettings() = 0;

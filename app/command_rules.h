@@ -124,7 +124,7 @@ inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::jso
   return submitSaid(host, QString("s.%1(%2)").arg(verb, said.join(", ")), verb, args);
 }
 
-/// What a command that goes on from the newest tick says if the person looks at another one.
+/// The note of a command that continues from the newest tick while the person looks at another one; else empty.
 inline QString wentOn(const LiveContext& context) {
   if (context.following() || !context.snapshot()) return {};
   return QString("went on from tick %1, the newest, not from tick %2")

@@ -67,8 +67,8 @@ class CoreEngine : public Engine {
 
   static constexpr std::chrono::seconds kPause{30};
   std::unique_ptr<SessionHolder> m_holder;
-  std::string m_path;                                   // of the recovery; empty = none is wanted
-  std::optional<Error> m_lost;                          // what a recovery could not do again
+  std::string m_path;                                   // recovery file; empty = none is wanted
+  std::optional<Error> m_lost;                          // command that a recovery could not repeat
   std::chrono::steady_clock::time_point m_notBefore{};  // the next try
 };
 

@@ -18,7 +18,7 @@ class Session;
 Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std::string& resources,
                                               std::optional<std::int64_t> to, const Progress& progress);
 
-/// What a program that ended without a word has left of its session.
+/// A session restored from the recovery file of a program that crashed or was killed.
 struct Recovered {
   std::unique_ptr<Session> session;  // goes on with the file
   std::optional<Error> lost;         // the command that could not be done again, or that the state is another one

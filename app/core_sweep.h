@@ -12,8 +12,8 @@ Result<SweepOutcome> sweepFile(const std::string& path, SweepOptions& options);
 Result<SweepOutcome> sweepJson(const nlohmann::json& spec, SweepOptions& options);
 /// Cells of a specification. Errors: bad_sweep.
 Result<std::int64_t> sweepSize(const nlohmann::json& spec);
-/// What opens a session as a cell of a sweep is one: {manifest, start?}. `folder` has the sweep's journal; the session
-/// reads the first story of the cell where `resources` or the journal have the story. Errors: unreadable_file,
+/// The request that opens a session like a cell of a sweep: {manifest, start?}. `folder` has the sweep's journal; the
+/// session reads the first story of the cell where `resources` or the journal have the story. Errors: unreadable_file,
 /// bad_journal, bad_argument.
 Result<nlohmann::json> sweepCellRequest(const std::string& folder, std::int64_t cell, const std::string& resources);
 

@@ -18,8 +18,8 @@ namespace kvlab {
 namespace {
 
 constexpr int kLeast = 110;   // pixels of height that a view keeps; what it would like could be more than a screen has
-constexpr int kLow = 240;     // of the bottom row, where the window has room
-constexpr int kBars = 90;     // of the height: menus, tools and the status strip
+constexpr int kLow = 240;     // height of the bottom row, where the window has room
+constexpr int kBars = 90;     // height taken by menus, tools and the status strip
 constexpr int kCentre = 250;  // pixels of height that the views in the centre keep in a low window
 constexpr int kScarce = 850;  // in lower windows two views in the centre get nearly the same height
 constexpr const char* kFollowed = "kvlabFollowed";  // a tab bar whose clicks are said

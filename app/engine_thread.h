@@ -77,7 +77,7 @@ class EngineThread {
     std::function<std::function<void()>(Engine*)> work;
     std::function<void()> cancelled = {};
     bool tile = false;
-    bool past = false;      // of an earlier tick
+    bool past = false;      // asks about an earlier tick
     std::string verb = {};  // for queries
     Ticket ticket = 0;      // for commands
   };

@@ -76,7 +76,7 @@ void FindBar::addTicks(const QString& text) {
            [this, tick] { m_host.context().showTick(Tick(tick)); });
 }
 
-/// What looks like a condition is one about rows.
+/// Offers to select rows if the text looks like a condition.
 void FindBar::addCondition(const QString& text) {
   static const QRegularExpression comparison(QStringLiteral("[a-z] *(==|!=|<|>)"));
   if (!text.contains(comparison)) return;

@@ -34,7 +34,7 @@ class FindBar : public PopupList {
   CommandHost& m_host;
   RowFinder m_rows;
   std::deque<QString> m_log;                    // newest lines, oldest first
-  std::vector<std::function<void()>> m_places;  // of the list's entries
+  std::vector<std::function<void()>> m_places;  // [list entries] runs the entry
 };
 
 }  // namespace kvlab

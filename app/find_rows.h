@@ -12,7 +12,7 @@ namespace kvlab {
 
 struct FoundRow {
   LedgerId row;
-  int position = -1;  // of its first token in the context; -1 = it has left
+  int position = -1;  // position of its first token in the context; -1 = it has left
   QString text;       // the token with its neighbours
 };
 
@@ -35,7 +35,7 @@ class RowFinder {
   SnapshotPtr m_of;
   std::shared_ptr<const SessionInfo> m_wordsOf;
   std::vector<std::string> m_words;                  // [vocab] in lower case
-  std::string m_text;                                // of the context
+  std::string m_text;                                // text of the context
   std::vector<std::uint32_t> m_begins;               // [length + 1] where its tokens begin
   std::vector<std::pair<LedgerId, TokenId>> m_gone;  // rows that are not in the context
 };

@@ -15,7 +15,7 @@ namespace kvlab {
 
 struct ManifestKey;
 
-/// What a text stands for in a manifest; a text that does not fit stays a text, and the manifest's check names it.
+/// The manifest value that a text stands for; a text that does not fit stays a text, and the manifest's check names it.
 nlohmann::json valueOf(const QString& text, const std::string& type);
 
 class FormField : public QWidget {
@@ -35,7 +35,7 @@ class FormField : public QWidget {
   void dress(bool wrong);
   /// Says why the key has no effect; empty = it has one.
   void setIdle(const QString& why);
-  /// What the key is where it is not given; empty = its default.
+  /// The text of the value in force where the key is not given; empty = its default.
   void setOtherwise(const QString& text);
   /// Nobody can change the key here, and why; empty = it can be changed.
   void lock(const QString& why);

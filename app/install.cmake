@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What an installation consists of, and the Debian package made of it.
+# The files of an installation, and the Debian package made of them.
 install(TARGETS kvlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET kvlab_cuda)
   install(TARGETS kvlab_cuda LIBRARY DESTINATION lib/kvlab)

@@ -14,7 +14,7 @@ class JobList;
 class ManifestEditor;
 
 struct LaneSettings {
-  nlohmann::json manifest;  // of the session, in force
+  nlohmann::json manifest;  // manifest of the session, as it is in force
   bool kept = false;        // own presets come from the settings of the program
 };
 

@@ -35,7 +35,7 @@ class LiveContext : public InspectorContext {
   /// unless the verb was refused.
   using Then = std::function<void(const nlohmann::json&)>;
   void submitThen(const std::string& verb, const nlohmann::json& args, Then then, Reply unasked = {});
-  /// What is known of a command before it runs.
+  /// The facts about a command before it runs.
   struct Call {
     QString id;
     nlohmann::json args = nlohmann::json::object();
@@ -114,7 +114,7 @@ class LiveContext : public InspectorContext {
   int m_rest = 1;
   bool m_behind = false;
   bool m_lookingBack = false;      // showTick() chose an older tick
-  std::optional<Tick> m_arriving;  // whose snapshot the engine was asked for
+  std::optional<Tick> m_arriving;  // tick whose snapshot the engine was asked for
   CommandRunner m_runner;
   Obstacles m_obstacles;
   Asker m_asker;      // receiver of the next command

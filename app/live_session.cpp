@@ -60,7 +60,7 @@ void LiveSession::past(Tick tick, EngineThread::PastReply reply) {
   });
 }
 
-/// Takes snapshots before replies, so that a reply finds the state after its command. Who listens may fail, which takes
+/// Takes snapshots before replies, so that a reply finds the state after its command. A listener may fail, which takes
 /// no reply from another, and may run an event loop, which takes newer mail meanwhile: mail keeps the session busy, and
 /// never makes it busy again.
 void LiveSession::drain() {

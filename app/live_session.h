@@ -45,7 +45,7 @@ class LiveSession : public QObject, public SessionPort {
     markKept();
   }
   const SessionScript& script() const { return m_script; }
-  /// What was done so far can be had again: the session is as it was opened, or a capture has it.
+  /// Marks the work so far as kept: the session is as it was opened, or a capture has it.
   void markKept() { m_kept = m_script.calls(); }
   bool isKept() const { return m_kept == m_script.calls(); }
   /// The session was left by a program that ended without a word: what was done in it is in no file of the person's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the manifest of a living session says now, what of it can change, and the verbs that change it. Pure functions;
-// any thread.
+// The present manifest of a living session, the keys of it that can change, and the verbs that change it. Pure
+// functions; any thread.
 #pragma once
 #include <QString>
 #include <nlohmann/json.hpp>

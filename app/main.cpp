@@ -53,7 +53,7 @@ int runWithApplication(const CommandLine& line, int argc, char** argv) {
   return code;
 }
 
-/// What was printed has arrived, or the exit code says so.
+/// Flushes the output; the exit code says whether it was written.
 int printed(int code) {
   if (std::cout.flush() && std::fflush(stdout) == 0) return code;
   const std::string why = std::strerror(errno);

@@ -30,8 +30,7 @@ namespace kvlab {
 namespace {
 
 constexpr int kRecent = 8;
-constexpr QSize kFirstSize{1600, 1000},
-    kBorders{8, 40};  // of the first window, and what a window manager puts around it
+constexpr QSize kFirstSize{1600, 1000}, kBorders{8, 40};  // size of the first window; frame that a window manager adds
 
 }  // namespace
 
@@ -138,7 +137,7 @@ void MainWindow::offerTour() {
           [this] { m_context.runCommand(m_tour.left() ? "resume_tour" : "tour", nlohmann::json::object()); });
 }
 
-/// What a right click on a title or a tab offers for its view.
+/// Opens the menu of a view after a right click on its title or tab.
 void MainWindow::showViewMenu(const QString& id, const QPoint& at) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
@@ -210,7 +209,7 @@ void MainWindow::sendPrompt() {
       const std::optional<Error> refused = refusalOf(reply);
       if (!refused) return;
       emit m_context.failed(*refused);
-      const bool took = newest() && newest()->length() > before;  // of a cancelled prompt a part may have been taken
+      const bool took = newest() && newest()->length() > before;  // a part of a cancelled prompt may have been taken
       if (!took) m_prompt->giveBack(text);
     });
   }

@@ -33,7 +33,7 @@ struct WindowSettings {
   QString theme = "dark";
   QString backendNote = {};
   QString version = {};
-  MemoryAsk memory = {};  // what a manifest's session takes
+  MemoryAsk memory = {};  // memory that a session of a manifest takes
   QString recovery = {};  // folder for what comes back after a crash; empty = nothing is kept
 };
 
@@ -155,7 +155,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   void saveCaptureThen(std::function<void()> then);
   void offerTour();
   Status beginTour(int caption);
-  /// What follows the end of a script file: an error is shown, and the tour may begin anew.
+  /// Handles the end of a script file: an error is shown, and the tour may begin anew.
   void scriptEnded(const QString& path, const ScriptResult& result);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
   void stopScript();
@@ -215,12 +215,12 @@ class MainWindow : public QMainWindow, public CommandHost {
   RecoveryStore m_recovery;
   std::optional<LeftSession> m_left;       // until the person has answered
   std::weak_ptr<LiveSession> m_recovered;  // the session that m_recovery follows
-  nlohmann::json m_noted;                  // what was written last
+  nlohmann::json m_noted;                  // note that was written last
   QString m_keyboardView;                  // has the keyboard, or gets it back when palette or Find close
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
-  int m_scriptJob = 0;                                 // of the running script
-  QHash<QString, nlohmann::json> m_firstOptions;       // of views, as a new window has them
+  int m_scriptJob = 0;                                 // job of the running script
+  QHash<QString, nlohmann::json> m_firstOptions;       // [view id] options of a new window
   std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused
 };
 

@@ -90,7 +90,7 @@ void MainWindow::saveCaptureThen(std::function<void()> then) {
   const auto save = [this, then = std::move(then)](const QString& path) {
     const json args{{"path", path.toStdString()}};
     stopScript();
-    m_context.session()->cancel();  // what waits would be saved only when it has ended
+    m_context.session()->cancel();  // else the save would wait for the running command
     emit m_context.scripted(m_context.session()->script().line("saveCapture", args));
     m_context.submit("saveCapture", args, [this, then](const Result<json>& saved) {
       if (!saved) return emit m_context.failed(saved.error());

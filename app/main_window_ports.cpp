@@ -30,7 +30,7 @@ namespace kvlab {
 
 using nlohmann::json;
 
-/// What a script opens is part of its job.
+/// A session that a script opens belongs to the script's job.
 int MainWindow::beginOpening(const json& request, const std::weak_ptr<LiveSession>& session) {
   if (m_scriptJob) return m_scriptJob;
   return m_context.jobs().begin({.name = tr("Open Session"),

@@ -115,7 +115,7 @@ void MainWindow::followWork() {
   m_noteSoon.setInterval(kSoonMs);
   connect(&m_noteSoon, &QTimer::timeout, this, &MainWindow::noteRecovery);
   connect(&m_context, &InspectorContext::commandReplied, this, &MainWindow::noteWork);
-  auto* often = new QTimer(this);  // what the person does to the window
+  auto* often = new QTimer(this);  // changes of the window have no signal
   connect(often, &QTimer::timeout, this, &MainWindow::noteRecovery);
   often->start(kOftenMs);
 }

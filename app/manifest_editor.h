@@ -33,7 +33,7 @@ class ManifestEditor : public QWidget {
   void resetAll();
   /// False where the engine would refuse the manifest; the line below says why.
   bool valid();
-  /// What is edited are changes of this manifest, complete.
+  /// Sets the complete manifest that the edited changes apply to.
   void setBase(const nlohmann::json& base);
   /// Above the JSON.
   void setCaption(const QString& caption);
@@ -58,7 +58,7 @@ class ManifestEditor : public QWidget {
   std::optional<Error> errorOf(const nlohmann::json& manifest) const;
 
   Check m_check;
-  nlohmann::json m_policy;  // of the base, as short as it can be written
+  nlohmann::json m_policy;  // policy of the base, as short as it can be written
   QPlainTextEdit* m_json;
   QLabel *m_problem, *m_caption;
   ModelOffer* m_offer;

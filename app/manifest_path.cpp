@@ -55,7 +55,7 @@ void setManifestValue(json& manifest, const QString& key, const json& value) {
     if (value != member(policy, "name")) policy = renamed(policy, value);
   } else {
     setAt(policy, key.mid(kOfPolicy.size()), value);
-    if (!policy.empty() && !policy.contains("name")) policy["name"] = "full";  // what it is without a name
+    if (!policy.empty() && !policy.contains("name")) policy["name"] = "full";  // the default policy
     if (policy == json{{"name", "full"}}) policy = json::object();
   }
   if (policy.empty()) manifest.erase("policy");

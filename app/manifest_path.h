@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What forms write into a manifest, by the paths of keys as core/api/manifest_values.h reads them. Pure functions; any
-// thread.
+// Writes the values of forms into a manifest, by the paths of keys as core/api/manifest_values.h reads them. Pure
+// functions; any thread.
 #pragma once
 #include <QString>
 #include <nlohmann/json.hpp>

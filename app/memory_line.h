@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// What describeModel() tells of a manifest (core_lists.h). Any thread.
+/// Returns the reply of describeModel() for a manifest (core_lists.h). Any thread.
 using MemoryAsk = std::function<Result<nlohmann::json>(const nlohmann::json& manifest)>;
 
 class MemoryLine : public QLabel {

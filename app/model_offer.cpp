@@ -58,7 +58,7 @@ const NamedModel* ModelOffer::chosen() const {
 }
 
 void ModelOffer::show(const QString& name) {
-  if (fetching()) return;  // what is being fetched stays in sight
+  if (fetching()) return;  // the model that is being fetched stays in sight
   m_name = name;
   refresh();
 }

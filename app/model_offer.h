@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is known of a model that has a name, under the line where a model is chosen: title, licence, size, and whether
+// Facts about a named model, under the line where a model is chosen: title, licence, size, and whether
 // it is on this machine. Fetches it where it is not: a job, which goes on when the window is closed. Hidden while no
 // such name is chosen. GUI thread.
 #pragma once
@@ -36,7 +36,7 @@ class ModelOffer : public QWidget {
   JobList& m_jobs;
   std::vector<NamedModel> m_models;
   QString m_name;
-  QString m_problem;  // of the lists
+  QString m_problem;  // error of the lists
   QLabel* m_label;
   QProgressBar* m_bar;
   QPushButton* m_button;

@@ -23,7 +23,7 @@ struct NewSessionSettings {
   nlohmann::json manifest = nlohmann::json::object();  // to begin with
   bool kept = false;                                   // own presets come from the settings of the program
   QString ends = {};                                   // the session that opening ends, in words; empty = none
-  std::function<void()> saveCapture = {};              // of that session
+  std::function<void()> saveCapture = {};              // saves that session
   MemoryAsk memory = {};
 };
 

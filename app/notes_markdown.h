@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-/// What the page says of a note.
+/// The content of the page about one note.
 struct NotePage {
   NoteView note;
   QString place;    // in words; empty = the whole tick

@@ -25,7 +25,7 @@ const json& listIn(const json& from, const char* key) {
 
 const json& lastOf(const json& list) { return element(list, list.size() - 1); }
 
-/// What the checks of the last tick found, and between which ticks it came: no tick is blamed alone.
+/// The findings of the last tick's checks, and between which ticks the damage came: no tick is blamed alone.
 QString damageIn(const json& reports) {
   for (const json& one : listIn(lastOf(reports), "violations"))
     if (const QString when = wordIn(member(one, "since"), "text"); !when.isEmpty())
@@ -123,7 +123,7 @@ QString ofRunBack(const json& reply, const json& args) {
                          : tr("No earlier tick: %1 never held").arg(asked);
 }
 
-/// What goes back to the first tick of something finds it, or says that there is none.
+/// Outcome of a search for the first tick of something: the tick, or that there is none.
 QString ofFirst(const json& reply, const QString& found, const QString& none) {
   return reply.is_number() ? tr("At tick %1: %2").arg(QString::number(jsonOr(reply, std::int64_t{0})), found) : none;
 }
@@ -175,7 +175,7 @@ QString ofInvariants(const json& reply, const json&) {
 
 }  // namespace
 
-/// Of lanes the reference decides.
+/// In reports about lanes, the error of the reference lane counts.
 std::optional<Error> failedTick(const json& reports) {
   for (const json& report : reports) {
     const json& lane = element(member(report, "lanes"), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a finished command says in the status bar: what it did, where it saved, why it stopped. Pure function; any
+// The text of a finished command in the status bar: what it did, where it saved, why it stopped. Pure function; any
 // thread.
 #pragma once
 #include "widgets/base/job_list.h"
@@ -14,7 +14,7 @@ struct JobOutcome {
   QString how;  // one line; empty for commands whose effect is in sight
 };
 JobOutcome endOf(const CommandReply& command);
-/// What an error says of the work that it ended. Errors with the code `cancelled` stopped it by hand.
+/// The outcome of work that an error ended. Errors with the code `cancelled` stopped it by hand.
 JobOutcome endOf(const Error& error);
 /// The error of the tick that ended a run or a list of steps; none if no tick failed.
 std::optional<Error> failedTick(const nlohmann::json& reports);

@@ -5,7 +5,7 @@
 #include <QStyleHints>
 #include <QWindow>
 
-// What Qt Test sends its events with: the way of a real event, with shortcuts and menus.
+// Functions that Qt Test sends events with; they reach shortcuts and menus, like real events.
 Q_GUI_EXPORT void qt_handleMouseEvent(QWindow* window, const QPointF& local, const QPointF& global,
                                       Qt::MouseButtons state, Qt::MouseButton button, QEvent::Type type,
                                       Qt::KeyboardModifiers mods, int timestamp);
@@ -67,7 +67,7 @@ bool PersonInput::mouse(QWidget& widget, const MouseAct& act) {
   send(widget, act.from, QEvent::MouseMove, {.from = act.from, .modifiers = act.modifiers});
   for (int i = 0; i < (act.twice ? 2 : 1); ++i) {
     send(widget, act.from, QEvent::MouseButtonPress, act);
-    constexpr int kSteps = 8;  // of a drag, as a hand makes several moves
+    constexpr int kSteps = 8;  // moves of a drag; a hand makes several as well
     for (int step = 1; act.to && step <= kSteps; ++step)
       send(widget, act.from + (end - act.from) * step / kSteps, QEvent::MouseMove, act);
     send(widget, end, QEvent::MouseButtonRelease, act);

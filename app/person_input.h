@@ -20,7 +20,7 @@ class PersonInput {
  private:
   void send(QWidget& widget, QPointF at, QEvent::Type type, const MouseAct& act);
 
-  int m_time = 0;  // of the last event, in ms; apart, so that two clicks are no double click
+  int m_time = 0;  // time of the last event, in ms; events lie apart, so that two clicks are no double click
 };
 
 }  // namespace kvlab

@@ -13,8 +13,8 @@ class ProgramJob : public QObject {
   Q_OBJECT
  public:
   struct Words {
-    QString name, on;  // of the job
-    QString prefix;    // of lines that say how far it is: not shown
+    QString name, on;  // name and subject of the job
+    QString prefix;    // prefix of progress lines: not shown
     QString stopped;   // how it ended by hand
   };
   ProgramJob(JobList& jobs, Words words);

@@ -96,7 +96,7 @@ std::optional<LeftSession> RecoveryStore::read(const QString& name) const {
   return out;
 }
 
-/// Of all files, whichever are there.
+/// Names that have at least one recovery file.
 QStringList RecoveryStore::names() const {
   QStringList out;
   for (const QString& one : QDir(m_folder).entryList({"*.kvcap", "*.json", "*.lock"}, QDir::Files, QDir::Name))

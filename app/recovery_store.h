@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What comes back after a crash, a kill or a power cut: files in a folder of the person's own. A running window has
+// Recovery after a crash, a kill or a power cut: files in a folder of the person's own. A running window has
 // NAME.kvcap, the capture that its engine keeps, NAME.json, what captures do not hold, and NAME.lock, which it holds as
 // long as it lives. A window that ends in order removes all three; files whose lock nobody holds were left by one that
 // did not. Owned by a window; GUI thread.
@@ -17,7 +17,7 @@ namespace kvlab {
 
 /// A session that a window has left, held so that no other window takes it.
 struct LeftSession {
-  QString name;          // of its files
+  QString name;          // name of its files
   nlohmann::json about;  // as it was written; an object
   RecoveryFacts facts;
   QDateTime when;
@@ -45,7 +45,8 @@ class RecoveryStore {
   QString captureOf(const LeftSession& left) const { return file(left.name, "kvcap"); }
   /// The files of the session before go.
   void settled();
-  /// Writes what captures do not hold, beside the GUI thread. What the folder does not take is not there after a crash.
+  /// Writes what captures do not hold, beside the GUI thread. If the folder refuses the file, the note is missing after
+  /// a crash.
   void note(const nlohmann::json& about);
   /// Removes the files of this window.
   void end();

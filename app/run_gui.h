@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the command line says of windows and scripts, for every subcommand that makes them. Main thread.
+// Settings of windows and scripts from the command line, for every subcommand that makes them. Main thread.
 #pragma once
 #include "app/command_line.h"
 #include "app/main_window.h"

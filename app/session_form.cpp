@@ -26,7 +26,7 @@ namespace {
 
 QString fromView(std::string_view text) { return QString::fromUtf8(text.data(), std::ssize(text)); }
 
-/// What the manifest's policy or layout does, in the words of the engine's lists; empty for other keys and wrong names.
+/// Help on the manifest's policy or layout, in the words of the engine's lists; empty for other keys and wrong names.
 QString helpOfChoice(const json& manifest, const QString& key) {
   if (key != "policy" && key != "layout") return {};
   const std::string name = manifestText(valueInForce(manifest, key.toStdString())).section(':', 0, 0).toStdString();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What was done to a session, as a script that does it again: the opening, then every call that changed the session,
+// The calls of a session as a script that repeats them: the opening, then every call that changed the session,
 // whoever made it. Written from the engine's replies, so that a stopped run has the ticks that it made. Owned by its
 // LiveSession. GUI thread.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace kvlab {
 
-/// What opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
+/// The line that opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
 QString openingLine(const nlohmann::json& request);
 /// A call of a session's verb: s.run({maxTicks: 64}).
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const nlohmann::json& args);
@@ -33,7 +33,7 @@ class SessionScript {
   /// The session is a fork of the one that the script was copied from.
   void forked() { add("s = s.fork();"); }
   QString text() const { return textOf(m_lines.size()); }
-  /// The lines up to the call that wrote a note. Of a note that none of them wrote the opening, which brought it.
+  /// The lines up to the call that wrote a note. For a note that no call wrote: the opening, which brought it.
   QString textTo(int note) const;
   bool wrote(int note) const { return m_notes.contains(note); }
   /// Calls that the script has, the opening included.
@@ -55,7 +55,7 @@ class SessionScript {
   std::vector<VerbInfo> m_verbs;
   std::vector<Line> m_lines;
   std::map<int, std::size_t> m_notes;  // lines up to the call that wrote a note
-  SnapshotPtr m_before;                // of the last reply
+  SnapshotPtr m_before;                // snapshot of the last reply
 };
 
 }  // namespace kvlab

@@ -82,7 +82,7 @@ class SettingsRun : public QObject {
 
   static bool queues(const SettingsCall& call) { return call.verb == "opEvents"; }
 
-  /// What was still on its way may reach a session that a script keeps.
+  /// Calls that were still on their way may reach a session that a script keeps.
   Error sessionGone() const {
     std::string done;
     for (const SettingsCall* call : m_done) done += (done.empty() ? "" : ", ") + call->key;

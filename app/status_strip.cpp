@@ -191,7 +191,7 @@ void StatusStrip::refresh() {
   m_backend->setToolTip(m_backendNote);
 }
 
-/// What the last command did is of no use while another one works.
+/// Clears the outcome of the last command when another one begins.
 void StatusStrip::forget() {
   const auto& jobs = m_context.jobs().jobs();
   const int newest = jobs.empty() ? 0 : jobs.back().number;

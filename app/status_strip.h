@@ -43,7 +43,7 @@ class StatusStrip : public QStatusBar {
 
   LiveContext& m_context;
   QString m_backendNote;
-  QLabel* m_said = nullptr;  // what the last command did, or what the control under the pointer does
+  QLabel* m_said = nullptr;  // outcome of the last command, or help on the control under the pointer
   QString m_last, m_tip;
   int m_newestJob = 0;
   QLabel *m_state, *m_tick, *m_length, *m_bytes, *m_numerics, *m_backend;

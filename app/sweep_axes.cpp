@@ -30,7 +30,7 @@ QStringList axisKeys() {
   return out;
 }
 
-/// Of what was typed as JSON, which may have any shape.
+/// The next functions read typed JSON, which may have any shape.
 
 /// An axis that the line cannot edit.
 bool isList(const json& axis) { return member(axis, "key").is_null() && member(axis, "budget").is_null(); }

@@ -11,7 +11,7 @@
 namespace kvlab {
 namespace {
 
-/// What neither XML nor a terminal can take becomes a mark.
+/// Replaces characters that XML or a terminal cannot take by a mark.
 QString printable(const QString& text) {
   QString out;
   for (const char32_t one : text.toUcs4()) {

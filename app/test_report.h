@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What `kvlab test` found: as lines of text, as JUnit XML for CI servers, and as a page of HTML with the pictures that
-// differ. Names may hold anything. Values; any thread.
+// The results of `kvlab test`: as lines of text, as JUnit XML for CI servers, and as a page of HTML with the pictures
+// that differ. Names may hold anything. Values; any thread.
 #pragma once
 #include <QString>
 #include <QStringList>
@@ -12,8 +12,8 @@ namespace kvlab {
 struct TestOutcome {
   QString name;
   double seconds = 0;
-  QString code = {}, message = {};  // of the failure; empty if the test passed
-  QStringList log = {};             // what the test printed
+  QString code = {}, message = {};  // error of the failure; empty if the test passed
+  QStringList log = {};             // lines that the test printed
   QStringList leftFiles = {};       // NAME.actual, NAME.expected and NAME.diff, below the folder of the report
   bool failed() const { return !message.isEmpty(); }
 };

@@ -108,7 +108,7 @@ void addFrames(const FrameCount& frames, const std::string& shape, double second
   rows.push_back(benchRow("window", shape, "ticks that they are behind", "", frames.behind));
 }
 
-/// What grows with the ticks shows between the first tenth and the last.
+/// Waits of the first tenth and the last tenth show growth with the ticks.
 void addWaits(std::vector<double> waits, const std::string& shape, nlohmann::json& rows) {
   const auto add = [&](const char* what, std::vector<double> samples) {
     if (!samples.empty()) rows.push_back(benchRow("window", shape, what, "ms", std::move(samples)));
@@ -197,7 +197,8 @@ std::vector<Scene> scenes(const BenchOptions& options, int ticks) {
                          : 320}};
 }
 
-/// What "window:5000:every:wLOD" asks for: ticks, 0 where none are named, which views are there, and the one session.
+/// The parts of a name such as "window:5000:every:wLOD": ticks, 0 where none are named, which views are there, and the
+/// one session.
 struct Wanted {
   int ticks = 0;
   std::vector<Views> views{Views::Usual, Views::All, Views::None};

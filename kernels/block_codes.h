@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of weights in GGUF files mean (dtype.h lists their types): codes with scales of their own, as f32.
+// Decodes the blocks of weights in GGUF files (dtype.h lists their types), codes with scales of their own, to f32.
 // Every value is made by the same operations in the same order as in the NumPy dequantisers of the Python package gguf,
 // so the bits are equal. For the host and for devices.
 //
@@ -44,7 +44,7 @@ KVLAB_HD inline int fifthBit(const uint8_t* bits, int i) { return (bits[i / 8] >
 
 }  // namespace block
 
-/// What is fixed for a type: a value is scale * (code - zero) + least, one rounding per operation. Codes are 0 to 255.
+/// The constants of a type: a value is scale * (code - zero) + least, one rounding per operation. Codes are 0 to 255.
 struct BlockForm {
   int64_t unit;  ///< neighbouring values that share scale and least
   int zero;

@@ -65,7 +65,7 @@ struct ScaleWords {
 };
 KVLAB_HD inline ScaleWords scaleWords(float scale) {
   const uint32_t bits = std::bit_cast<uint32_t>(scale);
-  const int position = static_cast<int>(bits >> 23) - 100;  // of the last bit of the mantissa; 1e-8 has exponent 100
+  const int position = static_cast<int>(bits >> 23) - 100;  // place of the last mantissa bit; 1e-8 has exponent 100
   const uint64_t wide = static_cast<uint64_t>((bits & 0x7fffffu) | 0x800000u) << (position & 31);
   return {position / 32, static_cast<uint32_t>(wide), static_cast<uint32_t>(wide >> 32)};
 }

@@ -41,7 +41,7 @@ struct PictureRequest {
   double dpr = 1.0;
 };
 
-/// What a person does with the mouse: a click at `from`, or a drag to `to`. Device-independent pixels of a view.
+/// An act of the mouse: a click at `from`, or a drag to `to`. Device-independent pixels of a view.
 struct MouseAct {
   QPointF from;
   std::optional<QPointF> to = {};
@@ -73,7 +73,7 @@ class WindowPort {
   /// Brings the view (for "window" all visible views) to the size and the newest tick; true when done. Errors:
   /// unknown_view.
   virtual Result<bool> readyFor(const PictureRequest& request) = 0;
-  /// What readyFor() prepared.
+  /// The picture that readyFor() prepared.
   virtual Result<QImage> picture(const PictureRequest& request) = 0;
   /// The text of a view, or of the status bar and all visible views for "window".
   virtual Result<QString> dump(const QString& what) = 0;

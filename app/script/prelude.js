@@ -5,7 +5,7 @@
 (function (host, fileName, global) {
   "use strict";
 
-  // What JSON has no word for goes as a text, which is then refused: JSON.stringify would make it null,
+  // A value that JSON cannot write goes as a text, which is then refused: JSON.stringify would make it null,
   // and null means left out.
   const speechless = (v) => typeof v === "function" || typeof v === "symbol" || (typeof v === "number" && !Number.isFinite(v));
   const pack = (value, indent) => JSON.stringify(value === undefined ? null : value,
@@ -171,7 +171,7 @@
     show() { native(host.show(this.handle)); return this; }
     close() { native(host.close(this.handle)); }
   }
-  // What all lanes do together.
+  // Verbs that all lanes run together.
   for (const verb of table) {
     if (verb.lanes !== "feeds" && verb.lanes !== "steps") continue;
     Object.defineProperty(Lanes.prototype, verb.name, { value(...given) { return groupVerb(this, verb.name, given); } });
@@ -310,7 +310,7 @@
   };
   global.before = (fn) => { collect("before", fn, fn); around.before.push(fn); };
   global.after = (fn) => { collect("after", fn, fn); around.after.push(fn); };
-  // What a function throws comes back as a value, because the host cannot tell a thrown text from a returned one.
+  // An exception of a function comes back as a value, because the host cannot tell a thrown text from a returned one.
   function attempt(functions) {
     try { functions.forEach((fn) => fn()); } catch (thrown) { return { thrown }; }
     return {};
@@ -323,7 +323,7 @@
     collecting: (on) => { collecting = on; },
     tests: () => tests.map((one) => one.name),
     runPart: (part, index) => attempt(part === "test" ? [tests[index].fn] : around[part]),
-    // What the language consists of, for the test of script_api.d.ts and for completion.
+    // The names of the language, for the test of script_api.d.ts and for completion.
     namesText: () => JSON.stringify({
       globals: ["lab", "view", "expect", "expectNear", "expectError", "expectImage", "expectDump", "test", "before", "after", "log", "args"],
       lab: Object.keys(global.lab),

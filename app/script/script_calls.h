@@ -34,7 +34,7 @@ class ScriptCalls : public QObject {
 
   /// The folder of the script that runs: where its expectations are.
   void setFolder(const QString& folder) { m_folder = folder; }
-  static constexpr std::int64_t kLeastPixels = 16, kMostPixels = 8192;  // of a side
+  static constexpr std::int64_t kLeastPixels = 16, kMostPixels = 8192;  // limits of a picture's side
   /// Ends every present and later wait with the error `cancelled`.
   void stop();
   void restart() { m_stopped = false; }

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What all pictures take, and what else a call takes.
+/// Arguments of all pictures, after the further arguments of a call.
 std::vector<ArgInfo> pictureOptions(std::vector<ArgInfo> more) {
   const auto side = [](const char* name) {
     return arg::integer(name, ScriptCalls::kLeastPixels, ScriptCalls::kMostPixels).orNone();

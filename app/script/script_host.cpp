@@ -48,7 +48,7 @@ QString frames(const QStringList& stack) {
 
 }  // namespace
 
-/// What belongs to the script's thread: made, used and deleted there.
+/// Objects of the script's thread: made, used and deleted there.
 struct ScriptLanguage {
   ScriptLanguage(ScriptCalls& calls, ScriptNative::OnGui onGui) : native(engine, calls, std::move(onGui)) {
     QJSEngine::setObjectOwnership(&native, QJSEngine::CppOwnership);
@@ -110,7 +110,7 @@ struct ScriptHost::Parts {
         &calls, [] {}, Qt::QueuedConnection);  // ends the wait of the loop
     answered.acquire();
   }
-  /// What a script does itself, like a click, is let through.
+  /// Lets through the events that a script causes itself, such as a click.
   void answer(const std::function<void()>& call) {
     gate.reset();
     (void)kvlab::guarded("the call of a script was stopped", [&] { return call(), ok(); });

@@ -53,8 +53,8 @@ class ScriptHost : public QObject {
   /// Evaluates a file whose calls of test(..) are collected, in order: tests() names them.
   ScriptResult collectTests(const QString& path);
   QStringList tests() const;
-  /// Runs a test between the functions of before(..) and after(..); each part has the time limit for itself. What the
-  /// test writes goes to `out`. The first failure is the result.
+  /// Runs a test between the functions of before(..) and after(..); each part has the time limit for itself. Files that
+  /// the test writes go to `out`. The first failure is the result.
   ScriptResult runTest(int index, const QString& out);
   bool running() const;
   /// Cancels the running call and ends the script.

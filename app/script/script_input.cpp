@@ -56,7 +56,7 @@ Result<Json> ScriptCalls::asPerson(const QString& id, const std::function<Status
   return Json();
 }
 
-/// What was asked is answered, what was commanded is done, and the view shows it.
+/// Waits until all queries are answered, all commands are done, and the view shows the result.
 Status ScriptCalls::settle(const QString& id) {
   const SessionPtr session = m_window.session();
   const auto answered = std::make_shared<bool>(session == nullptr);

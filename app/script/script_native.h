@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What prelude.js sees of ScriptCalls from the thread of the script: each call runs on the GUI thread, and the script
+// The functions of ScriptCalls for prelude.js on the script's thread: each call runs on the GUI thread, and the script
 // waits for it. Lives on the script's thread; owned by ScriptHost.
 #pragma once
 #include <QJSEngine>
@@ -17,7 +17,7 @@ class ScriptNative : public QObject {
   ScriptNative(QJSEngine& engine, ScriptCalls& calls, OnGui onGui)
       : m_engine(engine), m_calls(calls), m_onGui(std::move(onGui)) {}
 
-  Q_INVOKABLE QString verbs() const { return m_calls.verbs(); }  // of the settings, which do not change
+  Q_INVOKABLE QString verbs() const { return m_calls.verbs(); }  // reads settings, which do not change
   Q_INVOKABLE QString args() const { return m_calls.args(); }
   Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args) {
     return onGui([&] { return m_calls.call(handle, verb, args); });

@@ -40,7 +40,7 @@ class Watchdog {
   std::condition_variable m_wake;
   Clock::time_point m_begin, m_lastCall;
   double m_total = 0, m_silent = 0;
-  std::int64_t m_bytes = 0, m_left = 0;  // of the program, and of the machine, when the script began
+  std::int64_t m_bytes = 0, m_left = 0;  // memory of the program, and memory left on the machine, when the script began
   bool m_done = true, m_inside = false;
   Error m_verdict;
   std::atomic<bool> m_expired{false};

@@ -64,7 +64,7 @@ struct Verdicts {
   }
 };
 
-/// Labels of rows in a layer, [rows]: those that are exact otherwise may have been loaded.
+/// Labels of rows in a layer, [rows]: a row that is otherwise exact becomes Loaded if it came from a file.
 std::vector<Exactness> withLoaded(const CacheState& state, CacheLayer layer, std::span<const LedgerId> ids,
                                   std::vector<Exactness> labels) {
   for (std::size_t i = 0; i < labels.size(); ++i)
@@ -151,7 +151,7 @@ ExactnessMap staleRows(const CacheState& state) {
   return out;
 }
 
-/// What rows of a wLOD state were computed from, against what a pass would compute them from today.
+/// Compares what the rows of a wLOD state were computed from with what a pass would compute them from today.
 class CoveredVerdicts {
  public:
   explicit CoveredVerdicts(const CacheState& state)
@@ -189,7 +189,7 @@ class CoveredVerdicts {
  private:
   struct Group {
     SeenRows seen;
-    std::vector<std::int32_t> begin;  // [rows] what the mask lets through
+    std::vector<std::int32_t> begin;  // [rows] first entry of seen.rows that the mask lets through
     std::vector<Exactness> own;       // [rows] Exact, or how the fingerprint differs
   };
 

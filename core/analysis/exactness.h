@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says of each row whether a rebuild would compute it equally today, and if not, why. The answer compares the
 // fingerprint of what a row was computed from with today's fingerprint, and carries a bit forward through the
-// layers. What made a row that came from a file nobody knows before it was verified. semantics.md, section 9. Pure;
+// layers. Until it is verified, nobody knows how a row from a file was computed. semantics.md, section 9. Pure;
 // engine thread.
 #pragma once
 #include <vector>
@@ -11,7 +11,7 @@
 namespace kvlab {
 
 struct ExactnessMap {
-  std::vector<std::vector<Exactness>> layers;        // [layers][length] of a row's K and V
+  std::vector<std::vector<Exactness>> layers;        // [layers][length] label of a row's K and V
   std::vector<std::vector<std::int32_t>> inherited;  // [layers][length] position of the earliest
                                                      // inexact row it saw, -1 = none
 };

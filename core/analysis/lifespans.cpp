@@ -110,7 +110,7 @@ class Recorder {
   kernels::Backend& m_backend;
   const ModelConfig& m_config;
   Lifespans m_out;
-  std::vector<std::int32_t> m_positions, m_none;   // [rows]; [kvHeads, rows + 1] of -1
+  std::vector<std::int32_t> m_positions, m_none;   // [rows]; [kvHeads, rows + 1], all -1
   std::vector<float> m_heads;                      // [heads, rows + 1]
   const std::int32_t* m_index = nullptr;           // [rows]
   std::int32_t* m_last = nullptr;                  // [kvHeads, rows + 1]

@@ -16,7 +16,7 @@
 //   tokens I32 [rows]
 //   per layer `layers.{l}.last_use` and `.lifespan` I32, `.label` and `.mass` F32, `.censored` U8, all [kvHeads, rows]
 //   on request `layers.{l}.keys` F32 [rows, kvHeads, headDim], before k-norm and rotation
-//   on request `hidden` F32 [rows, hidden]: what the last layer left, before the last norm (gists learn from it)
+//   on request `hidden` F32 [rows, hidden]: output of the last layer, before the last norm (gists learn from it)
 // Metadata: kvlab = lifespans, model, rows, after, threshold, cap, stretch.
 #pragma once
 #include <string>

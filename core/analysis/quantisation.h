@@ -14,7 +14,7 @@ struct QuantError {
   std::vector<float> cosine;        // [length]
   std::vector<float> scale;         // [length] largest over the heads; 1 where the type has none
   std::vector<std::int32_t> atMax;  // [length] codes of the largest magnitude
-  double worst = 0, mean = 0;       // of relative
+  double worst = 0, mean = 0;       // over `relative`
 };
 
 struct LayerQuantisation {
@@ -22,7 +22,7 @@ struct LayerQuantisation {
   std::vector<float>
       logit;  // [length] largest over the query heads: |q . (stored - computed)| / sqrt(d), of the newest query
   double worstLogit = 0;
-  kernels::WriteRowsStats tried;  // what the pass stored, where input.types are given
+  kernels::WriteRowsStats tried;  // statistics of the rows that the pass stored, where input.types are given
 };
 
 /// [layers]

@@ -163,15 +163,15 @@ class ScratchRows : public RowDriver {
   const CacheState& m_state;
   const CacheStore& m_store;
   const Sink& m_sink;
-  std::int64_t m_reach = 0;                         // of the phases that were placed
+  std::int64_t m_reach = 0;                         // one past the last phase that was placed
   std::vector<std::int32_t> m_positions, m_writes;  // [rows]; positions without the row that only asks
   bool m_asked = false;                             // the last row only asks for the next token
   std::deque<Lists> m_lists;                        // [groups]; addresses stay
-  std::vector<LayerPass> m_placed;                  // [groups] of all rows, without pools
+  std::vector<LayerPass> m_placed;                  // [groups] arguments for all rows, without pools
   std::deque<RowPool> m_pools;
-  std::vector<RowPool*> m_scratch;       // [parts] of the present layer
-  float *m_k = nullptr, *m_v = nullptr;  // [rows, kvHeads*headDim] of the present layer before it is stored; or null
-  float* m_query = nullptr;              // [heads*headDim] of the newest row, likewise
+  std::vector<RowPool*> m_scratch;       // [parts] scratch pools of the present layer
+  float *m_k = nullptr, *m_v = nullptr;  // [rows, kvHeads*headDim] K and V of the present layer before storing; or null
+  float* m_query = nullptr;              // [heads*headDim] query of the newest row, likewise
 };
 
 /// Pairs (scratch record, live slot) of the rows that are resident in a layer.

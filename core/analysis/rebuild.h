@@ -38,7 +38,7 @@ struct RebuiltLayer {
   const std::vector<std::int32_t>& positions;  // context position of every scratch record
   // On request, and where cache layers are layers of the model: values before storing, in memory that ops read.
   float *k = nullptr, *v = nullptr;      // [records, kvHeads*headDim]; the sink may change them
-  const float* query = nullptr;          // [heads*headDim] of the last record, rotated
+  const float* query = nullptr;          // [heads*headDim] query of the last record, rotated
   const std::int32_t* phases = nullptr;  // [records]
 };
 

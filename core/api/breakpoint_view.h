@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers see of a breakpoint. A value; any thread.
+// View of a breakpoint for readers. A value; any thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>

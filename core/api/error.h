@@ -22,7 +22,7 @@ struct Error {
   Error() = default;
   Error(std::string code, std::string what, std::string why, std::string remedy, std::string field = {},
         nlohmann::json value = {});
-  /// Of one action of a list.
+  /// An error in one action of a list.
   Error(std::string code, std::string what, std::string why, std::string remedy, std::optional<int> action,
         std::string field = {}, nlohmann::json value = {});
 

@@ -12,7 +12,7 @@ namespace kvlab {
 /// of an ErrorThrown. For catch blocks.
 Error caught(std::string_view what);
 
-/// What `body` returns, or the error that it throws.
+/// Result of `body`, or the error that it throws.
 template <class Body>
 auto guarded(std::string_view what, Body&& body) -> decltype(body()) {
   try {

@@ -20,7 +20,7 @@ namespace kvlab {
 struct LaneFigures {
   double kl = std::numeric_limits<double>::quiet_NaN();  // of the next token, nats
   double dnll =
-      std::numeric_limits<double>::quiet_NaN();  // of the token that this tick took (of a block the first), nats
+      std::numeric_limits<double>::quiet_NaN();  // for the token of this tick (the first one of a block), nats
   double top1 = std::numeric_limits<double>::quiet_NaN();  // 1 = the likeliest next token is the reference's, else 0
   std::vector<double> massKept, overlap, needles;          // [layers]; empty = not measured
   double us = 0;                 // of the commit: the lane's own work, and its rows' share of a common pass

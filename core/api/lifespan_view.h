@@ -24,7 +24,7 @@ struct HeadLifespans {
   // Figures over the rows that are not censored; not-a-number where there are fewer than two.
   double r2 = 0;                     // 1 - squared error / variance of what was found
   double bias = 0;                   // mean of predicted - actual
-  std::vector<CalibrationBin> bins;  // by rising prediction, half a log4 wide; of rows that are not censored
+  std::vector<CalibrationBin> bins;  // by rising prediction, half a log4 wide; without censored rows
   // Points to draw: every row, or the wanted number of rows, evenly spaced.
   std::vector<float> predicted, actual;  // [points]
   std::vector<std::uint8_t> cut;         // [points] 1 = censored

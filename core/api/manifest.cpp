@@ -321,7 +321,7 @@ std::vector<ManifestKey> manifestKeys() {
   return out;
 }
 
-/// The readers write; what they take in more than one form follows by hand.
+/// The readers write; keys that they take in more than one form follow by hand.
 json Manifest::toJson() const {
   Manifest m = *this;
   json out;

@@ -46,7 +46,7 @@ struct SamplingSettings {
   std::uint64_t seed = 1;
 };
 
-/// What some layers have instead of the session's own.
+/// Settings of some layers in place of the session's own.
 struct LayerOverride {
   Layer from, to;                               // both included
   std::string layout = {}, kvK = {}, kvV = {};  // empty = the session's
@@ -55,7 +55,7 @@ struct LayerOverride {
   bool operator==(const LayerOverride&) const = default;
 };
 
-/// What has a residency map of its own (cache_layers.h).
+/// Unit that has a residency map of its own (cache_layers.h).
 enum class Residency : std::uint8_t { Auto, ByLayer, ByHead };  // Auto: by KV head where a policy needs it
 
 struct RingSettings {
@@ -97,7 +97,7 @@ struct Manifest {
   SamplingSettings sampling = {};
   CheckLevel check = CheckLevel::Cheap;
   int scrubPeriod = 64;
-  bool guards = kDebugBuild;  // rings: what is read is compared with the map, row by row
+  bool guards = kDebugBuild;  // rings: rows that are read are compared with the map, one by one
   bool opEvents = false;      // every op call is an event, with its time and bytes
   bool probes = true;
   bool faults = false;  // opens the door of the fault drill

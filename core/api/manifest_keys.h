@@ -45,15 +45,15 @@ std::string wordsOf(const Word<E> (&words)[N]) {
   return all;
 }
 
-/// Takes the keys of one object off a list; what is left over is unknown. Or, without an object, lists the keys that
-/// its readers ask for, or writes what they would read into, as it is.
+/// Takes the keys of one object off a list; keys that are left over are unknown. Or, without an object, lists the keys
+/// that its readers ask for, or writes the present values of the variables that they would read into.
 class ManifestKeys {
  public:
   using Meaning = std::string_view;  // words for the list
   ManifestKeys(const nlohmann::json& object, std::string prefix) : m_prefix(std::move(prefix)), m_rest(object) {}
   ManifestKeys(std::vector<ManifestKey>& list, std::string prefix)
       : m_prefix(std::move(prefix)), m_rest(nlohmann::json::object()), m_list(&list) {}
-  /// Writes: each key becomes its value; those of take() become what they are otherwise, null ones and lists nothing.
+  /// Writes: each key becomes its value; keys of take() get their default; null ones and lists are left out.
   static ManifestKeys into(nlohmann::json& out) {
     ManifestKeys keys(out = nlohmann::json::object(), "");
     keys.m_out = &out;
@@ -91,7 +91,7 @@ class ManifestKeys {
   void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, Meaning meaning) {
     integer(key, out, low, high, out, meaning);
   }
-  /// listed: what the list says that the key is when it is left out.
+  /// listed: the default value that the list shows for the key.
   template <class Int>
   void integer(const char* key, Int& out, std::int64_t low, std::int64_t high, const nlohmann::json& listed,
                Meaning meaning) {

@@ -19,7 +19,7 @@ struct ManifestKey {
 
 /// All of them, in the order in which they are read.
 std::vector<ManifestKey> manifestKeys();
-/// Those of all policies.
+/// Adds the keys of all policies to the list.
 void listPolicyKeys(ManifestKeys& keys);
 /// "h3o is not a policy; the nearest is h2o"
 std::string notAPolicy(std::string_view name);

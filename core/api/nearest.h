@@ -7,9 +7,9 @@
 
 namespace kvlab {
 
-/// At most three names, nearest first: those that `name` begins, and those that at most a third of its letters (one at
-/// least) changed, added, left out or swapped with a neighbour give, but none that is two letters farther than the
-/// first. Upper and lower case are the same letter.
+/// At most three names, nearest first: names that begin with `name`, and names that it becomes if at most a third of
+/// its letters (one at least) are changed, added, left out or swapped with a neighbour; but none that is two letters
+/// farther than the first. Upper and lower case are the same letter.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names);
 
 /// "; the nearest is check", "; the nearest are k, v", or nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person has written about a state of a session: a text at a tick, and where it applies a layer, a KV head and a
-// row. A note without text is a bookmark. A value; any thread.
+// Note of a person about a state of a session: a text at a tick, and, where it applies, a layer, a KV head and a row. A
+// note without text is a bookmark. A value; any thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-inline constexpr std::size_t kMostNotes = 10'000, kMostNoteBytes = 10'000;  // of a session; of a text in UTF-8
+inline constexpr std::size_t kMostNotes = 10'000, kMostNoteBytes = 10'000;  // per session; per text, in UTF-8
 
 struct NoteView {
   int id = 0;        // from 1

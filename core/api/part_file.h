@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one writer of files. What it writes is there whole or not at all: written beside the target, flushed to the disk,
-// then renamed over it; gone again unless it is published. It writes into what a name points to:
-//   symbolic link   stays, and what it points to is replaced or made
+// The one writer of files. A file is there whole or not at all: written beside the target, flushed to the disk, then
+// renamed over it; gone again unless it is published. It writes into the file that a name points to:
+//   symbolic link   stays, and the file that it points to is replaced or made
 //   regular file    keeps its permissions, and its owner where the process may give it; a file without the right to
 //                   write is refused. A hard link is parted from the other names of its file
 //   device, FIFO, socket of a shell (/dev/stdout, /dev/fd/N)   takes the bytes as they come, and stays what it is
@@ -35,7 +35,7 @@ class PartFile {
   bool append(const void* data, std::size_t size);
   /// Flushes and closes the file, which then can only be published.
   bool finish();
-  /// Error (code bad_file): the file could not be written, flushed or renamed; what was there before is there still.
+  /// Error (code bad_file): the file could not be written, flushed or renamed; the old one is still there.
   Status publish();
   /// After publish(): the open file, at its end. The caller closes it.
   int takeOver();
@@ -48,9 +48,9 @@ class PartFile {
   bool flush();
 
   std::string m_path, m_target, m_part;  // m_part: empty for a stream
-  struct stat m_old = {};                // of the file that the target is; st_nlink 0 = there is none
+  struct stat m_old = {};                // status of the present target file; st_nlink 0 = there is none
   int m_file = -1;
-  int m_errno = 0;  // of the first failure
+  int m_errno = 0;  // errno of the first failure
   bool m_done = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a list of actions would do, as the planner says. Positions before the edit are those of the state that the list
-// was planned for. Values; any thread.
+// Effect that a list of actions would have, as the planner says. Positions before the edit are positions in the state
+// that the list was planned for. Values; any thread.
 #pragma once
 #include <optional>
 #include <vector>
@@ -14,7 +14,7 @@ struct PlannedAction {
   int place = 0;                  // index in the action list
   std::vector<Position> removed;  // before the edit, ascending
   Position anchor;                // before the edit: where new rows go; for an add, the length
-  Position finalPosition;         // of the first new row, or of the gap, after the edit
+  Position finalPosition;         // position of the first new row, or of the gap, after the edit
   std::vector<LedgerId> newLedger;
 };
 

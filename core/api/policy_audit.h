@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What policies were asked for and what they did, layer by layer: the answer to "did my policy run, where,
+// Audit of policies: the request and the result of each, layer by layer. It answers "did my policy run, where,
 // and what did it cost?". Values; built on the engine thread, read on any.
 #pragma once
 #include <optional>
@@ -34,7 +34,7 @@ struct LayerAudit {
   std::int64_t evictedEver = 0;
   std::optional<Tick> fired;       // last tick that evicted a row
   std::int32_t protectedRows = 0;  // pinned rows between the bands
-  std::string fallback;            // what the policy did instead of the request, and why; empty = nothing
+  std::string fallback;            // action of the policy instead of the request, and why; empty = none
   std::vector<Contest> contests;   // of the last decision while streaming, at most kMostContests
 
   std::int32_t requested() const { return bands.capacity(); }
@@ -46,7 +46,7 @@ inline constexpr std::size_t kMostContests = 64;
 struct PolicyAudit {
   Tick tick;                       // of the last decision
   bool prefilling = false;         // pruning waits for the end of the prompt
-  double us = 0;                   // what the last decision took, microseconds
+  double us = 0;                   // time of the last decision, microseconds
   std::vector<LayerAudit> layers;  // cache layers
 };
 

@@ -94,7 +94,7 @@ void readBands(ManifestKeys& keys, PolicySpec& spec) {
   keys.real("alpha", spec.alpha, 0, 1, "With head_budget adaptive: the share of the budget that every head keeps.");
 }
 
-/// The keys of the preset under those given; of budget, capacity and ratio the given one alone.
+/// The given keys, then those of the preset. A given budget, capacity or ratio replaces all three of the preset.
 Result<json> withPreset(const json& given) {
   const std::string name = given["name"].get<std::string>(), wanted = given.value("preset", std::string());
   std::string all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JSON that somebody else wrote. What is missing, or of another type, gives the value for that case: nothing here
-// throws, and no pointer dangles. Pure; any thread.
+// Reads JSON that somebody else wrote. A member that is missing, or of another type, gives the value for that case:
+// nothing here throws, and no pointer dangles. Pure; any thread.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -24,8 +24,8 @@ inline const nlohmann::json& element(const nlohmann::json& from, std::size_t pla
   return from.is_array() && place < from.size() ? from[place] : none;
 }
 
-/// The value as a T: bool, a number or std::string. Of a whole T a number with a fraction, or out of its range, is
-/// none.
+/// The value as a T: bool, a number or std::string. For a whole T a number with a fraction, or out of its range, counts
+/// as none.
 template <class T>
 T jsonOr(const nlohmann::json& value, T otherwise) {
   if constexpr (std::is_same_v<T, bool>) {

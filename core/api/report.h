@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tick did: its steps as nested events with time and bytes, the actions it applied, and the
+// Report of a tick: its steps as nested events with time and bytes, the actions it applied, and the
 // invariants it broke. Values; any thread.
 #pragma once
 #include <optional>
@@ -47,9 +47,9 @@ struct TickReport {
   bool ok = true;
   std::optional<Error> error = {};
   Tick tick;
-  std::optional<TokenId> token = {};  // the generated or forced token; of a block the last
+  std::optional<TokenId> token = {};  // the generated or forced token; the last one of a block
   std::vector<TokenId> block = {};    // all tokens of the tick
-  std::string text = {};              // of all of them
+  std::string text = {};              // text of all of them
   std::vector<Action> actions = {};
   std::vector<Evict> left = {};  // rows that windows have left behind, by layer
   std::vector<Event> events = {};

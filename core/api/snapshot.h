@@ -78,7 +78,7 @@ struct InvariantState {
   Tick lastPass{-1};   // the last check that looked and found nothing; -1 = never
   Tick allPassed{-1};  // everything it looks at has passed since then, a part in each tick; -1 = not yet
   std::optional<Tick> firstFailure = {};  // on the way to the present state
-  std::optional<DamageSince> since = {};  // of what is broken: between which ticks it broke
+  std::optional<DamageSince> since = {};  // if broken: the ticks between which it broke
 
   /// No check has looked, which says neither that it holds nor that it is broken.
   bool unchecked() const { return ok && lastPass.value() < 0; }
@@ -114,7 +114,7 @@ struct Snapshot {
   std::vector<InvariantState> invariants;
   Alignment alignment;
   std::vector<Action> pending;
-  std::shared_ptr<const PlanView> plan;    // what `pending` would do; null where nothing is pending
+  std::shared_ptr<const PlanView> plan;    // effect of `pending`; null where nothing is pending
   std::shared_ptr<const StageView> stage;  // where an open tick stands; null = no tick is open
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full

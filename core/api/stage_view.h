@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// What a tick has done last, core/architecture.md, "The tick". A block goes through all but Apply once for each token.
+/// Last finished stage of a tick, core/architecture.md, "The tick". A block makes all but Apply once for each token.
 enum class Stage : std::uint8_t {
   Generate,   // the token is known
   Observe,    // brightness has taken over the attention of the last pass

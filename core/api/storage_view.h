@@ -36,7 +36,7 @@ struct RingState {
   std::int32_t writeBegin = 0, writeCount = 0;  // slots that the last commit wrote, from writeBegin on around the end
   bool rolled = false;                          // rows lie rotated by head, the oldest in slot 0
 
-  std::int32_t phase() const { return head / block; }  // of blocks, the one that the oldest row lies in
+  std::int32_t phase() const { return head / block; }  // number of the block of the oldest row
   std::int32_t pointer() const { return capacity ? (head + filled) % capacity : 0; }
   std::int32_t len1() const { return capacity - head < filled ? capacity - head : filled; }  // rows up to the end
   std::int32_t len2() const { return filled - len1(); }                                      // rows from slot 0 on
@@ -63,10 +63,10 @@ struct StorageView {
   std::string layout;          // as in the manifest, with parameters
   std::string k, v;            // storage types
   std::int32_t poolSlots = 0;  // addresses; a page takes memory when a row is first written there
-  std::int32_t roomSlots = 0;  // of these, without what is reserved for older states
+  std::int32_t roomSlots = 0;  // of these, without those reserved for older states
   std::int32_t stride = 0;     // bytes of a row record
   std::int32_t rows = 0;       // resident
-  std::int32_t first = 0;      // index of the oldest resident row; those before left through the window
+  std::int32_t first = 0;      // index of the oldest resident row; rows before it left through the window
   std::int32_t window = 0;     // phases that the mask lets through, 0 = all
   std::int32_t held = 0;       // slots that are not free: resident rows and what history keeps
   BytesByKind record;          // of one row

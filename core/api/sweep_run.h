@@ -19,8 +19,8 @@ struct SweepProgress {
 
 struct SweepOptions {
   std::string out;        // folder; made where it is missing
-  std::string folder;     // of the specification: what its file names are relative to
-  std::string resources;  // of the program
+  std::string folder;     // folder of the specification; its file names are relative to it
+  std::string resources;  // the program's resources
   bool resume = false;    // go on in a folder that has a journal; start where there is none
   int jobs = 0;           // worker threads, 0 = all cores
   std::function<bool(const SweepProgress&)> progress =

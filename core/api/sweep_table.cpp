@@ -55,7 +55,7 @@ Json numberJson(double value) {
   return value;
 }
 
-/// What stands beside a name in a list of pairs; null = the list has no such name.
+/// Value of a name in a list of pairs; null = the list has no such name.
 template <class Value>
 const Value* valueOf(const std::vector<std::pair<std::string, Value>>& pairs, const std::string& name) {
   const auto found = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });

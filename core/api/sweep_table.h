@@ -26,7 +26,7 @@ inline constexpr int kSweepSchema = 1;
 
 struct SweepMeasure {
   std::string_view name;   // field and column
-  std::string_view group;  // recall | kl | attention | needles | bytes: what a specification's `measure` lists
+  std::string_view group;  // recall | kl | attention | needles | bytes: values of a specification's `measure`
   std::string_view title;  // for people
   std::string_view unit;   // "share", "nats", "bytes", "rows", "count"
 };

@@ -26,7 +26,7 @@ enum class Quantity : std::uint8_t {
   QuantK,  // relative L2 of what is stored against what was computed; needs a quantisation pass
   QuantV,
   QuantLogit,   // error of the newest query's logits from stored keys
-  Score,        // what the layer's policy last thought of the row; higher stays
+  Score,        // last score that the layer's policy gave the row; higher stays
   Surprise,     // -ln p of the token when it was scored, nats; the same in all layers
   DifferenceK,  // relative L2 against the state that was compared last; 1 = that state lacks the row
   DifferenceV,

@@ -20,7 +20,7 @@ enum class ArgType : std::uint8_t {
   LedgerIds,  // list of ids of the ledger
   Numbers,    // list
   Actions,    // list (core/api/action.h)
-  List,       // of anything
+  List,       // list of any values
   Object,
   Policy,     // "NAME:key=value" or an object
   Key,        // value of the manifest's key with the argument's name
@@ -89,7 +89,7 @@ enum class Effect : std::uint8_t {
   Travels,   // goes to another state of the history; captures record the verb
 };
 
-/// What lanes do with a verb.
+/// How lanes treat a verb.
 enum class InLanes : std::uint8_t {
   Reference,  // lane 0 runs it alone
   Feeds,      // every lane that is in step runs it with the same arguments
@@ -116,7 +116,7 @@ struct VerbInfo {
   bool inOpenTick() const { return ofTick || effect <= Effect::Marks; }
   /// A capture holds the verb.
   bool recorded() const { return (effect == Effect::Commits || effect == Effect::Travels) && !ofLanes(); }
-  /// One session alone does not have the verb: who holds a session, lanes or a batch has it.
+  /// One session alone does not have the verb; the owner of a session, of lanes or of a batch has it.
   bool ofLanes() const { return lanes >= InLanes::Own; }
   bool ofBatch() const { return lanes >= InLanes::Batch; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers see of a watch: an expression, and its value in the state of the snapshot. A value; any thread.
+// View of a watch for readers: an expression, and its value in the state of the snapshot. A value; any thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

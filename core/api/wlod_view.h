@@ -85,7 +85,7 @@ struct GistLosses {
   double full = 0, trained = 0, mean = 0, truncation = 0, nothing = 0;
 };
 
-/// What a gist network costs on text that its training has not seen.
+/// Losses with a gist network on text that its training has not seen.
 struct GistFigures {
   int level = 1;
   std::int64_t tokens = 0;  // that were measured

@@ -26,14 +26,14 @@ struct PassBend {
   std::int32_t poolSlots = 0;
 };
 
-/// What a pass has written in a cache layer.
+/// Rows that a pass has written in a cache layer.
 struct WrittenBend {
   RowPool& pool;
   std::span<const std::int32_t> slots;
-  std::int32_t length = 0;  // of the context
+  std::int32_t length = 0;  // tokens of the context
 };
 
-/// What a change made, before it becomes the state.
+/// The new state that a change made, before it becomes the session's state.
 struct StateBend {
   CacheState& state;
   CacheStore& store;

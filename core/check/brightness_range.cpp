@@ -111,7 +111,7 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
       state.brightness.size() == state.context.size() && edited(input))
     checkStart(input, findings);
   if (input.culled && input.before && findings.count() == 0) checkCulledPairs(input, findings);
-  // Of ticks alone, which make passes. A pass that brings stale logits brings attention, too, and that is not kept.
+  // Only for ticks that make passes. A pass that refreshes stale logits has attention, too, which is not kept.
   const bool oneToken = !input.deeds.empty() && input.before && !input.before->logitsStale &&
       input.before->tick.value() + 1 == state.tick.value() && input.manifest.ring.blockTokens <= 1;
   const bool whole = oneToken && state.brightness.size() == state.context.size() &&

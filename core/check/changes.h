@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the last commit changed, for checks that compare a state with the one before, or look only at what is new.
+// Changes of the last commit, for checks that compare a state with the one before, or look only at new rows.
 // Engine thread.
 #pragma once
 #include "core/check/map_walk.h"

@@ -13,7 +13,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::int64_t kLeast = 1024;  // tokens that a cheap check compares
-constexpr double kRoom = 1e-6;         // of a cosine
+constexpr double kRoom = 1e-6;         // tolerance of a cosine
 
 double product(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -114,7 +114,7 @@ class CulledPairs {
     const Model& model = m_input.transformer->model();
     const ScalarDecoder decoder(model, m_before.reach());
     std::vector<std::vector<double>> means;
-    std::vector<double> cosines;  // what another token has to stay below
+    std::vector<double> cosines;  // any other token must have a lower one
     for (const CulledPair& pair : m_deed.pairs) {
       means.push_back(mean(decoder, pair));
       cosines.push_back(pair.token ? cosine(decoder.embed(*pair.token), means.back()) : m_deed.minCosine);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What culling decided in a tick, derived a second time from the state before: how many pairs give way, which ones, and
-// to which token; and that the commit has carried it out. A full check compares the token with the whole vocabulary, a
+// Derives the culling of a tick a second time from the state before: how many pairs give way, which ones, and to which
+// token; and checks that the commit has carried it out. A full check compares the token with the whole vocabulary, a
 // cheap one with a part. semantics.md, section 4. Engine thread.
 #pragma once
 #include "core/check/checks.h"

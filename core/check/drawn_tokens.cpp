@@ -3,7 +3,7 @@
 // logits that it was drawn by and the rules of sampling; without chance it is the likeliest one. The logits are those
 // of the state before, unless an edit had made these stale. Counted in double and without a ranking of the whole
 // vocabulary. A cheap check counts one tick in four, and looks at the generator in each. Tokens that are given draw no
-// number. Of blocks nothing is known. Sampling: core/model/decoder/sampler.h.
+// number. Blocks are not checked. Sampling: core/model/decoder/sampler.h.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@
 namespace kvlab {
 namespace {
 
-constexpr double kDrawRounding = 1e-4;  // of a sum of probabilities in f32
+constexpr double kDrawRounding = 1e-4;  // error of a sum of probabilities in f32
 constexpr int kDrawTurns = 4;
 constexpr std::size_t kRanked = 2048;  // the best tokens, which are as many as cuts leave as a rule
 

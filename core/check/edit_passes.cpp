@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an edit computed, against its rules. The rows that passes were given follow from the state before and the
+// Checks the passes of an edit against its rules. The rows that passes were given follow from the state before and the
 // context that there is now: every row to the left that stays, in the order of the context, and none to the right. A
-// row is turned by the phase that the position mode gives its place. Of the rows behind the first change `after_edit`
-// says which are computed anew, and a row is computed behind all rows to its left that are. Sessions of wLOD
-// have rules of their own (visible_rows). semantics.md, sections 2 and 3.
+// row is turned by the phase that the position mode gives its place. `after_edit` says which rows behind the first
+// change are computed anew, and a row is computed behind all rows to its left that are. Sessions of wLOD have rules of
+// their own (visible_rows). semantics.md, sections 2 and 3.
 #include <algorithm>
 #include <cmath>
 #include <ranges>
@@ -36,7 +36,7 @@ class EditPasses {
   void check() {
     const ResidencyView* last = nullptr;
     for (const PassDeed& deed :
-         m_input.deeds | std::views::reverse)  // of calls on one map the last has most to its left
+         m_input.deeds | std::views::reverse)  // the last call on a map has most rows to its left
       if (deed.map && deed.map.get() != std::exchange(last, deed.map.get())) neighbours(deed);
     for (const PassDeed& deed : m_input.deeds)
       if (deed.map) phases(deed);

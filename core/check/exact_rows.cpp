@@ -6,7 +6,7 @@
 // (of more than 8 layers in some of them, in turns), and once in that time at what the last layer made of the attention
 // that it was given, and at some logits; and it looks at a head of one layer where a block of attention begins. Where
 // rows have left a layer since the pass, its K and V are compared alone. The newest row of a wLOD session may be a
-// gist. Of older rows some are recomputed, too (old_rows.h).
+// gist. Some older rows are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
 
@@ -21,10 +21,11 @@
 namespace kvlab {
 namespace {
 
-/// Of what a layer adds, in parts of its length. Rounded: by products that the decoder does not follow.
+/// Allowed error of a layer's output, in parts of what the layer adds. Rounded: where the decoder does not follow how
+/// products round.
 constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
-/// Of that which rounding of products changes, where the session's arithmetic rounds: values near a border may go the
-/// other way.
+/// Allowed error, in parts of the change that rounding of products makes, where the session's arithmetic rounds: values
+/// near a border may be rounded the other way.
 constexpr double kUnsure = 2;
 constexpr int kLayersInRound = 8;
 constexpr int kLogitsLeftOut = 61;          // a cheap check looks at one of so many
@@ -222,11 +223,11 @@ class Recount {
     return false;
   }
 
-  /// Compares what attention gives a query head over the rows that find() found. False if the pass had something else.
+  /// Compares the attention output of a query head over the rows that find() found. False if the pass had another one.
   bool attended(Layer layer, CacheLayer own, int head, const ScalarHead& query, int kv) {
     std::vector<double> q = query.values;
     m_decoder.turn(layer, q, m_own.phase, true, m_own.sigma);
-    double most[2] = {};  // of the keys, and of the values that attention weighs
+    double most[2] = {};  // largest magnitude of the keys, and of the values that attention weighs
     m_seen.read = [&most, reader = HeadReader(m_input.store.pool(own), m_slots, kv)](std::size_t row, bool value,
                                                                                      std::span<double> out) {
       reader(row, value, out);
@@ -286,13 +287,13 @@ class Recount {
     return index < 0 ? std::nullopt : std::optional(at(index));
   }
 
-  /// Compares what the layer made of its input and of the attention that it was given: the next one's input; of the
-  /// last layer the logits.
+  /// Recomputes the layer's output from its input and the attention of the pass. Compares it with the input of the next
+  /// layer; for the last layer compares the logits.
   void output(Layer layer, const std::vector<double>& x) {
     std::vector<double> attended;
     for (const CacheLayer own : m_state.cacheLayers().of(layer))
       attended.insert(attended.end(), m_deeds[at(own)]->attended.begin(), m_deeds[at(own)]->attended.end());
-    std::optional<Apart> nearest;  // of what the choices of experts give
+    std::optional<Apart> nearest;  // among the outputs for each choice of experts
     const bool last = layer == m_state.cacheLayers().last();
     const Layer next(layer.value() + 1);
     if (!last && !known(next)) return;
@@ -323,7 +324,7 @@ class Recount {
     return {distance(wanted.values, got) / added, outputRoom() + kUnsure * wanted.unsure / added};
   }
 
-  /// Of the logits, where those of the last layer's output are there.
+  /// The same for the logits of x, the last layer's output; none where the state has no fresh logits.
   std::optional<Apart> logits(const ScalarOutput& x) const {
     if (!m_state.logits || m_state.logitsStale) return std::nullopt;
     const int step = m_input.full ? 1 : kLogitsLeftOut;
@@ -354,13 +355,13 @@ class Recount {
   Findings& m_findings;
   StoredHeads m_stored;
   std::vector<Slot> m_slots;     // [rows of m_seen]
-  ScalarSeen m_seen;             // of the cache layer that find() was called for
+  ScalarSeen m_seen;             // rows of the cache layer that find() was called for
   Seen m_own = {};               // the newest row itself
   std::vector<double> m_shares;  // [rows of m_seen] of the head that attended() was called for
   double m_shareRoom = 0;        // how far a share may be off
 };
 
-/// Layers that cheap checks look at in a scrub period: of a deep model not all, so that a check stays cheap.
+/// Layers that cheap checks look at in a scrub period. In a deep model these are not all, so that a check stays cheap.
 struct Round {
   std::vector<Layer> layers;
   std::int64_t turn = 0;  // how often each of them was looked at before

@@ -35,7 +35,7 @@ class MeanTurn {
   std::vector<double> m_cosine, m_sine;
 };
 
-/// What a query head expects of a key before the softmax: mean . k / root(d) + k' covariance k / 2d.
+/// Score that a query head expects for a key before the softmax: mean . k / root(d) + k' covariance k / 2d.
 double expectation(std::span<const double> mean, std::span<const double> covariance, std::span<const double> key,
                    double scoreDim) {
   double linear = 0, square = 0;

@@ -19,10 +19,10 @@ namespace kvlab {
 namespace {
 
 constexpr int kGatesDrawn = 16, kGateTurns = 16;
-/// Of the score, of keys as they were projected, and of keys whose codes have 8 bits.
+/// Allowed error, relative to 1 + |score|: for keys as they were projected, and for keys whose codes have 8 bits.
 constexpr double kGateExact = 2e-2, kGateRounded = 0.3;
 
-/// What the gate of a head makes of a key.
+/// Score that the gate of a head gives a key.
 double scoreOf(const kernels::GateMlpArgs& gates, std::int64_t gate, std::vector<double> x) {
   for (int stage = 0; stage < kernels::kGateStages; ++stage) {
     const kernels::Weight& w = gates.w[stage];

@@ -15,7 +15,7 @@ ImpliedRows impliedRows(const ResidencyView& map, std::size_t own, int window) {
 
 namespace {
 
-/// Which past moments a query sees how finely, and whether it sees a row of its own block.
+/// How finely a query sees past moments, and whether it sees a row of its own block.
 class Pyramid {
  public:
   Pyramid(const WlodRow& query, const PyramidRules& rules) : m_query(query), m_spans(!query.entry && rules.nearCausal) {
@@ -39,7 +39,7 @@ class Pyramid {
  private:
   const WlodRow m_query;
   const bool m_spans;                     // a summary that sees its own span, one level finer
-  std::int32_t m_begin, m_far, m_middle;  // moments; what lies before the last two is seen through LOD2, through LOD1
+  std::int32_t m_begin, m_far, m_middle;  // moments; rows before m_far are seen as LOD2, before m_middle as LOD1
 };
 
 }  // namespace

@@ -12,10 +12,10 @@ struct ImpliedRows {
   std::int32_t begin = 0, end = 0;
 };
 
-/// What the row at an index of the map sees, itself included. window: phases, the row's own included; 0 = all.
+/// Rows that the row at an index of the map sees, itself included. window: phases, the row's own included; 0 = all.
 ImpliedRows impliedRows(const ResidencyView& map, std::size_t own, int window);
-/// What a row of a wLOD session sees, itself last: numbers of the rows that were given to the pass, ascending before
-/// the last.
+/// Rows that a row of a wLOD session sees, itself last: numbers of the rows that were given to the pass, ascending
+/// before the last.
 std::vector<std::int32_t> impliedRows(const CoveredDeed& given, std::size_t own, const WlodRules& rules, int window);
 /// The window of a cache layer; 0 = none.
 int windowIn(const CheckInput& input, CacheLayer layer);

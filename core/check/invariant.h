@@ -29,17 +29,17 @@ struct CheckInput {
   std::span<const PassDeed> deeds = {};  // of the passes that made the state; empty = not written down
   std::optional<PassKind> decided = {};  // the pass behind which policies decided in the commit; none = they did not
   const DrawDeed* drawn = nullptr;       // how the tick came to its token; null = none was generated
-  const CullDeed* culled = nullptr;      // what culling decided in the tick; null = no tick asked it
+  const CullDeed* culled = nullptr;      // decision of culling in the tick; null = no tick asked it
   std::span<const int> turns = {};       // [cache layers, or fewer] how often the commit turned stored keys
   const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none
   const CacheState* passed = nullptr;    // cheap checks: `before`, if a check found nothing in it; null = all is new
 };
 
-/// What a check that is not full looks at: everything, the rows whose ledger id falls into the slice, a part, or
-/// nothing. Nothing found in less than everything proves nothing of the rest.
+/// Extent of a check that is not full: everything, the rows whose ledger id falls into the slice, a part, or nothing.
+/// A check of less than everything proves nothing about the rest.
 enum class Cheap : std::uint8_t { All, Slice, Part, None };
 
-/// What an invariant speaks of: the state, or stored rows, each by itself.
+/// Subject of an invariant: the state, or stored rows, each by itself.
 enum class Of : std::uint8_t { State, Rows };
 
 struct Invariant {

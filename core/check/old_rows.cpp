@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kWritten = 16, kOthers = 16;  // rows that a full check takes to the first layer
 constexpr double kDeep = 20;                        // differences add up from layer to layer
-constexpr double kShaken = 6;                       // what rounding has done may be so much worse than a trial of it
+constexpr double kShaken = 6;                       // rounding may change a row so much more than a trial shows
 
 class OldRows {
  public:
@@ -119,7 +119,7 @@ class OldRows {
     });
   }
 
-  /// What types have rounded of a row in a layer since it was computed, and so about of the rows that it saw.
+  /// How much types have rounded a row in a layer since it was computed, and so roughly the rows that it saw.
   double roundedSince(Layer layer, std::size_t position) const {
     double out = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
@@ -145,7 +145,7 @@ class OldRows {
     return out;
   }
 
-  /// What a layer makes of an input; none where nobody can say. shaken: as storedAttention().
+  /// Output of a layer for its input x; none where it cannot be known. shaken: as in storedAttention().
   std::optional<std::vector<double>> handedOn(Layer layer, std::size_t position, const ScalarRow& row,
                                               const std::vector<double>& x, double shaken) const {
     const std::optional<std::vector<double>> given = storedAttention(
@@ -205,7 +205,7 @@ bool keysOfOtherLengths(const CheckInput& input) {
 
 void checkOldRows(const CheckInput& input, Findings& findings) {
   if (keysOfOtherLengths(input)) return;
-  if (findings.count() > 0) return;  // what is wrong with the newest row may be wrong with all of them
+  if (findings.count() > 0) return;  // a fault of the newest row may be a fault of all rows
   if (input.full) OldRows(input, findings).some();
   else OldRows(input, findings).one();
 }

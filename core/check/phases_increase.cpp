@@ -105,7 +105,7 @@ void checkPhasesIncrease(const CheckInput& input, std::vector<Violation>& out) {
   checkContext(input, findings);
   const bool whole = input.state.phases.size() == input.state.context.size() && input.before &&
       input.before->phases.size() == input.before->context.size();
-  const bool computed = !input.deeds.empty();  // what is loaded or rebuilt has phases of its own
+  const bool computed = !input.deeds.empty();  // rows that are loaded or rebuilt have phases of their own
   if (input.manifest.position == PositionMode::Absolute && whole && computed && !input.state.wlod && edited(input))
     checkAbsolute(input, findings);
   for (const SharedMap& shared : sharedMaps(input)) checkMap(input, shared, findings);

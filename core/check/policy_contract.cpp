@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies do what they were asked for. A commit that computed rows ends with a decision; a bounded layer has no more
 // rows than its bands and the pinned rows beyond them then; and of the rows that left by the decision none was
-// protected or had a better score than a row that stayed. What a policy remembers of attention received is what it
-// remembered before and what the pass gave. A decision is judged where it was made: a later commit may pin a row, set
+// protected or had a better score than a row that stayed. A policy remembers the attention received that it
+// remembered before, and that of the pass. A decision is judged where it was made: a later commit may pin a row, set
 // another policy or give a layer a window. semantics.md, section 6.
 #include <algorithm>
 #include <cmath>

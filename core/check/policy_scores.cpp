@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What policies decide by. The score that a decision gave a row is what the policy's rule makes of the statistics that
-// the state remembers, of the stored keys, or of the row's place; as many rows leave as exceed the bands; and the
+// Checks the scores that policies decide by. The score of a row follows by the policy's rule from the statistics that
+// the state remembers, from the stored keys, or from the row's place; as many rows leave as exceed the bands; and the
 // budget of a layer is divided among its heads by these scores. Rules are written down here a second time. A cheap
 // check looks at one layer in each tick, at keys in one tick of sixteen; a full one at Expected Attention in one layer
 // in each tick. Policies that are not listed, and rows that have left where layouts move rows, are passed over.
@@ -81,7 +81,7 @@ class Scores {
                        (audit.evicted > leave ? "stay" : "leave"));
   }
 
-  /// Of the rows between the bands the best one that left, or the worst one that stayed.
+  /// Index of the best row between the bands that left, or of the worst one that stayed.
   std::size_t oddOne(CacheLayer layer, bool left) const {
     const ResidencyView &then = *scores(layer).map, &now = m_state.map(layer);
     const Bands& bands = m_policy.audit.layers[at(layer)].bands;
@@ -108,8 +108,8 @@ class Scores {
     return turn % kKeyTurns == 0 && turn / kKeyTurns % layers == layer.value();
   }
 
-  /// What all queries of a pass gave to the rows of a layer, by head, and their number. Where an edit takes several
-  /// passes over one map, nobody knows which of them is meant.
+  /// Per head, the attention that a pass gave to the rows of a layer must equal its number of queries. Not checked
+  /// where an edit takes several passes over one map: nobody knows which of them is meant.
   void given(CacheLayer layer) {
     const NewestAttention* all = m_state.attention.get();
     const Manifest& rules = m_input.manifest;
@@ -138,7 +138,7 @@ class Scores {
   std::vector<double> perRow(CacheLayer layer, const std::vector<std::vector<double>>& lists) const {
     std::vector<double> out;
     for (std::size_t i = 0; i < lists.front().size(); ++i) {
-      double sum = 0, most = std::numeric_limits<double>::quiet_NaN();  // of rows without a score
+      double sum = 0, most = std::numeric_limits<double>::quiet_NaN();  // NaN stays where no head has a score
       for (const std::vector<double>& list : lists) sum += list[i], most = std::fmax(most, list[i]);
       const HeadRule rule = spec(layer).heads;
       out.push_back(rule == HeadRule::Sum        ? sum
@@ -148,8 +148,8 @@ class Scores {
     return out;
   }
 
-  /// What a policy's rule makes of the rows of a map that it decided about, [resident rows]; empty = not written down
-  /// here.
+  /// Scores that a policy's rule gives to the rows of a map that it decided about, [resident rows]; empty = the rule is
+  /// not written down here.
   std::vector<double> wanted(CacheLayer layer, const ResidencyView& then) const {
     const std::string_view policy = spec(layer).name;
     const std::size_t first = at(then.first), rows = then.resident();
@@ -342,7 +342,7 @@ class Scores {
     return std::sqrt(sum);
   }
 
-  /// Of keys as attention reads them.
+  /// Scores by rules that read the keys as attention reads them.
   std::vector<double> keyScores(CacheLayer layer, const ResidencyView& then) const {
     if (!readable(layer, then)) return {};
     const RowPool& pool = m_input.store.pool(layer);
@@ -365,7 +365,7 @@ class Scores {
     return perRow(layer, lists);
   }
 
-  /// Of keys and values, and of the moments of queries that are remembered.
+  /// Scores by Expected Attention: from keys, values and the remembered moments of queries.
   std::vector<double> expected(CacheLayer layer, const ResidencyView& then) const {
     const auto& moments = m_policy.layers[at(layer)].queries;
     const bool turned = at(layer) < m_input.turns.size() && m_input.turns[at(layer)] > 0;  // since the decision

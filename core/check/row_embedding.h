@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layers begin with for a row, made anew: the embedding of its token; of a gist of means, the mean of the
-// tokens under it; of another gist, what the tree has. Engine thread.
+// Input of the first layer for a row, made anew: the embedding of its token; for a gist of means the mean of the
+// embeddings under it; for another gist the one that the tree has. Engine thread.
 #pragma once
 #include "core/check/invariant.h"
 #include "core/check/scalar_decoder.h"

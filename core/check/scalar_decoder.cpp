@@ -108,8 +108,8 @@ class Turn {
       m_sine[i] = m_sine[i] * m_stepCosine[i] + was * m_stepSine[i];
     }
   }
-  /// Of a turned query and a key that is turned now, of a head each; scales [half]. The last value of an odd number
-  /// does not turn.
+  /// Product of a turned query and a key that is turned here, one head each; scales [half]. The last value of an odd
+  /// number does not turn.
   double dot(std::span<const double> q, std::span<const double> k, std::span<const double> scales) const {
     const std::size_t half = m_w.size();
     const auto term = [&](std::size_t i) {
@@ -161,7 +161,7 @@ std::vector<double> ScalarDecoder::norm(const TensorView& weight, std::span<cons
   return out;
 }
 
-/// Of each head, or of all heads together, which the weight's length says.
+/// Normalises each head, or all heads together; the weight's length decides which.
 void ScalarDecoder::headNorm(const TensorView& weight, std::vector<double>& x) const {
   if (!weight) return;
   const std::size_t each = at(weight.shape[0]);
@@ -199,7 +199,7 @@ std::vector<double> ScalarDecoder::times(const TensorView& w, const TensorView& 
   return out;
 }
 
-/// Adds the heads that outputs [begin, begin + count) are. norm: of keys and queries; null = of values.
+/// Adds the heads in outputs [begin, begin + count). norm: for keys and queries; null = the heads are values.
 void ScalarDecoder::projectTo(std::vector<ScalarHead>& heads, const TensorView& w, const TensorView& bias,
                               const TensorView* norm, std::span<const double> in, std::int64_t begin,
                               std::int64_t count) const {
@@ -300,7 +300,7 @@ std::vector<double> ScalarDecoder::forward(const FeedForward& network, std::span
   return times(network.down, network.downBias, gate);
 }
 
-/// What the chosen experts give, with their weights.
+/// Weighted sum of the outputs of the chosen experts.
 std::vector<double> ScalarDecoder::mixed(const LayerWeights& w, const Middle& middle, const Chosen& chosen) const {
   std::vector<double> scores = middle.experts;
   const double most = *std::ranges::max_element(scores);
@@ -338,7 +338,7 @@ std::vector<double> ScalarDecoder::end(Layer layer, const Middle& middle, const 
 /// Sets of experts that the scores may choose: the best ones, where scores that rounding may exchange count as equal.
 /// The first set is that of the scores as they are. One empty set where there are no experts.
 std::vector<ScalarDecoder::Chosen> ScalarDecoder::choices(const Middle& middle, const Middle& exact) const {
-  constexpr double kNear = 1e-4;    // of the largest score: sums in another order
+  constexpr double kNear = 1e-4;    // in parts of the largest score: sums in another order
   constexpr std::size_t kMost = 8;  // experts among which rounding decides
   if (middle.experts.empty()) return {{}};
   const std::vector<double>& scores = middle.experts;

@@ -32,13 +32,13 @@ struct ScalarHead {
   double unsure = 0;
 };
 
-/// What a layer makes of a row's input before attention, in the order of stored heads, unrotated.
+/// Heads that a layer projects from a row's input before attention, in the order of stored heads, unrotated.
 struct ScalarRow {
   std::vector<ScalarHead> k, v;  // [KV heads]
   std::vector<ScalarHead> q;     // [heads]
 };
 
-/// What a layer hands on, and how far (L2) that lies from what products that round nothing make of it.
+/// Output of a layer, and its distance (L2) from the output of products that round nothing.
 struct ScalarOutput {
   std::vector<double> values = {};  // [hidden]
   double unsure = 0;
@@ -49,8 +49,8 @@ enum class ScalarRounding : std::uint8_t { None, Bf16, Blocks };
 
 class ScalarDecoder {
  public:
-  /// length: of the context, which some frequencies follow. numerics: id of the session's arithmetic; empty = it rounds
-  /// nothing.
+  /// length: context length, on which some frequencies depend. numerics: id of the session's arithmetic; empty = it
+  /// rounds nothing.
   ScalarDecoder(const Model& model, std::int64_t length, std::string_view numerics = {});
 
   bool rounds() const { return m_rounding != ScalarRounding::None; }
@@ -61,20 +61,20 @@ class ScalarDecoder {
   ScalarRow projectHead(Layer layer, int head, std::span<const double> x) const;
   /// A key or query, turned by a phase.
   void turn(Layer layer, std::vector<double>& values, double phase, bool query, double sigma = 0) const;
-  /// What a query head gives over rows, [headDim]. q: of the head, turned. shares: takes the attention of each row,
-  /// [rows].
+  /// Attention output of a query head over rows, [headDim]. q: the head's query, turned. shares: takes the attention to
+  /// each row, [rows].
   std::vector<double> attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen, bool keysTurned,
                              std::vector<double>* shares = nullptr) const;
-  /// What the layer makes of its input x; `attended` is what all heads gave. Where experts have scores so near each
-  /// other that rounding decides between them, what each choice of them gives.
+  /// Output of the layer for its input x; `attended` is the attention output of all heads. Where experts have scores so
+  /// near each other that rounding decides between them, one output for each choice.
   std::vector<ScalarOutput> outputs(Layer layer, std::span<const double> attended, std::span<const double> x) const;
-  /// Of every `step`-th token; unsure: the largest difference.
+  /// Logits of every `step`-th token; unsure: the largest change that rounding makes.
   ScalarOutput logits(std::span<const double> x, int step = 1) const;
 
  private:
-  /// What a layer has between attention and what it hands on.
+  /// Values of a layer between attention and its output.
   struct Middle {
-    std::vector<double> x, in = {};    // [hidden] with what attention gave; the input of the feed-forward network
+    std::vector<double> x, in = {};    // [hidden] with attention's output added; the feed-forward network's input
     std::vector<double> experts = {};  // [experts] scores
   };
   using Chosen = std::vector<std::size_t>;  // experts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of each head of a quantised row the largest code is the largest that the type has: the scale was the head's largest
+// In each head of a quantised row the largest code is the largest that the type has: the scale was the head's largest
 // magnitude over it (kernels/row_quant.h). Codes that stay below were made with another scale, or changed without it.
 // Heads that are zero, or so small that the least scale holds, are exempt.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention gives a row over the stored rows that it sees, computed by the scalar decoder. Engine thread.
+// Attention output of a row over the stored rows that it sees, computed by the scalar decoder. Engine thread.
 #pragma once
 #include <functional>
 #include <optional>
@@ -12,8 +12,8 @@ namespace kvlab {
 /// Where a row stands in LayerGroup::stored() of a cache layer; none = nobody can say what it sees there.
 using IndexIn = std::function<std::optional<std::size_t>(CacheLayer)>;
 
-/// [heads*headDim] of the row that `row` was projected from; none where a row that it sees has no slot. shaken: moves
-/// each stored value by so much of the largest of its head, this way or that.
+/// [heads*headDim] Output for the row that `row` was projected from; none where a row that it sees has no slot. shaken:
+/// moves each stored value by so much of the largest of its head, this way or that.
 std::optional<std::vector<double>> storedAttention(const CheckInput& input, const ScalarDecoder& decoder,
                                                    const StoredHeads& stored, Layer layer, const ScalarRow& row,
                                                    const IndexIn& indexIn, double shaken = 0);

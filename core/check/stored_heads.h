@@ -15,13 +15,13 @@ class StoredHeads {
  public:
   StoredHeads(const CheckInput& input, const ScalarDecoder& decoder, Findings& findings);
 
-  /// Products round in a way that the decoder does not follow: those of a device's library.
+  /// Products round in a way that the decoder does not follow, as in a device's library.
   bool rounds() const { return m_rounds; }
   /// Differences that arithmetic explains, in parts of the largest value.
   double room() const;
   double phaseOf(std::int32_t rotaryRow) const { return m_input.transformer->rotary().phase(rotaryRow).value(); }
-  /// Compares K and V, unrotated, of a KV head of the row at an index of LayerGroup::stored(). more: what may differ
-  /// besides, in parts of the largest value. False if they differ, which is told, or if the row cannot be read.
+  /// Compares K and V, unrotated, of a KV head of the row at an index of LayerGroup::stored(). more: further
+  /// allowed difference, in parts of the largest value. False if they differ, which is told, or the row is unreadable.
   bool agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v, double more = 0) const;
   /// How much turning the stored keys of a layer once again may have changed them, in parts of the largest value.
   double turning(CacheLayer layer) const;

@@ -9,7 +9,7 @@
 namespace kvlab {
 namespace {
 
-constexpr double kSpread = 0.02;  // of the standard deviation of the logits; differences add up from layer to layer
+constexpr double kSpread = 0.02;  // in parts of the logits' standard deviation; differences add up from layer to layer
 
 class Told {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pass was told to read is what map, mask and window imply: for each of its rows the first and the last row that
-// it sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
+// A pass was told to read what map, mask and window imply: for each of its rows the first and the last row that it
+// sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
 // and phases; and no row of a call is written over one that the call reads, or over one of the state before. Window and
 // mask are taken from model and manifest, and counted here row by row. In a wLOD session the rules of attention stand
 // in place of the map.
@@ -127,7 +127,7 @@ class Look {
     }
   }
 
-  /// Of a wLOD session. A check that is not full looks at the last row alone, in one layer after another.
+  /// Checks a pass of a wLOD session. A check that is not full looks at the last row alone, in one layer after another.
   void covered() {
     const PassDeed& deed = *m_deed;
     const CoveredDeed& given = *deed.covered;
@@ -229,7 +229,7 @@ class Look {
   int m_window = 0;
   const ResidencyView* m_spared = nullptr;  // compared last with m_written
   std::vector<std::int32_t> m_written;
-  std::shared_ptr<const ResidencyView> m_of;                // whose rows m_indices has
+  std::shared_ptr<const ResidencyView> m_of;                // map whose rows are in m_indices
   std::unordered_map<std::int32_t, std::size_t> m_indices;  // empty where a pass has few rows
   std::shared_ptr<const ListDeed> m_listed;                 // compared last
   std::shared_ptr<const ResidencyView> m_listedOf;          // with this map

@@ -29,7 +29,7 @@ struct ClinicCase {
     std::optional<LedgerId> row;
   } found;
   std::string view;  // id of the view that shows the bug best
-  std::string look;  // what is to be seen there
+  std::string look;  // tells what to look for there
 };
 
 /// All cases in the order of bugs.inc. Errors: bad_file names the file and the key.

@@ -9,13 +9,13 @@ namespace kvlab {
 struct ClinicResult {
   std::vector<Finding> healthy;    // findings of the same steps without the bug; there should be none
   std::vector<Finding> findings;   // at level full behind the steps
-  std::optional<Finding> finding;  // that of the check that the case names
-  std::int64_t ticks = 0;          // of the session from planting to the end of the steps
+  std::optional<Finding> finding;  // finding of the check that the case names
+  std::int64_t ticks = 0;          // ticks of the session from planting to the end of the steps
   /// At level cheap: ticks behind the steps until something was found, 0 = at once; none = nothing in a scrub period.
   std::optional<std::int64_t> cheapTicks;
   std::string cheapCheck;
 
-  /// What the case names was found, where the case says, and nothing without the bug.
+  /// True if the finding that the case names was made, where the case says, and there was none without the bug.
   bool caught(const ClinicCase& one) const;
 };
 

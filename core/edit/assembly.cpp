@@ -17,7 +17,7 @@ bool inRingOrder(std::span<const std::int32_t> slots, std::int32_t capacity) {
 
 }  // namespace
 
-/// What is dequantised: the blocks that the first `rows` of the rows seen lie in, whole, in the order of the slots.
+/// Lists the rows to dequantise: whole blocks that hold the first `rows` of the rows seen, in the order of the slots.
 /// They roll so that the oldest row's block comes first in the copy; rows beside the map come behind.
 void Assemblies::rollBlocks(Lists& lists, const RingState& ring, std::int32_t rows) {
   const std::int32_t head = lists.seen.front(), first = head - head % ring.block, all = ring.inBlocks(head, rows);
@@ -77,7 +77,7 @@ Assembled Assemblies::make(const LayerGroup& group, const GroupPass& pass, std::
   }
   const std::int32_t inMap = last - first;
   const bool rolls = group.read == ReadPath::Roll && inMap > 0 && inRingOrder(lists.seen, group.ring->capacity);
-  const std::int32_t ahead = rolls ? lists.seen.front() % group.ring->block : 0;  // of the oldest row, in its block
+  const std::int32_t ahead = rolls ? lists.seen.front() % group.ring->block : 0;  // place of the oldest row
   lists.slots.assign(at(rows), 0);
   for (std::int32_t i = 0; i < inMap; ++i) lists.slots[at(first + i)] = (ahead + i) % group.ring->capacity;
   std::int32_t place = rolls ? group.ring->inBlocks(lists.seen.front(), inMap) : inMap;

@@ -105,7 +105,7 @@ class StoredRows : public RowDriver {
 
   RowsChunk chunk(std::int64_t begin, std::int64_t most) override {
     if (m_job.scratch) most = std::min(most, static_cast<std::int64_t>(m_job.scratch->front().size()));
-    for (const LayerGroup& group : m_job.groups)  // what the chunk's first query sees is not overwritten by its last
+    for (const LayerGroup& group : m_job.groups)  // a chunk must not overwrite rows that its first query reads
       if (m_job.write && group.ring && group.keep)
         most = std::min<std::int64_t>(most, group.ring->capacity - (m_bug && m_bug->fullLaps ? 0 : group.keep));
     RowsChunk one = RowDriver::chunk(begin, most);
@@ -260,13 +260,13 @@ class StoredRows : public RowDriver {
   Assemblies m_assemblies;
   std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
-  std::uint64_t m_turn = 0;            // of the frequencies in use (turnWord)
+  std::uint64_t m_turn = 0;            // turnWord() of the frequencies in use
   std::vector<std::int32_t> m_slots;   // lists of [rows] slots, one after another
   std::vector<std::size_t> m_writeAt;  // [cache layers] start of the list of slots to write to, or kNowhere
   std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
   std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
-  std::optional<Witness> m_witness;    // of a live pass
+  std::optional<Witness> m_witness;    // set in a live pass
 };
 
 }  // namespace

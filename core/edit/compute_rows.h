@@ -38,7 +38,7 @@ struct RowsResult : RowsBrought {
   std::int64_t bytes = 0;                                         // bytes of K/V written
 };
 
-/// What the last queries of a context attend to.
+/// The attention of the last queries of a context.
 struct Observation {
   std::shared_ptr<const NewestAttention> attention;          // only receivedPerHead is filled
   std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], if requested

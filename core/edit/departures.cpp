@@ -12,7 +12,7 @@ namespace {
 std::vector<LedgerId> leftBehindIn(const ResidencyView& before, const ResidencyView& after, bool sameFront,
                                    LedgerId firstNew) {
   std::vector<LedgerId> out;
-  std::size_t gone = sameFront ? at(before.first) : 0;  // of the map before, in the same order
+  std::size_t gone = sameFront ? at(before.first) : 0;  // matched in `before`, in order
   for (std::size_t i = gone; i < at(after.first); ++i) {
     std::size_t same = after.ledger[i] < firstNew ? gone : at(before.first);
     while (same < at(before.first) && before.ledger[same] != after.ledger[i]) ++same;
@@ -26,7 +26,7 @@ std::vector<LedgerId> leftBehindIn(const ResidencyView& before, const ResidencyV
 std::vector<RowState> statesOf(const CacheState& state, const std::vector<LedgerId>& ids) {
   std::vector<RowState> out(ids.size(), RowState::Evicted);
   std::size_t absent = ids.size();
-  std::vector<std::int32_t> placeOf(at(ids.back().value() - ids.front().value()) + 1, -1);  // of an id in `ids`
+  std::vector<std::int32_t> placeOf(at(ids.back().value() - ids.front().value()) + 1, -1);  // by id: its index
   for (std::size_t i = 0; i < ids.size(); ++i)
     placeOf[at(ids[i].value() - ids.front().value())] = static_cast<std::int32_t>(i);
   const auto say = [&](LedgerId id, RowState what) {
@@ -36,7 +36,7 @@ std::vector<RowState> statesOf(const CacheState& state, const std::vector<Ledger
     out[at(place)] = what;
     --absent;
   };
-  // From the newest row on: what is looked for lies at the end, as a rule.
+  // Backwards from the newest row, because the wanted rows mostly lie at the end.
   for (const LayerGroup& group : state.groups)
     for (std::size_t i = group.map->size(); i-- > at(group.map->first) && absent > 0;)
       say(group.map->ledger[i], RowState::Live);

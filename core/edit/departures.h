@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What windows leave behind: which rows left which layers, and what that makes of the rows in the ledger. Engine
+// Rows that windows leave behind: which rows left which layers, and the states that the ledger gives them. Engine
 // thread. semantics.md, sections 1 and 7.
 #pragma once
 #include <span>

@@ -108,7 +108,7 @@ std::vector<double> turn(const Turns& turns, std::int64_t begin, std::int64_t n,
 
 /// Notes turns of keys that are stored in a type: each rounds a key again.
 void count(Column<RowPast>& column, kernels::DType type, const Turns& turns, const std::vector<double>& errors) {
-  constexpr Rounding kTurning{0, 1e-6f};  // of the arithmetic
+  constexpr Rounding kTurning{0, 1e-6f};  // error of the rotation's arithmetic
   const Rounding step = roundingOf(type, true);
   std::vector<RowPast> all(column.begin(), column.end());
   for (std::size_t i = 0; i < turns.ids.size(); ++i) {

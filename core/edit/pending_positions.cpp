@@ -17,7 +17,7 @@ class Places {
     }
   }
 
-  /// Of the first token at or behind a position that is still there, or the end.
+  /// New position of the first remaining token at or behind `position`; the end if none remains.
   Position of(Position position) const {
     for (std::size_t p = at(position.value()); p < m_now.size(); ++p)
       if (m_now[p] >= 0) return Position(m_now[p]);

@@ -19,7 +19,7 @@ struct PlanRules {
 };
 
 Result<EditPlan> planEdit(const CacheState& state, const PlanRules& rules, std::vector<Action> actions);
-/// Tokens that a list may still append: what the fullest layer has room for and the rotary table reaches. A layer with
+/// Tokens that a list may still append, bounded by the room of the fullest layer and by the rotary table. A layer with
 /// a window has room for any number.
 std::int64_t rowsLeft(const CacheState& state, const PlanRules& rules);
 

@@ -27,7 +27,7 @@ struct RowsChunk {
   bool summed = true;   // its queries count where attention is summed over queries
 };
 
-/// What a pass returned; see Wanted.
+/// Results of a pass; see Wanted.
 struct RowsBrought {
   std::vector<float> logits;                   // [vocab]
   std::shared_ptr<NewestAttention> attention;  // without maps; null if none was requested
@@ -53,12 +53,12 @@ class RowDriver {
   /// Runs chunk by chunk. after: receives the last layer's output of each chunk, [n, hidden]. Progress counts rows.
   using After = std::function<void(const RowsChunk&, const float* x)>;
   Result<RowsBrought> byRows(const Progress& progress, const After& after = {});
-  /// Runs layer by layer; of Wanted, only logits are supported. Progress counts layers.
+  /// Runs layer by layer, and supports only the logits of Wanted. Progress counts layers.
   Result<RowsBrought> byLayers(const Progress& progress);
 
   /// Chooses the chunk that begins at `begin` and has at most `most` rows; pass() is called for it next.
   virtual RowsChunk chunk(std::int64_t begin, std::int64_t most);
-  /// What the chunk reads in a cache layer and where its rows are written: backend addresses that stay valid until the
+  /// Says what the chunk reads in a cache layer and where its rows go, as backend addresses that stay valid until the
   /// end of the pass. The driver adds tags and requested outputs.
   virtual LayerPass pass(CacheLayer own, const RowsChunk& chunk) = 0;
   /// Adds what is special to a chunk: given vectors, observers of layer inputs, or embeddings only.
@@ -71,7 +71,7 @@ class RowDriver {
   virtual Status beginLayer(Layer) { return ok(); }
   virtual void beginChunk(Layer, const RowsChunk&, LayerPass&, const float*) {}
   virtual Status endLayer(Layer) { return ok(); }
-  /// What the last layer left of all rows, [rows, hidden], before the head.
+  /// Output of the last layer for all rows, [rows, hidden], before the head.
   virtual void endLayers(const float*) {}
 
   std::int64_t count() const { return static_cast<std::int64_t>(m_rows.size()); }

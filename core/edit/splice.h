@@ -27,7 +27,7 @@ struct Spliced {
 /// fresh: [layers][plan.rows] one slot for each new row.
 Spliced splice(const CacheState& before, const EditPlan& plan, const LayerSlots& fresh, const SpliceRules& rules);
 
-/// 0, 1, 2, ... of at least `size` values: the phase column of modes context and cache. Grows `shared` and returns a
+/// At least `size` values 0, 1, 2, ...: the phase column of modes context and cache. Grows `shared` and returns a
 /// prefix of it.
 Column<std::int32_t> ramp(Column<std::int32_t>& shared, std::size_t size);
 

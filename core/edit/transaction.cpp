@@ -26,8 +26,8 @@ RowsJob jobOver(const CacheState& state, const TransactionRules& rules) {
   return job;
 }
 
-/// A prompt may overwrite old rows of a ring. Rows of an edit may not, nor those of a tick of several tokens: what they
-/// see has to stay.
+/// A prompt may overwrite old rows of a ring. An edit or a tick of several tokens may not, because its rows still read
+/// the old ones.
 Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t rows) {
   for (const CacheLayer layer : state.layers())
     if (state.group(layer).ring && store.slots(layer).available() < rows)
@@ -129,7 +129,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
       leaveWindows(before, work.state, plan.removed.empty() && work.inserted() == 0, Tick(before.tick.value() + 1));
   tell(left, trace);
   const bool earlierRows =
-      rules.executor == Executor::Descending && plan.details.size() > 1;  // of actions still to come
+      rules.executor == Executor::Descending && plan.details.size() > 1;  // later actions change rows in front
   work.state.edited |= work.inserted() > 0 && (earlierRows || rules.newRows == NewRows::EmbeddingOnly);
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
@@ -315,7 +315,8 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   return ok();
 }
 
-/// Of appended tokens that were scored together. The logits before the first one came from an earlier pass.
+/// Notes the surprise of appended tokens that were scored together, but not of the first: its logits came from an
+/// earlier pass.
 void Transaction::keepSurprise(Work& work, const std::vector<RowTarget>& rows, const std::vector<float>& surprise) {
   for (std::size_t i = 1; i < surprise.size(); ++i) work.state.ledger.change(rows[i].id).surprise = surprise[i];
 }

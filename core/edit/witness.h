@@ -36,7 +36,7 @@ class Witness {
   const CacheLayers m_layers;
   const std::function<void(PassDeed&)> m_plan;
   std::vector<Listed> m_listed;
-  std::vector<float> m_input;  // [hidden] of the last row, before the layer that is called next
+  std::vector<float> m_input;  // [hidden] last row of the input of the layer that is called next
 };
 
 }  // namespace kvlab

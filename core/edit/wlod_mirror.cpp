@@ -238,7 +238,7 @@ class Mirror {
     if (!rows.empty()) keepGateScores(m_out, rows, scores, m_rules.kvHeads);
   }
 
-  /// What policies have noted of attention follows the rows into another tiling.
+  /// Carries the policies' attention statistics over to the rows of the new tiling.
   void writeStatistics() {
     if (!m_before.policy || m_out.context.prefix(m_before.context.size()).sharesWith(m_before.context)) return;
     auto next = std::make_shared<PolicyState>(*m_before.policy);

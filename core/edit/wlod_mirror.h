@@ -14,7 +14,7 @@ struct WlodMirrorRules {
   bool probes = true;
   std::vector<double> lens = {};  // [layers of the model] weights of attention; empty = alike
   double memory = 0;              // weight of the old value in the running mean of attention
-  int kvHeads = 1;                // of the model
+  int kvHeads = 1;                // KV heads of the model
   std::int32_t ringWindow = 0;    // moments that rings keep; 0 = all
   bool pending = false;           // the commit is not settled yet
 };

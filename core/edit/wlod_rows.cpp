@@ -21,16 +21,16 @@ struct ListedAlike {
   };
   SeenRows seen;
   std::vector<std::int32_t> phases;  // [rows]
-  std::map<int, Begins> windows;     // what masks let through
+  std::map<int, Begins> windows;     // by mask window: first rows that it lets through
   LayerPass shared;                  // arguments that these layers share
 };
 
-/// What some chunks of the pass attend to in all layers. The passes hold addresses of the vectors, which do not move.
+/// Rows that some chunks of the pass attend to in all layers. The passes hold addresses of the vectors, which stay.
 struct ChunkLists {
   struct OfLayer {
     std::vector<std::int32_t> slots;     // [rows of the lists]
     std::vector<std::int32_t> self, to;  // [queries] slots of rows beside the lists, slots that the pass writes
-    LayerPass pass;                      // of all queries
+    LayerPass pass;                      // arguments for all queries
   };
   std::size_t first = 0, end = 0;    // rows of the pass
   std::vector<std::int32_t> phases;  // [queries] rows of the rotary table
@@ -208,7 +208,7 @@ class CoveredRows : public RowDriver {
     own.pass.phase = m_staging.in(lists.phases);
     if (const int window = m_job.windows[at(layer)]) own.pass.rowBegin = alike.windows.at(window).placed;
     const bool whole = columnServes(missing(at(layer)));
-    for (std::size_t i = 0; !whole && i < alike.seen.rows.size(); ++i)  // what lies between two lists is not read
+    for (std::size_t i = 0; !whole && i < alike.seen.rows.size(); ++i)  // rows between two lists are not read
       own.slots.push_back(std::max(0, column[at(alike.seen.rows[i])].value()));
     own.pass.slots = m_staging.in(whole ? plain(column.span()) : std::span<const std::int32_t>(own.slots));
     bool beside = false, lacking = false;
@@ -235,15 +235,15 @@ class CoveredRows : public RowDriver {
   const WlodState& m_state;
   Coverage m_coverage;
   std::optional<MomentSums> m_moments;
-  std::optional<Witness> m_witness;    // of a live pass
+  std::optional<Witness> m_witness;    // set in a live pass
   std::int32_t m_newest = 0;           // row of the last entry
   std::vector<std::int32_t> m_phases;  // [rows] rows of the rotary table
   std::vector<std::int32_t> m_list;    // rows to compute, ascending
   std::vector<std::size_t> m_alike;    // [cache layers] place among the lists of layers that hold the same rows
-  std::vector<std::size_t> m_firsts;   // one of each of these layers
+  std::vector<std::size_t> m_firsts;   // one cache layer for each of these lists
   std::span<const std::int32_t> m_chunk;
   std::deque<ChunkLists> m_lists;             // in order; one list serves all chunks where attention is summed
-  const ChunkLists* m_newestLists = nullptr;  // those of the newest entry
+  const ChunkLists* m_newestLists = nullptr;  // lists of the newest entry
   WlodResult m_result;
 };
 

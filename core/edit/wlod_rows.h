@@ -22,10 +22,10 @@ struct WlodJob {
   std::function<TokenId(LedgerId)> tokenOf = {};
   std::int32_t from = 0;                // rows [from, number of rows) are computed
   std::vector<std::int32_t> rows = {};  // compute only these rows, ascending; empty = all
-  int layers = 0;                       // of the model, the first so many; 0 = all
+  int layers = 0;                       // number of first layers of the model to run; 0 = all
   int perLayer = 1;                     // cache layers in one of them
   std::vector<bool> keepsLayer0 = {};   // [rows - from] rows whose layer 0 is already valid; empty = none
-  Wanted wanted = {};                   // newest: of the last entry
+  Wanted wanted = {};                   // `newest` means the last entry
   LedgerId sumsFrom = LedgerId(0);      // queries of tokens from this ledger id on count in sums over queries
   /// Null: rows are written to their slots. Else nothing is written but K and V of rows that a layer does not hold:
   /// [cache layers] slots for these, which every chunk uses again.

@@ -98,7 +98,7 @@ std::vector<std::int32_t> SeenRows::through(const WlodState& state, std::span<co
 
 std::vector<Provenance> provenancesOf(const WlodState& state, const SeenRows& seen, std::span<const std::int32_t> rows,
                                       int window) {
-  std::vector<Provenance> sums(1);  // of the first so many rows of all lists
+  std::vector<Provenance> sums(1);  // prefix sums over the rows of all lists
   for (const std::int32_t row : seen.rows) {
     const LedgerId id = state.ledger[at(row)];
     Provenance sum = sums.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows the queries of a wLOD session attend to in a cache layer: those that the coverage names, the layer holds
+// Which rows the queries of a wLOD session attend to in a cache layer: rows that the coverage names, the layer holds
 // and the layer's mask lets through. The pass that computes rows and the labels that say what rows were computed from
 // use the same lists. Pure; engine thread. semantics.md, section 8.
 #pragma once
@@ -37,7 +37,7 @@ struct SeenRows {
 SeenRows seenRows(std::span<const QueryBlock> blocks, std::span<const std::int32_t> queries,
                   const MissingRows& missing);
 
-/// What rows would be computed from today in a cache layer; the context part stays 0. [rows]
+/// Fingerprints of what `rows` would be computed from today in a cache layer; the context part stays 0. [rows]
 std::vector<Provenance> provenancesOf(const WlodState& state, const SeenRows& seen, std::span<const std::int32_t> rows,
                                       int window);
 /// Notes in all groups that these rows were computed from what is there now.

@@ -61,7 +61,7 @@ struct WlodTransaction::Work {
   Tick now = Tick(state.tick.value() + 1);
   WlodApplied out = {};
   std::vector<Column<Slot>> was = {};   // [cache layers][rows before], -1 = the layer did not hold the row
-  LayerSlots unused = {};               // of out.added: rows that stay where they were
+  LayerSlots unused = {};               // slots of out.added that nobody needs, because their rows stay where they were
   std::vector<std::int32_t> old = {};   // [rows after] old row of the same node, -1 = none
   std::int32_t from = 0;                // first row to compute
   std::vector<bool> keeps = {};         // [rows - from] rows whose layer 0 stays valid
@@ -155,8 +155,8 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
   return out;
 }
 
-/// Rows that lie behind the window of a ring lose their slots, in order of arrival: no later query sees them. What has
-/// left before and was not computed again has left, too.
+/// Rows that lie behind the window of a ring lose their slots, in order of arrival: no later query sees them. A row
+/// that left earlier and was not computed again stays away.
 void WlodTransaction::leaveRings(const CacheState& before, WlodApplied& applied, const WlodMirrorRules& rules) {
   const WlodState& state = applied.state;
   if (!rules.ringWindow || state.count() == 0 || state.draft || before.wlod->draft) return;

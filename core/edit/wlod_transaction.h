@@ -20,7 +20,7 @@ struct WlodApplied {
   LayerSlots added, freed;           // [cache layers] slots gained and lost against the state before
   bool appended = false;             // rows only came behind the last one
   WlodResult result;                 // result of the pass
-  std::vector<std::int32_t> rows;    // that were computed
+  std::vector<std::int32_t> rows;    // rows that were computed
   bool all = false;                  // every row was computed
   Invalidation invalidation;
   RecomputeChoice choice;

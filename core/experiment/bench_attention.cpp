@@ -106,7 +106,7 @@ class AttentionBench {
         m_runs(options.quick ? 3 : 15),
         m_backend(kernels::makeCpuBackend(threadsOf(options))),
         m_out(out) {
-    const double pool = 4.0 * shape.kvHeads * shape.headDim * rows;  // of two bytes a value
+    const double pool = 4.0 * shape.kvHeads * shape.headDim * rows;  // bytes of the pool at two bytes a value
     m_layers = options.quick ? 1 : std::clamp(static_cast<int>(kColdBytes / pool), 1, shape.layers);
     m_table = someValues(static_cast<std::size_t>(rows) * static_cast<std::size_t>(shape.headDim), 4);
     m_case = std::string(shape.name) + ", depth " + std::to_string(rows) + ", " + std::to_string(threadsOf(options)) +

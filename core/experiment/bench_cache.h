@@ -23,7 +23,7 @@ struct BenchCache {
 Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
                                   std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend);
 
-/// What a list of actions costs, in microseconds, apart from the forward pass of its new rows.
+/// Cost of a list of actions: microseconds without the forward pass of its new rows, and bytes moved.
 struct EditCost {
   double plan = 0, commit = 0, bytes = 0;
 };

@@ -110,7 +110,7 @@ class DepthBench {
     return keys;
   }
 
-  /// Of a prefill of kPrompt tokens: the layers for each, the head for one.
+  /// Multiply-adds of a prefill of kPrompt tokens: the layers for each token, the head for one.
   double multiplyAdds(int depth) const {
     const ModelConfig& c = m_session.model().config();
     const double width = c.heads * c.headDim, kvWidth = c.kvHeads * c.headDim, hidden = c.hidden;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the knife costs: plan, splice and commit of the reference list (semantics.md, section 3) on a cache of 8 192
+// Cost of the knife: plan, splice and commit of the reference list (semantics.md, section 3) on a cache of 8 192
 // rows, in every layout. No model runs: the forward pass of the three new rows is another figure.
 
 #include "core/experiment/bench_cache.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gist costs the demo model and what focus gives back: questions about stories whose facts stand as tokens, in
+// Cost of a gist for the demo model and gain by focus: questions about stories whose facts stand as tokens, in
 // LOD1, in LOD2, and where the focus allocator may look for them. The same questions throughout: share answered (the
 // deciding token of the reply is the likeliest), KL of the deciding token against the story as tokens, entries. Beside
 // each figure stands truncation: as many rows as there were entries, all of them the last tokens alone. Phases
@@ -29,7 +29,7 @@ struct Setting {
   const char* name;
   bool needle = false;  // the blocks of the fact alone are collapsed
   int gists = -1;       // cold start: moments as LOD1; -1 = all as tokens
-  int rounds = 0;       // of the focus allocator, before the deciding token
+  int rounds = 0;       // rounds of the focus allocator before the deciding token
 };
 constexpr Setting kSettings[] = {{"fact in LOD1, the rest tokens", true},
                                  {"all in LOD1", false, kStory},

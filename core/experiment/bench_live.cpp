@@ -45,7 +45,7 @@ Result<std::vector<TokenId>> textOf(const BenchOptions& options, const Session& 
   return out;
 }
 
-/// What the edits of one text cost.
+/// Costs of the edits of one text.
 struct Costs {
   std::vector<double> rowRatios, us;
   double computed = 0, full = 0;  // rows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an eviction policy costs: a tick at its budget against one of `full` with as many rows, in turns; the end of
+// Cost of an eviction policy: a tick at its budget against one of `full` with as many rows, in turns; the end of
 // the prompt; bytes before and after. Models without gates of their own get random ones: time does not depend on them.
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the storage types of K and V cost the model: one long text, sampled by the demo model from f32
+// Cost of the storage types of K and V for the model: one long text, sampled by the demo model from f32
 // rows, is read token by token by a session per pair of types. Against f32 rows: KL of the next token in
 // nats (mean, 99th percentile, and of the last quarter, where errors have piled up), the change of the
 // text's mean negative log-likelihood, and how often the likeliest token is the same. Keys are stored

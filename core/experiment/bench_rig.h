@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benches of the engine share: a clock, the read bandwidth beside a measurement, a session
+// Parts that the benches of the engine share: a clock, the read bandwidth beside a measurement, a session
 // without probes, arbitrary tokens. Any thread; one at a time.
 #pragma once
 #include <chrono>

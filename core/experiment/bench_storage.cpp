@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each layout costs in a full window: an append (the oldest row leaves), the reference list of edits, and what one
+// Cost of each layout in a full window: an append (the oldest row leaves), the reference list of edits, and what one
 // query pays to read the window, assembled or in place. Two layers of real shapes, figures per layer;
 // ratios to contiguous_splice. Reads take turns with reads of indirection, as the machine's bandwidth
 // wanders, and are compared through those. Forward passes are not in these figures.

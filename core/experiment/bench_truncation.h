@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD figure stands beside: the demo model with the last tokens of the text alone, in as many rows. No token in
+// The baseline of a wLOD figure: the demo model with the last tokens of the text alone, in as many rows. No token in
 // front is kept, and phases count from the first token that is left. One owner; one thread.
 #pragma once
 #include "core/experiment/bench_rig.h"

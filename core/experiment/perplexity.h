@@ -14,11 +14,11 @@ namespace kvlab {
 
 struct PerplexityOrder {
   nlohmann::json manifest = nlohmann::json::object();
-  std::string resources;    // of the program
+  std::string resources;    // folder of the program's resources
   std::string text;         // file
   int context = 0;          // tokens of a window; 0 = the whole text, or what the model has positions for
   int stride = 0;           // 0 = half of the window
-  std::int64_t tokens = 0;  // of the text at most; 0 = all
+  std::int64_t tokens = 0;  // most tokens to read of the text; 0 = all
 };
 
 struct Perplexity {
@@ -26,7 +26,7 @@ struct Perplexity {
   int context = 0, stride = 0;
   bool each = false;               // scored tokens came one by one, because something evicts rows between them
   std::vector<std::int32_t> ids;   // [tokens] the text
-  std::vector<std::string> texts;  // [tokens] of each token
+  std::vector<std::string> texts;  // [tokens] text of each token
   std::vector<float> losses;       // [tokens] nats; not-a-number of tokens that no window has scored
   std::int64_t scored = 0, windows = 0;
   double nll = 0, error = 0;  // mean, and its standard error over the tokens

@@ -33,7 +33,7 @@ std::vector<TokenId> joined(const std::vector<TokenId>& a, const std::vector<Tok
   return out;
 }
 
-/// What is fed token by token behind the prompt; the deciding token is not.
+/// Tokens that are fed one by one behind the prompt, without the deciding token.
 std::vector<TokenId> fed(const SweepQuestion& question, Ask ask) {
   std::vector<TokenId> out = ask == Ask::After ? question.tokens : std::vector<TokenId>{};
   out.insert(out.end(), question.reply.begin(), question.reply.end() - 1);
@@ -43,7 +43,7 @@ std::vector<TokenId> fed(const SweepQuestion& question, Ask ask) {
 /// Sessions of one story: the prompt is read once, or once per question where it holds the question.
 class StoryRun {
  public:
-  /// future: what an oracle is told; null = nothing.
+  /// future: attention that an oracle policy is told in advance; null = nothing.
   StoryRun(const Session& host, const Manifest& manifest, const SweepStory& story, Ask ask,
            std::shared_ptr<const FutureMass> future = nullptr)
       : m_host(host), m_manifest(manifest), m_story(story), m_ask(ask), m_future(std::move(future)) {}
@@ -193,7 +193,7 @@ class Tally {
     if (m_work.attention && position <= reference.mass.size()) attention(session, reference, position - 1);
   }
 
-  /// What the work's expressions say behind the prompt, or of the tick that took a token.
+  /// Evaluates the work's expressions behind the prompt (before = null) or for the tick that took a token.
   Status expressions(Session& session, const CacheState* before) {
     if (m_work.expressions.empty()) return ok();
     Sight at;
@@ -238,7 +238,7 @@ class Tally {
   }
 
  private:
-  /// `place`: of the token of the reply that these logits choose.
+  /// `place`: index of the reply's token that these logits choose.
   void reply(const SweepQuestion& question, const QuestionTrace& reference, std::size_t position, std::size_t place,
              std::span<const float> logits) {
     const bool hit = likeliestToken(logits) == question.reply[place];
@@ -265,7 +265,7 @@ class Tally {
       const std::vector<std::uint8_t> here = residency(session.state(), own.with(layer, layers));
       const std::size_t l = at(reference.layers.with(layer, layers));
       std::vector<std::uint8_t> kept(reference.mass[position][l].size(),
-                                     1);  // what lies behind the map is the query's own row
+                                     1);  // the entry behind the map is the query's own row
       for (std::size_t i = 0; i < reference.rows[position][l].size() && i < kept.size(); ++i) {
         const auto id = static_cast<std::size_t>(reference.rows[position][l][i].value());
         kept[i] = id < here.size() ? here[id] : std::uint8_t{0};

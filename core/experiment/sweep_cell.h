@@ -19,17 +19,17 @@
 
 namespace kvlab {
 
-/// What the reference saw at the compared positions of a question.
+/// Logits and attention of the reference at the compared positions of a question.
 struct QuestionTrace {
   std::vector<std::vector<float>> logits;  // [1 + positions, vocab]; the first: after the prompt
   CacheLayers layers;
   std::vector<std::vector<std::vector<float>>> mass;     // [positions, layers, rows] attention of the newest query
-  std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] of `mass`
+  std::vector<std::vector<std::vector<LedgerId>>> rows;  // [positions, layers, rows] rows that `mass` belongs to
 };
 
 struct StoryTrace {
   std::vector<QuestionTrace> questions;
-  double bytes = 0;  // of resident rows after the prompt, mean over the sessions
+  double bytes = 0;  // bytes of resident rows after the prompt, mean over the sessions
 };
 
 struct CellWork {
@@ -40,7 +40,7 @@ struct CellWork {
   Progress progress = {};  // asked before every question
 };
 
-/// Runs the reference. `host` lends model and weights. Errors: what sessions refuse; cancelled.
+/// Runs the reference. `host` lends model and weights. Errors: as for sessions; cancelled.
 Result<std::vector<StoryTrace>> runReference(const Session& host, const Manifest& manifest, const CellWork& work);
 
 /// Measures of a cell into `row`. Errors as above.

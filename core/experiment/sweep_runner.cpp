@@ -202,7 +202,7 @@ class Sweep {
     std::vector<std::thread> workers;
     try {
       for (std::int64_t i = 1; i < jobs; ++i) workers.emplace_back([this] { guardedLoop(); });
-    } catch (const std::exception&) {  // no more threads: those that there are take all cells
+    } catch (const std::exception&) {  // no more threads: the started ones take all cells
     }
     if (jobs > 0) guardedLoop();
     for (std::thread& worker : workers) worker.join();

@@ -224,7 +224,7 @@ void place(json& manifest, const SweepAxis& axis, const json& set) {
   manifest.merge_patch(set);
 }
 
-/// What no result depends on, where the base says nothing: a cell has one thread, no history, no checks.
+/// Fills keys that no result depends on, where the base lacks them: a cell has one thread, no history, no checks.
 json withDefaults(json base) {
   const json defaults{{"threads", 1}, {"history_bytes", 0}, {"check", {{"level", "off"}}}};
   for (const auto& [key, value] : defaults.items())

@@ -54,14 +54,14 @@ struct SweepSpec {
   std::vector<std::int64_t> seeds = {1};
   std::vector<SweepPrompts> prompts = {};
   std::vector<std::string> measure = {};      // groups of sweepMeasures()
-  std::vector<std::string> expressions = {};  // of numbers and flags
+  std::vector<std::string> expressions = {};  // each gives a number or a flag
   nlohmann::json given = {};                  // as written, what a resumed sweep is compared with
 
   static Result<SweepSpec> fromJson(const nlohmann::json& json);
   bool measures(std::string_view group) const;
 };
 
-/// What a cell runs: one manifest on the stories of one seed.
+/// The work of a cell: one manifest on the stories of one seed.
 struct SweepCell {
   std::int64_t index = 0;
   std::size_t prompts = 0;  // entry of SweepSpec::prompts

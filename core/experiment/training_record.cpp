@@ -33,7 +33,7 @@ class TrainingRecorder {
   }
 
  private:
-  bool hidden() const { return m_order.what != "gates"; }  // what the last layer left, and no keys
+  bool hidden() const { return m_order.what != "gates"; }  // records the last layer's output, and no keys
   std::int64_t rows() const { return m_order.rows ? m_order.rows : hidden() ? 38912 : 20480; }
   static std::string specOf(const json& manifest) { return manifest.value("model", "demo"); }
 

@@ -19,9 +19,9 @@ namespace kvlab {
 struct TrainingOrder {
   std::string what = "gates";  // or gists, lens
   nlohmann::json manifest = nlohmann::json::object();
-  std::string resources;  // of the program
+  std::string resources;  // folder of the program's resources
   std::string text;       // file
-  std::string folder;     // of the recording; made where it is missing
+  std::string folder;     // holds the recording; made where it is missing
   int window = 0;         // tokens; 0 = 1 024 for gates and 1 216 for others, or what the model has positions for
   std::int64_t rows = 0;  // tokens in all; 0 = 20 480 for gates and 38 912 for others
   bool resume = false;    // go on in a folder that has a recording; start where there is none

@@ -27,7 +27,7 @@ Result<std::vector<std::string>> textsOf(const std::string& content, const std::
   return out;
 }
 
-/// What the tokenizer puts before a text; -1 = nothing.
+/// The token that the tokenizer puts before a text; -1 = none.
 TokenId openingOf(const Tokenizer& tokenizer) {
   const auto empty = tokenizer.encode("", true);
   return empty && !empty->empty() && empty->front() == tokenizer.bos() ? tokenizer.bos() : TokenId(-1);

@@ -14,8 +14,8 @@ namespace kvlab {
 
 struct TrainingText {
   std::vector<std::vector<TokenId>> windows;  // at least two, of at least kLeastWindow tokens
-  std::int64_t tokens = 0;                    // of the whole file
-  std::string hash;                           // of the file's bytes
+  std::int64_t tokens = 0;                    // tokens of the whole file
+  std::string hash;                           // hash of the file's bytes
 };
 
 constexpr int kLeastWindow = 64;

@@ -17,7 +17,7 @@ BackgroundSync::BackgroundSync(int file) : m_worker(std::make_unique<Worker>(fil
 
 BackgroundSync::~BackgroundSync() {
   if (::getpid() != m_process) {
-    (void)m_worker.release();  // what a thread waits for cannot be destroyed
+    (void)m_worker.release();  // a condition that a thread waits for cannot be destroyed
     return;
   }
   {

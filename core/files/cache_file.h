@@ -52,7 +52,7 @@ inline constexpr std::int64_t kNumbersEnd = std::int64_t{1} << 31;
 /// manifest[key] as numbers from 0 below `end`, or bad_file.
 Result<std::vector<std::int32_t>> indexList(const nlohmann::json& manifest, const char* key, std::int64_t end,
                                             const std::string& file);
-/// What a session's cache layers are, as the manifest says it: layer, or kv_head.
+/// The manifest's word for the residency of a session's cache layers: layer, or kv_head.
 const char* residencyName(const CacheTarget& target);
 nlohmann::json describeModel(const ModelConfig& config);
 /// Error (code other_model) unless the file's model is the session's.

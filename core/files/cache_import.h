@@ -24,16 +24,16 @@ enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
 /// The properties of a session that a file must match.
 struct CacheTarget {
   ModelConfig config;
-  std::string fingerprint;                       // of the model, core/files/fingerprint.h
+  std::string fingerprint;                       // fingerprint of the model, core/files/fingerprint.h
   std::string numerics;                          // numerics id
-  kernels::DType weights = kernels::DType::f32;  // that the model's weights were rounded to; f32 = as they came
+  kernels::DType weights = kernels::DType::f32;  // type that the model's weights were rounded to; f32 = as they came
   std::vector<kernels::RowFormat> formats;       // [cache layers]
   std::vector<std::int32_t> keep;                // [cache layers] newest rows that a layer keeps, 0 = all
   PositionMode position = PositionMode::Context;
   std::int64_t capacity = 0;   // rows per layer
   std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
   double maxBrightness = 255;
-  std::optional<WlodRules> wlod = {};  // of a wLOD session
+  std::optional<WlodRules> wlod = {};  // rules of a wLOD session
   nlohmann::json wlodSettings = {};    // the settings that a file of a wLOD session must share
 };
 
@@ -41,11 +41,11 @@ struct CacheMemory;
 
 struct CacheImport {
   CacheForm form = CacheForm::HfDynamic;
-  std::vector<TokenId> tokens;       // [length] of the context
+  std::vector<TokenId> tokens;       // [length] tokens of the context
   std::vector<std::int32_t> phases;  // [length]
   bool edited = false;               // rows may belong to a context that no longer exists
 
-  /// What has rounded the rows of a cache layer.
+  /// Roundings that the rows of a cache layer have passed through.
   struct Rounded {
     Rounding k, v;          // where the file was written: all types that rows had passed through
     Rounding fileK, fileV;  // types of the file, which a native file does not have
@@ -84,12 +84,12 @@ struct CacheImport {
   std::vector<Group> groups;
   std::vector<std::int32_t> groupOf;  // [layers]
   std::vector<std::int32_t> first;    // [cache layers] leading rows of the map that had left through the window
-  std::vector<std::span<const std::byte>> records;  // [layers] of [rows - first, stride]
+  std::vector<std::span<const std::byte>> records;  // [layers] each [rows - first, stride]
   std::array<std::uint64_t, 2> random{};
   Tick tick;
   std::vector<Action> pending;
   std::shared_ptr<const CacheMemory> memory;  // null for files of version 1
-  std::shared_ptr<const WlodState> wlod;      // of a wLOD session; the groups have rows in order of arrival
+  std::shared_ptr<const WlodState> wlod;      // set for a wLOD session; the groups have rows in order of arrival
 
   std::shared_ptr<const void> storage;  // keeps the bytes that tensors and records point into
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a native cache file holds besides rows (since version 2), so that a loaded session continues like the saved one:
-// if rows have left since the last pass, its logits and attention cannot be computed again. Tensors, with r = rows of
-// the layer's map, heads of the cache layer, a = rows of the map that the newest query attended to:
+// Contents of a native cache file besides rows (since version 2), so that a loaded session continues like the saved
+// one: if rows have left since the last pass, its logits and attention cannot be computed again. Tensors, with r = rows
+// of the layer's map, heads of the cache layer, a = rows of the map that the newest query attended to:
 //   next.logits F32 [vocab], unless stale
 //   attention.{layer}.ledger I32 [a]   attention.{layer}.mass F32 [a + 1], if the last pass returned it
 //   gates.{layer of the model} F32 [ledger ids so far, its kvHeads], if gates scored rows; NaN = none

@@ -18,14 +18,14 @@ constexpr float kProducts = 4;  // steps of a type that a norm, a product and a 
 /// The larger bound of each kind.
 Rounding worse(Rounding a, Rounding b) { return {std::max(a.relative, b.relative), std::max(a.ofMost, b.ofMost)}; }
 
-/// Of products that an arithmetic rounds, in parts of a head's largest value.
+/// Rounding error of an arithmetic's products, in parts of a head's largest value.
 float roundedBy(const std::string& numerics) {
   if (numerics == kernels::kCudaFastId) return 8e-2f;
   if (numerics == kernels::kBf16NumericsId) return kProducts * roundingOf(kernels::DType::bf16).most();
   return numerics == kernels::kQ8NumericsId ? kProducts * roundingOf(kernels::DType::i8).most() : 0;
 }
 
-/// What rows of a file owe to another arithmetic or other weights.
+/// Deviation of a file's rows because another arithmetic or other weights computed them.
 Rounding arithmeticOf(const json& manifest, const CacheTarget& target, kernels::DType type) {
   const json weights = manifest.value("fingerprint", json()), numerics = manifest.value("numerics", json());
   const bool codes = kernels::dtypeHasScale(target.weights) || kernels::dtypeInBlocks(target.weights);

@@ -11,10 +11,10 @@ namespace kvlab {
 /// at_write).
 nlohmann::json roundedJson(const CacheState& state, const CacheStore& store, CacheForm form, bool turned);
 
-/// What has rounded the rows of a native file; files of older versions say at most that there was something.
+/// Roundings of the rows of a native file; files of older versions say at most that there were some.
 Result<std::vector<CacheImport::Rounded>> roundedRows(const nlohmann::json& manifest, const std::string& path,
                                                       const CacheTarget& target);
-/// Of a Hugging Face form with values of a type. Where no kvlab has written it, products were rounded to that type.
+/// The same for a Hugging Face form with values of `type`. If kvlab did not write it, products were rounded to `type`.
 Result<std::vector<CacheImport::Rounded>> roundedRows(const nlohmann::json& manifest, const std::string& path,
                                                       const CacheTarget& target, kernels::DType type);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a native cache file of a wLOD session holds besides rows (since version 3). Tensors, with t = moments, N = t /
+// Contents of a native cache file of a wLOD session besides rows (since version 3). Tensors, with t = moments, N = t /
 // 32^level, e = entries, r = rows in order of arrival:
 //   tree.tokens I32 [t]   tree.{level}.names I32 [N] (-1 = none)   tree.{level}.gists F32 [N, hidden], of levels 1 and
 //   2 entries.nodes I64 [e]   entries.changed I32 [e] (round of the last edit, -1 = none) entries.mass F64 [e] and

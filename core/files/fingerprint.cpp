@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 
 constexpr std::size_t kSample = 16384;
-constexpr int kFirstPlaces = 15;  // of weights in a layer that llama, mistral and qwen have; absent ones count there
+constexpr int kFirstPlaces = 15;  // number of weights of a layer of llama, mistral and qwen; absent ones count there
 
 class Mixer {
  public:
@@ -41,7 +41,7 @@ nlohmann::json describe(const Rope& r) {
           r.attentionFactor, r.truncate};
 }
 
-/// What of a configuration differs from a plain one. Keys come and go with the families that need them.
+/// Keys of a configuration that differ from a plain one. Keys come and go with the families that need them.
 nlohmann::json describeSpecial(const ModelConfig& c) {
   const ModelConfig plain;
   nlohmann::json out = nlohmann::json::object();

@@ -13,7 +13,7 @@ namespace kvlab {
 
 class KeyRotation {
  public:
-  /// Of one layer, in a context of `length` tokens.
+  /// The rotation of one layer, in a context of `length` tokens.
   KeyRotation(const ModelConfig& config, Layer layer, std::int64_t length);
 
   /// Rotates the keys of one row, [heads, headDim], in place: from the engine's to the outside order.

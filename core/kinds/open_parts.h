@@ -10,17 +10,17 @@ struct MemoryNeed {
   struct LayerRows {
     Layer layer;
     std::string layout, k, v;
-    std::int64_t rowBytes = 0;  // of a row in all KV heads
-    std::int64_t slots = 0;     // of all residency maps of the layer, without history
+    std::int64_t rowBytes = 0;  // bytes of a row in all KV heads
+    std::int64_t slots = 0;     // slots of all residency maps of the layer, without history
   };
   std::int64_t weights = 0;
   std::int64_t allocated = 0;  // room for rows at capacity, and staging
   std::int64_t reserved = 0;   // with room for rows of older states
-  std::int64_t work = 0;       // of a pass
+  std::int64_t work = 0;       // scratch memory of a pass
   std::int64_t capacity = 0;   // rows per layer
   std::vector<LayerRows> layers = {};
 };
-/// What openParts() would take. Opens no weights but those of `model`. Errors: bad_manifest, no_backend.
+/// Memory that openParts() would take. Opens no weights but those of `model`. Errors: bad_manifest, no_backend.
 Result<MemoryNeed> memoryNeed(const Manifest& manifest, std::shared_ptr<const Model> model);
 
 /// Errors: bad_manifest, no_backend, out_of_memory, and those of the files that the manifest names.

@@ -25,7 +25,7 @@ struct BatchTick {
   struct Outcome {
     bool took = false;           // false: the sequence took no part
     std::optional<Error> error;  // why it failed
-    nlohmann::json report = {};  // of the tick, else null
+    nlohmann::json report = {};  // report of the tick, else null
   };
   std::vector<Outcome> sequences;
   PassReport passes;
@@ -52,7 +52,7 @@ class Batch {
   const std::optional<SequenceExit>& exit(int sequence) const { return m_sequences[at(sequence)].exit; }
   /// Some sequence would take part in a step.
   bool steps() const;
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // of the shown sequence
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // a tile of the shown sequence
 
   /// One tick of every sequence that has not left. forced, [size()]: tokens to take; empty = each generates its own.
   BatchTick step(const std::vector<TokenId>& forced = {});

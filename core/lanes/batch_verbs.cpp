@@ -88,7 +88,7 @@ Result<json> batchReport(Batch& batch, VerbArgs&) {
   return out;
 }
 
-/// Groups count once in the total. Copies: what as many sessions would take that share nothing.
+/// Groups count once in the total. Copies: bytes that as many sessions would take if they shared nothing.
 Result<json> batchBytes(Batch& batch, VerbArgs&) {
   json rows = json::array();
   std::int64_t total = 0, copies = 0;

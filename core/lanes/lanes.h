@@ -54,9 +54,9 @@ class Lanes {
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
-  Session& session(int lane);                                             // to be measured
-  Stops stops();                                                          // of lane 0
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // of lane 0
+  Session& session(int lane);                                             // for measurements
+  Stops stops();                                                          // stops of lane 0
+  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // a tile of lane 0
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has
   /// left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);

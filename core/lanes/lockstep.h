@@ -57,7 +57,7 @@ class Lockstep : public PassRunner {
   Transformer& m_wide;
   std::mutex m_mutex;  // guards the members below during run()
   std::deque<Seat> m_seats;
-  std::vector<std::thread> m_threads;  // that of seat 1, of seat 2, ..; they stay between runs
+  std::vector<std::thread> m_threads;  // threads of seats 1, 2, ..; they stay between runs
   std::condition_variable m_ended;
   std::size_t m_turn = kNobody;
   bool m_over = false;

@@ -13,16 +13,16 @@ namespace kvlab {
 struct PassReport {
   bool together = false;         // a pass served several sessions
   std::string apart;             // else: why not
-  std::int64_t weightBytes = 0;  // of weights read by all sessions
+  std::int64_t weightBytes = 0;  // bytes of weights read by all sessions
 };
 
 class PassGroup {
  public:
   using Job = std::function<std::optional<Error>(std::size_t session)>;
   struct Outcome {
-    std::optional<Error> error = {};  // what the job returned or threw
+    std::optional<Error> error = {};  // error that the job returned or threw
     double us = 0;
-    std::int64_t weightBytes = 0;  // of weights read; those of passes made together count for the first
+    std::int64_t weightBytes = 0;  // bytes of weights read; a pass made together counts for the first session
   };
 
   /// Makes room for the longest passes of all these sessions together, on the back end of the first, which must outlive

@@ -23,8 +23,8 @@ class SessionHolder {
   SnapshotPtr snapshot() const;
   /// Null while there are lanes or a batch.
   Session* session() const { return m_session.get(); }
-  /// What the session would have published after an earlier tick of the branch, with the values of the watches that
-  /// there are now. The session stays where it is. Errors: in_lockstep, and those of sessionAt().
+  /// The snapshot that the session would have published after an earlier tick of the branch, with the values of today's
+  /// watches. The session stays where it is. Errors: in_lockstep, and those of sessionAt().
   Result<SnapshotPtr> snapshotAt(Tick tick);
   void setPublish(std::function<void(SnapshotPtr)> publish);
   void setProgress(Progress progress);

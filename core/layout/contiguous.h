@@ -16,7 +16,7 @@ class Contiguous : public StorageLayout {
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
 
  protected:
-  /// What moves the resident rows of one layer to the slots base, base + 1, ...
+  /// Moves that bring the resident rows of one layer to the slots base, base + 1, ...
   virtual Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
   /// Slot of the first row after an edit.
   virtual std::int32_t baseOf(const ResidencyView&, const RunSlots&) const { return 0; }

@@ -20,13 +20,13 @@ namespace kvlab {
 /// How many rows the pool of one layer must hold, and for which purpose.
 struct LayerDemand {
   std::int32_t capacity = 0;  // rows after a commit
-  std::int32_t keep = 0;      // of a ring: the number of last rows that stay, 0 = all
+  std::int32_t keep = 0;      // newest rows that a ring keeps, 0 = all
   std::int32_t room = 0;      // rows that a pass computes beside these before a commit
   std::int32_t chunk = 0;     // rows per forward pass
   std::int32_t block = 1;     // tokens that one commit adds
   std::int32_t history = 0;   // rows that history may keep
   bool tailOnly = false;      // ring.tail_only
-  std::int32_t rows = 0;      // of the capacity that the pool has slots for now, 0 = all; rings have all
+  std::int32_t rows = 0;      // rows of the capacity that the pool has slots for now, 0 = all; rings have all
 
   std::int32_t pooled() const { return rows ? rows : capacity; }
   std::int32_t window() const { return keep ? keep : capacity; }
@@ -45,8 +45,8 @@ struct Settling {
   std::int32_t fresh = 0;              // new rows
   Tick tick;
   std::vector<Slot> left = {}, taken = {};  // slots that rows moved out of and into, without reserved slots
-  std::vector<ReadyMoves> moves = {};       // [layers] or none: of layouts that work in place, made when all are ready
-  std::span<const Slot> loose = {};         // those of new rows, if these are to lie at the front of the pool
+  std::vector<ReadyMoves> moves = {};       // [layers] or none: moves of in-place layouts, made when all are ready
+  std::span<const Slot> loose = {};         // slots of new rows, if these are to lie at the front of the pool
 };
 
 struct Compaction {

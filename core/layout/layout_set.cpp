@@ -78,8 +78,8 @@ class StoredMap {
   std::shared_ptr<const ResidencyView> m_map;
 };
 
-/// Makes moves in place, all of whose memory is there; bytes read and written. What fails then, or later in the call,
-/// moves rows back; where a device fails, rows are lost.
+/// Makes moves in place, whose memory is already taken. Returns bytes read and written. A failure here or later in the
+/// call moves rows back; where a device fails, rows are lost.
 Result<std::int64_t> moveInPlace(std::vector<ReadyMoves> moves, LayoutContext& context) {
   std::vector<ReadyMoves> back;
   for (const ReadyMoves& layer : moves) back.push_back(KV_TRY(layer.back()));

@@ -88,7 +88,7 @@ bool takeAll(PageSlots& pages, const std::vector<Slot>& slots) {
   return true;
 }
 
-/// Moves that all layers make: those of the first, or where the others cannot, moves among what is free in all.
+/// Moves that all layers make: the moves of the first, or where the others cannot, moves to slots that are free in all.
 std::optional<Repaging> repageAll(std::span<const Slot> slots, std::vector<PageSlots*> layers) {
   std::optional<Repaging> done = repage(slots, *layers.front());
   if (!done) return done;

@@ -19,7 +19,7 @@ class ReadyMoves {
   /// `aside` rows go to a side buffer first, in order, and to their places last; `moves` are made as they stand.
   static Result<ReadyMoves> of(RowPool& pool, std::vector<kernels::RowMove> moves,
                                const std::vector<kernels::RowMove>& aside);
-  /// What moves the rows back behind run(). Errors: out_of_memory.
+  /// Moves that bring the rows back after run(). Errors: out_of_memory.
   Result<ReadyMoves> back() const;
   /// Bytes read and written. Errors: device.
   Result<std::int64_t> run();

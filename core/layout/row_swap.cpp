@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 
-/// What a layer does.
+/// The row moves of one layer in a swap.
 struct Exchange {
   std::vector<LedgerId> leaving;        // rows that give way
   std::vector<Slot> left;               // their slots

@@ -8,7 +8,7 @@
 namespace kvlab {
 namespace {
 
-/// What stands before the names of a decoder's tensors, and the name of its head.
+/// Prefix of the names of a decoder's tensors, and the name of its head.
 struct Names {
   const char *decoder, *head;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that have a name: `demo` comes with the program; those of the list (resources/models/models.json, and
+// Models that have a name: `demo` comes with the program; models of the list (resources/models/models.json, and
 // models.json of the user's folder of models) are fetched with `kvlab model get` and lie in that folder. Values; any
 // thread.
 #pragma once

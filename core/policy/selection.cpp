@@ -133,7 +133,7 @@ std::vector<std::int32_t> losers(std::span<const float> scores, const Bands& ban
     const auto better = [&](std::int32_t a, std::int32_t b) {
       return scoreOf(a) != scoreOf(b) ? scoreOf(a) > scoreOf(b) : a < b;
     };
-    const auto first = candidates.begin() + stay;  // of those that leave
+    const auto first = candidates.begin() + stay;  // first candidate that leaves
     if (candidates.end() - first == 1) std::iter_swap(std::ranges::max_element(candidates, better), first);
     else std::nth_element(candidates.begin(), first, candidates.end(), better);
     out.assign(candidates.begin() + stay, candidates.end());

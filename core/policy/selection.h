@@ -17,7 +17,7 @@ struct LayerBands {
   std::string fallback = {};
 };
 
-/// layers: of the model; promptRows: length of the context when the last prompt ended.
+/// layers: number of layers of the model; promptRows: length of the context when the last prompt ended.
 LayerBands bandsOf(const PolicySpec& spec, Layer layer, int layers, std::int32_t promptRows);
 
 /// Rows per layer, falling linearly from the first layer to the last with the mean `mean` (PyramidKV, arXiv 2406.02069,
@@ -32,9 +32,9 @@ std::vector<double> pyramidRows(double rows, double mean, double window, double 
 std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, std::int32_t budget,
                                       std::int32_t own);
 /// The same by the rule of the program that the preset names. kvpress: a head keeps its best floor(alpha * rows that
-/// the bands hold), sinks and window among them. FFY0/AdaKV (adakv's presets repo and readme): of c places that it
-/// would win without any of its own, a head has round(c * (1 - alpha) + floor(alpha * budget)) in float32, so that the
-/// sum may differ from heads*budget by half a row a head.
+/// the bands hold), sinks and window among them. FFY0/AdaKV (adakv's presets repo and readme): a head that would
+/// win c places without any of its own has round(c * (1 - alpha) + floor(alpha * budget)) in float32, so that the sum
+/// may differ from heads*budget by half a row a head.
 std::vector<std::int32_t> headBudgets(const std::vector<std::vector<float>>& scores, const Bands& bands,
                                       const PolicySpec& spec);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row is made of does not depend on the rows that are computed beside it.
+// The bits of a row do not depend on the rows that are computed beside it.
 #include "core/selftest/self_test_room.h"
 
 namespace kvlab {

@@ -9,7 +9,7 @@ Result<SelfTestFigure> decoderSelfTest(SelfTestRoom& room) {
   const std::vector<std::int32_t> ids = room.ids(kPrompt + kSteps);
   std::unique_ptr<Session> session = KV_TRY(room.session({{"check", {{"level", "full"}}}}));
   KV_TRY(readIds(*session, std::span(ids).first(kPrompt)));
-  const std::vector<Finding>& findings = session->health().alignment.findings();  // of the last check
+  const std::vector<Finding>& findings = session->health().alignment.findings();  // findings of the last check
   for (std::size_t i = kPrompt; i < ids.size() && findings.empty(); ++i)
     KV_TRY(stepIds(*session, std::span(ids).subspan(i, 1)));
   if (!session->parts().backend->onHost()) return skippedTest("passes on a device are not written down");

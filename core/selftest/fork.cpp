@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fork does to rows, and the rows that it adds, leave its origin as it was.
+// A fork that changes or adds rows leaves its origin as it was.
 #include "core/selftest/self_test_room.h"
 #include "core/session/state_hash.h"
 #include "core/verbs/verbs.h"

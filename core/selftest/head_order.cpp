@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads of a projection that stand in another order than the others expect load without a complaint, too. In each layer
 // two KV heads change places, in K, in V, or in both, and two neighbours among the query heads. A short text chooses
-// the swaps that a long one looks at: of hundreds some gain on a short text by chance.
+// the swaps that a long one looks at: some of hundreds gain on a short text by chance.
 #include <algorithm>
 #include <functional>
 #include <optional>

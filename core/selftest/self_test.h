@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the engine and of a checkpoint on a model that a person has: what must be equal is computed in two ways, and
-// a setting of the checkpoint is compared with others on a text. Engine thread.
+// Tests of the engine and of a checkpoint on a model that a person has: values that must be equal are computed in two
+// ways, and a setting of the checkpoint is compared with others on a text. Engine thread.
 #pragma once
 #include <functional>
 #include <span>
@@ -31,11 +31,11 @@ struct SelfTestOrder {
 enum class SelfTestOutcome : std::uint8_t { Passed, Failed, Skipped };
 std::string_view name(SelfTestOutcome outcome);  // "passed", "failed", "skipped"
 
-/// What a test measured. It passes where the figure is at most the limit.
+/// The result of a test. It passes where the figure is at most the limit.
 struct SelfTestFigure {
   double figure = 0, limit = 0;
-  std::string unit = {};  // of both
-  std::string says = {};  // what was compared, or what is wrong, or why the test was skipped
+  std::string unit = {};  // unit of both
+  std::string says = {};  // says what was compared, or what is wrong, or why the test was skipped
   bool skipped = false;
 };
 SelfTestFigure skippedTest(std::string why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the self-tests of a model share: the tokens of a text, and sessions over the model. Engine thread.
+// Parts that the self-tests of a model share: the tokens of a text, and sessions over the model. Engine thread.
 #pragma once
 #include <memory>
 #include <span>
@@ -27,7 +27,7 @@ class SelfTestRoom {
 
   /// The first tokens of the text, or as many as there are.
   std::vector<std::int32_t> ids(std::size_t most) const;
-  /// How many tokens a test may read again and again: of a small model all, else `most`.
+  /// How many tokens a test may read again and again: all with a small model, else `most`.
   std::size_t affordable(std::size_t most) const;
   std::string file(const std::string& name) const { return m_order.folder + "/" + name; }
   /// Error: cancelled.
@@ -39,7 +39,7 @@ class SelfTestRoom {
   std::vector<std::int32_t> m_ids;
 };
 
-// What tests do with sessions. Errors: those of the verbs.
+// Calls of tests on sessions. Errors: those of the verbs.
 Status readIds(Session& session, std::span<const std::int32_t> ids);
 /// One tick for each token, which is added in place of the drawn one.
 Status stepIds(Session& session, std::span<const std::int32_t> ids);

@@ -41,7 +41,7 @@ Result<SelfTestResult> runTest(const SelfTest& test, SelfTestRoom& room) {
 
 bool failed(const SelfTestResult& one) { return one.outcome == SelfTestOutcome::Failed; }
 
-/// What fits best is the damage; what fits better than nothing else may do so because of it.
+/// The failed test with the greatest gain names the damage. Failures with less gain may follow from it: skipped.
 void settleFits(std::span<SelfTestResult> fits) {
   const auto worst =
       std::ranges::max_element(fits, {}, [](const SelfTestResult& one) { return failed(one) ? one.figure.figure : 0; });

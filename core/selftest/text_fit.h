@@ -25,7 +25,7 @@ class TextFit {
   double ownMean() const;  // nats a token
   /// Its own setting predicts the text better than guessing: else there is nothing to compare.
   bool predicts(std::int32_t vocab) const;
-  /// What a test says of the comparison; more: behind it.
+  /// A test's figure for the comparison; more: text behind its own.
   SelfTestFigure figure(std::int32_t vocab, const std::string& more = {}) const;
   /// Other settings that did no better in a shorter comparison.
   void alsoTried(std::size_t settings) { m_compared += static_cast<int>(settings); }

@@ -24,7 +24,7 @@ std::size_t numberOf(std::string_view invariant) {
   return at(std::ranges::find(invariants(), invariant, &Invariant::id) - invariants().begin());
 }
 
-/// "step (tick 7: replace_pair, add)": what made an entry, of the command that it belongs to.
+/// "step (tick 7: replace_pair, add)": the command that an entry belongs to, with the edits that made the entry.
 std::string eventOf(const Timeline::Entry& made, const std::string& command) {
   std::string edits;
   if (made.report)
@@ -69,7 +69,7 @@ DamageSince AlignmentLog::since(const Violation& v, const CacheState& state) con
   return out;
 }
 
-/// What wrote the row, or what came, since the check that passed: more is not known.
+/// Names the command that wrote the row, or that came, since the check that passed: more is not known.
 std::string AlignmentLog::blame(const Violation& v, const CacheState& state, const Timeline& timeline) const {
   const std::int32_t last = timeline.depth(), passed = std::clamp(this->passed(v).depth, 0, last);
   const bool back = v.since && v.since->reached;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the invariants have found and no later check has cleared, and what was checked when: the one place that all
+// Findings of the invariants that no later check has cleared, and when each one was checked: the one place that all
 // lamps read. Owned by a session; engine thread.
 #pragma once
 #include "core/api/alignment.h"
@@ -12,9 +12,9 @@ class AlignmentLog {
  public:
   AlignmentLog();
 
-  /// Takes what a check of the present state has found, in place of what was known; of what the check did not look at
-  /// whole, what was known stays. Gives every violation the ticks between which it came; one that a check names again
-  /// keeps them, and its blame. Returns what the timeline is to note of the state.
+  /// Takes the violations that a check of the present state has found, in place of the known ones. Known ones stay
+  /// for invariants that the check did not look at whole. Gives every violation the ticks between which it came; one
+  /// that a check names again keeps them, and its blame. Returns the record of the check for the timeline.
   CheckMade take(std::vector<Violation>& violations, CheckMade made, const CacheState& state, const Timeline& timeline);
   bool anyFinding() const { return !m_known.findings.empty(); }
   /// One line for each invariant, in their order.
@@ -22,7 +22,7 @@ class AlignmentLog {
   /// The last tick after which a check has passed the row's bytes; none since the row came.
   std::optional<Tick> verified(const LedgerRow& row, LedgerId id) const;
   const std::vector<Finding>& findings() const { return m_known.findings; }
-  /// What readers are told.
+  /// The alignment for readers.
   Alignment tell(const Timeline& timeline) const;
   /// The session has gone from one tick to another state of the timeline.
   void travelled(Tick from, const Timeline& timeline);
@@ -39,7 +39,7 @@ class AlignmentLog {
 
   Alignment m_known;
   std::vector<InvariantState> m_lines;
-  int m_entry = -1;          // of the timeline, that was checked last
+  int m_entry = -1;          // entry of the timeline that was checked last
   CheckMarks m_marks;        // as the timeline has noted them
   std::vector<Tick> m_left;  // [visits] ticks from which the session went through its history
 };

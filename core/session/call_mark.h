@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session was before a call or a tick. One that ends with an exception has changed nothing: the session comes
-// back from here. On the stack; engine thread.
+// The session as it was before a call or a tick. A call that ends with an exception has changed nothing: the session is
+// restored from here. On the stack; engine thread.
 #pragma once
 #include "core/session/session.h"
 
@@ -13,8 +13,8 @@ class CallMark {
   CallMark(Session& session, Of of);
 
   /// The exception being handled as an error, with the session as it was. Commits of the call are undone, and its
-  /// entries of the history forgotten; an open tick is where it was. What cannot come back stays, and the error says
-  /// so. For catch blocks.
+  /// entries of the history forgotten; an open tick is where it was. If something cannot be restored, the
+  /// error says so. For catch blocks.
   Error takenBack(std::string_view what);
 
  private:

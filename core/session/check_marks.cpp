@@ -18,8 +18,8 @@ std::int64_t named(const std::vector<Violation>& violations, std::string_view in
 
 CheckMarks::CheckMarks() : m_last(invariants().size()), m_passed(m_last), m_slices(1) {}
 
-/// What is wrong with the state can hide what is wrong behind it in the list; a wrong row hides no other row, unless
-/// there are more than a check names.
+/// A violation of the state can hide violations of invariants that follow in the list. A wrong row hides no other row,
+/// unless there are more than a check names.
 CheckMade CheckMarks::made(const std::vector<Violation>& violations, bool full, std::int64_t part, std::int64_t parts) {
   CheckMade out{.full = full, .part = static_cast<std::int32_t>(part), .parts = static_cast<std::int32_t>(parts)};
   bool hidden = false;
@@ -67,7 +67,7 @@ int CheckMarks::oldestThatMatters(const Timeline& timeline) {
   return id;
 }
 
-/// True if everything has a mark; what only full checks look at need not, where there is none.
+/// True if everything has a mark. Invariants that only full checks look at need none unless `full`.
 bool CheckMarks::complete(bool full) const {
   const auto marked = [](const CheckMark& one) { return one.depth >= 0; };
   if (!std::ranges::all_of(m_slices, marked)) return false;

@@ -18,13 +18,13 @@ class CheckMarks {
  public:
   CheckMarks();
 
-  /// What a check that named these violations has passed.
+  /// The invariants that a check with these violations has passed.
   static CheckMade made(const std::vector<Violation>& violations, bool full, std::int64_t part, std::int64_t parts);
   /// True if one of the checks named something.
   static bool anyNamed(const std::vector<CheckMade>& checks);
   /// A check of a state; later states come later.
   void add(const CheckMade& made, const CheckMark& mark);
-  /// Those on the way to the present state.
+  /// Marks of the checks on the way to the present state.
   static CheckMarks along(const Timeline& timeline);
 
   /// The last check that looked at the invariant and found nothing; the tick since when all it looks at has passed.

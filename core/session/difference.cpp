@@ -22,7 +22,7 @@ struct Place {
   LedgerId row;
   std::size_t index = 0;
 };
-/// Rows by the ids that they have in the later state; those that have none come first.
+/// Rows by the ids that they have in the later state; rows without one come first.
 using Rows = std::vector<std::pair<LedgerId, Place>>;
 
 void sortRows(Rows& rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two states have in common and what not, layer by layer: two ticks, branches, lanes, or a state and a file. Rows
-// are matched as row_pairs.h says. Engine thread.
+// Compares two states layer by layer: two ticks, branches, lanes, or a state and a file. Rows are matched as
+// row_pairs.h says. Engine thread.
 #pragma once
 #include "core/session/session.h"
 
@@ -33,7 +33,7 @@ struct StateDifference {
   Tick then, now;
   std::vector<LedgerId> onlyThen = {}, onlyNow = {};  // in the context of one state only; ascending
   std::vector<LayerDifference> layers = {};           // [layers]
-  std::vector<ExactnessDifference> exactness = {};    // of rows of both contexts, in the last layer; ascending
+  std::vector<ExactnessDifference> exactness = {};    // rows of both contexts, in the last layer; ascending
   std::optional<double> kl = {};                      // KL(then || now) of the next token, nats; none without logits
 
   /// True if rows, values and contexts are the same; slots may differ.

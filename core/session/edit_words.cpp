@@ -18,7 +18,7 @@ std::string counted(std::size_t count, const char* one, const char* many) {
   return countedText(static_cast<std::int64_t>(count), one, many);
 }
 
-/// What an action says of tokens before and after it.
+/// Words for an action, with the tokens before and after it.
 class ActionWords {
  public:
   ActionWords(const CacheState& before, const Tokenizer& tokenizer) : m_before(before), m_tokenizer(tokenizer) {}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What edits do, in words: the one place for the names in menus, lists and scripts. Engine thread.
+// Describes edits in words: the one place for the names in menus, lists and scripts. Engine thread.
 #pragma once
 #include "core/model/tokens/tokenizer.h"
 #include "core/session/timeline.h"
 
 namespace kvlab {
 
-/// What a command does to the state before it: "replace “·cellar” → “·attic”". Empty for a command that only generates.
+/// A command's change of the state before it, in words: "replace “·cellar” → “·attic”". Empty if it only generates.
 std::string wordsOf(const std::string& verb, const nlohmann::json& args, const CacheState& before,
                     const Tokenizer& tokenizer);
 

@@ -88,8 +88,8 @@ class History {
   }
   /// Copies the rows of older states to where pools may go and slots may be used again.
   void setApart(SessionParts& parts);
-  /// The same before the session leaves the kept states for good: of many only the newest are worth their copies, for
-  /// they are needed only if it does not get where it goes.
+  /// The same before the session leaves the kept states for good. It copies only the newest of many: they are needed
+  /// only if the session does not get where it goes.
   void leave(SessionParts& parts);
   /// Number of the present pools: slots of a state mean nothing in others.
   int pools() const { return m_pools; }
@@ -115,8 +115,8 @@ class History {
   void beginCommand(std::string verb, nlohmann::json args);
   bool inCommand() const { return !m_verb.empty(); }
   nlohmann::json& args() { return m_args; }  // arguments of the command that is being executed
-  /// Commands on the path from an entry of the timeline, or from the root, to a later one. Of a command that is not
-  /// over at `from`, its rest.
+  /// Commands on the path from an entry of the timeline, or from the root, to a later one. A command that is not over
+  /// at `from` is listed with its rest.
   std::vector<PastCommand> commands(int entry, int from = 0) const;
   /// Sets the function that executes recorded commands again.
   void setExecute(Execute execute) { m_execute = std::move(execute); }
@@ -170,7 +170,7 @@ class History {
   void forgetFrom(const Timeline::Place& place, SessionParts& parts) {
     m_timeline.forgetFrom(place.entries, parts.store, place);
   }
-  /// Appends a record to both; who asks for the error of a file gets it.
+  /// Appends a record to both files. A file keeps its error for those who ask.
   template <class Record>
   void log(const Record& record) {
     for (Log* one : {&m_capture, &m_recovery})

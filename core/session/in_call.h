@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that memory does not suffice for: what they throw becomes an error, and the session is as it was. Engine
+// Calls that memory does not suffice for: their exception becomes an error, and the session is as it was. Engine
 // thread.
 #pragma once
 #include "core/api/guarded.h"
@@ -13,8 +13,8 @@ void freeUnnamed(Session& session);
 /// rows; then nothing has changed.
 bool regain(Session& session);
 
-/// What `body` returns, or the error that it throws. As other failed calls it leaves it to call.poolsTouched whether
-/// rows are lost.
+/// Result of `body`, or the error that it throws. As with other failed calls, call.poolsTouched tells whether rows are
+/// lost.
 template <class Body>
 auto inCall(Session& session, CallContext& call, Body&& body) -> decltype(body()) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the next token would be without some rows: attention tells where a query looked, not what came of it. A fork
-// loses the rows and is asked again; the session stays as it is. Engine thread.
+// Probabilities of the next token without some rows: attention tells where a query looked, not which effect that had. A
+// fork drops the rows and makes the pass again; the session stays as it is. Engine thread.
 #pragma once
 #include <span>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace kvlab {
 
 enum class KnockOutBy : std::uint8_t {
-  Eviction,  // the rows leave every layer; what later rows took from them stays
+  Eviction,  // the rows leave every layer; later rows keep what they read from them
   Rebuild    // the tokens leave the context, and all rows are computed again: the text never had them
 };
 

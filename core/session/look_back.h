@@ -11,7 +11,7 @@ namespace kvlab {
 
 class LookBack {
  public:
-  /// needs: what must be known of each state beside the state itself. A need that is not named stays unknown.
+  /// needs: the facts that must be known of each state beside the state itself. A need that is not named stays unknown.
   LookBack(Session& session, std::function<bool(Need)> needs)
       : m_session(session), m_line(session.timeline()), m_needs(std::move(needs)) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session knows besides its state: measurements, which every new state discards together; its health; and
+// Data of a session besides its state: measurements, which every new state discards together; its health; and
 // requests of readers. Engine thread.
 #pragma once
 #include <memory>

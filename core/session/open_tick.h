@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tick on its way: what Session::tick() works with, and what stays while the tick is stopped between two stages.
+// A tick on its way: the data of Session::tick(), which stays while the tick is stopped between two stages.
 // Owned by the session; engine thread.
 #pragma once
 #include <functional>
@@ -33,7 +33,7 @@ struct OpenTick {
   std::vector<Action> rest = {};  // pending actions that the tick does not take
   bool committed = false;
   Stage stage = Stage::Generate;           // done last
-  std::vector<PlannedAction> edits = {};   // of the plan, in the order of the executor; only where the tick may stop
+  std::vector<PlannedAction> edits = {};   // edits of the plan in the executor's order; only where the tick may stop
   std::optional<CacheState> preview = {};  // with the rows of the plan, which have no slots; only with `edits`
   std::int32_t shown = 0;                  // edits that the view shows
   bool stopped = false;                    // some time: then a command of its own makes the commit
@@ -51,7 +51,7 @@ inline TickPlace placeOf(const OpenTick& tick) {
   return {tick.stage, tick.report.block.size(), tick.shown, tick.committed};
 }
 
-/// What a stopped tick is made again from: its steps come out the same.
+/// Inputs to make a stopped tick again: its steps come out the same.
 struct Reopening {
   TickWish wish;
   std::vector<Action> rest;
@@ -64,7 +64,7 @@ std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor);
 /// The state with the rows of a plan, before they are computed: none of them has a slot. None in a wLOD session, where
 /// rows stand by the ends of their nodes.
 std::optional<CacheState> previewOf(const EditPlan& plan, const CacheState& before, const SessionParts& parts);
-/// What readers see of the tick. state: the session's.
+/// View of the tick for readers. state: the session's.
 StageView viewOf(const OpenTick& tick, const CacheState& state);
 
 }  // namespace kvlab

@@ -7,7 +7,7 @@
 namespace kvlab {
 
 PlanView planView(const Session& session, const EditPlan& plan);
-/// What the pending actions would do to the present state; null where nothing is pending.
+/// Effect that the pending actions would have on the present state; null where nothing is pending.
 std::shared_ptr<const PlanView> pendingPlan(const Session& session);
 
 }  // namespace kvlab

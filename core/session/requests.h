@@ -19,7 +19,7 @@ Status pin(Session& session, LedgerId id, bool on);
 /// Turns recording of op events on or off, like op_events in the manifest.
 void setOpEvents(Session& session, bool on);
 
-/// What one step through the history goes over.
+/// Unit of one step through the history.
 enum class HistoryStep : std::uint8_t { Commit, Edit };
 /// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and those of commands that are executed again. Where there
 /// are fewer steps than n, nothing is done.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened to one row in one cache layer, commit by commit, and which command made a row differ from a rebuild.
+// History of one row in one cache layer, commit by commit, and the command that made a row differ from a rebuild.
 // Dropped ticks are executed again (look_back.h). Engine thread.
 #pragma once
 #include <string>

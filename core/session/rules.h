@@ -7,8 +7,8 @@
 
 namespace kvlab {
 
-/// Other values of these keys, in force from the next tick on: a commit. `rules` has the form of a manifest; what it
-/// leaves out stays. Errors: bad_manifest (a value, or a key that no living session takes), no_phase_room, capacity,
+/// Other values of these keys, in force from the next tick on: a commit. `rules` has the form of a manifest; keys that
+/// it leaves out stay. Errors: bad_manifest (a value, or a key that no living session takes), no_phase_room, capacity,
 /// out_of_memory; nothing has changed then.
 Status setRules(Session& session, const nlohmann::json& rules);
 

@@ -211,8 +211,8 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
   return violations;
 }
 
-/// What the manifest asks for. What is broken is checked in full until it holds: a slice without a finding proves
-/// nothing.
+/// Makes the check that the manifest asks for. While there are findings it is a full one: a slice without a finding
+/// proves nothing.
 std::vector<Violation> Session::checkChange() {
   if (manifest().check == CheckLevel::Off) return {};
   const bool full = manifest().check == CheckLevel::Full || m_health.alignment.anyFinding();

@@ -230,7 +230,7 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
   parts.store.keep(lost);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
-  next.edited = next.edited || (converted && next.wlod);  // what rows cost no longer decides what is computed
+  next.edited = next.edited || (converted && next.wlod);  // the cost of rows no longer decides which are computed
   commit.left = leaveWindows(before, next, true, before.tick);
   install(parts, std::move(made));
   return commit;

@@ -39,7 +39,7 @@ void shrinkPools(Session& session);
 /// the pools stay as they are.
 std::vector<std::int32_t> pooledRows(const Session& session);
 void resizePools(Session& session, std::vector<std::int32_t> rows);
-/// What the present pools are made from.
+/// Manifest and row counts that the present pools were made from.
 std::shared_ptr<const StoredAs> storedAs(const SessionParts& parts);
 /// Pools as parts.manifest says, and a content with its rows in slots of theirs. The rows themselves are not there yet.
 struct NewPools {

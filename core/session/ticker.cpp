@@ -148,7 +148,7 @@ Status Ticker::apply(TickReport& report) {
   return ok();
 }
 
-/// Of the first token that the part has added. A pass knows those behind it (Wanted::surprise).
+/// Notes the surprise of the first token that the part has added. A pass gives that of later tokens (Wanted::surprise).
 void Ticker::noteSurprise() {
   if (!m_wish.scores || !m_observed.logits || m_observed.logitsStale) return;
   Ledger& ledger = m_applied->state.ledger;

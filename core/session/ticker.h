@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// What a tick should do.
+/// Request for a tick.
 struct TickWish {
   bool generates = false;  // adds tokens: `forced`, or as many as a block has
   std::vector<TokenId> forced = {};
@@ -60,7 +60,7 @@ class Ticker {
   Result<TokenId> generate(std::optional<TokenId> forced, CacheState& state);
   /// Brightness takes in the attention of the pass that produced the logits.
   void observe(CacheState& state);
-  /// What passes over a state should return.
+  /// Rules of passes over a state, with the results that they should return.
   TransactionRules rules(const CacheState& state) const;
 
  private:
@@ -76,7 +76,7 @@ class Ticker {
   bool m_allAttention;
   bool m_begun = false, m_done = false;
   TickWish m_wish;
-  std::size_t m_tokens = 0, m_place = 0;  // of the tick, and those of them that are computed
+  std::size_t m_tokens = 0, m_place = 0;  // tokens of the tick, and how many of them are computed
   Stage m_next = Stage::Generate;         // Generate, Observe, Plan or Apply
   TokenId m_token;                        // chosen last
   TickPart m_part;                        // planned last

@@ -128,7 +128,7 @@ void Timeline::weighAnchor(std::size_t i) {
   m_anchorBytes += m_anchors[i].bytes = anchor.bytes + bytesBeside(anchor.state, before);
 }
 
-/// Of all anchors goes the one without which the way between its neighbours is shortest; of equal ones the oldest.
+/// Drops the anchor without which the way between its neighbours is shortest; among equal ones the oldest.
 void Timeline::dropAnchor() {
   const auto work = [this](std::size_t i) { return i < m_anchors.size() ? entry(m_anchors[i].entry).work : 0; };
   std::size_t least = 0;
@@ -196,7 +196,7 @@ HeldSlots Timeline::held(int pools, std::size_t layers, std::size_t states) cons
   for (int id = size() - 1; id >= 0; --id) {
     const Entry& one = entry(id);
     if (!one.kept || one.kept->apart || one.kept->pools != pools) continue;
-    // Of the way to the current state the slots that were left are given back, beside it those that were gained.
+    // Entries on the way to the current state hold the slots that they freed, other entries those that they added.
     const LayerSlots& some = along[at(id)] ? one.kept->freed : one.kept->added;
     for (std::size_t layer = 0; layer < some.size(); ++layer)
       out.slots[layer].insert(out.slots[layer].end(), some[layer].begin(), some[layer].end());
@@ -313,7 +313,7 @@ std::unique_ptr<Timeline::Kept> Timeline::dropState(Entry& entry) {
   return std::exchange(entry.kept, nullptr);
 }
 
-/// What holds between a state and its parent's while both are kept.
+/// Drops the difference between a state and its parent's, which holds while both are kept.
 void Timeline::forget(Kept& kept) {
   m_bytes -= kept.bytes;
   kept = {.state = std::move(kept.state), .pools = kept.pools, .eventBytes = kept.eventBytes};

@@ -38,22 +38,22 @@ class Timeline {
     int pools = 0;                      // number of the pools that the state has slots in
     bool apart = false;                 // the pools have rows for one of both states only; else for both
     LayerSlots added = {}, freed = {};  // unless apart
-    KeptRows rows = {};                 // of that of both states which is farther from the current one
+    KeptRows rows = {};                 // rows of the state, this or its parent's, farther from the current one
     std::shared_ptr<const StoredAs> storedBefore = {}, stored = {};  // both, where their pools differ
-    std::int64_t bytes = 0;                                          // what keeping the farther state costs
-    std::int64_t eventBytes = 0;                                     // what the report's events cost
+    std::int64_t bytes = 0;                                          // memory that keeping the farther state costs
+    std::int64_t eventBytes = 0;                                     // memory of the report's events
   };
   /// A verb that changed the session, and the state it led to.
   struct Entry {
     int parent = -1;
     std::int32_t depth = 0;  // entries before it on the way from the start
-    std::int64_t work = 0;   // these entries and the rows that they made: what executing them again costs
+    std::int64_t work = 0;   // these entries and the rows that they made: cost of executing them again
     std::string verb;
     nlohmann::json args;
     Tick tick;
     std::vector<int> children = {};
     int edit = 0;            // first entry of the edit that the entry belongs to
-    std::string words = {};  // of a first entry: what the edit does, in words; empty if it only generates
+    std::string words = {};  // first entry of an edit: the edit in words; empty if it only generates
     std::shared_ptr<const TickReport> report = {};
     std::vector<CheckMade> checks = {};  // of the state, in their order
     std::vector<Evict> left = {};        // rows that windows have left behind
@@ -64,7 +64,7 @@ class Timeline {
     const CacheState* state() const { return kept ? &kept->state : nullptr; }
   };
 
-  /// What push() and select() change, but for entries.
+  /// All that push() and select() change, but for entries.
   struct Place {
     int entries = 0, current = 0, branch = 0, starts = 0;
     std::size_t branches = 0;
@@ -142,7 +142,7 @@ class Timeline {
   void refine(CacheState state, int pools);
   /// [entries] whether the rows of the state lie in the pools, and nothing need be exchanged to make it current.
   std::vector<bool> inPools() const;
-  /// What kept states hold in pools of this number, with at most so many of the states, the nearest ones.
+  /// Slots that kept states hold in pools of this number, and at most so many of these states, the nearest ones.
   HeldSlots held(int pools, std::size_t layers, std::size_t states) const;
   /// Makes a kept entry current.
   void select(int id) { m_current = id; }
@@ -217,7 +217,7 @@ class Timeline {
   };
   std::vector<Standing> m_anchors;  // ascending
   std::int64_t m_anchorBytes = 0;
-  std::future<void> m_freeing;  // of many dropped states at once: their memory takes its time
+  std::future<void> m_freeing;  // frees many dropped states at once, which takes its time
 };
 
 }  // namespace kvlab

@@ -66,7 +66,7 @@ void Watches::ask(Session& session) {
 std::shared_ptr<const std::vector<WatchView>> Watches::asked(Session& session) const {
   std::vector<WatchView> views = list();
   if (views.empty()) return nullptr;
-  // What several ask for is measured once.
+  // A measurement that several watches ask for is made once.
   const Sight now = sightNow(session, [this](Need need) {
     return std::ranges::any_of(m_watches, [need](const Watch& one) { return one.expression.needs(need); });
   });

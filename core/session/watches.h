@@ -24,8 +24,8 @@ class Watches {
   void restore(std::vector<std::pair<int, Expression>> watches);
   /// Numbers and expressions without values, in their order.
   std::vector<WatchView> list() const;
-  /// Asks all of them of the session's present state, unless that was done. What an expression measures is measured. A
-  /// number that is not finite, and what is asked of a state before that is not kept, is not known.
+  /// Asks all of them of the session's present state, unless that was done. Makes the measurements that they ask for.
+  /// A number that is not finite is not known, and so is a fact of a state before that is not kept.
   void ask(Session& session);
   /// The next ask() asks again.
   void forget() { m_asked = -1; }

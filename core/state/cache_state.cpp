@@ -17,7 +17,7 @@ std::shared_ptr<const ResidencyView> ownCopy(const ResidencyView& map) {
 std::int64_t CacheState::reach() const {
   if (phases.empty()) return 0;
   std::int64_t longest = 0;
-  for (const LayerGroup& group : groups)  // where the newest row is, its phase is the last one
+  for (const LayerGroup& group : groups)  // in maps with the newest row, its phase is the last
     if (group.map && group.map->size() > 0 && group.map->ledger[group.map->size() - 1] == context[context.size() - 1])
       longest = std::max(longest, std::int64_t{group.map->phases[group.map->size() - 1]} + 1);
   return wlod || longest == 0 ? std::int64_t{phases[phases.size() - 1]} + 1 : longest;

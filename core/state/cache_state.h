@@ -33,13 +33,13 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// What has happened to a stored row since a pass computed it.
+/// Changes of a stored row since a pass computed it.
 struct RowPast {
-  std::int32_t turns = 0;   // of the stored key (key_phase at_write)
+  std::int32_t turns = 0;   // rotations of the stored key (key_phase at_write)
   float phases = 0;         // sum of |shift| over the turns
   float error = 0;          // upper bound: sum over the turns of |stored - exact| / |exact|; 0 without probes
   bool loaded = false;      // from a file, and nobody has compared the row with what the model computes
-  Rounding k = {}, v = {};  // by all types that the row has passed through; none = by its present type alone
+  Rounding k = {}, v = {};  // errors of all types that the row has passed through; none = of its present type alone
 };
 
 /// How layout and mask bound the rows of a layer.
@@ -81,10 +81,10 @@ struct CacheState {
   std::vector<Column<float>> gateScores;  // [layers of the model][ledger ids so far, kvHeads] gate scores; or empty
   std::shared_ptr<const std::vector<float>> logits;  // [vocab] for the next token, null = none
   std::shared_ptr<const NewestAttention> attention;
-  std::shared_ptr<const NewestAttention> received;        // of the last pass that summed over its queries; null = none
+  std::shared_ptr<const NewestAttention> received;        // latest attention summed over queries; null = none
   std::shared_ptr<const PolicyState> policy;              // null while every policy is full
   std::shared_ptr<const std::vector<RowOrigin>> origins;  // row_origins.h; null = nobody asked
-  std::shared_ptr<const Manifest> rules;                  // what session/rules.h has changed; null = as opened
+  std::shared_ptr<const Manifest> rules;                  // as session/rules.h changed it; null = as opened
   std::shared_ptr<const WlodState> wlod;  // null in other sessions; if set, the columns above are derived from it
   bool logitsStale = false;
   bool edited = false;                    // some row may have been computed from what is not there any more
@@ -95,7 +95,7 @@ struct CacheState {
   /// One past the last phase that a pass over the rows meets: the length of a context as rotary frequencies that follow
   /// it count. In position mode cache that is the length of the longest map.
   std::int64_t reach() const;
-  /// Of a row in a layer.
+  /// The past of a row in a layer.
   RowPast pastOf(CacheLayer layer, LedgerId id) const {
     const bool known = at(layer) < pasts.size() && static_cast<std::size_t>(id.value()) < pasts[at(layer)].size();
     return known ? pasts[at(layer)][static_cast<std::size_t>(id.value())] : RowPast{};

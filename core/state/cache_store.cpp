@@ -121,7 +121,7 @@ void CacheStore::keep(CacheLayer layer, std::span<const std::int32_t> slots) {
 }
 
 void CacheStore::poison(bool freed) {
-  constexpr std::int32_t kAhead = 64;  // of the slots that were never taken
+  constexpr std::int32_t kAhead = 64;  // most never-taken slots to poison
   for (const CacheLayer layer : layers()) {
     const SlotAllocator& own = slots(layer);
     RowPool& rows = pool(layer);

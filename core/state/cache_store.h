@@ -53,7 +53,7 @@ class CacheStore {
   /// Takes `count` slots in every layer for a pass that only looks; release() gives them back. Errors: staging.
   Result<LayerSlots> lend(std::int32_t count, FaultDoor& faults);
   void release(const LayerSlots& slots);
-  /// What the passes since the last check did.
+  /// Records of the passes since the last check.
   CommitDeeds& deeds() { return m_deeds; }
   const CommitDeeds& deeds() const { return m_deeds; }
   /// Rows that a change is about to overwrite.

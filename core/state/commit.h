@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// What pools are made from.
+/// Manifest and rows that pools are made from.
 struct StoredAs {
   Manifest manifest;
   std::vector<std::int32_t> rows;  // [layers] as LayerDemand::rows

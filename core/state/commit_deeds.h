@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a commit did, written down where it is done, until the next one begins: what its passes were told to read and
+// Records what a commit did, where it does it, until the next one begins: what its passes were told to read and
 // write, noted where attention is called and not taken from plan and maps; which keys were turned; that policies
 // decided, and behind which pass; which pairs culling chose; and how the tick came to its token. Checks judge a commit
 // by this list, so that rules, pins and windows of today are not held against what was done under others. A call that
@@ -19,7 +19,7 @@ namespace kvlab {
 /// A part of a list of rows that a pass was given.
 struct ListDeed {
   std::int32_t from = 0;                              // place of the first one in the list
-  std::vector<std::int32_t> slots = {}, phases = {};  // of each
+  std::vector<std::int32_t> slots = {}, phases = {};  // [rows of the part]
 };
 
 /// The rows of a wLOD session as the plan gave them to a pass in a cache layer. [rows] in order of arrival.
@@ -38,11 +38,11 @@ struct PassDeed {
   std::vector<std::uint64_t> tags = {};                  // [n] ledger ids
   std::vector<std::int32_t> phase, begin, end, written;  // [n]; written: slots
   std::vector<std::int32_t> self = {};                   // [n] slots of rows that are seen beside the list; or empty
-  std::shared_ptr<const ListDeed> list = {};             // what the rows read; calls on the same list share it
+  std::shared_ptr<const ListDeed> list = {};             // rows that these rows read; calls on the same list share it
   std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass; null in a wLOD session,
   std::shared_ptr<const CoveredDeed> covered = {};       // which has these instead
-  std::vector<float> input = {};                         // [hidden] of the last row, before the layer
-  std::vector<float> attended = {};                      // [heads*headDim] that attention gave of the last row
+  std::vector<float> input = {};                         // [hidden] input of the layer for the last row
+  std::vector<float> attended = {};                      // [heads*headDim] output of attention for the last row
 
   std::size_t rows() const { return tags.size(); }
 };
@@ -53,7 +53,7 @@ enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 /// How a tick came to its token.
 struct DrawDeed {
   bool given = false;                                     // the caller named it; else the sampler chose
-  std::shared_ptr<const std::vector<float>> logits = {};  // [vocab] that it was chosen by; null = given
+  std::shared_ptr<const std::vector<float>> logits = {};  // [vocab] logits that chose it; null = given
 };
 
 /// A pair of neighbours that culling chose.
@@ -62,7 +62,7 @@ struct CulledPair {
   std::optional<TokenId> token = {};  // takes its place; none = no token is near enough, and the pair stays
 };
 
-/// What culling decided, and by what. [length] is that of the context before the tick.
+/// The decision of culling and its inputs. [length] is the length of the context before the tick.
 struct CullDeed {
   int target = 0;
   double minCosine = 0;
@@ -88,7 +88,7 @@ class CommitDeeds {
   /// Passes are not written down until it is wanted.
   void want(bool wanted) { m_wanted = wanted; }
   bool wanted() const { return m_wanted && m_aside == 0; }
-  /// A deed to be filled; what it has is that of a deed before, whose memory serves again.
+  /// A deed to be filled. It may hold the values of an older deed, whose memory is used again.
   PassDeed& next() {
     if (m_count == m_all.size()) m_all.emplace_back();
     return m_all[m_count++];
@@ -134,7 +134,7 @@ class CommitDeeds {
   std::optional<CullDeed> m_culled;
   std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
-  std::size_t m_count = 0;  // of them in use
+  std::size_t m_count = 0;  // deeds of m_all in use
 };
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What history holds in the pools beside the present state, for checks. Engine thread.
+// Slots that history holds in the pools beside the present state, for checks. Engine thread.
 #pragma once
 #include "core/state/cache_state.h"
 #include "core/state/slot_allocator.h"
@@ -7,7 +7,7 @@
 namespace kvlab {
 
 struct HeldSlots {
-  LayerSlots slots = {};                       // [layers] that history gives back one day
+  LayerSlots slots = {};                       // [layers] slots that history will give back
   std::vector<const CacheState*> states = {};  // some older states whose rows lie in the pools
 };
 

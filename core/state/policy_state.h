@@ -32,7 +32,7 @@ struct QueryMoments {
 struct LayerPolicyState {
   RowValues received;  // [kvHeads] attention received so far, summed over queries, mean over the group
   RowValues observed;  // [kvHeads] attention from the last `observe` queries, mean over queries and group
-  RowValues scores;    // [1] of the last decision, after the head rule
+  RowValues scores;    // [1] scores of the last decision, after the head rule
   std::shared_ptr<const QueryMoments> queries;  // by query head of the cache layer
   std::optional<std::int32_t> budget;           // adaptive head budget, once it is divided among the heads
 };

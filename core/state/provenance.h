@@ -17,8 +17,8 @@ inline std::uint64_t phasedWord(LedgerId id, std::int32_t phase) {
   return kernels::mix64(idWord(id) ^ (0x2545f4914f6cdd1dull * static_cast<std::uint64_t>(phase + 1)));
 }
 
-/// Of the first index of the map that a row attended to: attention adds up in blocks of indices, so that the same rows
-/// at other indices give other bits.
+/// Word of the first map index that a row attended to: attention adds up in blocks of indices, so that the same rows at
+/// other indices give other bits.
 inline std::uint64_t borderWord(std::int32_t begin) {
   const auto within = static_cast<std::uint64_t>(begin % kernels::kAttentionBlock);
   return within == 0 ? 0 : kernels::mix64(0x7fb5d329728ea185ull + within);

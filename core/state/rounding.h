@@ -10,17 +10,17 @@ namespace kvlab {
 
 /// A value is off by at most `relative` of itself plus `ofMost` of the largest value of its head.
 struct Rounding {
-  /// Of rows that nobody can judge: the bound of what is off by any number.
+  /// Bound of rows that nobody can judge: their values may be off by any number.
   static constexpr float kAny = 1e6f;
 
   float relative = 0, ofMost = 0;
 
   bool operator==(const Rounding&) const = default;
   bool any() const { return relative > 0 || ofMost > 0; }
-  /// Of the largest value.
+  /// Bound for the largest value of a head, as a fraction of it.
   float most() const { return relative + ofMost; }
-  /// Of a key that is read at another phase than it was rounded at: the error of a pair goes from one value to the
-  /// other.
+  /// Bound for a key that is read at another phase than it was rounded at: rotation moves the error of a pair from one
+  /// value to the other.
   Rounding turned() const { return {0, std::min(kAny, 2 * most())}; }
   /// The bound where what was rounded is rounded again.
   Rounding then(Rounding next) const {
@@ -29,7 +29,7 @@ struct Rounding {
   }
 };
 
-/// Half a step of a storage type. turned: of a key that is stored turned.
+/// Half a step of a storage type. turned: the value is a key that is stored turned.
 inline Rounding roundingOf(kernels::DType type, bool turned = false) {
   const Rounding out = [type]() -> Rounding {
     switch (type) {

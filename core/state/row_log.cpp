@@ -57,7 +57,7 @@ RowLog::Found RowLog::find(std::int32_t group, const std::vector<Slot>& sorted) 
 /// A failure for lack of memory leaves what was kept before.
 void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
   if (!m_state || m_bytes > m_most) return;
-  std::int32_t group = -1;  // of the layer before, which mostly asks for the same
+  std::int32_t group = -1;  // group of the layer before, which mostly asks for the same rows
   std::vector<Slot> asked;
   std::deque<Found> found;
   std::vector<RecordRead> reads;

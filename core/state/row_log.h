@@ -34,7 +34,7 @@ class RowLog {
   void begin(const CacheState& state, std::int64_t mostBytes);
   /// Copies the rows that the state has in these slots, unless they were copied before.
   void keep(const std::vector<RowPool>& pools, const LayerSlots& slots);
-  /// Copies the same slots again, for the bug door: what was overwritten by then is lost.
+  /// Copies the same slots again, for the bug door: rows that were overwritten by then are lost.
   void keepLate(const std::vector<RowPool>& pools);
   /// Rows of the state move in place from now on; `back`, which takes no memory, moves them to where they were.
   void moves(std::function<void()> back) { m_back = std::move(back); }

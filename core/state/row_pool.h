@@ -32,7 +32,7 @@ class RowPool {
   const kernels::RowFormat& format() const { return m_format; }
   std::int64_t stride() const { return m_stride; }  // bytes
   std::int32_t slots() const { return m_slots; }
-  std::int64_t bytes() const { return m_records.size(); }  // that were reserved
+  std::int64_t bytes() const { return m_records.size(); }  // reserved bytes
   std::int64_t width() const { return std::int64_t{m_format.kvHeads} * m_format.headDim; }
   /// Counters of conversions since the pool was made, which ops update; null for types without scales.
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }

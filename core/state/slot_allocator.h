@@ -30,7 +30,7 @@ class SlotAllocator {
   virtual bool fits(std::int32_t count, std::int32_t tail, Slot) const {
     return count + tail <= available(count ? Placing::Scratch : Placing::Tail);
   }
-  /// Adds the slots that it takes to `out`. What is taken must fit. after: slot of the row before; -1 = none.
+  /// Adds the slots that it takes to `out`. There must be room for them. after: slot of the row before; -1 = none.
   virtual void take(std::int32_t count, std::vector<Slot>& out, Placing placing = Placing::Scratch,
                     Slot after = Slot(-1)) = 0;
   /// Returns slots that no state names. Takes no memory: take() has reserved what this needs.

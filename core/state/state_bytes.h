@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a state costs a history that keeps it beside others. States share buffers, so the bytes of one alone say little.
-// Engine thread.
+// Bytes that a state costs a history that keeps it beside others. States share buffers, so the bytes of one alone say
+// little. Engine thread.
 #pragma once
 #include <cstdint>
 

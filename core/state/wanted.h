@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forward pass should return, and the attention that it returned. By default nothing is returned; requests are
+// Requested results of a forward pass, and the attention that it returned. By default nothing is returned; requests are
 // combined with |. Each statistic of attention has a field of kernels::AttentionOut that kernels fill, a field of
 // Wanted, a field of NewestAttention, and a line of kAttentionLists that ties the three together. Values; made on the
 // engine thread, read on any thread.
@@ -21,7 +21,7 @@ enum class InLayers : std::uint8_t { None, Last, All };
 
 struct Wanted {
   bool logits = false;                           // next-token logits of the last row
-  bool surprise = false;                         // of each row but the first, by the logits of the row before it
+  bool surprise = false;                         // surprise of each row but the first, by the logits of the row before
   InLayers newest = InLayers::None;              // attention of the last row, mean over query heads
   InLayers newestPerHead = InLayers::None;       // attention of the last row
   InLayers received = InLayers::None;            // attention summed over all rows, mean over query heads
@@ -36,8 +36,8 @@ struct Wanted {
 /// Attention of the last forward pass. [layers] are cache layers; lists that were not requested are empty.
 struct NewestAttention {
   std::vector<std::shared_ptr<const ResidencyView>> maps;  // [layers] maps at the time of the pass
-  std::vector<std::vector<float>> mass;             // [layers][rows + 1] of the newest query, mean over query heads
-  std::vector<std::vector<float>> perHead;          // [layers][heads of the layer, rows + 1] of the newest query
+  std::vector<std::vector<float>> mass;             // [layers][rows + 1] the newest query's, mean over query heads
+  std::vector<std::vector<float>> perHead;          // [layers][heads of the layer, rows + 1] the newest query's
   std::vector<std::vector<float>> received;         // [layers][rows + 1] summed over the pass, mean over query heads
   std::vector<std::vector<float>> receivedPerHead;  // [layers][heads of the layer, rows + 1] summed over the pass
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD session adds to the state: the tree over the time line, the working context over the tree, and the rows
-// of both in order of arrival; their slots stand in LayerGroup::stored(). A value: history keeps whole ones. Engine
-// thread; its columns are shared with snapshots. semantics.md, section 8.
+// The part of the state that wLOD sessions add: the tree over the time line, the working context over the tree, and the
+// rows of both in order of arrival; their slots stand in LayerGroup::stored(). A value: history keeps whole ones.
+// Engine thread; its columns are shared with snapshots. semantics.md, section 8.
 #pragma once
 #include <memory>
 #include <optional>
@@ -32,7 +32,7 @@ struct WlodRules {
   std::int32_t every = 32;       // tokens between rounds of refocusing
   RecomputeCosts costs = {};
 
-  /// Of the rotation of a node.
+  /// Blur of the rotation of a node, in phases.
   double blurOf(TreeNode node) const { return node.level ? sigma * node.span() / 2 : 0; }
 };
 

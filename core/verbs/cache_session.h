@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-/// What a file must match to be loaded into this session.
+/// Properties that a file must match to be loaded into this session.
 CacheTarget cacheTarget(const Session& session);
 
 /// Returns {path, form, rows, bytes}. Errors: ragged (Hugging Face forms: a layer lacks rows in position mode cache),

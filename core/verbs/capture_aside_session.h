@@ -10,9 +10,9 @@ namespace kvlab {
 /// The records for a file that has the commands up to the entry `tip` of the current branch: a note stands behind the
 /// command that made its state.
 std::vector<CaptureAside> asidesOf(const Session& session, int tip);
-/// What has changed of notes, breakpoints, watches and pending actions since the mark.
+/// Changes of notes, breakpoints, watches and pending actions since the mark.
 CaptureAside asideSince(const Session& session, const CaptureMark& mark);
-/// Gives a session, which has done the commands before the record, what the record says. Error: bad_capture, with the
+/// Applies the record to a session, which has done the commands before the record. Error: bad_capture, with the
 /// place of the record in `path`.
 Status restoreAside(Session& session, const CaptureAside& aside, const std::string& path);
 

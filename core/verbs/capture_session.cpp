@@ -39,7 +39,7 @@ std::vector<CaptureCommand> commandsOf(const Session& session, int tip) {
   return out;
 }
 
-/// Commands to the end of the branch and back to the current entry: what follows may redo.
+/// Commands to the end of the branch and back to the current entry: later commands may redo.
 std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
   const Timeline& timeline = session.timeline();
   std::vector<CaptureCommand> out = commandsOf(session, timeline.tip());
@@ -151,7 +151,7 @@ Result<json> stopCapture(Session& session) {
   json out{{"path", file->path()}};
   const std::optional<Error> failed = file->failure();
   session.history().setCapture(nullptr);
-  if (failed) return *failed;  // what stands in the file is good, but not all
+  if (failed) return *failed;  // records in the file are good, but some are missing
   return out;
 }
 

@@ -7,7 +7,7 @@
 
 namespace kvlab {
 
-/// Entries from `since` on; what may change later, as the kept states and the tips of branches, is always whole.
+/// Entries from `since` on; parts that may change later, as the kept states and the tips of branches, are always whole.
 Result<nlohmann::json> timelineVerb(const Session& session, VerbArgs& in);
 
 }  // namespace kvlab

@@ -69,7 +69,7 @@ Result<json> change(Session& session, const VerbInfo& info, RunsOnSession run, V
   return result;
 }
 
-/// What the call returns; one that ends with an exception has changed nothing.
+/// Result of the call; a call that ends with an exception has changed nothing.
 Result<json> wholly(Session& session, const std::function<Result<json>()>& call) {
   CallMark before(session, CallMark::Of::Call);
   try {

@@ -65,7 +65,7 @@ Result<json> compared(Session& then, Session& now) {
   return toJson(*found, then, now);
 }
 
-/// The state that is named; of a branch alone the one at the present tick, or its last one.
+/// The state that is named; for a branch without a tick the one at the present tick, or its last one.
 Result<Session*> namedState(Session& session, VerbArgs& in) {
   const std::string branch = in.text("branch");
   if (in.has("tick")) return sessionAt(session, Tick(in.integer("tick")), branch);

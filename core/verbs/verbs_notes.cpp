@@ -51,7 +51,7 @@ Result<NoteView> placed(const Session& session, VerbArgs& in) {
   return note;
 }
 
-/// The entry of the timeline that a note is about: of the tick that the call names, else the present one.
+/// The entry of the timeline that a note is about: the tick that the call names, else the present one.
 Result<int> entryOf(const Session& session, const VerbArgs& in) {
   const Timeline& timeline = session.timeline();
   const Tick tick(in.integer("tick", session.state().tick.value()));

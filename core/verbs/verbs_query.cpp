@@ -189,7 +189,7 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
                    {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
 }
 
-/// Appends what the checks have found of a row; of a row without damage when its stored bytes last passed one.
+/// Appends the findings of the checks about a row; for a row without damage, when its stored bytes last passed a check.
 void checkEvents(const Session& session, LedgerId id, json& out) {
   const CacheState& state = session.state();
   const auto holds = [&](const LayerGroup& group) {

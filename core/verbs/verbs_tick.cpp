@@ -193,7 +193,7 @@ json conditionsOf(const Session& session) {
   return all;
 }
 
-/// What a call says of a breakpoint; the rest stays.
+/// The breakpoint with the settings that a call gives; the rest stays.
 BreakpointView wished(BreakpointView view, const VerbArgs& in) {
   if (in.has("ignore")) view.ignore = in.integer("ignore");
   if (in.has("once")) view.once = in.flag("once");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only wLOD sessions can do. Each call but noDraft() is refused with no_wlod in other sessions. Engine thread.
+// Calls for wLOD sessions alone. Each but noDraft() is refused with no_wlod in other sessions. Engine thread.
 // semantics.md, section 8.
 #pragma once
 #include "core/kinds/wlod/wlod_kind.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expression can ask: facts of a state and of the tick that led to it, as a table with one line for each. A
+// Facts that an expression can ask for, of a state and of the tick that led to it: a table with one line for each. A
 // fact of rows or layers takes comparisons that choose them: rows(layer==3), evicted(layer==3, ledger==12). Without a
 // comparison it means all of them. A flag holds where some chosen row or layer has it, a number is the largest among
 // them. A number that is not known is NaN, and no comparison with it holds. Pure; engine thread.
@@ -24,7 +24,7 @@ struct SightState {
   std::optional<std::vector<Exactness>> exactness = {};  // [length] of the last layer; none = not measured
 };
 
-/// What an expression looks at. The report is null where no tick led from one moment to the other.
+/// Input of an expression: two states. The report is null where no tick led from one to the other.
 struct Sight {
   SightState before, now;
   const TickReport* report = nullptr;
@@ -32,14 +32,14 @@ struct Sight {
   bool named = false;               // a check of this state, on demand or in its tick, named something
 };
 
-/// What a fact needs besides states and report: a pass, a walk over all rows, the attention of other layers than
+/// Requirement of a fact besides states and report: a pass, a walk over all rows, the attention of other layers than
 /// the last, a tick that is stopped, or the slots that the rows had at that time.
 enum class Need : std::uint8_t { None, Kl, Exactness, Attention, Stage, Slots };
 
 enum class Compare : std::uint8_t { Equal, NotEqual, GreaterEqual, LessEqual, Greater, Less };
 bool compares(double left, Compare how, double right);
 
-/// What a comparison in brackets is about. stage(plan) names a stage without a comparison.
+/// Subject of a comparison in brackets. stage(plan) names a stage without a comparison.
 enum class Key : std::uint8_t { ByLayer, ByLedger, BySlot, ByStage };
 inline constexpr std::array<const char*, 3> kKeyNames = {"layer", "ledger", "slot"};
 

@@ -67,7 +67,7 @@ std::deque<FocusCandidate> collapses(const WorkingContext& context, std::span<co
   return out;
 }
 
-/// The share of the entries that an edit makes dirty: those that end behind its start.
+/// The share of the entries that an edit makes dirty: entries that end behind its start.
 double dirtyShare(const WorkingContext& context, const LodEdit& edit) {
   const std::int32_t before = context.entryAt(edit.node.start);
   return static_cast<double>(context.cost() - before) / context.cost();

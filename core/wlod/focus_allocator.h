@@ -17,7 +17,7 @@ struct FocusRules {
   double expandAt = 0.2, collapseAt = 0.2;
   std::int32_t edits = 4;     // per round
   double dirty = 1;           // share of the entries that an edit of an ordinary round may make dirty
-  std::int32_t patience = 8;  // of so many rounds one also takes the edits that make more dirty, and as many at once
+  std::int32_t patience = 8;  // one round in so many may make more dirty, and takes so many times the edits
 };
 
 struct Refocus {

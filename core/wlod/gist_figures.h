@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gists cost, as their training has measured it (GistFigures in core/api/wlod_view.h), and what a session says
-// about it when it opens. A file of a gist network carries its figures as metadata `measured`, a JSON list with one
+// Losses with gists, as their training has measured them (GistFigures in core/api/wlod_view.h), and the notice about
+// them when a session opens. A file of a gist network carries its figures as metadata `measured`, a JSON list with one
 // object per level: {"level": 1, "tokens": n, "nll": {"full", "trained", "mean", "truncation", "nothing"}, "kl": the
 // same}. Pure; any thread.
 #pragma once

@@ -31,7 +31,7 @@ class GistNet {
   virtual const std::string& name() const = 0;  // "mean", or the file
   /// Fingerprint of the model that the network was trained for; empty = any model.
   virtual const std::string& model() const = 0;
-  /// What the network costs, by level; empty = not measured.
+  /// Losses with the network, by level; empty = not measured.
   virtual const std::vector<GistFigures>& figures() const = 0;
   /// children [n, 32, hidden] of nodes of `level` -> out [n, hidden].
   virtual void gists(int level, const float* children, std::int64_t n, float* out) const = 0;

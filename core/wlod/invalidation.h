@@ -17,7 +17,7 @@ struct Invalidation {
   std::vector<DirtyWhy> why;    // [rows]
   std::vector<bool> layer0;     // [rows] layer 0 of a dirty row would stay valid
   std::int32_t dirty() const { return static_cast<std::int32_t>(why.size()) - firstDirty; }
-  /// Of the dirty rows among all rows.
+  /// Share of the dirty rows among all rows.
   double share() const { return why.empty() ? 0 : static_cast<double>(dirty()) / static_cast<double>(why.size()); }
 };
 

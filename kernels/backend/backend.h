@@ -39,7 +39,7 @@ struct BackendCounters {
   int64_t allocations = 0;
   int64_t captures = 0;  ///< recordings made
   int64_t replays = 0;
-  int64_t waits = 0;      ///< of the host for the device
+  int64_t waits = 0;      ///< times that the host waited for the device
   int64_t downloads = 0;  ///< copies to the host, neighbours together
   int64_t nodes = 0;      ///< kernels and copies in the newest recording
 };
@@ -51,7 +51,7 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
 
   virtual const char* id() const = 0;      ///< "cpu", "cuda"
-  virtual std::string device() const = 0;  ///< what computes, for people
+  virtual std::string device() const = 0;  ///< name of the computing device, for people
   virtual const OpTable& ops() const = 0;
   virtual const Context& context() const = 0;
   /// True where the host may touch the memory, so that host arrays can be op arguments as they are.
@@ -114,12 +114,12 @@ class Backend {
 
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
-  std::string why;             ///< of no back end, or of the CPU for "auto": one sentence without a full stop
+  std::string why;             ///< why there is none, or why "auto" took the CPU: one sentence without a full stop
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
-/// id: "cpu", "cuda", or "auto" (CUDA if a device computes rightly, else the CPU). threads: of the CPU. numerics: an id
-/// of numericsOf(), which then also decides for "auto", or empty for the back end's first.
+/// id: "cpu", "cuda", or "auto" (CUDA if a device computes rightly, else the CPU). threads: number of CPU threads.
+/// numerics: an id of numericsOf(), which then also decides for "auto", or empty for the back end's first.
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
 
 struct NumericsAnswer {

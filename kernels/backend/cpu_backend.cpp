@@ -122,7 +122,7 @@ class CpuBackend : public Backend {
   Context m_context;
   ClockLog m_log;
   std::map<void*, std::unique_ptr<HostPages>> m_pages;
-  std::shared_ptr<PageFile> m_file;  // where pages of this back end go that have copies
+  std::shared_ptr<PageFile> m_file;  // takes pages of this back end that have copies
   std::optional<BackendFailure> m_failure;
   int64_t m_allocations = 0;
 };

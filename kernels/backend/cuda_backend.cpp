@@ -59,7 +59,7 @@ class CudaBackend : public Backend {
 
   void release(void* memory) override {
     if (!memory) return;
-    if (m_beside) api().synchronise(m_beside->m_line.stream);  // which may read it
+    if (m_beside) api().synchronise(m_beside->m_line.stream);  // its stream may still read it
     api().release(memory);
   }
 
@@ -139,7 +139,7 @@ class CudaBackend : public Backend {
  private:
   struct Recording {
     std::string key;
-    void* graph = nullptr;  ///< of all its calls, or null
+    void* graph = nullptr;  ///< CUDA graph of all its calls, or null
     bool warm = false;      ///< has run once
   };
 
@@ -207,7 +207,7 @@ class CudaBackend : public Backend {
     }
   }
 
-  /// Starts a copy to pinned memory; what waits there lands first where it is full.
+  /// Starts a copy to pinned memory. If that is full, the copies that wait there are finished first.
   const std::byte* bring(const void* from, int64_t bytes) {
     std::byte* pinned = pin(bytes);
     ++m_counters.downloads;
@@ -230,7 +230,7 @@ class CudaBackend : public Backend {
   }
 
   std::byte* pin(int64_t bytes) {
-    if (!m_ring.fits(bytes)) m_waiting.empty() ? wait() : finishDownloads();  // which lie in the ring
+    if (!m_ring.fits(bytes)) m_waiting.empty() ? wait() : finishDownloads();  // they lie in the ring
     return m_ring.take(bytes);
   }
 

@@ -50,7 +50,7 @@ class HostPages {
   HostPages& operator=(const HostPages&) = delete;
 
   void* data() const { return m_data; }
-  /// The same bytes on copy. What only this memory has goes to `file` first. Null where the system cannot, and in a
+  /// The same bytes on copy. Pages that only this memory has go to `file` first. Null where the system cannot, and in a
   /// process that was forked.
   std::unique_ptr<HostPages> copy(const std::shared_ptr<PageFile>& file);
   /// None where the system does not tell.

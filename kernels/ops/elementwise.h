@@ -17,7 +17,7 @@ struct AddArgs {
 
 void add(const Context&, const AddArgs&);
 
-/// What a gate goes through: silu(g) = g / (1 + exp(-g)), or the tanh form of gelu,
+/// The function of a gate: silu(g) = g / (1 + exp(-g)), or the tanh form of gelu,
 /// 0.5 g (1 + tanh(sqrt(2/pi) (g + 0.044715 g^3))) = g / (1 + exp(-2 sqrt(2/pi) (g + 0.044715 g^3))).
 /// clampedSilu, of gpt-oss: g = min(g, 7), u = clamp(u, -7, 7), g / (1 + exp(-1.702 g)) * (u + 1).
 enum class GateFunction : uint8_t { silu, geluTanh, clampedSilu };

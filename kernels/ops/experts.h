@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mixture of experts needs besides linear steps: the choice, and rows that go to an expert and come back.
+// Ops of a mixture of experts besides linear steps: the choice, and rows that go to an expert and come back.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct GateMlpArgs {
   int32_t kvHeads = 0;
   int64_t xStride = 0;               ///< floats between rows; 0 means kvHeads*headDim
   int64_t xLayerStride = 0;          ///< floats between layers; 0 means n*xStride
-  Weight w[kGateStages] = {};        ///< gateWeight(): [layers, kvHeads] of them, dense, all f32, all f16 or all bf16
+  Weight w[kGateStages] = {};        ///< gateWeight(): [layers, kvHeads] weights, dense, all f32, all f16 or all bf16
   const float* b[kGateStages] = {};  ///< [layers, kvHeads, n]
   float* out = nullptr;              ///< [layers, n, kvHeads]
   int64_t outStride = 0;             ///< floats between rows; 0 means kvHeads

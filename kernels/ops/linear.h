@@ -31,7 +31,7 @@ struct LinearArgs {
   float normOffset = 0.0f, eps = 1e-5f;
   float* normed = nullptr;  ///< [m, k] scratch, with normWeight; undefined afterwards
 
-  LinearPart parts[kLinearParts] = {};  ///< of equal k
+  LinearPart parts[kLinearParts] = {};  ///< all have the same k
   int nParts = 0;
   KVLAB_HD int64_t k() const { return parts[0].w.k; }
 
@@ -44,9 +44,9 @@ struct LinearArgs {
 
 void linear(const Context&, const LinearArgs&);
 
-/// Of matmulBf16() instead of matmul(). CPU.
+/// linear() with matmulBf16() instead of matmul(). CPU.
 void linearBf16(const Context&, const LinearArgs&);
-/// Of matmulQ8(). CPU.
+/// linear() with matmulQ8(). CPU.
 void linearQ8(const Context&, const LinearArgs&);
 
 }  // namespace kvlab::kernels

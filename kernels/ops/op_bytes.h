@@ -7,7 +7,7 @@
 
 namespace kvlab::kernels {
 
-/// What event lists call an op: rows of a type with scales are quantised and dequantised.
+/// The name of an op in event lists: rows of a type with scales are quantised and dequantised.
 template <class Args>
 constexpr const char* opTitle(const char* name, const Args&) {
   return name;
@@ -28,9 +28,9 @@ inline int64_t valueBytes(const RowFormat& f) {
 }
 inline int64_t recordBytes(const RowFormat& f) { return rowLayout(f).stride; }
 
-/// Of a matrix with its scales.
+/// Bytes of a matrix with its scales.
 inline int64_t weightBytes(const Weight& w) { return w.n * (dtypeRowBytes(w.type, w.k) + (w.scales ? 4 : 0)); }
-/// What a linear step reads that is the model's: matrices, norm and biases. The rest of opBytes() is activations.
+/// Bytes of the model that a linear step reads: matrices, norm and biases. The rest of opBytes() is activations.
 inline int64_t weightBytes(const LinearArgs& a) {
   int64_t bytes = a.normWeight ? a.k() * dtypeBytes(a.normType) : 0;
   for (int i = 0; i < a.nParts; ++i) bytes += weightBytes(a.parts[i].w) + (a.parts[i].bias ? 4 * a.parts[i].w.n : 0);
@@ -43,7 +43,7 @@ inline int64_t opBytes(const MatmulArgs& a) {
   return weightBytes(a.w) + 4 * (a.m * (a.w.n + a.w.k) + (a.bias ? a.w.n : 0));
 }
 inline int64_t opBytes(const LinearArgs& a) {
-  int64_t values = a.k() + (a.residual ? a.parts[0].w.n : 0);  // of a row
+  int64_t values = a.k() + (a.residual ? a.parts[0].w.n : 0);  // values read and written per row
   for (int i = 0; i < a.nParts; ++i) values += a.parts[i].w.n;
   return weightBytes(a) + 4 * a.m * values;
 }

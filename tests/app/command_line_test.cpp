@@ -90,7 +90,7 @@ void CommandLineTest::refusals() {
   const QString text = QString::fromStdString(errorLine(line.error()));
   QVERIFY2(text.contains(names), qPrintable(text));
   QVERIFY(text.startsWith("kvlab: error: "));
-  QVERIFY2(text.contains("; "), qPrintable(text));  // what to do
+  QVERIFY2(text.contains("; "), qPrintable(text));  // the error says what to do
 }
 
 void CommandLineTest::manifestFiles() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What opens a session or closes the window asks once where the shown one would be lost: real clicks on the question,
+// Opening a session or closing the window asks once if the shown session would be lost: real clicks on the question,
 // over the real engine.
 #include <QCheckBox>
 #include <QFileDialog>

@@ -119,7 +119,7 @@ void EngineThreadTest::queriesAreReplacedByTag() {
   QCOMPARE(state.reads.load(), 2);
 }
 
-/// What changes the session is no query; what nobody knows the engine itself refuses.
+/// A verb that changes the session is no query; the engine itself refuses unknown verbs.
 void EngineThreadTest::queriesOnlyLook() {
   FakeState state;
   Reader reader;
@@ -259,7 +259,7 @@ void EngineThreadTest::wakesOnceBetweenCollects() {
   QCOMPARE(reader.snapshots.size(), std::size_t{201});
 }
 
-/// Who takes mail in the moment between a command and its reply still sees that the command is not over.
+/// A reader that takes mail between a command and its reply still sees that the command is not over.
 void EngineThreadTest::mailThatIsNotBusyHasTheReply() {
   FakeState state;
   Reader reader;

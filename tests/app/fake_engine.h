@@ -16,10 +16,10 @@ struct FakeState {
   std::atomic<bool> broken{false};
   std::atomic<int> alive{0}, waiting{0};
   std::atomic<int> reads{0};
-  std::atomic<bool> tilesHeld{false};  // what is asked for does not arrive
+  std::atomic<bool> tilesHeld{false};  // requested tiles do not arrive
   std::atomic<int> tiles{0};           // asked for
   std::atomic<int> inPublish{0};       // verbs that ran while a snapshot was being handed over
-  std::function<void()> hook = [] {};  // what the verb `hook` does, on the engine thread
+  std::function<void()> hook = [] {};  // work of the verb `hook`, on the engine thread
 };
 
 /// Arrives when the state lets it.

@@ -137,7 +137,7 @@ class FindTest : public QObject {
     QVERIFY(QString("silver").startsWith(
         textOfRow(window->context().focus().ledger).remove(QChar(0xB7)).trimmed().left(1)));
     const LedgerId silver = window->context().focus().ledger;
-    QTest::qWait(FocusTrail::kMoment + 50);  // what comes sooner takes its place in the trail
+    QTest::qWait(FocusTrail::kMoment + 50);  // a sooner focus replaces the last one in the trail
 
     find("position");
     QVERIFY(bar.shownEntries().contains("manifest: position"));

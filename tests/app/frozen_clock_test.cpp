@@ -82,7 +82,7 @@ class FrozenClockTest : public QObject {
     QVERIFY(one.pictures["numbers.png"] != two.pictures["numbers.png"]);
   }
 
-  /// What is shown already loses its times too.
+  /// Content that is already shown loses its times too.
   void theHistoryLosesItsTimes() {
     const Run late = run(QString(kScript) + "view.freezeClock();");
     QCOMPARE(late.failed, QString());

@@ -2,7 +2,7 @@
 // Files nobody vouches for, through the program: checkpoints, tokenizers, manifests, captures, caches and
 // scripts that are missing, cut, of another kind, or made to harm. From outside: the exit code, one line
 // of error that names the file and what to do. From inside, beside a live session: the same error, and
-// the session is what it was. What each parser refuses in detail stands in its own test.
+// the session is what it was. The details that each parser refuses are in its own test.
 #include <sys/stat.h>
 
 #include <QDir>
@@ -34,8 +34,8 @@ const QString kLimits = "ulimit -v 4000000; ";  // endless files must not fill t
 struct Hostile {
   std::string name;
   std::string kind;        // model, manifest, capture, cache, script
-  std::string path;        // what the program is given
-  std::string names = {};  // what the error has to name besides
+  std::string path;        // path that the program is given
+  std::string names = {};  // further text that the error has to name
   int exit = 3;
 };
 

@@ -33,7 +33,7 @@ class HostileRepliesTest : public QObject {
   QTemporaryDir m_settings;
   std::shared_ptr<test::Tape> m_tape;
   std::unique_ptr<MainWindow> m_window;
-  QStringList m_faults;  // what a guard had to catch
+  QStringList m_faults;  // exceptions that a guard caught
   QSet<QString> m_run;   // commands that ran
 
   std::size_t m_turn = 0;
@@ -137,7 +137,7 @@ class HostileRepliesTest : public QObject {
     return out;
   }
 
-  /// What `act` asks the engine for.
+  /// The verbs that `act` asks the engine for.
   std::set<std::string> askedBy(const std::function<void()>& act) {
     m_tape->asked.clear();
     act();
@@ -249,7 +249,7 @@ class HostileRepliesTest : public QObject {
 };
 
 int main(int argc, char** argv) {
-  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // of all rows of a function together
+  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // limit for all rows of a function together
   GuardedApplication application(argc, argv);
   HostileRepliesTest test;
   return QTest::qExec(&test, argc, argv);

@@ -113,7 +113,7 @@ class KeyboardTest : public QObject {
     QTest::keyClick(m_window.get(), Qt::Key_Tab);
     checkRound();
   }
-  /// What is typed arrives where a person looks: in the line of the console, by its key and by its tab.
+  /// Typed text arrives where a person looks: in the line of the console, by its key and by its tab.
   void theConsoleTakesWhatIsTyped() {
     open();
     auto* line = m_window->docks().view("console")->findChild<ScriptInput*>();

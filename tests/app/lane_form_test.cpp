@@ -93,7 +93,7 @@ class LaneFormTest : public QObject {
       QVERIFY2(!form().control(key)->isEnabled(), key);
       QVERIFY(form().control(key)->toolTip().contains("is the same in all lanes"));
     }
-    m_hand.type(form(), "policy.ratio", "0.25");  // of the session's policy
+    m_hand.type(form(), "policy.ratio", "0.25");  // a setting of the session's policy
     QCOMPARE(json::parse(text().toPlainText().toStdString()), json::parse(R"({"policy":{"name":"h2o","ratio":0.25}})"));
     text().setPlainText(R"({"policy":"h2o"})");  // another one, which takes nothing from the session's
     QVERIFY(!qobject_cast<QLineEdit*>(form().control("policy.ratio"))->placeholderText().contains("as the session"));

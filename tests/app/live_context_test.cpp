@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What views see through the live context: newest snapshot, bounded history, scrubbing, a focus that
+// The state that views see through the live context: newest snapshot, bounded history, scrubbing, a focus that
 // follows its row, replies that die with their receiver.
 #include <QtTest>
 
@@ -62,7 +62,7 @@ class LiveContextTest : public QObject {
     QCOMPARE(m_context.history().back()->tick, Tick(2));
   }
 
-  /// What was published on another branch may not lie on this one.
+  /// Snapshots of another branch may not belong to this one.
   void anotherBranchHasAHistoryOfItsOwn() {
     const auto ticks = [this] {
       std::vector<std::int64_t> out;

@@ -328,7 +328,7 @@ void MainWindowTest::copiesTables() {
   QVERIFY2(QGuiApplication::clipboard()->text().contains('\t'), qPrintable(QGuiApplication::clipboard()->text()));
 }
 
-/// Of two active shortcuts with the same key Qt runs neither.
+/// If two active shortcuts have the same key, Qt runs neither.
 void MainWindowTest::noKeyMeansTwoThings() {
   open();
   QHash<QString, QString> commands;

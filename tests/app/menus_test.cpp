@@ -29,7 +29,8 @@ class MenusTest : public QObject {
   LiveContext& context() { return m_window->context(); }
   std::uint64_t serial() { return context().history().empty() ? 0 : context().history().back()->serial; }
 
-  /// What entries change and the others stand on. Measurements publish a state again and leave it.
+  /// The state that menu entries change and that other entries depend on. Measurements publish a state again and leave
+  /// it.
   json where() {
     if (!context().snapshot()) return nullptr;
     const Snapshot& s = *context().history().back();
@@ -138,7 +139,8 @@ class MenusTest : public QObject {
     tidy();
   }
 
-  /// What a right click on the view offers. A widget that offers its own actions opens a menu that waits for a choice.
+  /// The actions that a right click on the view offers. A widget that offers its own actions opens a menu that waits
+  /// for a choice.
   QList<QAction*> offeredBy(const QString& id) {
     m_window->docks().show(id);
     QCoreApplication::processEvents();
@@ -224,7 +226,7 @@ class MenusTest : public QObject {
 };
 
 int main(int argc, char** argv) {
-  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // of all rows of a function together
+  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // limit for all rows of a function together
   GuardedApplication application(argc, argv);
   MenusTest test;
   return QTest::qExec(&test, argc, argv);

@@ -62,7 +62,7 @@ class ModelOfferTest : public QObject {
   }
 
   void namesAreOffered() {
-    QVERIFY(!m_offer->isVisible());  // of demo there is nothing to say
+    QVERIFY(!m_offer->isVisible());  // the demo model has nothing to show
     for (const char* name : {"demo", "good", "smollm2-135m", "gemma3-270m"}) QVERIFY(m_model->findText(name) >= 0);
     m_model->setCurrentText("smollm2-135m");
     QVERIFY(m_offer->isVisible() && m_button->isVisible());
@@ -77,7 +77,7 @@ class ModelOfferTest : public QObject {
     m_button->click();
     QVERIFY(m_offer->findChild<QProgressBar*>()->isVisible());
     QCOMPARE(m_button->text(), QString("Stop"));
-    m_model->setCurrentText("demo");  // what is being fetched stays in sight
+    m_model->setCurrentText("demo");  // the model that is being fetched stays in sight
     QVERIFY(m_offer->isVisible());
     QTRY_VERIFY_WITH_TIMEOUT(m_label->text().contains("pip could not load kvlab-lost==1.0"), 60000);
     QCOMPARE(m_button->text(), QString("Fetch"));

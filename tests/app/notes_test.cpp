@@ -187,7 +187,7 @@ class NotesTest : public QObject {
     QCOMPARE(run("notes_export", {{"path", file("x.md").toStdString()}}), "");
     const QString page = read(file("x.md"));
     QCOMPARE(run("notes_export", {{"path", file("x.md").toStdString()}, {"view", "nothing"}}),
-             std::string("unknown_view"));  // what was there stays
+             std::string("unknown_view"));  // the files that were there stay
     QVERIFY(read(file("x.md")) == page && QFile::exists(file("x-1.png")));
     QVERIFY(QDir(m_folder.path()).mkpath("taken.md"));  // a folder has the name of the page
     QCOMPARE(run("notes_export", {{"path", file("taken.md").toStdString()}}), std::string("io"));

@@ -252,7 +252,7 @@ class RandomClicksTest : public QObject {
 };
 
 int main(int argc, char** argv) {
-  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // of all rows of a function together
+  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // limit for all rows of a function together
   GuardedApplication application(argc, argv);
   RandomClicksTest test;
   return QTest::qExec(&test, argc, argv);

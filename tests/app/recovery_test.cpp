@@ -25,7 +25,7 @@ namespace {
 
 const json kManifest{{"model", "synthetic:tiny"}, {"threads", 1}, {"capacity", 4096}, {"history_bytes", 1 << 22}};
 
-/// What the killed program has told up to its end; in a file that both map.
+/// The progress that the killed program reported, in a file that both processes map.
 struct Told {
   std::atomic<int> commands{-1};  // that are over; -1 = no session yet
   std::atomic<std::int64_t> tick{0};
@@ -137,7 +137,7 @@ struct Passed {
 
 std::string hashOf(Engine& engine) { return engine.execute("stateHash", json::object())->get<std::string>(); }
 
-/// What a file of a program that ended leads to.
+/// The state that the recovery file of an ended program leads to.
 struct Back {
   std::string hash, error;
   json lost;
@@ -295,7 +295,7 @@ class RecoveryTest : public QObject {
   void theWindowComesBack() {
     start(1, 12);
     QVERIFY(doneSome(12));
-    QTest::qWait(1500);  // what the window looks like is written soon, not at once
+    QTest::qWait(1500);  // the state of the window is written soon, not at once
     kill();
     const std::string hash = wayOf(1, 12).back().hash;
     window();
@@ -424,7 +424,7 @@ class RecoveryTest : public QObject {
     QVERIFY(asks());  // the files stay until somebody discards them
   }
 
-  /// What cannot be done again is named, and what was done before it comes back.
+  /// A command that cannot be repeated is named, and the work before it comes back.
   void aCacheFileThatHasChanged() {
     const auto engine = coreEngines(KVLAB_RESOURCES_DIR);
     auto a = engine({{"manifest", kManifest}})({});

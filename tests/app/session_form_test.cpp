@@ -181,7 +181,7 @@ class SessionFormTest : public QObject {
     QVERIFY(line("capacity")->isVisibleTo(m_form));
   }
 
-  /// What the chosen policy, layout or kind of session does not take stands under a line that says why.
+  /// Keys that the chosen policy, layout or kind of session does not take stand under a line that says why.
   void keysWithoutEffectAreFoldedAway() {
     const auto folds = [this](const QString& words) {
       const auto all = m_form->findChildren<QToolButton*>();
@@ -200,7 +200,7 @@ class SessionFormTest : public QObject {
     box("policy")->setEditText("adakv");
     QVERIFY(shown("policy.alpha"));
     m_json->setPlainText(R"({"policy":{"name":"h2o","observe":3}})");
-    QVERIFY(shown("policy.observe"));  // what is given is never hidden
+    QVERIFY(shown("policy.observe"));  // a key that is given is never hidden
     take(box("layout"), "ring_fused");
     QVERIFY(shown("ring.window"));
     take(box("wlod"), "on");

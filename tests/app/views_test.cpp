@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the list of views says of each: its key, its place and its tab; and that the list may grow.
+// The entry of each view in the list of views: its key, its place and its tab; and that the list may grow.
 #include <QtTest>
 
 #include "app/command_registry.h"

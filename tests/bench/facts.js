@@ -59,7 +59,7 @@ function finish(name) {
   lab.writeText(name, JSON.stringify({ model, numerics, facts: facts.length, rounds: Number(rounds), texts: texts.length, counts }, null, 1) + "\n");
 }
 
-const pieceOf = {};  // of a token id
+const pieceOf = {};  // text of a token id
 /** Tokens of the context that write a part of the text. */
 function placesOf(s, part) {
   const pieces = s.tokens().map((id) => (pieceOf[id] = pieceOf[id] ?? s.detokenise([id]))), begin = pieces.join("").indexOf(part), places = [];

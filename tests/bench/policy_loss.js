@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What eviction policies cost on plain text: a model reads `read` tokens, then takes the next `given` tokens of the text
+// Cost of eviction policies on plain text. A model reads `read` tokens, then takes the next `given` tokens of the text
 // one by one, beside a session that keeps all rows. Excerpts are spread over the text; intervals are bootstraps over them.
 //   kvlab run policy_loss.js --out DIR -- MODEL TEXT [RATIOS [EXCERPTS [READ [GIVEN [POLICIES]]]]]   writes policy_loss.json
 // RATIOS stand between commas, POLICIES between blanks; "all" is the list below, without the gates of smartkv. "rows:K/V" is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a working context costs on plain text, beside truncation: a model reads `read` tokens, then takes the next `given`
+// Cost of a working context on plain text beside truncation. A model reads `read` tokens, then takes the next `given`
 // tokens one by one. Shown is the loss of these in nats. Truncation has as many rows as the working context begins with.
 // Excerpts are spread over the text. No gist is expanded.
 //   kvlab run wlod_loss.js --out DIR -- MODEL TEXT [READ [BUDGET [EXCERPTS [GISTS]]]]     writes wlod_loss.json

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a list of actions. What is accepted is the same after writing and reading again.
+// Input: a list of actions. An accepted list is the same after writing and reading again.
 #include "core/api/action.h"
 
 #include "core/model/files/strict_json.h"

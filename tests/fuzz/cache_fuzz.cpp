@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a byte that chooses the position mode or a wLOD session, then a cache file for a model of two small layers.
-// What is accepted fits the session it is for.
+// An accepted file fits the session it is for.
 #include "core/files/cache_file.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a capture as it lies on the disk (first byte even), or payloads between NULs that are
-// framed here with their right checksums, as version 3 or, with the second bit, 1. What is accepted is the same after
-// writing and reading again, and any cut of it is a beginning of it.
+// framed here with their right checksums, as version 3 or, with the second bit, 1. An accepted capture is the same
+// after writing and reading again, and any cut of it is a beginning of it.
 #include "core/files/capture.h"
 
 #include "fuzz.h"

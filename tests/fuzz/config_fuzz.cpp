@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a config.json. What is accepted has sane numbers and makes a rotary table.
+// Input: a config.json. An accepted file has sane numbers and makes a rotary table.
 #include "core/model/files/config.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: an expression. What is accepted has a value of its type in every state, also where nothing is known.
+// Input: an expression. An accepted expression has a value of its type in every state, also where nothing is known.
 #include "core/watch/expression.h"
 
 #include "fuzz.h"

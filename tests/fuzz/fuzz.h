@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets share.
+// Helpers that the fuzz targets share.
 #pragma once
 #include <cstdint>
 #include <cstdio>

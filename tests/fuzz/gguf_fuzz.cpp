@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a GGUF file. What is accepted lies inside the file and apart, tensor by tensor; its keys make a configuration
-// with sane numbers, its tokens a tokenizer, or an error.
+// Input: a GGUF file. The data of an accepted file lies inside the file and apart, tensor by tensor; its keys make a
+// configuration with sane numbers, its tokens a tokenizer, or an error.
 #include "core/model/files/gguf.h"
 
 #include <algorithm>

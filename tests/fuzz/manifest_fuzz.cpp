@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a manifest. What is accepted is complete and the same after writing and reading again.
+// Input: a manifest. An accepted manifest is complete and the same after writing and reading again.
 #include "core/api/manifest.h"
 
 #include "core/model/files/strict_json.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a safetensors file. What is accepted lies inside the file, tensor by tensor.
+// Input: a safetensors file. The data of an accepted file lies inside the file, tensor by tensor.
 #include "core/model/files/safetensors.h"
 
 #include "fuzz.h"

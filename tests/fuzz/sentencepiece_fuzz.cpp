@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a byte n, n bytes of text, then a tokenizer.model. What is accepted encodes to ids of its
+// Input: a byte n, n bytes of text, then a tokenizer.model. An accepted tokenizer encodes to ids of its
 // vocabulary, and every id can be shown and decoded.
 #include "core/model/tokens/tokenizer_files.h"
 #include "fuzz.h"

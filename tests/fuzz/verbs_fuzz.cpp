@@ -65,7 +65,7 @@ json manifest(unsigned choice) {
   return out;
 }
 
-/// What a refusal leaves alone.
+/// The state that a refusal leaves as it was.
 std::string digest(Session& s) {
   return json{stateHash(s),
               s.timeline().size(),

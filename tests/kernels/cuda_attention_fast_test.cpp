@@ -43,7 +43,7 @@ Scene roundedScene(const Scene& s) {
   return r;
 }
 
-/// What can be said of a scene in f64, per query and query head.
+/// Reference values of a scene in f64, per query and query head.
 struct Known {
   Reference all;
   std::vector<double> scoreSize;  ///< largest |scale| sum |q_i k_i|
@@ -332,7 +332,7 @@ class CudaAttentionFastTest : public QObject {
       if (!o.newest.empty()) QVERIFY(near1(o.newest[static_cast<size_t>(row)], newest, newestApart));
       if (!o.received.empty()) QVERIFY(near1(o.received[static_cast<size_t>(row)], 0.25 + received, receivedApart));
       for (int64_t kvHead = 0; !o.last.empty() && kvHead < a.fmt.kvHeads; ++kvHead) {
-        int32_t least = 3, most = 3;  // of queries surely, possibly above
+        int32_t least = 3, most = 3;  // index of the last query surely above, possibly above
         for (int64_t q = 0; q < a.nQueries; ++q)
           for (int64_t h = kvHead * group; h < (kvHead + 1) * group; ++h) {
             const double p = mass(q, h, row), apart = p * bound(q, h), threshold = double{0.02f};

@@ -19,7 +19,7 @@ inline std::vector<std::string> builtModule() {
   return paths;
 }
 
-/// What can run kernels here, and with which order of its threads.
+/// A device that can run kernels here, and the order of its threads.
 struct TestDevice {
   const CudaApi* api = nullptr;
   std::string name;

@@ -12,7 +12,7 @@
 
 namespace kvlab::kernels::test {
 
-/// What a call left in its outputs.
+/// The outputs of a call.
 struct Output {
   std::vector<uint8_t> bytes;
   bool floats = false;  ///< NaN equals NaN

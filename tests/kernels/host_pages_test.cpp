@@ -109,7 +109,7 @@ class HostPagesTest : public QObject {
     QCOMPARE(bytesOf(third), written);
   }
 
-  /// What a forked process frees or copies is still its parent's.
+  /// Memory that a forked process frees or copies still belongs to its parent.
   void aForkedProcessLeavesTheFileAlone() {
     QVERIFY(m_second.share(*m_other, m_first));
     m_second = {};

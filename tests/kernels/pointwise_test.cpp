@@ -115,7 +115,7 @@ void PointwiseTest::geluIsAccurate() {
     const double want = 0.5 * x * (1 + std::tanh(inner)) * 1.25;
     worst = std::max(worst, std::fabs(double{y[i]} - want));
   }
-  QVERIFY2(worst < 8e-6, qPrintable(QString("error %1, tolerance 8e-6").arg(worst)));  // of values up to 75
+  QVERIFY2(worst < 8e-6, qPrintable(QString("error %1, tolerance 8e-6").arg(worst)));  // for values up to 75
 }
 
 void PointwiseTest::clampedSiluIsAccurate() {

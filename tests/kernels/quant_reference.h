@@ -51,7 +51,7 @@ inline float codeMeans(uint8_t code, DType t) {
   return t == DType::i8 ? static_cast<float>(code < 128 ? code : code - 256) : fp8Value(code);
 }
 
-/// What rows of heads of headDim read back as, whatever their type.
+/// The values that rows of heads of headDim read back as, whatever their type.
 inline std::vector<float> readBack(const std::vector<float>& x, int64_t headDim, DType t) {
   std::vector<float> out;
   if (!dtypeHasScale(t)) return encode(x, t, &out), out;

@@ -56,7 +56,7 @@ class RecordedPassTest : public QObject {
     QCOMPARE(backend->counters().nodes, int64_t{5});
   }
 
-  /// What was opened before the refusal is given back, and nothing else is.
+  /// Resources opened before the refusal are given back, and no others.
   void aBackEndThatDoesNotOpenLeavesNothing() {
     for (const char* function : {"openStream", "allocatePinned"}) {
       qputenv("KVLAB_FAR_REFUSES", function);

@@ -174,7 +174,7 @@ class SimtTest : public QObject {
 
   void copiesArriveWithTheWait() {
     std::vector<unsigned> x(16 * 4, 3), want(16, 6);
-    want[2] = 3;  // what lies behind the valid bytes is 0
+    want[2] = 3;  // bytes behind the valid ones are 0
     auto* in = device<uint4>(16);
     auto* out = device<unsigned>(16);
     QCOMPARE(cudaMemcpy(in, x.data(), 256, cudaMemcpyHostToDevice), cudaSuccess);

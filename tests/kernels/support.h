@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tests share: reproducible random data, comparison of bits, choice of the
+// Helpers that the kernel tests share: reproducible random data, comparison of bits, choice of the
 // instruction set that dispatch uses, and a model of the arithmetic in plain scalar code.
 #pragma once
 

@@ -56,7 +56,7 @@ def gpt2():
     return pre_tokenizers.ByteLevel(add_prefix_space=False)
 
 
-# What transformers does not take from a GGUF file and the tokenizer.json of the family has.
+# Steps of the family's tokenizer.json that transformers does not take from a GGUF file.
 STEPS = {"smollm": digits_apart, "starcoder": digits_apart, "refact": digits_apart, "command-r": digits_apart,
          "falcon": falcon, "gpt-2": gpt2, "phi-2": gpt2, "default": gpt2, "mpt": gpt2, "olmo": gpt2}
 COMPOSED = ("qwen2", "qwen35", "command-r", "mpt", "olmo")

@@ -27,8 +27,8 @@ HERE = Path(__file__).resolve().parent
 OUT = HERE / "kept_rows"
 MODELS = ("llama_tied_f32", "llama_untied_f32", "qwen2_tied_f32", "qwen3_f32", "llama_yarn_bf16", "demo")
 LENGTHS = (60, 37, 23, 101)
-RATIOS = (0.25, 0.5, 0.75)  # of rows that stay
-NEAR = 2e-5  # of a score, relative: rounding of float32 through a softmax
+RATIOS = (0.25, 0.5, 0.75)  # share of rows that stay
+NEAR = 2e-5  # relative tolerance of a score: rounding of float32 through a softmax
 
 # name of the preset, keys beside it, the press of a compression ratio; windows are shorter than every prompt
 PRESSES = [

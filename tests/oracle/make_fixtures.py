@@ -215,7 +215,7 @@ def watch(model, out):
     """Hooks that note the keys before rotation and the residual stream of every layer."""
     def note_keys(layer):
         heads, dim = model.config.num_key_value_heads, model.model.layers[layer].self_attn.head_dim
-        fused = model.config.num_attention_heads * dim  # of phi3, where k stands behind q
+        fused = model.config.num_attention_heads * dim  # phi3 fuses q, k and v; k starts here
         def hook(_module, _args, result):
             keys = result[0]
             if model.config.model_type == "phi3":

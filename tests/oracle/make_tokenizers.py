@@ -33,7 +33,7 @@ from tokenizer_texts import TEXTS, TRAINING
 
 HERE = Path(__file__).resolve().parent
 MERGES = 260
-CONTROL = ["<unk>", "<s>", "</s>"]  # of the SentencePiece model, by id
+CONTROL = ["<unk>", "<s>", "</s>"]  # pieces of the SentencePiece model, by id
 CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

@@ -28,7 +28,7 @@ GREEDY = (200, 8, 8)  # tokens behind each prompt
 TEXT = Path(__file__).resolve().parents[2] / "core/semantics.md"  # English that is at hand, 2000 tokens of it
 TOKENS = 2000
 NLL_LIMIT = 2e-5  # relative
-ROWS = 240  # of the text: the cache that is compared. No window of the models is as short
+ROWS = 240  # rows of the text in the compared cache. No window of the models is as short
 CACHE_LIMIT = 1e-5  # norm of the difference over norm, of the keys and of the values of each layer
 LIMIT = 2e-5  # largest difference over largest magnitude: both compute in float32, in another order
 
@@ -128,7 +128,7 @@ def same_cache(kvlab, name, path, model, ids):
     with torch.inference_mode():
         model(input_ids=torch.tensor([ids]), past_key_values=cache, use_cache=True)
     mine = our_cache(kvlab, path, ids)
-    errors = []  # of a tensor, of its worst row, layer, what
+    errors = []  # error of a tensor, error of its worst row, layer, tensor name
     for layer, (pair, wanted) in enumerate(zip(mine, cache.layers, strict=True)):
         for what, a, b in (("K", pair[0], wanted.keys), ("V", pair[1], wanted.values)):
             a, b = (t[0].transpose(0, 1).flatten(1).double() for t in (a, b))  # [rows, heads * dim]

@@ -152,7 +152,7 @@ class Train(unittest.TestCase):
         lenses = report["evaluation"]["lenses"]
         self.assertEqual(lenses["mean, oracle"]["correlation"], 1)
         self.assertLess(lenses["mean, network"]["caught"], lenses["mean, oracle"]["caught"])
-        # What the engine foresees is what the recipe's network says of the same entries.
+        # The engine predicts the same as the recipe's network for the same entries.
         said = self.script("""
             const s = lab.open({ model: args[0], dtype: "f32", probes: false,
                                  wlod: { budget: 300, lens: "trained", every: 1, expand_at: 1, collapse_at: 1 } });

@@ -24,7 +24,7 @@ int totalOperations() {
 
 class Script {
  public:
-  using Counts = std::map<std::string, int>;  // what happened how often: verbs, refusals, kinds of actions
+  using Counts = std::map<std::string, int>;  // numbers of events by name: verbs, refusals, kinds of actions
 
   Script(const json& manifest, unsigned seed, Counts& counts)
       : m_random(seed), m_counts(counts), m_session(manifest), m_ragged(m_random() % 2 == 0) {
@@ -66,7 +66,7 @@ class Script {
     for (const ReplayStep& step : replay->steps)
       if (!step.ok) return fail("replayed otherwise: " + QByteArray::fromStdString(toJson(step).dump()));
     m_counts["replayed"] += static_cast<int>(replay->steps.size());
-    const Session& again = *replay->session;  // what its last command left pending was forgotten here
+    const Session& again = *replay->session;  // pending actions of its last command were forgotten here
     return stateHash(again.state(), again.store(), {}) == m_session.hash() ||
         fail("the capture replays to another state");
   }
@@ -93,7 +93,7 @@ class Script {
     return false;
   }
 
-  /// What is remembered of the state that the history stands at.
+  /// Notes the hashes of the state that the history stands at.
   void note() {
     const int entry = m_session->timeline().currentId();
     m_hashes[entry] = m_session.hash();
@@ -377,7 +377,7 @@ class Script {
   int m_files = 0;
   const bool m_ragged;       // rows are evicted in this script: Hugging Face forms refuse that
   bool m_converted = false;  // rows came through another form, or keys are turned: no claim of exactness holds
-  std::map<int, std::string> m_hashes;  // of timeline entries
+  std::map<int, std::string> m_hashes;  // [timeline entry] its state hash
   std::map<int, std::map<std::string, std::string>> m_parts;
   std::vector<std::string> m_log;
   std::string m_refusal;  // code of the last refused call

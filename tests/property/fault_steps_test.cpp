@@ -147,7 +147,7 @@ class FaultStepsTest : public QObject {
     }
   }
 
-  /// What was damaged on purpose is named, and a rebuild mends it.
+  /// Deliberate damage is named, and a rebuild mends it.
   void damageIsMendedByARebuild() {
     for (const FaultKind& kind : faultKinds()) {
       if (kind.caughtBy.empty()) continue;
@@ -231,7 +231,7 @@ class FaultStepsTest : public QObject {
     return s.damage();
   }
 
-  /// What is changed in place and failed half-way was rebuilt: same mirror as `plain`, maps as before.
+  /// A change in place that failed half-way was rebuilt: same mirror as `plain`, maps as before.
   static bool mended(const SessionFixture& s, const SessionFixture& plain) {
     return (s->parts().layouts.inPlace() || s->manifest().keyPhase == "at_write") && s.tokens() == plain.tokens() &&
         driftless(s);

@@ -91,7 +91,7 @@ class HeadResidency : public QObject {
     QCOMPARE(s.must("pos2ledger", {{"layer", 1}, {"kvHead", 0}}).size(), static_cast<std::size_t>(kPrompt));
     QCOMPARE(s.must("pos2ledger", {{"layer", 1}, {"kvHead", 1}}).size(), static_cast<std::size_t>(kPrompt - 3));
     for (std::size_t head = 0; head < after.size(); ++head) {
-      // What is left of the softmax shares what the rows had that are gone.
+      // The remaining rows of the softmax share the weight of the evicted rows.
       double gone = 0;
       for (std::size_t i : {10, 11, 12}) gone += before[1][head][i].get<double>();
       for (std::size_t i = 0; i < after[head].size(); ++i) {

@@ -13,7 +13,7 @@ constexpr const char* kPositions[] = {"context", "absolute", "cache"};
 constexpr const char* kExecutors[] = {"batch", "descending"};
 const json kAfter[] = {"keep", "recompute", {{"selective", {{"ratio", 0.3}}}}};
 
-/// What two sessions' caches differ in, in words; empty = nothing.
+/// The difference between two sessions' caches, in words; empty = nothing.
 QByteArray difference(const SessionFixture& a, const SessionFixture& b) {
   if (a.tokens() != b.tokens()) return "tokens differ";
   if (a.rows() != b.rows()) return "rows differ";

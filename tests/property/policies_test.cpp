@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every eviction policy keeps to, whatever it thinks of a row: the budget after every tick, sinks and
+// Rules that every eviction policy keeps, however it scores a row: the budget after every tick, sinks and
 // window, context order, determinism; a budget that nothing exceeds is `full`, bit for bit; a prompt in parts
 // is pruned once, at its end; and history brings everything back.
 #include "support/session_fixture.h"
@@ -162,7 +162,7 @@ class PoliciesTest : public QObject {
     QCOMPARE(parts->state().tick.value(), tick);
   }
 
-  /// What h2o and snapkv go by is the attention that single queries report, added up by hand.
+  /// The statistics of h2o and snapkv are the attention that single queries report, added up by hand.
   void statisticsAreTheAttention() {
     constexpr int kRows = 40, kObserve = 8;
     SessionFixture full, h2o(bounded("h2o", {{"capacity", 300}})),

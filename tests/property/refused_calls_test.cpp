@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A refused call changes nothing, whatever refuses it: a person who cancels, rows that find no room, a full disk. Of a
-// call of several ticks those before the refused one stay, whole; then the same call does what is left to do.
+// A refused call changes nothing, whatever refuses it: a person who cancels, rows that find no room, a full disk. In a
+// call of several ticks the ticks before the refused one stay whole; then the same call does what is left to do.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -15,7 +15,7 @@ using namespace kvlab;
 
 namespace {
 
-/// What a call made of the session: nothing, or so many whole ticks.
+/// The difference that a call made to the session; empty = none, or only whole ticks.
 QByteArray wrong(const Result<json>& done, const Digest& before, const SessionFixture& s,
                  const std::set<std::string>& whole) {
   const bool ticks = done && whole.contains(stateHash(*s));

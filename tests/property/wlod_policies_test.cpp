@@ -236,7 +236,7 @@ class WlodPoliciesTest : public QObject {
     QVERIFY2(s.damage().isEmpty(), s.damage().constData());
   }
 
-  /// What a block has received of attention is its gist's, and what a gist has received its tokens'.
+  /// A gist takes over the attention that its block received; tokens take over that of their gist.
   void statisticsFollow() {
     const SessionFixture s(manifest({{"budget", 300}, {"protect", 0}, {"cooldown", 0}, {"lens", "off"}},
                                     {{"policy", specOf("h2o", {{"capacity", 280}})}}));

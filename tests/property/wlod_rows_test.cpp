@@ -351,7 +351,7 @@ class WlodRowsTest : public QObject {
     }
   }
 
-  /// What the newest entry looks at, by row: all of it, and nothing else.
+  /// The attention of the newest entry, by row: all of it, and nothing else.
   void attentionIsThatOfTheNewestEntry() {
     for (const WlodAttention attention : {WlodAttention::Flat, WlodAttention::Pyramid}) {
       WlodFixture cache({.rules = rules(attention)});

@@ -437,7 +437,7 @@ class WlodSessionTest : public QObject {
     QVERIFY(s.damage().isEmpty());
   }
 
-  /// What the two invariants of wLOD exist for: each damage is found by the one, and no other of the two speaks.
+  /// The two invariants of wLOD: exactly one of them finds each damage, and the other one is silent.
   void wlodDamageIsNamed_data() {
     QTest::addColumn<int>("damage");
     QTest::addColumn<QString>("expected");

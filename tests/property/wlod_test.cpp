@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// What section 8 says of one query, moment by moment: how coarse each past moment is seen at most.
+/// The definition of section 8 for one query, moment by moment: how coarse each past moment is seen at most.
 struct Definition {
   const WorkingContext& context;
   std::int32_t near, middle;

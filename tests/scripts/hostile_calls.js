@@ -23,7 +23,7 @@ function refuses(name, call) {
   check(s.stateHash() === before, "changed the session");
 }
 
-// What each function takes, by a value that is right; "" stands for a text that names nothing.
+// A right value for each argument of each function; "" stands for a text that names nothing.
 const good = {
   "lab.open": [{}], "lab.openCapture": ["x.kvcap"], "lab.readText": [""], "lab.writeText": [""],
   "view.show": ["map"], "view.focus": [{ layer: 0, tick: 1, head: 0, row: 0 }], "view.set": ["map", { quantity: "age" }],

@@ -45,7 +45,7 @@ expect(report[1].kl > report[2].kl && report[2].kl > 0 && report[2].bytes < repo
 expect(report.every((r) => r.inStep && r.ticks === 4 && r.us > 0));
 expect(report[3].kl === 0);
 
-// What only asks, or changes rows, keeps a lane in step; the third runs out of room and leaves.
+// A call that only asks, or changes rows, keeps a lane in step; the third runs out of room and leaves.
 lanes.session(2).evict(1, [4, 5], { now: true });
 expect(lanes.report()[2].inStep && lanes.report()[2].layers.overlap[1] < 1);
 const more = lanes.step(4);
@@ -57,7 +57,7 @@ lanes.session(2).step();
 expect(!lanes.report()[2].inStep && lanes.report()[1].inStep);
 expect(lanes.session(1).fork().length === 32, "a lane goes on as a session of its own");
 
-// What cannot be.
+// Calls that must fail.
 expectError(() => lab.lanes(s, [{ model: "demo" }]), "lane_differs");
 expectError(() => lab.lanes(s, [{ nonsense: 1 }]), "bad_manifest");
 expectError(() => lab.lanes(s), "bad_argument");

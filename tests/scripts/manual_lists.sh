@@ -19,7 +19,7 @@ current() {
     [[ -s $work/$name.list ]] || "$KVLAB" list "$name" --markdown >"$work/$name.list" ||
       { echo "$page: there is no list $name" >&2; return 1; }
   done < <(sed -n 's/^<!-- generated: \([a-z]*\) -->$/\1/p' "$page")
-  # What stood behind a marker goes up to its end; a page without an end keeps all its text.
+  # The old text behind a marker is cut up to its end; a page without an end keeps all its text.
   awk -v work="$work" '
     /^<!-- generated: [a-z]+ -->$/ { marks++ }
     { lines[NR] = $0 }

@@ -30,7 +30,7 @@ check shipped 0 '9 tests of 4 files: 9 passed, 0 failed' -- "$shipped" --out "$w
 
 check 'no folder' 3 '--out .*cannot be created' -- "$shipped" --out "$work/log/o"
 
-# What is expected is altered: one pixel block of a picture (a colour), one line of a text (a label).
+# The expected files are altered: one pixel block of a picture (a colour), one line of a text (a label).
 cp -r "$shipped" "$work/t"
 "$PYTHON" - "$work/t/expected/rings.png" <<'PY' || say "the picture was not altered"
 import struct, sys, zlib

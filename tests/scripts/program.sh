@@ -6,7 +6,7 @@ work=$(mktemp -d)
 fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../oracle/gguf" && pwd)
 trap 'rm -rf "$work"' EXIT
 failures=0
-display=()  # what `check` sets
+display=()  # set by `check`
 
 # check NAME EXIT [PATTERN...] -- ARGUMENTS...: patterns are looked for in stdout and stderr together.
 check() {
@@ -31,7 +31,7 @@ js() { printf '%s\n' "$2" >"$work/$1.js"; echo "$work/$1.js"; }
 
 check version 0 '^kvlab [0-9]+\.[0-9]+' -- --version
 check help 0 'replay' -- --help
-for line in --version --help "list policies" info; do  # what was not printed is no success
+for line in --version --help "list policies" info; do  # output that was not printed is no success
   "$KVLAB" $line >/dev/full 2>"$work/err"
   [[ $? == 3 ]] && grep -q 'the output was not written' "$work/err" || {
     echo "$line on a full disk: $(cat "$work/err")"; failures=$((failures + 1)); }

@@ -20,8 +20,8 @@ inline const std::vector<json> kHistoryManifests = {
     {{"key_phase", "at_write"}},
 };
 
-/// One commit or a few, drawn from `random`: ticks, edits, evictions, prompts, changes of storage. What does not fit is
-/// refused.
+/// One commit or a few, drawn from `random`: ticks, edits, evictions, prompts, changes of storage. An edit that does
+/// not fit is refused.
 inline void randomCommit(SessionFixture& s, std::mt19937& random) {
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(std::max(1, below))); };
   const auto now = [&](json action) { (void)s.verb("inject", {{"actions", {action}}, {"now", true}}); };

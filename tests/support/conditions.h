@@ -36,7 +36,7 @@ struct Recorded {
   std::vector<std::set<int>> held;  // [conditions] entries
   std::optional<CacheState> before;
   std::optional<std::vector<Exactness>> exactBefore;
-  std::int64_t slots = 0;  // of all pools
+  std::int64_t slots = 0;  // slots of all pools
   int grown = -1;          // entry at which their number changed last
 
   Recorded(json manifest, unsigned seed, const std::vector<const char*>& asked) : s(manifest), random(seed) {

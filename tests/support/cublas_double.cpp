@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for cuBLASLt on the emulated device: its functions as kernels/cuda/linear/cublas_lt.h declares them, with
-// checks of everything they are given, and products computed by this processor in an order of its own.
+// The stand-in for cuBLASLt on the emulated device: its functions as kernels/cuda/linear/cublas_lt.h declares them,
+// with checks of everything they are given, and products computed by this processor in an order of its own.
 // KVLAB_CUBLAS_DOUBLE, read at every call: "create" and "matmul" fail there, "none": no shape has an algorithm.
 #include <cstdlib>
 #include <cstring>
@@ -66,7 +66,7 @@ struct cublasLtMatmulPreferenceOpaque_t {
 
 namespace {
 
-/// What an algorithm is for, in its 64 bytes.
+/// The product that an algorithm is for, in its 64 bytes.
 struct Algorithm {
   int64_t m, n, k;
   uint32_t alignment[4];

@@ -57,7 +57,7 @@ struct Stream {
   void catchUp(int64_t until);
 };
 
-/// What a time stamp stands behind.
+/// The place of a time stamp: its stream, and the pieces before it.
 struct Event {
   std::chrono::steady_clock::time_point at{};
   Stream* stream = nullptr;

@@ -24,7 +24,7 @@ inline constexpr std::pair<const char*, const char*> kKinds[] = {
      R"({"capacity":0,"policy":"h2o:capacity=20,window=4",)"
      R"("wlod":{"budget":64,"protect":8,"every":8,"start_tokens":16,"w":8,"w2":64}})"}};
 
-/// What waits when the call comes.
+/// Work that waits when the call comes.
 enum class Waiting { Nothing, Actions, OpenTick };
 inline constexpr std::pair<const char*, Waiting> kWaiting[] = {
     {"", Waiting::Nothing}, {", actions wait", Waiting::Actions}, {", a tick is open", Waiting::OpenTick}};

@@ -14,7 +14,7 @@ struct Good {
   const char* verb;
   json args = json::object();
   std::map<std::string, json> extra = {};
-  /// What the table says of an argument.
+  /// The table's entry of an argument.
   const ArgInfo& arg(const std::string& name) const {
     const std::vector<ArgInfo>& all = verbNamed(verb)->args;
     return *std::find_if(all.begin(), all.end(), [&](const ArgInfo& one) { return one.name == name; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a refused call must leave as it was, part by part, and what differs.
+// The state that a refused call must leave as it was, part by part, and its differences.
 #pragma once
 #include <map>
 
@@ -28,7 +28,7 @@ inline Digest contentOf(const Session& s) {
   return out;
 }
 
-/// And what stands beside the content: history, storage, conditions, notes, settings. What was measured may stay.
+/// Also the state beside the content: history, storage, conditions, notes, settings. Measurements may stay.
 inline Digest digestOf(const Session& session) {
   Session& s = const_cast<Session&>(session);
   Digest out = contentOf(s);

@@ -60,7 +60,7 @@ class SessionFixture {
   /// Hash of the state without what is pending.
   std::string hash() const { return stateHash(session->state(), session->store(), {}); }
 
-  /// What the hash is made of, part by part, to say what differs.
+  /// The parts of the hash, to name the part that differs.
   std::map<std::string, std::string> parts() const {
     const CacheState& state = session->state();
     std::map<std::string, std::string> out;

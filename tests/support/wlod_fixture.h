@@ -86,7 +86,7 @@ class WlodFixture {
   std::shared_ptr<const GistNet> net;
   LayoutSet layouts;
   CacheState cache;
-  Ledger ledger;    // of the cache
+  Ledger ledger;    // ledger of the cache
   WlodState state;  // likewise; tests may change it before the next call
   std::vector<float> logits;
   Trace trace;

@@ -24,7 +24,7 @@ inline WorkingContext shuffled(WorkingContext context, std::mt19937& random, int
   return context;
 }
 
-/// What is wrong with a tiling; empty = nothing.
+/// The flaw of a tiling; empty = nothing.
 inline std::string flaw(const WorkingContext& context, std::int32_t length) {
   std::int32_t t = 0;
   for (const TreeNode entry : context.entries()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers are told of cache and mirror: a finding stays, with the ticks between which it came, until a check
+// The report to readers on cache and mirror: a finding stays, with the ticks between which it came, until a check
 // holds again; without a check since the last change nobody is told that all is in step.
 #include <QTemporaryDir>
 #include <random>
@@ -116,7 +116,7 @@ class AlignmentTest : public QObject {
     QCOMPARE(session->timeline().current().checks.size(), std::size_t{3});
   }
 
-  /// What a check has not looked at, or a wrong shape hides, has not passed.
+  /// Rows that a check has not read, or that a wrong shape hides, have not passed.
   void onlyWhatWasLookedAtHasPassed() {
     const auto line = [](const AlignmentLog& log, const char* id) {
       return *std::ranges::find(log.lines(), id, &InvariantState::id);
@@ -186,7 +186,7 @@ class AlignmentTest : public QObject {
     QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
   }
 
-  /// What a check on demand has named belongs to its state, as what a tick's own check has named.
+  /// A finding of a check on demand belongs to its state, like one of a tick's own check.
   void aFindingOnDemandIsAFact() {
     SessionFixture session(json{{"faults", true}, {"check", {{"level", "off"}}}});
     session.must("watch", {{"expression", "invariant"}});
@@ -270,7 +270,7 @@ class AlignmentTest : public QObject {
     }
   }
 
-  /// What damage prevents says between which ticks it came.
+  /// The error of a call that damage prevents names the ticks between which it came.
   void errorsSayTheInterval() {
     SessionFixture session(json{{"check", {{"scrub_period", 1}}}});
     session.prompt(40);

@@ -162,7 +162,7 @@ void BatchTest::shareTheirPrefix() {
   if (one == 0) QSKIP("the system does not tell which pages are written");
   const auto batch = made(std::move(origin), 8);
   const json before = called(*batch, "batchBytes");
-  QVERIFY2(before["total"] <= one, before.dump().c_str());  // of which large pages were not written whole
+  QVERIFY2(before["total"] <= one, before.dump().c_str());  // some large pages of `one` were not written whole
   QCOMPARE(before["copies"], json(8 * before["total"].get<std::int64_t>()));
   for (int i = 0; i < 3; ++i) batch->step({8, TokenId(9)});
   const json after = called(*batch, "batchBytes");
@@ -177,7 +177,7 @@ void BatchTest::releasedOnesAreGone() {
   int published = 0;
   batch->setPublish([&](const SnapshotPtr&) { ++published; });
   const std::uint64_t serial = batch->snapshot()->serial;
-  called(*batch, "batchRelease", {{"sequence", 0}});  // whose back end the passes used
+  called(*batch, "batchRelease", {{"sequence", 0}});  // the passes used its back end
   QVERIFY(published == 1 && batch->snapshot()->serial > serial);
   QCOMPARE(codeIn(*batch, "sequence", of(0, "tick")), std::string("bad_argument"));
   QCOMPARE(codeIn(*batch, "batchRelease", {{"sequence", 0}}), std::string("bad_argument"));

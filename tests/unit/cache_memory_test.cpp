@@ -58,7 +58,7 @@ void CacheMemoryTest::nativeKeepsWhatPoliciesGoBy() {
   QCOMPARE(broken(*b), QString());
 }
 
-/// What a file remembers for one policy is nothing to another.
+/// The policy memory in a file is ignored by another policy.
 void CacheMemoryTest::policiesOfTheSessionStay() {
   auto a = opened(tinyManifest({{"policy", "h2o:budget=6,window=4"}}));
   call(*a, "promptIds", {{"ids", someIds(26, 200, 3)}});

@@ -240,7 +240,7 @@ void CaptureTest::asidesThatDoNotFit_data() {
       R"({"breakpoints":[{"id":1,"condition":"kl > x","ignore":0,"once":false,"log":false,"enabled":true,"hits":0}]})");
 }
 
-/// What only the session can tell: it does not have the place, or cannot ask the condition.
+/// Errors that only the session can find: it does not have the place, or cannot ask the condition.
 void CaptureTest::asidesThatDoNotFit() {
   QFETCH(QByteArray, aside);
   auto s = opened(tinyManifest());
@@ -300,12 +300,12 @@ void CaptureTest::replaysEverything() {
   QCOMPARE(stateHash(*replay->session), stateHash(*s));
   QVERIFY(!replay->steps.back().expected.empty());
   QCOMPARE(broken(*replay->session), QString());
-  // What was replayed can be captured again.
+  // A replayed session can be captured again.
   call(*replay->session, "saveCapture", {{"path", path("again")}});
   QCOMPARE(stateHash(*replayed(path("again"))->session), stateHash(*s));
 }
 
-/// What one command left pending and the person then forgot is not there for the next one.
+/// Pending actions that the person cleared are not there for the next command.
 void CaptureTest::forgetsWhatWasNotPending() {
   auto s = opened(tinyManifest());
   call(*s, "promptIds", {{"ids", {5, 6, 7, 8, 9}}});
@@ -448,8 +448,8 @@ void CaptureTest::survivesAKillWithinACommand() {
   }
 }
 
-/// What a journey finds may depend on what no capture has: reports of calls that failed, breakpoints, notes of another
-/// branch. So a capture has the way and not the search.
+/// The result of a search may depend on state that no capture has: reports of calls that failed, breakpoints, notes of
+/// another branch. So a capture has the way and not the search.
 void CaptureTest::replaysSearches() {
   auto s = opened(tinyManifest({{"capacity", 40}}));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 3)}});
@@ -514,7 +514,7 @@ void CaptureTest::endsOnAFullDisk() {
   QVERIFY(s->history().capture()->ended());
   QCOMPARE(readAll(path("d")).size(), static_cast<std::size_t>(size));
   QCOMPARE(stateHash(*replayed(path("d"))->session), hash);
-  const Result<json> stopped = execute(*s, "stopCapture", json::object());  // what stands there is not all
+  const Result<json> stopped = execute(*s, "stopCapture", json::object());  // the file is not complete
   QVERIFY(!stopped);
   QCOMPARE(stopped.error().code, std::string("bad_file"));
   QVERIFY(stopped.error().what.find(path("d")) != std::string::npos);

@@ -7,7 +7,7 @@ using namespace kvlab;
 
 namespace {
 
-/// What the checks get of a session's last commit, to be damaged.
+/// The input of the checks for a session's last commit, to be damaged.
 struct Last {
   explicit Last(const SessionFixture& from)
       : session(*from.session), state(session.state()), before(*session.history().before()) {

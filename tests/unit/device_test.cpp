@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a back end with memory of its own asks of the core: only what changed of a map goes over, steady
+// The core's duties to a back end with its own memory: only changes of a map are copied, steady
 // decode replays one recording and allocates nothing, refused memory and failed calls leave what was.
 // Runs on support/far_module.cpp; skipped where no module is named.
 #include "support/session_fixture.h"
@@ -129,7 +129,7 @@ class DeviceTest : public QObject {
     QCOMPARE(after.replays - before.replays, std::int64_t{50});
   }
 
-  /// What a tick brings to the host and how often it waits for it does not grow with the layers.
+  /// A tick's copies to the host, and its waits for them, do not grow with the layers.
   void layersShareTheirWaits() {
     const auto perTick = [](const char* model) {
       SessionFixture s({{"backend", "cuda"}, {"model", model}, {"check", {{"scrub_period", 4}}}});

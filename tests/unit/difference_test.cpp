@@ -46,7 +46,7 @@ std::vector<SeenRows> rowsOf(Session& session) {
   return out;
 }
 
-/// What the rows of both states say of one layer.
+/// Checks the difference of one layer against the rows of both states.
 void lookEqual(const SeenRows& then, const SeenRows& now, const LayerDifference& found) {
   std::vector<LedgerId> onlyThen, onlyNow, changed, listed;
   int alike = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one command did is one edit: undo and redo go over edits, name them, and still go by commits.
+// The work of one command is one edit: undo and redo go over edits, name them, and still go by commits.
 #include "core/session/edit_words.h"
 #include "support/scripted_session.h"
 

@@ -29,7 +29,7 @@ std::map<QString, QString> sources() {
   return out;
 }
 
-/// What makes an error out of a code, or compares one with it.
+/// Patterns of code that makes an error with a code, or compares an error with one.
 std::vector<QRegularExpression> uses() {
   const QString code = R"re("([a-z][a-z0-9]*(?:_[a-z0-9]+)*)")re";
   std::vector<QRegularExpression> out;

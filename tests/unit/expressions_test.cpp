@@ -181,7 +181,7 @@ class ExpressionsTest : public QObject {
     QVERIFY(holds("\"x\" == 'x'", none));
   }
 
-  /// What is not known compares with nothing, not even as unequal.
+  /// An unknown value compares with nothing, not even as unequal.
   void whatIsNotKnown() {
     SessionFixture s;
     s.prompt(8);

@@ -120,7 +120,7 @@ void ForkTest::sharesItsRowsUntilAWrite() {
     edit(*alone, 640);
     QCOMPARE(stateHash(*origin), stateHash(*alone));
     QCOMPARE(stateHash(*fork), after);
-    QCOMPARE(stateHash(*forked(*fork)), after);  // of a fork that has pages of its own
+    QCOMPARE(stateHash(*forked(*fork)), after);  // fork of a fork that has pages of its own
   }
   QCOMPARE(call(*origin, "bytes")["shared"], json(0));  // nobody else is left
   QCOMPARE(stateHash(*forked(*origin)), stateHash(*alone));

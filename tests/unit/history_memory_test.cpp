@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What history takes of the heap is what history_bytes allows: measured at the allocator, beside the same session
+// History takes as much of the heap as history_bytes allows: measured at the allocator, beside the same session
 // without a history.
 #include <malloc.h>
 
@@ -18,7 +18,7 @@ class HistoryMemoryTest : public QObject {
     const struct mallinfo2 now = mallinfo2();
     return static_cast<std::int64_t>(now.uordblks + now.hblkhd);
   }
-  /// What a session takes behind 3 000 ticks.
+  /// Heap bytes of a session after 3 000 ticks.
   static std::int64_t taken(json manifest, std::int64_t history) {
     manifest["history_bytes"] = history;
     const std::int64_t before = used();

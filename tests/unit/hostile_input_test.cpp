@@ -2,7 +2,7 @@
 // Bad arguments for every verb of the list, made from one good call of each: wrong types, missing and
 // unknown names, numbers out of any range, empty and mixed lists, in action lists field by field. Each
 // is refused with its place and what to do, nothing of the session has changed, and the good call works
-// afterwards. What single parsers refuse stands in their own tests.
+// afterwards. The refusals of single parsers are in their own tests.
 #include "support/good_calls.h"
 
 #include <QTemporaryDir>
@@ -141,7 +141,7 @@ QByteArray shown(const json& args) {
   return QByteArray::fromStdString(args.dump(-1, ' ', true, json::error_handler_t::replace)).left(300);
 }
 
-/// What a refusal must leave alone, in words.
+/// The state that a refusal must leave as it was, in words.
 QByteArray digest(const Session& s, const QString& folder) {
   std::string out = stateHash(s) + " tick " + std::to_string(s.state().tick.value()) + " ledger " +
       std::to_string(s.state().ledger.size()) + " status " + std::to_string(static_cast<int>(s.health().status));
@@ -310,7 +310,7 @@ class HostileInputTest : public QObject {
     const json embedding = json::parse(file.substr(8, length))["model.embed_tokens.weight"];
     const std::size_t row = embedding["shape"][1].get<std::size_t>() * 4;
     std::memcpy(file.data() + 8 + length + embedding["data_offsets"][0].get<std::size_t>() + 5 * row, &weight,
-                4);  // of token 5
+                4);  // row of token 5
     test::writeFile(to + "/model.safetensors", file);
     const SessionFixture s(json{{"model", to}, {"capacity", 64}});
     s.must("promptIds", {{"ids", {7, 8, 5}}});

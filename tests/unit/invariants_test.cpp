@@ -11,7 +11,7 @@ using Options = CacheFixture::Options;
 
 namespace {
 
-/// What was damaged where, and which invariants must speak (no others).
+/// One damage with its place, and which invariants must speak (no others).
 struct Damage {
   const char* name;
   std::set<std::string> expected;                // the first is what it exists for

@@ -14,7 +14,7 @@ using namespace kvlab::test;
 
 namespace {
 
-/// Of a verb, or of the last tick that it reports.
+/// The error of a verb, or of the last tick that it reports; none = no error.
 std::optional<Error> refusal(Session& s, const std::string& verb, const json& args = json::object()) {
   const Result<json> result = execute(s, verb, args);
   if (!result) return result.error();
@@ -179,7 +179,7 @@ void KvManagementTest::remainingCountsTheFullestLayer() {
   QCOMPARE(call(*s, "remaining"), json(17));
 }
 
-/// What a policy has evicted gives room back, and an overflow is what remaining() says.
+/// Evicted rows give room back, and a prompt overflows exactly where remaining() says.
 void KvManagementTest::rowsThatLeftMakeRoom() {
   const auto s = opened(tinyManifest({{"capacity", 32}, {"policy", streaming(4, 12)}}));
   call(*s, "promptIds", {{"ids", someIds(16, 200, 1)}});
@@ -201,7 +201,7 @@ void KvManagementTest::aWindowAlwaysHasRoom() {
   const auto left = call(*s, "remaining").get<int>();
   call(*s, "step", {{"n", 40}});
   QCOMPARE(call(*s, "position"), json(60));
-  QCOMPARE(call(*s, "remaining"), json(left - 40));  // of the rotary table
+  QCOMPARE(call(*s, "remaining"), json(left - 40));  // rows left in the rotary table
   QCOMPARE(call(*s, "isFull"), json(false));
 }
 

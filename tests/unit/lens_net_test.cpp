@@ -54,8 +54,8 @@ struct LensFile {
     LensFile out(hidden);
     for (auto& [name, t] : out.tensors) std::fill(t.values.begin(), t.values.end(), 0.0f);
     Tensor& features = out.tensors["features"];
-    features.values[0] = 1;      // of the first unit: 1
-    features.values[4 + 3] = 8;  // of the second: ln(1 + distance)
+    features.values[0] = 1;      // first unit: 1
+    features.values[4 + 3] = 8;  // second unit: ln(1 + distance)
     out.tensors["out"].values[1] = 4;
     return out;
   }

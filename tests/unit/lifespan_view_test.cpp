@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gates predicted beside what a recording finds: each row with its own prediction, gone or not; figures
+// Predictions of gates beside the findings of a recording: each row with its own prediction, gone or not; figures
 // against a second computation; what is refused, and what is left alone.
 #include "support/gate_file.h"
 #include "support/session_fixture.h"

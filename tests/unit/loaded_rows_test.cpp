@@ -29,7 +29,7 @@ class LoadedRowsTest : public QObject {
  private Q_SLOTS:
   void init() { QFile::remove(QString::fromStdString(path())); }
 
-  /// Of every kind of file and session: what is there, what comes, and what a rebuild makes of both.
+  /// Every kind of file and session: labels of present rows, of new rows, and of both after a rebuild.
   void areLabelled_data() {
     QTest::addColumn<QString>("form");
     QTest::addColumn<QString>("manifest");

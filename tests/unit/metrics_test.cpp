@@ -50,7 +50,7 @@ void MetricsTest::divergence() {
   QCOMPARE(klDivergence(p, p), 0.0);
   QVERIFY(std::isnan(klDivergence(p, Floats{1, 2})));
   QVERIFY(std::isnan(klDivergence({}, {})));
-  // What p never says costs nothing; what q never says costs everything.
+  // A token with probability 0 in p costs nothing; one with probability 0 only in q costs infinity.
   const float never = -std::numeric_limits<float>::infinity();
   QVERIFY(near(klDivergence(Floats{0, never}, Floats{0, 0}), std::log(2.0)));
   QVERIFY(std::isinf(klDivergence(Floats{0, 0}, Floats{0, never})));

@@ -59,7 +59,7 @@ const std::vector<Question> kQuestions = {{"tokenise", {{"text", "the cat"}}},
                                           {"tree"},
                                           {"plan", {{"actions", {{{"action", "delete"}, {"position", 2}}}}}}};
 
-/// What these say is about the session as it stands, about others, or a file.
+/// The replies of these verbs are about the session as it stands, about others, or a file.
 const std::set<std::string> kOfNow = {
     "bugs",        "at",          "breaks",          "watches",        "notes",           "facts",
     "edits",       "branches",    "bytes",           "timeline",       "invariants",      "lifespans",
@@ -114,7 +114,7 @@ bool commit(SessionFixture& s, int i) {
   }
 }
 
-/// What a window shows of a tick: the maps, the values of a watch and of two quantities.
+/// The state that a window shows of a tick: the maps, the values of a watch and of two quantities.
 json shownOf(SessionHolder& holder, Tick tick, bool newest) {
   const Result<SnapshotPtr> snapshot = newest ? Result<SnapshotPtr>(holder.snapshot()) : holder.snapshotAt(tick);
   if (!snapshot) return snapshot.error().text();
@@ -331,7 +331,7 @@ class PastTest : public QObject {
     QVERIFY(s.sound());
   }
 
-  /// What is pending and what branches off later leave the past as it was.
+  /// Pending actions and later branches leave the past as it was.
   void thePastStays() {
     SessionFixture s;
     s.prompt(10);

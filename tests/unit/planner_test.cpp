@@ -160,7 +160,7 @@ class PlannerTest : public QObject {
 
   void goodNeighboursPass_data() {
     QTest::addColumn<QByteArray>("list");
-    QTest::addColumn<QByteArray>("ids");  // of the context afterwards
+    QTest::addColumn<QByteArray>("ids");  // ids of the context afterwards
     const auto row = [](const char* name, const char* list, const char* ids) {
       QTest::newRow(name) << QByteArray(list) << QByteArray(ids);
     };

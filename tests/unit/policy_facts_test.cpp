@@ -101,7 +101,7 @@ double pooledMaximum(const Tensors& layer, int head, int row) {
   float most = 0;
   for (int j = std::max(0, row - 3); j < std::min(kPast, row + 4); ++j)
     most = std::max(most, layer.observed[static_cast<std::size_t>(head * kRows + j)]);
-  return double(most) - 1e-9 * row;  // of equal ones the earlier row
+  return double(most) - 1e-9 * row;  // if scores are equal, the earlier row wins
 }
 
 double expected(const Tensors& layer, int group, int row) {
@@ -163,7 +163,7 @@ class PolicyFactsTest : public QObject {
     QCOMPARE(adaptive, (std::vector<std::int32_t>{4, 1, 1}));
     QCOMPARE(kept(uniform), 2.26);
     QCOMPARE(kept(adaptive), 2.48);
-    QCOMPARE(headBudgets(heads, 2, 1), adaptive);  // what each head has anyway
+    QCOMPARE(headBudgets(heads, 2, 1), adaptive);  // the budget that each head has anyway
     QCOMPARE(headBudgets(heads, 9, 1), (std::vector<std::int32_t>{6, 6, 6}));
     QCOMPARE(headBudgets({{1, 1}, {1, 1}}, 1, 0), (std::vector<std::int32_t>{2, 0}));  // ties: the lower head
     QCOMPARE(headBudgets({{NAN, 1}, {0, -1}}, 1, 0), (std::vector<std::int32_t>{1, 1}));

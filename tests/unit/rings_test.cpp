@@ -43,7 +43,8 @@ std::vector<std::pair<int, int>> lines(const SessionFixture& s, int ledger, cons
   return out;
 }
 
-/// What ring() says about slots, against the map: the rows made since the ledger had `before` rows, and where rows lie.
+/// Compares the figures of ring() about slots with the map: the rows made since the ledger had `before` rows, and where
+/// rows lie.
 void checkFigures(const SessionFixture& s, std::int32_t before, const std::string& what) {
   const ResidencyView& map = s->state().map(CacheLayer(0));
   const json ring = s.must("ring", {{"layer", 0}});
@@ -105,7 +106,7 @@ class RingsTest : public QObject {
     }
   }
 
-  /// What a window holds is the end of what a cache with that mask holds, bit for bit.
+  /// A window holds the last rows of a cache with that mask, bit for bit.
   void aRingHoldsTheLastRows() {
     for (const char* layout : kRings)
       for (const char* v : {"f16", "int8"}) {

@@ -10,13 +10,13 @@ namespace {
 
 const std::vector<std::string> kTypes = {"f32", "f16", "bf16", "int8", "fp8-e4m3"};
 
-/// What a fault makes of K and V of one row, [heads * dim]; false where it does not change this half.
+/// The change that a fault makes to K and V of one row, [heads * dim]; false where it does not change this half.
 using Fault = std::function<bool(bool value, std::vector<float>& row, int heads, int dim)>;
 
 struct Named {
   const char* name;
   Fault fault;
-  double size;  // of the change, in parts of the largest value, at least
+  double size;  // size of the change, in parts of the largest value, at least
 };
 
 const std::vector<Named> kFaults = {{"a scale is off",
@@ -85,7 +85,7 @@ void both(const SessionFixture& s, const std::string& k, const std::string& v) {
   s.must("setFormat", {{"k", k}, {"v", v}});
 }
 
-/// What the coarsest of the types rounds, in parts of the largest value, with some room.
+/// The rounding error of a type, in parts of the largest value, with some room.
 double roundedBy(const std::string& type) {
   if (type == "fp8-e4m3") return 0.2;
   return type == "bf16" || type == "int8" ? 0.009 : 0.002;

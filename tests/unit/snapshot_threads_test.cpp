@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snapshots are read on other threads while the engine goes on: readers walk everything in them, keep
-// some, and walk those again. What was published never changes. Made for the thread sanitizer; holds
+// some, and walk those again. A published snapshot never changes. Made for the thread sanitizer; holds
 // without it, too.
 #include <atomic>
 #include <condition_variable>

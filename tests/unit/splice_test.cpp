@@ -31,7 +31,7 @@ class Reference {
  public:
   std::list<Token> tokens;
   std::map<int, std::vector<int>> children;
-  std::map<int, RowState> states;  // of those that left or were evicted
+  std::map<int, RowState> states;  // states of tokens that left or were evicted
   std::map<int, float> leftAt;     // brightness on leaving
 
   /// The tokens as they stand now, to address the next list by.
@@ -60,7 +60,7 @@ class Reference {
     std::stable_sort(actions.begin(), actions.end(), [&](const Action& a, const Action& b) {
       return anchor(a) != anchor(b) ? anchor(a) > anchor(b) : isInsert(a) < isInsert(b);
     });
-    std::map<int, std::list<Token>::iterator> front;  // of what stands at an anchor by now
+    std::map<int, std::list<Token>::iterator> front;  // first token at an anchor by now
     for (const Action& action : actions) {
       const int at = anchor(action);
       auto before = front.contains(at)          ? front[at]
@@ -262,7 +262,7 @@ class Pair {
     }
   }
 
-  /// What the reference cannot know: which slots new rows got. Survivors keep theirs.
+  /// Adopts a fact that the reference cannot know: which slots new rows got. Survivors keep theirs.
   void adopt(const CacheState& before, const std::vector<Action>& actions) {
     for (const Action& action : actions)
       if (const auto* a = std::get_if<Evict>(&action))

@@ -495,7 +495,7 @@ void SweepTest::measuresOfAWindow() {
   QCOMPARE(*window.measure("bytes_live") * 40, *all.measure("bytes_live") * 16);
 }
 
-/// What a reference saw is the same whether its residency is by layer or by KV head.
+/// The values of a reference are the same whether its residency is by layer or by KV head.
 /// A story of 40 tokens, of which a ring keeps 16, and four fed tokens: five places to ask at.
 void SweepTest::expressionsOfACell() {
   json given = smallSpec();

@@ -220,7 +220,7 @@ class TilesTest : public QObject {
     QVERIFY(agree());
     QCOMPARE(here(), std::size_t{1});  // looked for beside the state
     both("step", {{"n", 5}});
-    QCOMPARE(here(), layers);  // who has asked may ask again
+    QCOMPARE(here(), layers);  // a caller that has asked may ask again
     QVERIFY(agree());
     both("step", {{"n", 70}});
     QCOMPARE(here(), std::size_t{1});
@@ -234,7 +234,8 @@ class TilesTest : public QObject {
     QVERIFY(policy->state().attention->whole());
   }
 
-  /// What a prompt paid to the rows stays while the model generates; generated rows have received nothing yet.
+  /// The attention that a prompt paid to the rows stays while the model generates; generated rows have received nothing
+  /// yet.
   void receivedAttentionStays() {
     SessionFixture s(on(m_backend));
     s.must("promptIds", {{"ids", SessionFixture::ids(40)}});

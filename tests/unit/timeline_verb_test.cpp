@@ -30,7 +30,7 @@ void wander(const SessionFixture& s) {
   s.must("step", {{"n", 2}});
 }
 
-/// What a walk finds, in the shape of the verb's reply.
+/// The result of a walk over the timeline, in the shape of the verb's reply.
 json walked(const Session& session) {
   const Timeline& timeline = session.timeline();
   json parent = json::array(), edit = json::array(), tick = json::array(), kept = json::array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `kvlab train` records: windows of a text, the same rows that a session records, a folder that a stopped
+// The recordings of `kvlab train`: windows of a text, the same rows that a session records, a folder that a stopped
 // recording goes on in, and trained files that sessions find by themselves.
 #include "support/session_fixture.h"
 

@@ -46,7 +46,7 @@ class VerbsTest : public QObject {
     QVERIFY(names.size() > 70 && !verbNamed("frobnicate"));
   }
 
-  /// What an argument is when it is left out, the table itself would accept.
+  /// The table accepts the default of every argument.
   void defaultsAreAccepted() {
     for (const VerbInfo& verb : verbs())
       for (const ArgInfo& arg : verb.args) {
@@ -217,7 +217,7 @@ class VerbsTest : public QObject {
     other.must("inject", {{"actions", {removal(3), removal(7)}}});
     other.must("apply");
     QCOMPARE(s.hash(), other.hash());
-    // What waits already goes along.
+    // Actions that already wait are applied with the new one.
     s.must("inject", {{"actions", {removal(1)}}});
     QCOMPARE(s.must("inject", {{"actions", {removal(2)}}, {"now", true}})["actions"].size(), std::size_t{2});
     QVERIFY(s->pending().empty());

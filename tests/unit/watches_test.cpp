@@ -186,7 +186,7 @@ class WatchesTest : public QObject {
       }
   }
 
-  /// What the window completes is what the language knows.
+  /// The facts that the window completes are those that the language knows.
   void factsAreListed() {
     SessionFixture s;
     const json all = s.must("facts");

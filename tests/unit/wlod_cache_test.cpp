@@ -245,7 +245,7 @@ void WlodCacheTest::otherSessions_data() {
   row("hidden", wlodManifest(json::object(), {{"model", "demo"}}), "other_model", "");
 }
 
-/// What steers later edits may differ, what rows and entries depend on may not.
+/// Settings that steer later edits may differ; settings that rows and entries depend on may not.
 void WlodCacheTest::otherSessions() {
   QFETCH(QString, manifest);
   QFETCH(QString, code);
@@ -401,7 +401,7 @@ void WlodCacheTest::hostileNumbers() {
   parts.write(path("bad"));
   const std::string before = stateHash(*s);
   const Result<json> refused = execute(*s, "loadCache", {{"path", path("bad")}});
-  if (pointer == "/version" && value == "1" && refused) return;  // what version 1 lacks is not missed
+  if (pointer == "/version" && value == "1" && refused) return;  // a file of version 1 may lack the field
   QVERIFY(!refused);
   QCOMPARE(QString::fromStdString(refused.error().code), code);
   QVERIFY(refused.error().text().find(path("bad")) != std::string::npos && !refused.error().remedy.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes of a wLOD session did is written down, agrees with the rules of attention, and what disagrees is named.
+// The recorded deeds of wLOD passes agree with the rules of attention, and a deed that disagrees is named.
 #include "core/check/checks.h"
 #include "support/session_fixture.h"
 

@@ -216,7 +216,7 @@ class WlodTest : public QObject {
     QVERIFY(!net.error().remedy.empty());
   }
 
-  /// What a network has cost beside truncation, and what a session says about it.
+  /// The losses of a gist network beside truncation, and the text of a session about them.
   void figuresOfAGistNetwork() {
     const auto losses = [](double trained, double truncation) {
       return nlohmann::json{
@@ -524,7 +524,7 @@ class WlodTest : public QObject {
     QVERIFY(chooseRecompute(found, 10, 20, costs).reason.find("us") != std::string::npos);
   }
 
-  /// What rows and pairs cost is found from passes of many shapes; one shape alone says what it can.
+  /// The costs of rows and pairs are found from passes of many shapes; one shape alone says what it can.
   void costsAreCalibrated() {
     RecomputeCosts before;
     before.threshold = 0.6;

@@ -140,7 +140,7 @@ class AuditTest : public QObject {
     QVERIFY(static_cast<bool>(view.setOption("sort", "-rows")));
     QCOMPARE(layers(view), (QList<int>{0, 3, 1, 2}));
     QVERIFY(static_cast<bool>(view.setOption("sort", "state")));
-    QCOMPARE(layers(view).first(), 3);  // what is wrong comes first
+    QCOMPARE(layers(view).first(), 3);  // layers with a fault come first
     QVERIFY(!view.setOption("sort", "colour"));
     QTest::keyClick(&view.table(), Qt::Key_S);
     QCOMPARE(view.options()["sort"], nlohmann::json("requested"));

@@ -63,7 +63,7 @@ class ButtonsTest : public QObject {
       context.commands.clear();
       context.submitted.clear();
       const std::size_t measures =
-          (id == "quant" || id == "attention") && isOwn(*button) ? 1 : 0;  // what a view follows is asked for
+          (id == "quant" || id == "attention") && isOwn(*button) ? 1 : 0;  // values that a view follows are asked for
       button->click();
       QCOMPARE(context.commands.size(), std::size_t{command.empty() ? 0u : 1u});
       if (!command.empty()) QCOMPARE(context.commands[0].verb, command);

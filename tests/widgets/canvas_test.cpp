@@ -172,7 +172,7 @@ class CanvasTest : public QObject {
     QVERIFY(said.count() > 0);
   }
 
-  /// What was marked under the pointer is marked no longer when it has left.
+  /// The mark under the pointer goes when the pointer leaves.
   void leavingRepaints_data() { canvases(false); }
   void leavingRepaints() {
     QFETCH(QString, id);

@@ -87,7 +87,7 @@ class DifferenceViewTest : public QObject {
     QCOMPARE(last(context).verb, std::string("differenceFrom"));
     QCOMPARE(last(context).args, json({{"path", "/tmp/a.kvcap"}}));
     QVERIFY2(said.last().endsWith("{with: \"file /tmp/a.kvcap\"})"), qPrintable(said.last()));
-    // What cannot be asked is said, and nothing is asked.
+    // The view names a question that cannot be asked, and asks nothing.
     const auto asked = context.queried.size();
     for (const auto& [with, where] :
          {std::pair{"tick", "five"}, {"tick", "-1"}, {"branch", ""}, {"branch", "b x"}, {"lane", "1"}, {"file", ""}}) {

@@ -80,7 +80,7 @@ class EvidenceModelsTest : public QObject {
     QCOMPARE(axis.marks(400, 90), (std::vector<double>{0, 500, 1000}));
     axis.zoom(0.5, 100, 400);
     QVERIFY(axis.zoomed());
-    QCOMPARE(axis.toUs(100, 400), 250.0);  // what was under the pointer stays
+    QCOMPARE(axis.toUs(100, 400), 250.0);  // the point under the pointer stays
     axis.setFull(0, 1200);
     QVERIFY(axis.zoomed());
     axis.pan(1e9, 400);
@@ -278,7 +278,7 @@ class EvidenceModelsTest : public QObject {
     const EventNode& verify = tree.nodes[static_cast<std::size_t>(tree.nodes[0].children[0])];
     QCOMPARE(verify.name, QStringLiteral("verify"));
     QCOMPARE(verify.children.size(), std::size_t{2});
-    QCOMPARE(tickBytes(report), qint64{0});  // what ops move is told apart from what operations do
+    QCOMPARE(tickBytes(report), qint64{0});  // bytes that ops move are told apart from those of operations
   }
 
   /// An undo rewinds: what came after it is not drawn over what comes now.

@@ -236,7 +236,7 @@ class EvidenceViewsTest : public QObject {
     QVERIFY(named<QPushButton>(*view, "Go to failure")->isEnabled());
   }
 
-  /// What a full check found in one session is not said of another one at the same tick.
+  /// Findings of a full check in one session are not shown for another one at the same tick.
   void checksOfAnotherSessionAreForgotten() {
     FakeContext context;
     context.answers["invariants"] = [](const json&) {
@@ -266,7 +266,7 @@ class EvidenceViewsTest : public QObject {
     for (Event& event : report->events) event.us = 1000;
     longer->report = report;
     std::vector<SnapshotPtr> history = context.history();
-    history.back() = longer;  // of the same serial
+    history.back() = longer;  // has the same serial
     context.open(history);
     QTRY_VERIFY(view->ready());
     QVERIFY(view->dump() != before);

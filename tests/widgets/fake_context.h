@@ -46,7 +46,7 @@ class FakeContext : public InspectorContext {
   std::map<std::string, Answer> answers;  // by verb; others answer null
   bool isBusy = false;
   bool measured = false;           // lifespans were recorded
-  std::optional<float> sameValue;  // of every row's brightness
+  std::optional<float> sameValue;  // brightness of every row
   bool holdTiles = false;          // keep tile replies back until releaseTiles()
 
   SnapshotPtr snapshot() const override { return m_shown ? m_history[m_shown - 1] : nullptr; }

@@ -307,7 +307,7 @@ class Maker {
     return view;
   }
 
-  /// What would be asked of each layer, and done in it.
+  /// Sets the policy and bands of each layer.
   void startPolicies() {
     if (!m_options.policies) return;
     constexpr const char* kNames[] = {"smartkv", "h2o", "smartkv", "snapkv"};

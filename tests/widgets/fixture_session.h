@@ -43,7 +43,7 @@ inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
   return static_cast<double>(x >> 11) / 9007199254740992.0;
 }
 
-/// What policies think of a row.
+/// The score that policies give a row.
 inline float score(LedgerId id, std::size_t layer) {
   return static_cast<float>(5 * noise(static_cast<std::uint64_t>(id.value()), layer, 14));
 }
@@ -74,10 +74,10 @@ class Session {
   std::vector<SnapshotPtr> m_history;
 };
 
-/// What a recording would find of the layers that ask gates: predictions that are right but for noise, and a
+/// The result of a recording for the layers that ask gates: predictions that are right but for noise, and a
 /// little too short; the last rows still in use.
 LifespanView lifespans(const SnapshotPtr& s);
-/// What measuring the quantisation of a snapshot would find, by the types that it stores rows in: one row of layer 2
+/// The result of measuring the quantisation of a snapshot, by the types that it stores rows in: one row of layer 2
 /// (of the last, if there are fewer), at three fifths of the context, is much worse than all others; values of
 /// layer 3 were clipped.
 nlohmann::json quantisation(const Snapshot& s);

@@ -82,7 +82,7 @@ class LanesViewTest : public QObject {
       if (!view.setOption("colour", "loss")) qFatal("no colour");
       golden::settle(view);
     }
-    /// Of a token in a band, near its upper edge.
+    /// The colour in a band, near its upper edge.
     QRgb pixel(int lane, int x) {
       const QImage shot = view.picture(size, 1).convertToFormat(QImage::Format_RGB32);
       const QRect band = view.canvas().band(lane);
@@ -332,7 +332,7 @@ void LanesViewTest::lossesAreComparedTokenByToken() {
 void LanesViewTest::rangesOfDifferences() {
   const auto range = [](std::vector<float> values) {
     std::vector<LaneLosses> lanes(2);
-    lanes[0].values = {100};  // of the reference: no difference
+    lanes[0].values = {100};  // losses of the reference: no difference
     lanes[1].values = std::move(values);
     return differenceRange(lanes);
   };

@@ -128,7 +128,7 @@ class MapTest : public QObject {
     context.push(ticks[ticks.size() - 2]);
     context.push(ticks.back());
     const std::int64_t newest = ticks.back()->tick.value();
-    context.releaseTiles(2);  // of the map and of the strip, a tick late
+    context.releaseTiles(2);  // tiles of the map and of the strip, a tick late
     QVERIFY2(shows(newest - 1), qPrintable(map.dump().left(80)));
     const QString late = QString("values of tick %1").arg(newest - 1);
     QCOMPARE(map.canvas().note(), late);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a measurement of quantisation would find in a fixture snapshot.
+// The result of a quantisation measurement in a fixture snapshot.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace kvlab::fixture {
 
 namespace {
-/// What a type loses: a row's relative error lies between `least` and `least + more`; scales, 0 = the type has none.
+/// The loss of a type: a row's relative error lies between `least` and `least + more`; scales, 0 = the type has none.
 struct Loss {
   double least, more, scale;
 };

@@ -127,7 +127,7 @@ class QuantTest : public QObject {
     QVERIFY(static_cast<bool>(measure));
     const QuantLayer& layer = measure->layers.at(0);
     QCOMPARE(layer.k.lowestCosine, 0.5);
-    QCOMPARE(layer.k.shareAtMax, 9.0 / (3 * 32));  // of three rows of 32 values
+    QCOMPARE(layer.k.shareAtMax, 9.0 / (3 * 32));  // 9 codes in three rows of 32 values
     QVERIFY(std::isnan(layer.v.shareAtMax));       // bf16 has no codes
     QCOMPARE(layer.k.clipped, std::int64_t{2});
     QCOMPARE(layer.k.worstLogit, 7.0);
@@ -214,7 +214,7 @@ class QuantTest : public QObject {
     QVERIFY(rig.stale()->text().contains(QString("tick %1, shown is %2").arg(then.value()).arg(then.value() - 3)));
     rig.context.showTick(then);
     QVERIFY(!rig.stale()->isVisibleTo(&rig.view));
-    auto published = std::make_shared<Snapshot>(*rig.context.snapshot());  // what measuring itself does
+    auto published = std::make_shared<Snapshot>(*rig.context.snapshot());  // measuring itself does this
     published->serial += 1;
     rig.context.push(published);
     QVERIFY(!rig.stale()->isVisibleTo(&rig.view));

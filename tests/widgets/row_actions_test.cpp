@@ -97,7 +97,7 @@ class RowActionsTest : public QObject {
     QCOMPARE(chosen(context), (std::vector<int>{4, 5, 6}));
   }
 
-  /// What is deleted or replaced are tokens; each has a row in every layer that holds it.
+  /// The actions delete or replace tokens; each has a row in every layer that holds it.
   void theMenuCountsTokens() {
     FakeContext context;
     const auto strip = open<StripView>(context);
@@ -275,7 +275,7 @@ class RowActionsTest : public QObject {
     QCOMPARE(failed.count(), 1);
   }
 
-  /// What does not apply is off in the menu, and its tip says why; a key says the same.
+  /// An action that does not apply is off in the menu, and its tip says why; a key says the same.
   void theMenuSaysWhatDoesNotApply() {
     FakeContext context;
     const auto map = open<MapView>(context);

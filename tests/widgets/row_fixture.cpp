@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the engine would say of one row and of attention by head in a fixture snapshot.
+// The engine's replies on one row and on attention by head in a fixture snapshot.
 #include <cmath>
 
 #include "fixture_session.h"

@@ -44,7 +44,7 @@ class SmartKvTest : public QObject {
     QVERIFY(std::isnan(layers[2].lowest));
   }
 
-  /// Who won is who did not lose; a loser's margin is against the lowest row of the budget.
+  /// The rows that did not lose are the winners; a loser's margin is against the lowest row of the budget.
   void contestsSayWhoWonAndByHowMuch() {
     FakeContext context(fixture::withPolicies());
     const SnapshotPtr s = context.snapshot();

@@ -184,7 +184,7 @@ class TablesTest : public QObject {
     context.answers["rows"] = [honest](const nlohmann::json& args) {
       auto reply = honest(args);
       (*reply)[3]["tag"] = 77;
-      (*reply)[4]["tag"] = 14909942958187351376u;  // of a row whose scales came apart from it
+      (*reply)[4]["tag"] = 14909942958187351376u;  // tag of a row whose scales came apart from it
       return reply;
     };
     MirrorView view(context, nullptr);

@@ -116,7 +116,7 @@ class ThemeTest : public QObject {
     QCOMPARE(strip->heightForWidth(600), 34);
     QCOMPARE(strip->heightForWidth(300), 68);
     strip->setGeometry(QRect(0, 0, 600, 34));
-    QCOMPARE(items[3]->geometry().right(), 599);  // what follows the stretch stands at the end
+    QCOMPARE(items[3]->geometry().right(), 599);  // the item after the stretch stands at the end
   }
   void labelsElide() {
     ElidedLabel label("a rather long line of text that has no room");

@@ -15,7 +15,7 @@ nlohmann::json columnOf(const std::vector<Branching::Entry>& entries, int since,
   return nlohmann::json::binary({bytes, bytes + out.size() * sizeof(T)});
 }
 
-/// What an edit of the fixture session does, and the rows that left in its tick.
+/// Commits the edit of a fixture snapshot, and the rows that left in its tick.
 void commitSnapshot(Branching& to, const Snapshot& s) {
   int left = 0;
   std::string words;

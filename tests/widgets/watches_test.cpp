@@ -50,7 +50,7 @@ class WatchesViewTest : public QObject {
     QCOMPARE(context.commands.back().verb, std::string("watch_add"));
     QCOMPARE(context.commands.back().args, json({{"expression", "length + 1"}}));
     QTRY_VERIFY(line->text().isEmpty());
-    // What is refused stays in the line.
+    // A refused condition stays in the line.
     context.answers["watch"] = [](const json&) -> Result<json> {
       return Error("bad_condition", "no", "there is no fact lenght", "the nearest is length");
     };

@@ -217,7 +217,7 @@ class WlodTreeTest : public QObject {
     QTRY_VERIFY(view.ready());
     click(view, {0, 1060});
     QTest::mouseClick(&view.canvas(), Qt::RightButton, {}, view.canvas().boxOf({0, 1070}).center().toPoint());
-    QCOMPARE(view.canvas().selected(), std::optional(TreeNode{0, 1070}));  // what the menu is about
+    QCOMPARE(view.canvas().selected(), std::optional(TreeNode{0, 1070}));  // the node that the menu is about
     QTest::keyClick(&view.canvas(), Qt::Key_C);
     QCOMPARE(context.commands.size(), std::size_t{4});
     QCOMPARE(context.commands.back().verb, std::string("wlod_collapse"));
@@ -247,7 +247,7 @@ class WlodTreeTest : public QObject {
     QVERIFY(button(view, "Refocus")->toolTip().contains("an older tick is shown"));
   }
 
-  /// What the engine refuses stays in sight until another edit or tick.
+  /// A refusal of the engine stays in sight until another edit or tick.
   void refusalsOfTheEngineAreShown() {
     FakeContext context(withWlod());
     WlodTreeView view(context, nullptr);

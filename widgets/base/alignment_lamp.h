@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every lamp says of cache and mirror: the known findings of all layers, else after which tick they were in step,
-// else that nobody has checked. Pure functions of a snapshot; any thread.
+// The text of every lamp about cache and mirror: the known findings of all layers, else after which tick they were in
+// step, else that nobody has checked. Pure functions of a snapshot; any thread.
 #pragma once
 #include <QColor>
 #include <QString>
@@ -14,7 +14,7 @@ struct AlignmentLamp {
   enum class State : std::uint8_t { InStep, Unchecked, Wrong };
   State state = State::Unchecked;
   QString text;  // "✓ in step, checked after tick 12"
-  QString tip;   // what was checked when, or every finding
+  QString tip;   // all checks with their ticks, or every finding
 
   QColor colour(const Theme& theme) const;
 };

@@ -34,8 +34,8 @@ class EngineAsk {
 
  private:
   quint64 begin();
-  /// Ends one request, and hands its answer on if its round is the present one. What the view makes of the answer may
-  /// fail: that is shown as an error.
+  /// Ends one request, and hands its answer on if its round is the present one. The view may fail on the answer:
+  /// that is shown as an error.
   template <class Taker, class Answer>
   void end(quint64 round, const Taker& take, const Answer& answer);
 

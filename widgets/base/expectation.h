@@ -13,15 +13,15 @@
 namespace kvlab {
 
 struct Expectation {
-  QString file;         // what is expected
+  QString file;         // file with the expected content
   QString artefacts;    // folder of what a difference leaves
   bool update = false;  // write what is now where it is not as expected
 };
 
 /// Where two pictures may differ.
 struct PictureRules {
-  int tolerance = 0;        // of a colour channel, 0 .. 255
-  double share = 0;         // of the pixels that may differ by more, 0 .. 1
+  int tolerance = 0;        // tolerance of a colour channel, 0 .. 255
+  double share = 0;         // share of pixels that may differ by more, 0 .. 1
   QList<QRect> masks = {};  // in pixels; what is inside is not compared
 };
 

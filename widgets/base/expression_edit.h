@@ -30,7 +30,7 @@ class ExpressionEdit : public QCompleter {
   InspectorContext& m_context;
   QLineEdit& m_line;
   QStandardItemModel* m_words;
-  quint64 m_session = 0;  // whose facts they are
+  quint64 m_session = 0;  // session that the facts are from
 };
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What checks have found wrong, by row and layer: all views mark rows and layers by this one lookup. A value made once
+// Findings of checks, by row and layer: all views mark rows and layers by this one lookup. A value made once
 // for a snapshot; without findings it costs nothing. Any thread.
 #pragma once
 #include <QString>
@@ -14,7 +14,7 @@ namespace kvlab {
 struct FindingMark {
   std::optional<CacheLayer> layer;  // none = the finding is about all layers, or about none
   LedgerId row;                     // -1 = the layer or the state as a whole
-  std::int32_t position;            // of the row in the context; -1 = none
+  std::int32_t position;            // position of the row in the context; -1 = none
   QString text;                     // the check, the ticks between which the damage came, and details
 
   bool concerns(CacheLayer one) const { return !layer || *layer == one; }

@@ -15,10 +15,10 @@ class HistoryReader {
   using History = std::span<const SnapshotPtr>;
   struct Unread {
     History::iterator first;  // the snapshots from here on are new
-    bool again = false;       // what was read before is not valid any more: all are unread
+    bool again = false;       // snapshots read before are not valid any more: all are unread
   };
 
-  /// What is new since the last call. Snapshots ascend by tick; a tick may be published again.
+  /// The snapshots that are new since the last call. Snapshots ascend by tick; a tick may be published again.
   Unread read(History history) {
     const SnapshotPtr last = std::exchange(m_last, history.empty() ? nullptr : history.back());
     const Tick first = std::exchange(m_first, history.empty() ? Tick(0) : history.front()->tick);

@@ -114,7 +114,7 @@ class InspectorContext : public QObject {
   const std::vector<LedgerId>& selection() const { return m_selection; }
   bool selected(LedgerId row) const;
   void select(std::vector<LedgerId> rows);
-  /// What an edit is about: positions of the selected rows, ascending, else of the focused row. A damaged context may
+  /// The target of an edit: positions of the selected rows, ascending, else of the focused row. A damaged context may
   /// name rows that the ledger does not have; these are left out.
   std::vector<Position> chosenRows() const;
   Position hovered() const { return m_hovered; }

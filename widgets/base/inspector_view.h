@@ -43,7 +43,7 @@ class InspectorView : public QWidget {
   /// Effect of Ctrl+C: copies the selected rows or text, else the whole table, else the picture.
   virtual void copySelection();
 
-  /// What can be done with the chosen rows from here; null where the view shows no rows to edit.
+  /// The actions on the chosen rows; null where the view shows no rows to edit.
   RowActions* rowActions() const { return m_rowActions; }
 
   /// The user's choices in this view, by name, for scripts (view.set) and saved layouts.
@@ -166,7 +166,7 @@ class InspectorView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  /// What a view does with a state may fail: that is shown as an error, and the other views go on.
+  /// Runs work of a view. A failure is shown as an error, and the other views go on.
   void safely(const std::function<void()>& work);
   void takeSnapshot();
   /// Greys what cannot apply while the menu is open.

@@ -14,7 +14,7 @@ namespace kvlab {
 
 /// Waiting: work of the same session comes first.
 enum class JobState { Waiting, Running, Done, Stopped, Failed };
-/// What stands in front of what: a person who runs a script waits for it, and a sweep goes on beside a session.
+/// Priority of jobs: a person who runs a script waits for it, and a sweep goes on beside a session.
 enum class JobRank { Beside, Session, Script };
 
 /// Where the outcome of a job is.
@@ -28,7 +28,7 @@ struct JobPlace {
 
 struct Job {
   QString name;  // "Run"
-  QString on;    // what it works on: a session, a file, a model
+  QString on;    // its subject: a session, a file, a model
   JobRank rank = JobRank::Session;
   const void* queue = nullptr;  // jobs with the same queue run one after the other; null = its own
   bool brief = false;           // leaves the list at its end
@@ -39,7 +39,7 @@ struct Job {
   int number = 0;
   JobState state = JobState::Running;
   qint64 done = 0, total = 0;  // total 0 = unknown
-  QString step = {};           // what the work is doing, in its own words
+  QString step = {};           // present step, in the words of the work
   QString rate = {};           // "120/s, 5 s left"
   QString how = {};            // how it ended
   QDateTime ended = {};
@@ -94,7 +94,7 @@ class JobList : public QObject {
 
   InspectorContext& m_context;
   std::vector<Job> m_jobs;
-  std::vector<Rate> m_rates;  // of running jobs
+  std::vector<Rate> m_rates;  // rates of running jobs
   int m_last = 0;
 };
 

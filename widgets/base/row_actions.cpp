@@ -246,7 +246,7 @@ QString RowActions::whyNotEvicted(CacheLayer first, int count) const {
   return count == s->info->cacheLayers.count() ? tr("no layer has the rows") : tr("the layer does not have the rows");
 }
 
-/// What certainly never happened to the focused row. Where the snapshot does not tell, the command looks.
+/// Why a search back for an event of the focused row must fail; empty = the command has to look.
 QString RowActions::whyNothingBack(const char* subject) const {
   const SnapshotPtr s = m_context.snapshot();
   const LedgerId row = m_context.focus().ledger;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a person can do with the chosen rows (InspectorContext::chosenRows), as actions: one list for the menus and the
+// Actions on the chosen rows (InspectorContext::chosenRows): one list for the menus and the
 // keys of all views that show rows. Each action runs a command, which says its script line. Owned by its view. GUI
 // thread.
 #pragma once
@@ -29,9 +29,9 @@ class RowActions : public QObject {
   QAction* action(const QString& id) const;
   /// Why an action cannot run now; empty if it can.
   QString obstacle(const QAction& action) const;
-  /// What an action does, in a sentence.
+  /// The effect of an action, in a sentence.
   QString tip(const QAction& action) const;
-  /// Inserts text before a position, at once; the length = at the end. What does not fit is refused as a whole.
+  /// Inserts text before a position, at once; the length = at the end. A text that does not fit is refused as a whole.
   void insertText(Position before, const QString& text);
   /// Gives the actions the titles and states for the chosen rows while a menu is open. A key works at any time, and an
   /// error says why it cannot.
@@ -43,7 +43,7 @@ class RowActions : public QObject {
   QAction* add(const char* id, const QString& text, const QString& tip, QList<QKeySequence> keys, Needs needs,
                Work work);
   QAction* make(const char* id, const QString& text, const QString& tip, Needs needs, Work work);
-  /// What the action needs besides: that its command can run, and that `why` is empty.
+  /// Adds conditions to an action: its command can run, and `why` is empty.
   void also(QAction* action, const char* command, std::function<QString()> why = {});
   void addEdits();
   void addEvictions();

@@ -17,7 +17,7 @@ Status saveFile(const QString& path, const QByteArray& bytes, const std::string&
 Result<QByteArray> pictureBytes(const QString& path, const QImage& picture);
 /// The same, in a file.
 Status savePicture(const QString& path, const QImage& picture);
-/// What a widget paints, in a file of vectors.
+/// Saves the drawing of a widget as a vector file.
 Status saveDrawing(const QString& path, QWidget& widget);
 
 }  // namespace kvlab

@@ -29,7 +29,7 @@ const StorageGroup* groupOf(const std::vector<StorageGroup>& groups, CacheLayer 
 /// Memory of rows, the same words in every view: live rows, the room that is allocated at capacity, and the addresses
 /// that are reserved, room for older states included.
 QString rowMemoryText(const Snapshot& snapshot);
-/// What the whole program has in memory, in words; empty for 0.
+/// The memory of the whole program, in words; empty for 0.
 QString programMemoryText(qint64 bytes);
 
 /// Context position of each resident row, oldest first; -1 for a row outside the context. [resident]

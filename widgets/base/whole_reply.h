@@ -6,7 +6,7 @@
 
 namespace kvlab {
 
-/// What `read` makes of a reply with at() and get(), which throw where a member is missing or of another type:
+/// The result of `read` on a reply with at() and get(), which throw where a member is missing or of another type:
 /// `bad_reply` then. `what` was not shown.
 template <class Read>
 auto wholeReply(const char* what, const char* remedy, const Read& read) -> decltype(read()) {

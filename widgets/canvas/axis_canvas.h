@@ -42,7 +42,7 @@ class AxisCanvas : public QWidget {
   void revealFocus();
   /// Description of the cell under the pointer, else of the focused cell.
   virtual QString readout() const = 0;
-  /// What checks have found by now, for canvases that show a measurement of an older state.
+  /// Sets the findings of checks up to now, for canvases that show a measurement of an older state.
   void setFindings(FindingMarks found);
 
  signals:

@@ -122,8 +122,8 @@ std::uint8_t MaxPyramid::maxOf(int layer, int begin, int end) const {
   begin = std::max(begin, 0);
   end = std::min(end, m_positions);
   std::uint8_t best = kNone;
-  // Short ranges are read directly, which compiles to wide loads. Of long ranges only the unaligned ends are read, and
-  // the middle four levels up.
+  // Short ranges are read directly, which compiles to wide loads. For long ranges only the unaligned ends are read
+  // here; the middle is read four levels up.
   for (std::size_t k = 0; begin < end; k += kStride) {
     const Level& level = m_levels[k];
     const std::uint8_t* in = level.values.data() + static_cast<std::size_t>(layer) * level.stride;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the queued actions would do to the rows of a snapshot, for views that draw rows: taken from the planner's result
-// in the snapshot, never computed here. Also the marks of these ghosts, one shape for each kind, and their legend. GUI
-// thread, except planGhosts().
+// The effects that the queued actions would have on the rows of a snapshot, for views that draw rows: taken from the
+// planner's result in the snapshot, never computed here. Also the marks of these ghosts, one shape for each kind, and
+// their legend. GUI thread, except planGhosts().
 #pragma once
 #include <QLabel>
 #include <QWidget>
@@ -38,7 +38,7 @@ struct PlanGhosts {
   bool leaves(std::int32_t position) const;
   bool leavesLayer(CacheLayer layer, std::int32_t position) const;
   bool goesStale(std::int32_t position) const;
-  /// What would become of a row, in words; empty = nothing.
+  /// The planned fate of a row, in words; empty = nothing.
   QString text(const Snapshot& snapshot, CacheLayer layer, std::int32_t position) const;
 };
 

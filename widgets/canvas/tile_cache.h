@@ -30,8 +30,8 @@ class TileCache : public QObject {
   std::shared_ptr<const Tile> shown(Quantity quantity) const;
   /// The newest tile of that quantity, of any tick; null before the first.
   std::shared_ptr<const Tile> latest(Quantity quantity) const;
-  /// What to show of a quantity: the tile of the shown tick, else in a run the newest tile whose snapshot is kept, else
-  /// no tile and the shown snapshot.
+  /// The values to show of a quantity: the tile of the shown tick, else in a run the newest tile whose snapshot is
+  /// kept, else no tile and the shown snapshot.
   ShownTile best(Quantity quantity);
   /// Says of which tick the values are that best() gave; empty if they are of the shown one.
   QString note() const;
@@ -53,7 +53,7 @@ class TileCache : public QObject {
   std::deque<std::shared_ptr<const Tile>> m_tiles;  // oldest first
   int m_waiting = 0;
   std::optional<Tick> m_behind;             // tick of the values that the view shows; none if the view shows that tick
-  Quantity m_shows = Quantity::Brightness;  // what best() was asked for last
+  Quantity m_shows = Quantity::Brightness;  // last quantity that best() was asked for
   quint64 m_asked[kQuantities] = {};
 };
 

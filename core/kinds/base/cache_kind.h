@@ -57,10 +57,10 @@ class CacheKind {
                                 CallContext& call);
   /// A copy of the state with logits and attention of its last row over the present rows.
   virtual Result<CacheState> query(const CacheState& state, const TransactionRules& rules, CallContext& call);
-  /// What the last `queries` rows (0 = all) attend to, and moments of queries from a position on.
+  /// Attention of the last `queries` rows (0 = all), and moments of queries from a position on.
   virtual Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
                                       const TransactionRules& rules, CallContext& call);
-  /// What the row at a context position attends to, by head: receivedPerHead in the last of the model's first `layers`
+  /// Attention of the row at a context position, by head: receivedPerHead in the last of the model's first `layers`
   /// layers. A read-only pass, like query(). Null for a row that asks nothing.
   virtual Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
                                                                   const TransactionRules& rules, CallContext& call);
@@ -70,7 +70,7 @@ class CacheKind {
   virtual Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) = 0;
   virtual Result<Drift> drift(const CacheState& state, CallContext& call) = 0;
   virtual ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const = 0;
-  /// What a person should know of what the session was opened with; empty = nothing. open() comes before.
+  /// A note to the user about the parts that the session was opened with; empty = none. open() comes before.
   virtual std::string notice() const { return {}; }
   /// Adds what only this kind shows to a snapshot.
   virtual void describe(const CacheState&, Snapshot&) const {}

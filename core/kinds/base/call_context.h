@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call passes through the engine, and the part of a tick that it applies. Engine thread.
+// The context that a call passes through the engine, and the part of a tick that it applies. Engine thread.
 #pragma once
 #include <functional>
 #include <vector>

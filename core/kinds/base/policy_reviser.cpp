@@ -18,7 +18,7 @@ std::set<std::int32_t> momentsFrom(const std::vector<PolicySpec>& specs, std::in
   return from.empty() ? std::set{0} : from;
 }
 
-/// What was seen, but the moments of `before` in layers that skip other rows.
+/// The state `seen`, but with the moments of `before` in layers whose policy skips other rows.
 std::shared_ptr<const PolicyState> withMomentsFrom(std::int32_t from, const PolicyState& before,
                                                    const PolicyState& seen) {
   auto out = std::make_shared<PolicyState>(seen);

@@ -9,7 +9,7 @@ namespace kvlab {
 class Reviser {
  public:
   virtual ~Reviser() = default;
-  /// What passes over this state should return for this reviser.
+  /// Results that passes over this state should return for this reviser.
   virtual Wanted wants(const CacheState&) const { return {}; }
   /// May add actions to the part, and may store statistics in `observed`.
   virtual Status before(CacheState& /*observed*/, TickPart&, CallContext&) const { return ok(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session consists of besides its state. Opened once from a manifest and moved into the session. Engine thread
+// Parts of a session besides its state. Opened once from a manifest and moved into the session. Engine thread
 // of the session.
 #pragma once
 #include <memory>
@@ -19,7 +19,7 @@ namespace kvlab {
 
 class CacheKind;
 
-/// What a change under way has replaced, once, to come back where the change fails.
+/// Parts that a change under way has replaced, each once. They come back where the change fails.
 struct ReplacedParts {
   std::optional<CacheStore> store;
   std::optional<LayoutSet> layouts;
@@ -50,7 +50,7 @@ struct SessionParts {
   CacheLayers cacheLayers;
   std::int64_t capacity = 0;          // resident rows per layer
   std::int32_t maxPhases = 0;         // exclusive upper bound of a phase
-  ReplacedParts* replaced = nullptr;  // of the change under way; see session/parts_before.h
+  ReplacedParts* replaced = nullptr;  // set during a change; see session/parts_before.h
 };
 
 /// An empty cache as the manifest describes it.

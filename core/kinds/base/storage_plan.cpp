@@ -35,7 +35,7 @@ std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::Ro
   return manifest.historyBytes / bytes;
 }
 
-/// Of a layer of the model; 0 = no limit.
+/// Limits of a layer of the model; 0 = no limit.
 struct LayerWindow {
   std::int32_t mask = 0;  // phases that attention lets through
   std::int32_t keep = 0;  // rows that stay: rings alone let rows go

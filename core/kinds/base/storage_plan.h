@@ -23,15 +23,15 @@ struct StoragePlan {
 /// Rows that the policy of each cache layer leaves it, and those of a tick, [cache layers]; 0 = nothing bounds them.
 std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState& content);
 /// As parts.manifest wants it, for what there is: heads whose share of an adaptive budget is decided may hold it,
-/// whatever capacity says. rows, [cache layers]: what the pools have slots for, 0 = all that a layer may hold; empty =
-/// what policies leave of the content. Errors: bad_manifest.
+/// whatever capacity says. rows, [cache layers]: rows that the pools have slots for, 0 = all that a layer may hold;
+/// empty = as many as policies leave of the content. Errors: bad_manifest.
 Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content = nullptr,
                                 std::vector<std::int32_t> rows = {});
 /// Makes empty pools. Checks the total size before the first allocation. Errors: out_of_memory.
 Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan);
 /// Replaces layouts and pools by empty ones for parts.manifest.
 Status freshStorage(SessionParts& parts);
-/// Takes other pools and layouts; what there was goes to parts.replaced. Takes no memory.
+/// Takes other pools and layouts; the old ones go to parts.replaced. Takes no memory.
 void replacePools(SessionParts& parts, CacheStore store, LayoutSet layouts);
 /// Replaces layouts and pools by some like those of `other`, with the rows of this state of its; see RowPool::like().
 /// All slots are free. Errors: out_of_memory.

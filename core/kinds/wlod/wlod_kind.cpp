@@ -147,7 +147,7 @@ WlodTransaction WlodKind::transaction(CallContext& call) const {
 }
 
 WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) const {
-  const double old = m_parts->lens.net ? 1 : memory;  // what a network foresaw at the last round stays
+  const double old = m_parts->lens.net ? 1 : memory;  // a lens network's forecast of the last round stays
   return {transactionRules(parts).splice, parts.layouts, parts.manifest.probes,
           m_parts->lens.layers,           old,           parts.model->config().kvHeads,
           parts.manifest.ring.window};

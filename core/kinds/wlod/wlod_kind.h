@@ -37,7 +37,7 @@ class WlodKind : public CacheKind {
   std::string notice() const override;
   void describe(const CacheState& state, Snapshot& snapshot) const override;
 
-  /// What a cache file must share with the session, because rows and entries depend on it.
+  /// Settings that a cache file must share with the session, because rows and entries depend on them.
   nlohmann::json fileSettings() const;
   const Lens& lens() const { return m_parts->lens; }
   /// Estimated recomputing costs, from passes measured on this machine.

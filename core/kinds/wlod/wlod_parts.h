@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wLOD session has besides its state: the gist network, the lens, and measured costs of passes.
+// Parts of a wLOD session besides its state: the gist network, the lens, and measured costs of passes.
 #pragma once
 #include "core/edit/wlod_mirror.h"
 #include "core/wlod/cost_meter.h"
@@ -13,7 +13,7 @@ struct WlodParts {
   Lens lens;
   CostMeter costs;
 
-  /// What a lens network says of the entries now; empty without one.
+  /// Attention that a lens network now predicts for the entries; empty without a network.
   std::vector<double> foreseen(const CacheState& state, const Model& model) const;
   /// One score per entry; empty while the lens has no input.
   std::vector<double> scores(const WlodState& state) const;

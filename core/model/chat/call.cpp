@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What filters, tests, methods and functions have in common, and the operators.
+// Code that filters, tests, methods and functions share, and the operators.
 #include <algorithm>
 #include <cmath>
 

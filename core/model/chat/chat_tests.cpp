@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand behind "is".
+// The tests of a chat template: names that may stand behind "is".
 #include "core/model/chat/interpreter.h"
 #include "core/model/chat/letters.h"
 

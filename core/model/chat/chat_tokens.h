@@ -15,9 +15,9 @@ void nameTokens(const Tokenizer& tokenizer, Conversation& out);
 /// Ids of a rendered text: special tokens in it are tokens, and none is added. Errors: bad_text.
 Result<std::vector<TokenId>> encodeChat(const Tokenizer& tokenizer, std::string_view text);
 
-/// What a template writes behind a reply of the model, up to the end of the messages: the next turn of a conversation
-/// whose beginning is not known. Errors: those of render, and bad_template where the template does not write replies as
-/// they are.
+/// Text that a template writes behind a reply of the model, up to the end of the messages: the next turn of a
+/// conversation whose beginning is not known. Errors: the errors of render, and bad_template where the template does
+/// not write replies as they are.
 Result<std::string> nextTurn(const Template& parsed, const Conversation& conversation);
 
 }  // namespace kvlab::chat

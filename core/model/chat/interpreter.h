@@ -27,7 +27,7 @@ class Interpreter {
   Error bad(const std::string& why) const { return badTemplate(m_line, why); }
   /// Steps are counted; an error where there are too many.
   Status spend(std::int64_t steps);
-  /// What was made, if it is not too large.
+  /// Returns a value that was made, if it is not too large.
   Result<Value> made(Value value);
   Result<Value> text(std::string made) { return this->made(Value::string(std::move(made))); }
   /// The members of what can be iterated: characters, entries, keys.
@@ -79,7 +79,7 @@ class Interpreter {
   };
   static constexpr int kMostDeep = 600;
 
-  std::size_t m_base = 0;  // of the macro that runs; between it and the template's nothing is seen
+  std::size_t m_base = 0;  // first scope of the macro that runs; those between it and the template's are hidden
   int m_line = 1, m_calls = 0, m_deep = 0;
   std::int64_t m_steps = 0;
   std::time_t m_now;
@@ -89,7 +89,7 @@ class Interpreter {
 struct Call {
   Interpreter& run;
   const std::string& name;
-  const Value& on;            // of a function: undefined
+  const Value& on;            // the value that it is applied to; undefined for a function
   std::vector<Value> placed;  // arguments
   Dict named;
   std::vector<const Value*> args = {};  // bound to the parameters; null = left out
@@ -119,7 +119,7 @@ const Callables& functions();
 
 /// Binds the arguments and calls.
 Result<Value> apply(const Callable& callable, Call call);
-/// What a value's method is; null = none.
+/// Method of a value; null = none.
 const Callable* methodOf(const Value& on, std::string_view name);
 
 /// Each character of UTF-8 text.

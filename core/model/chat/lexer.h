@@ -26,7 +26,7 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::End;
-  std::string text;  // of a string its value
+  std::string text;  // for a string its value
   int line = 1;
 
   bool op(std::string_view what) const { return kind == TokenKind::Op && text == what; }

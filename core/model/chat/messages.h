@@ -7,8 +7,8 @@
 
 namespace kvlab::chat {
 
-/// Of each message, an object or its JSON text, the object: templates write keys in their order, which a text keeps and
-/// an object of arguments does not. Errors: bad_messages.
+/// Messages as objects; each is given as an object or as its JSON text. Templates write keys in their order, which a
+/// text keeps and an object of arguments does not. Errors: bad_messages.
 Result<nlohmann::ordered_json> orderedMessages(const nlohmann::json& list);
 
 }  // namespace kvlab::chat

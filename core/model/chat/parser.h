@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of chat templates: the part of Jinja that templates of models use. What is not in it is refused by name.
+// The grammar of chat templates: the part of Jinja that templates of models use. Anything else is refused by name.
 // Any thread.
 #pragma once
 #include "core/model/chat/lexer.h"

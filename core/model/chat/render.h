@@ -18,7 +18,7 @@ struct Conversation {
   bool addGenerationPrompt = true;
   std::string bos = {}, eos = {};         // texts of the model's tokens; empty = none
   nlohmann::ordered_json more = nullptr;  // object of further names that the template may ask for
-  std::optional<std::time_t> now = {};    // of strftime_now; otherwise the clock, both in local time
+  std::optional<std::time_t> now = {};    // time for strftime_now, else the clock; both in local time
 };
 
 class Template {

@@ -100,7 +100,7 @@ Result<Value> splitlines(Call& call) {
   return listOfTexts(call, out);
 }
 
-/// startswith, endswith: of one text, or of any of a tuple.
+/// startswith, endswith: whether one text fits, or any text of a tuple.
 template <bool AtStart>
 Result<Value> borders(Call& call) {
   if (!call.has(0)) return call.bad("lacks an argument");

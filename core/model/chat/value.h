@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names in a chat template stand for: the values of Jinja, which are those of Python. All but namespaces are
-// immutable and shared. Any thread, but a namespace belongs to one rendering.
+// Values of a chat template: the values of Jinja, which are the values of Python. All but namespaces are immutable and
+// shared. Any thread, but a namespace belongs to one rendering.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -36,14 +36,14 @@ using Dict = std::vector<std::pair<std::string, Value>>;
 
 struct Value {
   Kind kind = Kind::Undefined;
-  bool tuple = false;        // of a list
-  int depth = 0;             // of lists and dicts inside each other
+  bool tuple = false;        // the list is a tuple
+  int depth = 0;             // levels of lists and dicts inside each other
   std::int64_t weight = 1;   // steps that looking at all of it takes
   std::int64_t integer = 0;  // and of Bool
   double real = 0;
   std::shared_ptr<const std::string> text;  // also the name of what is undefined, and of a function
   std::shared_ptr<const List> list;
-  std::shared_ptr<Dict> dict;  // of Dict, Loop and Namespace
+  std::shared_ptr<Dict> dict;  // for Dict, Loop and Namespace
   const Statement* macro = nullptr;
 
   static constexpr int kMostDepth = 64;
@@ -63,7 +63,7 @@ struct Value {
   bool is(Kind k) const { return kind == k; }
   bool isNumber() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   double asReal() const { return kind == Kind::Float ? real : static_cast<double>(integer); }
-  /// What an if asks.
+  /// Truth of the value as a condition.
   bool truth() const;
   /// The entry of a dict, loop or namespace; null = none.
   const Value* entry(std::string_view key) const;

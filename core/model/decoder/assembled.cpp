@@ -14,7 +14,7 @@ void assemble(const kernels::OpTable& ops, const kernels::Context& context, cons
         context,
         {.pool = to.records, .fmt = to.format, .k = to.k, .v = to.v, .tags = to.tags, .slots = to.to, .n = to.rows});
   }
-  if (to.verdicts)  // what was dequantised got its tags here: the pool knows better
+  if (to.verdicts)  // dequantised rows got their tags above, so the pool is verified
     ops.verifyRows(context,
                    {.pool = to.moves ? to.records : pool,
                     .fmt = to.moves ? to.format : format,

@@ -8,7 +8,7 @@ namespace kvlab {
 
 /// Pointers are addresses of the back end.
 struct Assembled {
-  std::uint8_t* records = nullptr;  // of `format`; null = the pool itself is read
+  std::uint8_t* records = nullptr;  // in `format`; null = the pool itself is read
   kernels::RowFormat format;
   const std::int32_t* slots = nullptr;      // [map rows] where the copy has each index that is seen
   const std::int32_t* self = nullptr;       // [n] or null, as LayerPass::selfSlot

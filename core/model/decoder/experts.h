@@ -19,7 +19,7 @@ struct ExpertRows {
   std::vector<std::int32_t> rows;
   std::vector<float> weights;
 };
-/// Of chosen and weights, [n, top]; experts in ascending order, none without rows.
+/// Groups chosen and weights, [n, top], by expert: in ascending order, without experts that have no rows.
 std::vector<ExpertRows> rowsByExpert(const std::vector<std::int32_t>& chosen, const std::vector<float>& weights,
                                      int top);
 

@@ -74,7 +74,7 @@ std::vector<double> inverseFrequencies(const Rope& rope, int headDim, std::int64
     }
     default: break;
   }
-  w.resize(half);  // what does not turn
+  w.resize(half);  // pairs that do not turn have frequency 0
   return w;
 }
 

@@ -19,11 +19,11 @@ void eachOf(Weights& w, const Fn& fn) {
   });
 }
 
-/// What becomes of a weight.
+/// Placement of a weight on a back end.
 struct Placed {
   bool widened = false;  // to f32
   bool copied = false;
-  std::int64_t bytes = 0;  // of the copy
+  std::int64_t bytes = 0;  // size of the copy
 };
 
 Placed placed(const kernels::Backend& backend, const TensorView& view, bool bias, bool dequantises) {

@@ -91,7 +91,7 @@ void Rotary::fillRow(std::int64_t row, double phase, double sigma) {
     const double growth = set.growth(phase);
     for (std::size_t i = 0; i < half; ++i) {
       const double w = set.frequencies[i];
-      const double factor = w == 0 ? growth : growth * set.rope.attentionFactor;  // of a pair that turns
+      const double factor = w == 0 ? growth : growth * set.rope.attentionFactor;  // w == 0: the pair does not turn
       const double scale = factor * (sigma == 0 ? 1.0 : std::exp(-0.5 * sigma * w * sigma * w));
       to[i] = static_cast<float>(std::cos(phase * w) * scale);
       to[half + i] = static_cast<float>(std::sin(phase * w) * scale);

@@ -45,7 +45,7 @@ class Rotary {
   std::int64_t denseFilled() const { return m_filled; }                          // computed rows of them
   std::int64_t extraFilled() const { return static_cast<std::int64_t>(m_extra.size()); }
   std::int64_t capacity() const { return m_dense + static_cast<std::int64_t>(m_extraCapacity); }
-  /// Of the keys of a layer, [headDim/2].
+  /// Frequencies of the keys of a layer, [headDim/2].
   const std::vector<double>& frequencies(Layer layer = Layer(0)) const { return m_sets[at(keySet(layer))].frequencies; }
 
  private:
@@ -53,7 +53,7 @@ class Rotary {
     Rope rope;
     bool ofQueries = false;
     std::vector<double> frequencies;    // [headDim/2]
-    double growth(double phase) const;  // what queries are multiplied by
+    double growth(double phase) const;  // factor of queries
   };
 
   void fillDense(std::int32_t last);
@@ -68,7 +68,7 @@ class Rotary {
   std::int32_t m_filled = 0;  // computed rows of them
   std::size_t m_extraCapacity = 0;
   std::vector<std::pair<double, double>> m_extra;            // phase and sigma of row m_dense + i
-  std::map<std::pair<double, double>, std::int32_t> m_rows;  // of the extra rows
+  std::map<std::pair<double, double>, std::int32_t> m_rows;  // index of each extra row
   std::unique_ptr<float[]> m_table;                          // [sets, m_dense + m_extraCapacity, width()]
 };
 

@@ -16,7 +16,7 @@ class RotaryMirror {
 
   kernels::Array<float> m_copy;
   std::int64_t m_dense = 0, m_extra = 0;  // rows that were sent
-  std::int64_t m_revision = 0;            // what they were sent as
+  std::int64_t m_revision = 0;            // revision of the tables that were sent
 };
 
 }  // namespace kvlab

@@ -41,8 +41,8 @@ std::int64_t scratchWidth(const ModelConfig& c) {
   return c.hidden + 2ll * c.headDim * (c.heads + c.kvHeads) + 2ll * c.intermediate + Experts::scratchWidth(c);
 }
 
-/// One call for the rows of several: those of one lie behind those of the one before it, in each layer. Passes are made
-/// together on host memory only, so an upload is a copy.
+/// Makes one call for the rows of several calls: in each layer the rows of a call lie behind those of the one before.
+/// Passes are made together on host memory only, so an upload is a copy.
 void scoreTogether(kernels::Backend& backend, std::span<const kernels::GateMlpArgs> own) {
   kernels::GateMlpArgs all = own[0];
   for (const kernels::GateMlpArgs& one : own.subspan(1)) all.n += one.n;
@@ -70,7 +70,8 @@ void scoreTogether(kernels::Backend& backend, std::span<const kernels::GateMlpAr
   });
 }
 
-/// What gates score behind the last layer. Parts with the same gates share a call, which reads every weight once.
+/// Computes the scores of gates behind the last layer. Parts with the same gates share a call, which reads every weight
+/// once.
 void scoreParts(kernels::Backend& backend, std::span<const PassPart> parts) {
   std::vector<kernels::GateMlpArgs> own;
   for (const PassPart& part : parts)
@@ -170,7 +171,7 @@ void Transformer::norm(const TensorView& weight, std::int64_t rows, std::int64_t
   ops().rmsnorm(context(), args);
 }
 
-/// Of each head, or of all heads of a row, which the weight's length says.
+/// Normalises each head, or the whole row; the weight's length decides which.
 void Transformer::headNorm(const TensorView& weight, std::int64_t n, int heads, const float* x, float* y) {
   if (!weight) return;
   const std::int64_t dim = weight.shape[0], all = n * heads * model().config().headDim;

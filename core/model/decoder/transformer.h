@@ -47,8 +47,8 @@ struct LayerPass {
       nullptr;  // scores gateKeys at once, with its weights and to its `out`; null = later
 };
 
-/// Sees what attention was called with, part by part, and what it gave: of row i at attended + i * heads*headDim of the
-/// layer.
+/// Sees the arguments of attention, part by part, and its output: that of row i lies at attended + i * heads*headDim of
+/// the layer.
 using PassWitness =
     std::function<void(Layer, std::size_t part, const LayerPass&, std::int64_t n, const float* attended)>;
 
@@ -75,8 +75,8 @@ class Transformer {
   kernels::Backend& backend() const { return m_backend; }
   const kernels::OpTable& ops() const { return m_backend.ops(); }
   Rotary& rotary() { return m_rotary; }
-  /// The rotary tables with every row that they have now, as ops read them: those of the keys and the queries of a
-  /// layer. They lie in one piece, so that one of them stands for all.
+  /// The rotary table of a layer's keys, and that of its queries, with every row that they have now, as ops read them.
+  /// All tables lie in one piece, so that one of them stands for all.
   const float* table(Layer layer = Layer(0)) { return tables() + m_rotary.keySet(layer) * tableSize(); }
   const float* queryTable(Layer layer) { return tables() + m_rotary.querySet(layer) * tableSize(); }
   bool keysRotated() const { return m_keysRotated; }
@@ -107,10 +107,10 @@ class Transformer {
   /// Where whole passes of the session go instead of run(); null = nowhere. It outlives its use.
   void setRunner(PassRunner* runner) { m_runner = runner; }
   PassRunner* runner() const { return m_runner; }
-  /// Who sees what the layers of a pass are called with; empty = nobody.
+  /// Sets the witness of attention in each layer of a pass; empty = none.
   void setWitness(PassWitness witness) { m_witness = std::move(witness); }
-  /// Changes the query heads of some rows before attention and what it gives behind it; empty = nothing does. Of passes
-  /// over host memory.
+  /// Changes the query heads of some rows before attention, and its output behind it; empty = no change. Only passes
+  /// over host memory call it.
   void setHeadsBend(HeadsBender bender) { m_bendHeads = std::move(bender); }
   /// Other weights of the same shapes, on the same back end.
   void setWeights(std::shared_ptr<const PlacedWeights> weights) { m_weights = std::move(weights); }

@@ -17,9 +17,9 @@ struct LayerPass;
 struct WholePass {
   const std::int32_t* tokens = nullptr;  // [n]
   std::int64_t n = 0;
-  std::span<const LayerPass> passes;  // those of layer 0, of layer 1, ..: as many layers as there are passes for
+  std::span<const LayerPass> passes;  // for layer 0, then for layer 1, ..; a pass may end before the last layer
   int perLayer = 1;
-  float* x = nullptr;       // [n, hidden] scratch; what the last layer left, where the rows went alone or `keep` is set
+  float* x = nullptr;       // [n, hidden] scratch; output of the last layer if the rows went alone or `keep` is set
   float* logits = nullptr;  // [vocab] of the last row, or null
   const kernels::GateMlpArgs* gates = nullptr;  // scored behind the last layer, or null
   bool keep = false;                            // x is read behind the pass
@@ -38,7 +38,7 @@ struct PassPart {
 class PassRunner {
  public:
   virtual ~PassRunner() = default;
-  /// Returns when the pass is done. What it throws is the failure of the session's call.
+  /// Returns when the pass is done. An exception is the failure of the session's call.
   virtual void pass(Transformer& transformer, const WholePass& pass) = 0;
 };
 

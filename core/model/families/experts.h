@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What families with experts read from a config.json. Any thread.
+// Reads the keys of a config.json that families with experts share. Any thread.
 #pragma once
 #include "core/model/files/config.h"
 #include "core/model/files/json_fields.h"

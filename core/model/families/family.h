@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A family of models: what its config.json says besides the common keys, and which tensors a layer needs. One file
+// A family of models: the keys of its config.json besides the common ones, and the tensors that a layer needs. One file
 // for each family, and its line in families.inc. Constant values; any thread.
 #pragma once
 #include <functional>
@@ -35,10 +35,10 @@ using LayerTensors = std::vector<LayerTensor>;
 
 struct Family {
   const char* name = "";                                      // ModelConfig::type
-  std::vector<std::string_view> types;                        // what model_type may say
+  std::vector<std::string_view> types;                        // values of model_type
   const char* activation = "hidden_act";                      // the key of the feed-forward network's function
-  const char* defaults = "{}";                                // JSON: what stands for keys that the file lacks
-  Status (*read)(const JsonFields&, ModelConfig&) = nullptr;  // what differs, ropes and windows
+  const char* defaults = "{}";                                // JSON: values for keys that the file lacks
+  Status (*read)(const JsonFields&, ModelConfig&) = nullptr;  // the family's own keys, ropes and windows
   LayerTensors (*tensors)(const ModelConfig&, Layer) = nullptr;
   const char* packed = "";  // quantization_config's quant_method that can be read; empty = none
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Gemma 2 and 3 share. Any thread.
+// Parts that Gemma 2 and 3 share. Any thread.
 #pragma once
 #include "core/model/families/family.h"
 

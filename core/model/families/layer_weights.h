@@ -8,7 +8,7 @@
 namespace kvlab {
 
 /// A feed-forward network, or one of the experts that stand for it. Linear weights are [out, in] as the files have
-/// them. What a family lacks is absent.
+/// them. Weights that a family lacks are absent.
 struct FeedForward {
   TensorView gate, up, down;              // [intermediate, hidden] twice, [hidden, intermediate]
   TensorView gateBias, upBias, downBias;  // [intermediate] twice, [hidden]
@@ -24,10 +24,10 @@ struct LayerWeights {
   TensorView sinks;                // [heads], scores that take part in the softmax and stand for no row
   TensorView postNorm;             // [hidden], before the feed-forward network
   FeedForward dense;               // absent where there are experts
-  TensorView router, routerBias;   // [experts, hidden], [experts]: what chooses among experts
+  TensorView router, routerBias;   // [experts, hidden], [experts]: they choose among experts
   std::vector<FeedForward> experts;
-  TensorView behindAttention;    // [hidden], norm of what attention gives
-  TensorView behindFeedForward;  // [hidden], norm of what the feed-forward network gives
+  TensorView behindAttention;    // [hidden], norm of attention's output
+  TensorView behindFeedForward;  // [hidden], norm of the feed-forward network's output
 };
 
 /// Matrix: int8 codes may stand for it. Bias: it is read as f32. A router chooses, so it stays as it is.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OLMo 2 and 3 share. Any thread.
+// Parts that OLMo 2 and 3 share. Any thread.
 #pragma once
 #include "core/model/families/family.h"
 

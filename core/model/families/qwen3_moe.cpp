@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qwen 3 with experts: those of a layer are narrow and many; some layers may be dense.
+// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
 #include <algorithm>
 
 #include "core/model/families/experts.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What families read from a config.json in the same way. Any thread.
+// Reads keys of a config.json that several families share. Any thread.
 #pragma once
 #include <functional>
 
@@ -9,7 +9,7 @@ namespace kvlab {
 
 /// The key names a function of the feed-forward network; silu and the tanh form of gelu are known.
 Status readActivation(const JsonFields& in, const char* key, ModelConfig& config);
-/// attention_bias: of q, k, v and o.
+/// attention_bias: whether q, k, v and o have a bias.
 Status readAttentionBias(const JsonFields& in, ModelConfig& config);
 /// sliding_window into slidingWindow: absent = `other`, null = none.
 Status readWindow(const JsonFields& in, ModelConfig& config, int other);

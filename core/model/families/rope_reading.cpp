@@ -34,8 +34,8 @@ class RopeReader {
   }
 
  private:
-  /// The share of a head that turns; beside the object, if the object does not say. Of transformers' models of these
-  /// families Phi-3 alone looks at it; the keys of a GGUF file say it for all.
+  /// The share of a head that turns; beside the object, if the object does not say. Among transformers' models of
+  /// these families only Phi-3 reads it; the keys of a GGUF file give it for all.
   Status dims() {
     const bool gguf = m_in.has(kRotaryShare) || m_top.has(kRotaryShare);
     const char* key = gguf ? kRotaryShare : "partial_rotary_factor";

@@ -7,7 +7,7 @@
 namespace kvlab {
 
 /// One rope for all layers, from rope_scaling or rope_parameters and the keys beside them; needs maxPositions and
-/// headDim. theta: what stands for a missing rope_theta.
+/// headDim. theta: value for a missing rope_theta.
 Status readRope(const JsonFields& in, ModelConfig& config, double theta = 10000);
 
 /// Ropes by layer type: that of full attention, with the scaling, and that of sliding attention, whose theta may stand

@@ -6,7 +6,7 @@
 namespace kvlab {
 
 LayerTensor::Place placed(TensorView LayerWeights::*weight, std::int64_t outputs);
-/// expert < 0: of the dense network.
+/// expert < 0: a weight of the dense network.
 LayerTensor::Place placed(TensorView FeedForward::*weight, std::int64_t outputs, int expert = -1);
 
 LayerTensor tensor(std::string suffix, std::vector<std::int64_t> shape, TensorView LayerWeights::*weight);
@@ -20,7 +20,7 @@ LayerTensors together(LayerTensors first, const std::vector<LayerTensors>& other
 
 LayerTensors attentionTensors(const ModelConfig& config);    // q, k, v, o, biases, norms of q and k
 LayerTensors feedForwardTensors(const ModelConfig& config);  // gate, up, down, biases
-/// What a family calls the experts of a layer, each with three matrices of its own.
+/// Names that a family gives to the experts of a layer, each with three matrices of its own.
 struct ExpertNames {
   const char *block, *gate, *up, *down;  // "mlp.", "gate_proj", "up_proj", "down_proj"
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Hugging Face config.json says about a decoder. Reads both styles: rope_theta and
+// Configuration of a decoder, read from a Hugging Face config.json. Reads both styles: rope_theta and
 // rope_scaling at top level (transformers 4) and rope_parameters (transformers 5), for all layers or
 // by layer type. core/model/families lists the architectures. Anything that would change the
 // arithmetic and is not implemented is an error (code bad_model) naming key and value. Values; any
@@ -51,7 +51,7 @@ struct ModelConfig {
   bool outputBias = false;               // o
   bool mlpBias = false;                  // gate, up, down
   QkNorm qkNorm = QkNorm::None;
-  bool normBefore = true, normBehind = false;  // attention and feed-forward: of their input, of their output
+  bool normBefore = true, normBehind = false;  // norms of the input and of the output of attention and feed-forward
   double normOffset = 0;                       // a norm multiplies by weight + normOffset
   Activation activation = Activation::Silu;
   double embeddingScale = 1;           // multiplies embeddings

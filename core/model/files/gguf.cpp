@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kWholeSet = "put all files of one download into one folder";
 
-/// What the keys of a file say about its place in a set.
+/// Place of a file in a set, as its keys give it.
 struct SplitClaim {
   std::int64_t number = 0, count = 1;
   std::optional<std::int64_t> tensors = {};

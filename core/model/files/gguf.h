@@ -31,7 +31,7 @@ class Gguf {
   const GgufTensor* find(std::string_view name) const;
   /// In order of name.
   const std::map<std::string, GgufTensor, std::less<>>& tensors() const { return m_tensors; }
-  /// Those of the first file, which has all but the numbers of the others. Borrows this.
+  /// Keys of the first file, which has every key but the numbers of the other files. Borrows this.
   GgufKeys keys() const { return {m_values, m_file}; }
   /// The first file.
   const std::string& file() const { return m_file; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the keys of a GGUF file say about a decoder, written as the config.json of the same model, so that one reader
-// knows every family; and what holds of the file alone: rows of q and k in the order that rotates neighbours, norms
-// with their 1 inside. Any thread.
+// Writes the keys of a GGUF file about its decoder as the config.json of the same model, so that one reader knows every
+// family. Adds two properties that only such files have: rows of q and k in the order that rotates neighbours, and
+// norms with their 1 inside. Any thread.
 #pragma once
 #include <string>
 

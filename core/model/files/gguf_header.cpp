@@ -241,7 +241,7 @@ Status GgufHeaderReader::readTensorType(TensorClaim& claim) {
   return ok();
 }
 
-/// Tensors lie inside the data and apart. What lies between them is nobody's.
+/// Tensors lie inside the data and do not overlap. Bytes between them are ignored.
 Status GgufHeaderReader::placeTensors() {
   const std::uint64_t start = (m_in.at() + m_out.alignment - 1) / m_out.alignment * m_out.alignment;
   const std::uint64_t size = start < m_bytes.size() ? m_bytes.size() - start : 0;

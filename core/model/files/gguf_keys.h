@@ -19,10 +19,10 @@ class GgufKeys {
   const std::string& file() const { return m_file; }
   bool has(std::string_view key) const { return m_values.find(key) != m_values.end(); }
 
-  /// A whole number of any width. Of an array whose items are all equal, that item: some files say by layer what holds
-  /// for all layers.
+  /// A whole number of any width. An array whose items are all equal gives that item: some files repeat for each layer
+  /// a value that holds for all layers.
   Result<std::optional<std::int64_t>> whole(const std::string& key) const;
-  /// Any number. Of an f32 the shortest decimal that stands for it: 1e-5 as it was written, not 9.99999974e-6.
+  /// Any number. An f32 gives the shortest decimal that stands for it: 1e-5 as it was written, not 9.99999974e-6.
   Result<std::optional<double>> real(const std::string& key) const;
   Result<std::optional<bool>> flag(const std::string& key) const;
   Result<std::optional<std::string>> text(const std::string& key) const;

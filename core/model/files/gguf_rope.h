@@ -12,7 +12,7 @@ namespace kvlab {
 inline constexpr const char* kRotaryShare = "rotary_share";
 
 struct GgufRopeQuestion {
-  std::string arch;            // what the keys begin with
+  std::string arch;            // prefix of the keys
   std::int64_t headDim = 0;    // values of a head
   std::int64_t positions = 0;  // the longest context
 };

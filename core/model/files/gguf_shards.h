@@ -6,7 +6,7 @@
 
 namespace kvlab {
 
-/// The files of the set that NAME-00002-of-00003.gguf belongs to, in order; of any other name the file alone.
+/// The files of the set that NAME-00002-of-00003.gguf belongs to, in order; for any other name the file alone.
 std::vector<std::string> ggufShards(const std::string& path);
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that stand for types in a GGUF file: of values of keys and of tensors. Values; any thread.
+// The numbers that stand for types of key values and types of tensors in a GGUF file. Values; any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::string_view ggufKindName(GgufKind kind);  // "u32"
 
 /// The value of a key, checked and left in the file.
 struct GgufValue {
-  GgufKind kind = GgufKind::U8;  // of an array: that of its items
+  GgufKind kind = GgufKind::U8;  // for an array the kind of its items
   bool array = false;
   std::uint64_t count = 1;           // items
   std::span<const std::byte> bytes;  // a text without its length; items of an array of texts with theirs

@@ -77,7 +77,7 @@ class SafetensorsWriter {
   void add(const std::string& name, const TensorView& tensor);
   void metadata(const std::string& key, const std::string& value) { m_metadata[key] = value; }
   Status write(const std::string& path) const;
-  /// What write() writes, wherever the path leads.
+  /// Bytes that write() writes, wherever the path leads.
   std::int64_t bytes() const;
 
  private:

@@ -22,7 +22,7 @@ struct TensorView {
     for (const std::int64_t d : shape) n *= d;
     return n;
   }
-  /// Of a matrix of codes [out, in] the scales [out] lie behind the codes.
+  /// Size in bytes. It includes the scales [out] that lie behind the codes of a matrix [out, in].
   std::int64_t bytes() const {
     return kernels::dtypeHasScale(dtype) ? scalesAt() + 4 * shape[0] : kernels::dtypeRowBytes(dtype, elements());
   }
@@ -31,7 +31,7 @@ struct TensorView {
         ? reinterpret_cast<const float*>(static_cast<const std::byte*>(data) + scalesAt())
         : nullptr;
   }
-  /// Of a matrix [out, in].
+  /// The tensor as a weight of ops; it must be a matrix [out, in].
   kernels::Weight weight() const { return {data, dtype, scales(), shape[0], shape[1]}; }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-/// The keys by their names behind "tokenizer.ggml."; what is absent has its default.
+/// The keys by their names behind "tokenizer.ggml."; an absent key has its default.
 struct GgufTokenizer {
   std::string model, pre;                // "llama" (SentencePiece), "gpt2" or "gemma4" (BPE); name of gpt2's split rule
   std::vector<std::string> tokens;       // [size]

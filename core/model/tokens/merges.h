@@ -28,7 +28,7 @@ class BpeModel {
 
   static Result<BpeModel> fromJson(const JsonFields& model);
 
-  /// What a file in which the token's place is its id says beside the tokens.
+  /// Settings beside the tokens of a file in which a token's place is its id.
   struct Options {
     std::optional<std::int32_t> unknown = {};  // below the number of tokens
     bool byteFallback = false, fuseUnknown = false, ignoreMerges = false;
@@ -68,7 +68,7 @@ class BpeModel {
   Vocabulary m_ids;
   std::unordered_map<std::uint64_t, Merge> m_merges;  // by left id << 32 | right id
   std::optional<std::int32_t> m_unknown;
-  std::string m_prefix, m_suffix;     // of characters that continue / end a piece
+  std::string m_prefix, m_suffix;     // marks of characters that continue / end a piece
   std::vector<std::int32_t> m_bytes;  // [256] ids of <0x00>.., -1 = none; empty = no byte fallback
   bool m_fuseUnknown = false, m_ignoreMerges = false;
   std::uint32_t m_nextRank = 0;

@@ -15,7 +15,7 @@ using namespace onig;
 
 constexpr std::size_t kMostGroups = 200;
 
-/// What {n,m} says, and one past its end.
+/// The numbers of {n,m}, and the place behind it.
 struct Interval {
   std::string least, most;
   bool comma = false;

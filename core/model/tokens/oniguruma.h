@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions that tokenizer.json files write for Oniguruma, in the syntax of Ruby, as PCRE2 reads them: translated
-// where the two differ, refused by name where PCRE2 has nothing of the kind. What is left alone means the same to both.
+// where the two differ, refused by name where PCRE2 has nothing of the kind. The rest means the same to both.
 // Any thread.
 #pragma once
 #include <optional>

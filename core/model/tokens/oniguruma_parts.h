@@ -26,11 +26,11 @@ struct Source {
   }
 };
 
-/// What an escape means: a character, or a class.
+/// Meaning of an escape: a character, or a class.
 struct Escape {
   std::optional<char32_t> character = {};
   std::string set = {};  // inside of a PCRE2 class
-  bool negated = false;  // the class is what the set lacks
+  bool negated = false;  // the class has all characters but those of the set
   bool letters = false;  // the class may hold letters that have another case
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tokenizer.json calls a pattern: {"String": text} or {"Regex": expression}. Expressions are
+// A pattern of tokenizer.json: {"String": text} or {"Regex": expression}. Expressions are
 // written for Oniguruma; PCRE2 runs their translation (oniguruma.h). Limits on matching turn a runaway expression into
 // an error. Immutable; any thread.
 #pragma once
@@ -52,7 +52,7 @@ class Pattern {
   Result<std::vector<Span>> cutRegex(std::string_view text) const;
 
   std::string m_literal;
-  std::shared_ptr<const void> m_code;  // of PCRE2; null for a literal
+  std::shared_ptr<const void> m_code;  // compiled by PCRE2; null for a literal
 };
 
 }  // namespace kvlab::bpe

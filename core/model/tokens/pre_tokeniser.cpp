@@ -10,7 +10,7 @@
 namespace kvlab::bpe {
 namespace {
 
-/// What becomes of a match (the delimiter) when a text is split.
+/// Treatment of a match (the delimiter) when a text is split.
 enum class Behaviour { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
 using Spans = std::vector<Span>;
@@ -83,7 +83,7 @@ Cutter byPattern(Pattern pattern, bool invert = false) {
   };
 }
 
-/// Of an expression of ours.
+/// Compiles an expression of the program's own.
 Result<Pattern> compiled(const char* expression, const JsonFields& step) {
   std::string why;
   auto pattern = Pattern::regex(expression, why);

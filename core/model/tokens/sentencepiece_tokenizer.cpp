@@ -134,7 +134,7 @@ Result<std::vector<TokenId>> SentencePieceTokenizer::encode(std::string_view tex
   return out;
 }
 
-/// What lies between tokens that are found as they are written. The library puts a space in front, unless the space
+/// Encodes text between tokens that are found as they are written. The library puts a space in front, unless the space
 /// must be there before other tokens are looked for, or goes in front of a text's first piece alone.
 Status SentencePieceTokenizer::encodePart(std::string_view part, bool first, std::vector<TokenId>& out) const {
   if (prefixesEach() && !m_anyNormalised) return encodePieces(m_processor, part, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files beside a tokenizer say of tokens: tokenizer_config.json, special_tokens_map.json and
+// Tokens that the files beside a tokenizer describe: tokenizer_config.json, special_tokens_map.json and
 // added_tokens.json, read as transformers 4.57 and 5 read them. Values; any thread.
 #pragma once
 #include <map>
@@ -21,12 +21,12 @@ struct TokenFiles {
   std::vector<bpe::AddedToken> special = {};
   /// Texts by name: "bos_token", ..; an empty text where the files say that there is no such token.
   std::map<std::string, std::string> names = {};
-  // What only tokenizers of tokenizer.model ask for.
+  // Only tokenizers of tokenizer.model use these.
   std::optional<bool> addBos = {}, addEos = {}, addPrefixSpace = {};
   bool legacy = true;  // a space is put before each part between added tokens, else before the first part alone
 };
 
-/// Of a directory, which may have none of the files. Errors: bad_tokenizer.
+/// Reads the files of a directory, which may have none of them. Errors: bad_tokenizer.
 Result<TokenFiles> readTokenFiles(const std::string& directory);
 
 /// The tokens of a text's beginning and end that the files name go before those of config.json, which chat templates

@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// Error bad_token, with the token's text, for the first id without a row. rows: of the embedding.
+/// Error bad_token, with the token's text, for the first id without a row. rows: number of rows of the embedding.
 Status checkRows(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::int32_t rows);
 /// "401 (<|im_end|>), 402 (..) and 3 more"; empty where every token has a row.
 std::string tokensWithoutRow(const Tokenizer& tokenizer, std::int32_t rows);

@@ -30,7 +30,7 @@ Status readStep(const JsonFields& in, const char* key, Read read, Step& out) {
   return ok();
 }
 
-/// Those of the file, then those of the files beside it.
+/// Adds the tokens of the file, then the tokens of the files beside it.
 Status addTokens(const JsonFields& in, const TokenFiles& files, bpe::Parts& out) {
   std::vector<bpe::AddedToken> own;
   if (in.has("added_tokens"))

@@ -2,7 +2,7 @@
 // Work is cut into items of (tile of queries, KV heads[, range of blocks]). An item reads, converts
 // and rotates each key block once and uses it for all query heads of the group and all queries of
 // the tile; few queries take several KV heads at once, so that records are read in long pieces.
-// Items that cover a range of blocks only leave one partial result per block; those are merged
+// Items that cover a range of blocks only leave one partial result per block. These are merged
 // afterwards, left to right, exactly as an item that walks all blocks does.
 #include "kernels/ops/attention.h"
 

@@ -42,7 +42,7 @@ struct MassTarget {
   int64_t q, at, count;
   bool newest;
 
-  /// Those of one query head; `largest` [count] of its group so far.
+  /// Outputs for one query head; `largest` [count]: maxima of its group so far.
   HWY_INLINE void head(int64_t h, const float* p, float* largest) const {
     const int64_t entry = h * (a.rows + 1) + at;
     if (newest && a.mass.newestPerHead) std::copy(p, p + count, a.mass.newestPerHead + entry);

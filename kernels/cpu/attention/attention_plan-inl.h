@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-constexpr int64_t kRowsAtOnce = 8;                     // of a block that is read in place
-constexpr int64_t kKeptLanes = kGroups == 1 ? 16 : 8;  // of a row among them
+constexpr int64_t kRowsAtOnce = 8;                     // rows scored at once in a block that is read in place
+constexpr int64_t kKeptLanes = kGroups == 1 ? 16 : 8;  // lanes kept of each of these rows
 
 /// A call and everything that follows from its arguments.
 struct Call {
@@ -33,7 +33,7 @@ struct Call {
   bool streamed;       // one query: rows are read in place (attention_stream-inl.h)
   int64_t keptBlocks;  // blocks from the one of indexBase to that of a self row behind every row
   float* kept;         // [queries stored, queryHeads, keptBlocks, 64] exp(score - maximum of its block)
-  float* maxima;       // [queries stored, queryHeads, keptBlocks] of the kept blocks; -inf: nothing was kept
+  float* maxima;       // [queries stored, queryHeads, keptBlocks] maxima of the kept blocks; -inf: nothing was kept
   Softmax* finals;     // [queries stored, queryHeads]
 
   int64_t keptAt(int64_t q, int64_t queryHead, int64_t block) const {
@@ -61,7 +61,7 @@ struct Buffers {
   float* running;              // [tile * group, dim]
   Softmax* states;             // [tile * group]
   float* scores;               // [tile * group, 64]
-  float* lanes;                // [heads * group, kRowsAtOnce, kKeptLanes] of scores, when streamed
+  float* lanes;                // [heads * group, kRowsAtOnce, kKeptLanes] lanes of scores, when streamed
   float* block;                // [max(group, 3), dim]; [heads * group, dim] when streamed
   float *selfKey, *selfValue;  // [dim]
 

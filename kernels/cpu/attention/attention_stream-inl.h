@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
 constexpr int64_t kBytesAhead =
-    64 << 10;  // of K or V prefetched ahead of their use: with rows at work, within the second cache
+    64 << 10;  // K or V prefetched ahead of use; fits the second cache together with rows at work
 
 /// N registers of a head from the one at `from` on, handed to fn(i, register) in ascending order.
 template <DType T, int N, class Fn>
@@ -54,7 +54,7 @@ HWY_INLINE void keyHalves(const uint8_t* from, const uint8_t* scale, const float
 
 #if HWY_TARGET != HWY_SCALAR
 /// A stored key of 48 values in three registers of 16, rotated with `table` unless that is null. Halves are 24 values:
-/// what a register turns with is loaded from beside it, and its middle one belongs to both.
+/// the partner of a register in the rotation is loaded from beside it, and the middle register belongs to both.
 template <DType T>
 HWY_INLINE void keyOf48(const uint8_t* from, const uint8_t* scale, const float* table, VF (&key)[3]) {
   constexpr int64_t kBytes = dtypeBytes(T);

@@ -17,7 +17,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kGateRows = 48;         // rows that share a panel of weights; multiple of the tile's
-constexpr int64_t kGateColumns = 48;      // of a panel
+constexpr int64_t kGateColumns = 48;      // columns of a panel
 constexpr int64_t kWorkPerTask = 131072;  // multiply-adds worth handing to another thread
 
 HWY_INLINE int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }

@@ -78,9 +78,9 @@ void matmulStreamedBlocks(ThreadPool& pool, const MatmulArgs& a) {
 template <class Word>
 struct Panels {
   int64_t depth;    // words of k, padded to 16
-  int64_t stride;   // of a row of a panel, off the power of two that rows of x often have
-  int64_t slice;    // of k at a time
-  int64_t columns;  // of a panel, a multiple of the tile's
+  int64_t stride;   // words between rows of a panel; not the power of two that rows of x often have
+  int64_t slice;    // words of k at a time
+  int64_t columns;  // columns of a panel, a multiple of the tile's
   const Word* x;    // [m, depth]: the caller's where it can stay as it is
   int64_t xStride;
 };

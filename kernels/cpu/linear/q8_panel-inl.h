@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-constexpr int64_t kOutputs = 16;  ///< of a panel
+constexpr int64_t kOutputs = 16;  ///< outputs of a panel
 constexpr int64_t kXBlock = 32;   ///< values of x with one scale
 
 /// The halves at `place` of 16 blocks.
@@ -117,7 +117,7 @@ HWY_INLINE void interleave(const uint8_t* rows, int64_t stride, uint8_t* to) {
 #endif
 }
 
-/// n <= 16 rows of weights of k values each. What stands for the others is never read.
+/// Fills a panel from n <= 16 rows of weights of k values each. The entries of the other rows are never read.
 template <DType T>
 void fillPanel(const uint8_t* w, int64_t n, int64_t k, const Q8Panel& to) {
   constexpr DTypeBlock kBlock = dtypeBlock(T);
@@ -168,7 +168,7 @@ struct Q8Rows {
     VF most = hn::Zero(d);
     KVLAB_UNROLL for (int64_t p = 0; p < kParts; ++p) {
       const VF size = hn::Abs(hn::LoadU(d, x + p * kLanes));
-      most = hn::IfThenElse(hn::Gt(size, most), size, most);  // what is no number counts for nothing
+      most = hn::IfThenElse(hn::Gt(size, most), size, most);  // NaN is ignored
     }
     const float largest = hn::GetLane(hn::MaxOfLanes(d, most)), scale = largest / 127.0f;
     const VF inverse = hn::Set(d, largest > 0 ? 127.0f / largest : 0.0f);

@@ -45,7 +45,7 @@ HWY_INLINE __m512i addFour(__m512i sum, __m512i codes, const int8_t* x) {
 struct SixteenBlocks {
   const uint8_t *first, *ninth;
   int64_t stride, three, five, seven;  // bytes to the next row, the third, the fifth and the seventh
-  __m512i offsets;                     // of the rows, bytes
+  __m512i offsets;                     // byte offsets of the rows
 
   SixteenBlocks(const uint8_t* w, int64_t rowBytes)
       : first(w),

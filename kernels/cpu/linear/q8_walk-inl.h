@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of integers (numerics.h, "portable-q8") of many rows with a panel of 16 rows of weights, by AVX512-VNNI: the
-// arithmetic of walk() in matmul_q8.cpp, in registers alone. What limits it is the ports of the products: eight of them
+// arithmetic of walk() in matmul_q8.cpp, in registers alone. The ports of the products limit it: eight of them
 // and three operations of floats for each unit of a row.
 #if defined(KVLAB_Q8_WALK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_Q8_WALK_INL_H
@@ -20,10 +20,10 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 /// Where the next unit of R rows begins.
 template <int R>
 struct Q8Place {
-  const int8_t* codes;  ///< of the first row
+  const int8_t* codes;  ///< codes of the first row
   const float *scales, *scaledSums;
   const int32_t* sums;
-  int64_t k, blocks, units;  ///< from row to row
+  int64_t k, blocks, units;  ///< codes, scales, sums from one row to the next
 };
 
 template <DType T, int R, int... i>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of weights of any type as f32; of types in blocks with the bits of readBlocks() (block_codes.h).
+// Rows of weights of any type as f32. Types in blocks give the bits of readBlocks() (block_codes.h).
 #if defined(KVLAB_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_WEIGHTS_INL_H
 #undef KVLAB_WEIGHTS_INL_H

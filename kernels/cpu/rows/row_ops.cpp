@@ -249,7 +249,7 @@ void readScales(const Context& context, const ReadScalesArgs& a) {
 }
 
 void matchTags(const Context& context, const MatchTagsArgs& a) {
-  constexpr int64_t kAhead = 24, kRows = 512;  // what takes time is waiting for the cache line
+  constexpr int64_t kAhead = 24, kRows = 512;  // most of the time is the wait for the cache line
   const int64_t parts = (a.n + kRows - 1) / kRows;
   std::fill(a.wrong, a.wrong + a.nPools, 0);
   context.pool->parallelFor(0, a.nPools * parts, 8, [&](int64_t from, int64_t to, int) {

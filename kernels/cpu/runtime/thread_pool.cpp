@@ -60,7 +60,7 @@ class Buffer {
 struct ThreadPool::Impl {
   static constexpr uint32_t kOpen = 1u << 31;
 
-  std::vector<Buffer> buffers;  // of the threads that were asked for
+  std::vector<Buffer> buffers;  // one for each thread that was asked for
   std::vector<std::thread> workers;
   Buffer shared;
 

@@ -6,7 +6,7 @@
 // or of a number that 8 does not divide: the plain kernel, for any number of queries. Masses are scaled out of kept
 // exponentials once the sums of whole rows are known. With other bits on tensor cores: fast.h.
 //
-// What decode costs, derived, not measured: n rows, H query heads, G of them per KV head, headDim d, values of
+// Cost of decode, derived, not measured: n rows, H query heads, G of them per KV head, headDim d, values of
 // b bytes. Keys and values are 2 n (H / G) d b bytes, read once. A block leaves H (4 d + 8) bytes, written once
 // and read once: about G / (16 b) of the former. For n = 131072, H = 32, G = 4, d = 128, b = 2 that is 537 MB and
 // twice 34 MB; the latter fit a second-level cache of 50 MB, through which keys and values only pass. Keys
@@ -120,7 +120,7 @@ int32_t walkTiles(const Walk& w) {
   return kWalks[hasScales(a.fmt)][width](w, gridOf(a, g), g);
 }
 
-/// What walkMma() takes of the calls that are not split.
+/// *fits: whether walkMma() takes this call, if it is not split. Returns a CUDA error or 0.
 int32_t askForMma(const AttentionArgs& a, bool* fits) {
   int capability = 0;
   const int32_t error = mmaCompiledFor(&capability);

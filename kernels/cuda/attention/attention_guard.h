@@ -7,7 +7,7 @@
 
 namespace kvlab::kernels::cuda {
 
-/// What the copies add to the scratch of a call.
+/// Bytes that the copies add to the scratch of a call.
 int64_t attentionGuardBytes(const AttentionArgs&);
 /// Makes the copies at the start of a.scratch, points `a` at them and at the rest of its scratch.
 int32_t guardAttention(void* stream, AttentionArgs& a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where things lie in attention on a device: who sees which rows of which block, the layout of scratch, and
+// Where things lie in attention on a device: the rows of each block that a query sees, the layout of scratch, and
 // the shapes of shared memory. Functions of host and device alike, so that the host tests them.
 // A block is 64 keys and counts by logical index (ops/attention.h); positions count in slots.
 #pragma once
@@ -16,7 +16,7 @@ struct RowStats {
   float max, sum;  ///< sum 0: nothing was seen
 };
 
-/// What a query sees, as positions in slots: rows [begin, end), and the self row at `end` if last is above.
+/// Rows that a query sees, as positions in slots: rows [begin, end), and the self row at `end` if last is above.
 struct Seen {
   int begin = 0, end = 0, last = 0;
   KVLAB_HD bool empty() const { return begin >= last; }
@@ -80,12 +80,12 @@ struct SmallDivisor {
 struct AttentionPlan {
   int64_t kOffset = 0, vOffset = 0;  ///< in a record, bytes
   int kScales = 0, vScales = 0;      ///< likewise; 0: the type has none
-  int stride = 0;                    ///< of records, bytes
+  int stride = 0;                    ///< bytes between records
   int group = 1;                     ///< query heads per KV head
   int skew = 0;                      ///< indexBase % 64
   int64_t blocks = 0;
   int stored = 0;              ///< masses are wanted of queries [stored, nQueries)
-  float* values = nullptr;     ///< [nQueries, queryHeads, blocks, headDim] of each block alone
+  float* values = nullptr;     ///< [nQueries, queryHeads, blocks, headDim] results of each block alone
   RowStats* states = nullptr;  ///< [nQueries, queryHeads, blocks]
   RowStats* finals = nullptr;  ///< [nQueries - stored, queryHeads] over all blocks
   float* maxima = nullptr;     ///< [nQueries - stored, queryHeads, blocks]

@@ -45,7 +45,7 @@ __device__ __forceinline__ uint32_t halvesOfFp8(uint32_t upper) {
   return (upper & 0x80008000u) | magnitude | nan;
 }
 
-/// What the codes of a type are multiplied with: a power of two moves from E4M3 to the scale, exactly.
+/// The factor of the codes of a type: a power of two moves from E4M3 to the scale, exactly.
 template <DType T>
 __device__ __forceinline__ float factorOf(float scale) {
   return T == DType::fp8e4m3 ? scale * 256.0f : scale;

@@ -2,8 +2,8 @@
 // The merge of block results and the probability masses. Expressions are those of
 // kernels/cpu/attention/attention_block-inl.h and attention_mass-inl.h.
 //
-// The merge is a chain: left = left * a + block * b, one multiply-add after the other for every value. What is
-// not a chain is done ahead: the maxima left of a block are a prefix maximum (exact in any order), so all a and b
+// The merge is a chain: left = left * a + block * b, one multiply-add after the other for every value. The
+// rest is done ahead: the maxima left of a block are a prefix maximum (exact in any order), so all a and b
 // of 32 blocks come from one warp at once, and the blocks' values come through a ring of stages in shared
 // memory, seven stages ahead. Another warp walks the chains of 32 values and does nothing else.
 #include "kernels/cuda/attention/attention_merge.h"

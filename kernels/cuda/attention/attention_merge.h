@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the kernels that walk K and V: the merge of block results, and the probability masses.
+// The steps after the kernels that walk K and V: the merge of block results, and the probability masses.
 #pragma once
 
 #include "kernels/cuda/attention/attention_index.h"

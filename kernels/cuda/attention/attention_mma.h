@@ -27,8 +27,8 @@ struct MmaShared {
   static constexpr int64_t kBytes = 2 * kKeys * kPitch * 2 + kMmaRows * 12 + 4 * kKeys * 4;
 
   uint16_t *k, *v;          ///< [64, pitch]
-  Seen* seen;               ///< [kMmaRows] of the tile's queries; nothing where there is none
-  int32_t *slots, *phases;  ///< [2][64] of this block and the next
+  Seen* seen;               ///< [kMmaRows] ranges of the tile's queries; empty where there is none
+  int32_t *slots, *phases;  ///< [2][64] for this block and the next
 
   explicit __device__ MmaShared(uint16_t* memory) {
     k = memory;
@@ -227,12 +227,12 @@ class MmaTile {
   int m_query[2], m_head[2];  ///< query -1: an absent row
   Seen m_seen[2];
   float m_max[2] = {-INFINITY, -INFINITY},
-        m_sum[2] = {0.0f, 0.0f};  ///< maximum: in powers of two; sum: of this thread's keys
+        m_sum[2] = {0.0f, 0.0f};  ///< maximum: an exponent of 2; sum: over this thread's keys
   uint32_t m_q[Dim / 16][4], m_weights[kKeys / 16][4];
   float m_out[Dim / 8][4];
 };
 
-/// What the queries see, and zeros behind heads that 16 does not divide.
+/// Stores the ranges that the queries see, and zeros behind heads that 16 does not divide.
 template <int Dim>
 __device__ __forceinline__ void prepareMma(const AttentionArgs& a, const Tile& t, const MmaShared<Dim>& s) {
   const int thread = static_cast<int>(threadIdx.x), q = t.q0 + thread;

@@ -12,7 +12,7 @@ constexpr int kThreads = 128, kOwn = kHeadDimMax / kThreads;  // kOwn: values of
 /// Shared by the threads of one query head.
 struct PlainShared {
   float query[kHeadDimMax];
-  float weights[kKeys];  ///< of a block: scores, then exp(score - maximum)
+  float weights[kKeys];  ///< scores of a block, then exp(score - maximum)
   RowStats block;
 };
 
@@ -85,7 +85,7 @@ __device__ __forceinline__ void weighKeys(const PlainHead& h, PlainShared& s, in
   if (kept >= 0) h.p.maxima[kept] = best;
 }
 
-/// What a thread has of the blocks so far.
+/// Running sums of a thread over the blocks so far.
 struct PlainSums {
   RowStats stats = {-INFINITY, 0.0f};
   float values[kOwn] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How kernels for many queries cut a call: tiles of rows, which are queries times query heads of one KV head, and
-// what of a block of keys the queries of a tile see.
+// the rows of a block of keys that the queries of a tile see.
 #pragma once
 
 #include "kernels/cuda/attention/attention_index.h"
@@ -8,10 +8,10 @@
 
 namespace kvlab::kernels::cuda {
 
-/// What is the same for every tile of a launch.
+/// Values that all tiles of a launch share.
 struct TileShape {
   int heads = 1, headTiles = 1;  ///< query heads of a tile; tiles for a group
-  int queries = 1;               ///< of a tile
+  int queries = 1;               ///< queries of a tile
   SmallDivisor headsOf;          ///< row -> query
   SmallDivisor quadsOf;          ///< headDim / 8
   int pitch = 0;                 ///< floats between rows of queries, keys and values, where instances do not know it
@@ -50,7 +50,7 @@ __device__ __forceinline__ int leastOfWarp(int x) {
   return x;
 }
 
-/// What any of the `count` queries of a tile sees: blocks, or rows of one block. Every warp finds out for itself.
+/// Union of what the `count` queries of a tile see: blocks, or rows of one block. Every warp computes it for itself.
 __device__ __forceinline__ BlockSpan spanOf(const Seen* seen, int count, int skew) {
   int first = INT32_MAX, end = 0;
   for (int q = static_cast<int>(threadIdx.x) % 32; q < count; q += 32) {
@@ -77,7 +77,7 @@ struct RowAhead {
   int32_t slot = -1, phase = 0;  ///< slot -1: nobody sees it
 };
 
-/// `all`: what the tile sees of the block.
+/// `all`: rows of the block that the tile sees.
 __device__ __forceinline__ RowAhead readRow(const AttentionArgs& a, const SeenPart& all, int start) {
   const int row = static_cast<int>(threadIdx.x);
   if (row >= kKeys || row < all.lo || row >= all.rowsEnd) return {};

@@ -12,7 +12,7 @@ namespace kvlab::kernels::cuda {
 
 inline constexpr int64_t kSplitQueries = 16;                ///< up to here blocks of keys are spread over the device
 inline constexpr int64_t kGridEdge = 65535;                 ///< blocks of threads in y and z
-inline constexpr int64_t kBatchBytes = int64_t{256} << 20;  ///< of scratch, unless one query needs more
+inline constexpr int64_t kBatchBytes = int64_t{256} << 20;  ///< most bytes of scratch, unless one query needs more
 
 struct ScratchSizes {
   int64_t values = 0, states = 0, finals = 0, maxima = 0, kept = 0;

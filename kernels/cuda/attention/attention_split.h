@@ -23,13 +23,13 @@ __device__ __forceinline__ int warpOf() { return static_cast<int>(threadIdx.x) >
 /// How the rows of one matrix lie in a stage, and how a warp copies them.
 struct StageRows {
   int pitch = 0;        ///< bytes
-  int headBytes = 0;    ///< of a row of one head; eight beyond a border of 16, maybe, for types with a scale
-  int pieces = 1;       ///< of 16 bytes in a row
+  int headBytes = 0;    ///< bytes of a row of one head; with a scale, a head may start 8 bytes behind a multiple of 16
+  int pieces = 1;       ///< pieces of 16 bytes in a row
   SmallDivisor across;  ///< lanes at one row
   int atOnce = 1;       ///< rows
 };
 
-/// What is the same for every warp of a launch.
+/// Values that all warps of a launch share.
 struct SplitShape {
   int rowsPerStage = kKeys, stageBytes = 0;
   int scalesAt = 0;  ///< in a stage: a f32 for each row, behind the rows
@@ -39,7 +39,7 @@ struct SplitShape {
   int strides = 1;                  ///< warps that share the blocks of a KV head
 };
 
-/// Who a warp works for: a query and a KV head.
+/// The work of a warp: a query and a KV head.
 struct SplitTask {
   int query, kvHead, head, heads;  ///< head: the first of `heads` query heads
   Seen seen;
@@ -79,7 +79,7 @@ struct StageReader {
   int block, stage;  ///< first all of K of a block, then all of V
   int lo, hi;        ///< rows seen
   RowWords slots, nextSlots;
-  uint64_t policy;  ///< of copies
+  uint64_t policy;  ///< cache policy of the copies
 };
 
 /// As many rows at once as fit into a warp, a piece of 16 bytes a lane; `scales` is null for types without.
@@ -175,7 +175,7 @@ struct SplitWarp {
   static constexpr bool kAhead = Rows * Dim * kRuns <= 512;  ///< registers are left for angles read ahead
 
   float query[kSteps][Rows][2];
-  float2 cosine[kSteps / 2], sine[kSteps / 2];  ///< of the next four keys, where angles are read ahead
+  float2 cosine[kSteps / 2], sine[kSteps / 2];  ///< angles of the next four keys, where they are read ahead
   float values[kRuns][kValueRows][4];
 
   __device__ __forceinline__ void loadQueries(const AttentionArgs& a, const SplitTask& task) {
@@ -410,7 +410,7 @@ __device__ __forceinline__ SplitTask taskOf(const AttentionArgs& a, const Attent
 }
 
 inline constexpr int kBusy = 8;        ///< warps of a multiprocessor that keep it busy
-inline constexpr int kSplitWarps = 8;  ///< of a block of threads, at most
+inline constexpr int kSplitWarps = 8;  ///< most warps of a block of threads
 
 /// Memory of one warp: the ring, then scores [64][rows].
 KVLAB_HD constexpr int warpBytes(int stageBytes, int rows) { return kRing * stageBytes + kKeys * rows * 4; }

@@ -4,7 +4,7 @@
 //
 // Keys and values pass through shared memory as f32, Keys rows at a time, converted and rotated once for the
 // whole tile. Four warps share the rows of the tile, four each. Scores: a thread holds four of the 16 virtual lanes of
-// Keys / 8 keys by four rows. Values: a thread owns four values by four rows. What is merged waits in shared
+// Keys / 8 keys by four rows. Values: a thread owns four values by four rows. Merged values wait in shared
 // memory, or in registers where headDim > 128, so that a tile fits the 64 KiB and the registers of old devices.
 #pragma once
 
@@ -26,13 +26,13 @@ KVLAB_HD constexpr int mergedWidth(int dim) { return dim <= 128 ? dim : 0; }
 /// Shared memory of a tile, in floats.
 struct TileShared {
   float* queries;  ///< [kTileRows, pitch]
-  float* chunk;    ///< [Keys, pitch] of K or V
+  float* chunk;    ///< [Keys, pitch] rows of K or V
   float* scores;   ///< [kTileRows, kScorePitch]
   float* merged;   ///< [kTileRows, dim], or nothing
   float* stats;    ///< [kTileRows, 4]: running maximum, running sum, factor of what is left (-1: nothing is), factor of
                    ///< the block
-  SeenPart* parts;  ///< [kTileRows] of the block; empty where a row is absent
-  Seen* seen;       ///< [kTileRows] of the tile's queries; nothing where there is none
+  SeenPart* parts;  ///< [kTileRows] parts of the block; empty where a row is absent
+  Seen* seen;       ///< [kTileRows] ranges of the tile's queries; empty where there is none
   int32_t* slots;   ///< [64]
   int32_t* phases;  ///< [64]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLASLt's types, for a library that is opened at run time (fast.cu) and never linked. From the toolkit's own
 // header where there is one; otherwise, and for the emulated device of the tests, the few declarations that
-// are used, under the same names. What both must agree on is checked below.
+// are used, under the same names. The values on which both must agree are checked below.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -28,7 +28,7 @@ bool isFast(const LinearArgs& a) {
   return type == DType::f16 || type == DType::bf16;
 }
 
-/// The ops of one call in turn. What cuBLASLt has nothing for stays in the exact mode.
+/// The ops of one call in turn. Products that cuBLASLt cannot do stay in the exact mode.
 struct Step {
   cudaStream_t stream;
   Fast& fast;

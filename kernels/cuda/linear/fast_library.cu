@@ -73,7 +73,7 @@ Fast::Key Fast::keyOf(const FastProduct& p) {
           alignmentOf(p.y)};
 }
 
-/// cuBLASLt counts by columns: what lies here as [m, n] by rows is its n x m. So y^T = w x^T, where w by
+/// cuBLASLt counts by columns: a matrix that is [m, n] by rows here is its n x m. So y^T = w x^T, where w by
 /// rows is its k x n, transposed.
 cublasStatus_t Fast::make(const Key& key, Plan& plan) {
   const auto [m, n, k, type, withC, wAt, xAt, cAt, yAt] = key;

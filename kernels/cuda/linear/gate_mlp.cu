@@ -4,7 +4,7 @@
 // lanes, so that every load of weights is 16 bytes of 32 that lie together, and 512 threads take a stage of 256
 // outputs at once, 128 KiB under way. All weights of the gate are asked into the second-level cache first.
 //
-// What it costs, derived, not measured: a gate of headDim 64 and hidden 256 in bf16 is 295 KB. One multiprocessor
+// Its cost, derived, not measured: a gate of headDim 64 and hidden 256 in bf16 is 295 KB. One multiprocessor
 // reads about 64 bytes a cycle out of that cache: 4 600 cycles, 2.7 microseconds at 1.7 GHz, and four latencies.
 // 88 gates (22 layers of 4 KV heads) of one call run side by side on 132 multiprocessors: 26 MB, 6 microseconds
 // at 4.3 TB/s where memory has to give them. Layer by layer it would be 22 times the former.

@@ -28,7 +28,7 @@ DeviceShape deviceShape() {
   return {shared, multiprocessors};
 }
 
-/// What one kernel can do at all.
+/// True if one kernel can do the whole call.
 bool isOne(const LinearArgs& a) {
   if (a.m < 1 || a.m > kFewRows || a.k() < 1 || a.nParts < 1 || a.nParts > kLinearParts) return false;
   for (int i = 0; i < a.nParts; ++i)

@@ -19,20 +19,20 @@ template <DType T, int kM>
 struct LinearShape {
   static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T));
   static constexpr int kPerGroup = kM >= 4 ? 2 : 1;                        ///< output rows of eight threads
-  static constexpr int kRows = 4 * kPerGroup;                              ///< of weights in a unit
-  static constexpr int kRowBytes = 512, kDepth = kRowBytes / kValueBytes;  ///< of weights in a tile
+  static constexpr int kRows = 4 * kPerGroup;                              ///< rows of weights in a unit
+  static constexpr int kRowBytes = 512, kDepth = kRowBytes / kValueBytes;  ///< weight row in a tile: bytes, values
   static constexpr int kRowStride = kRowBytes + 16 * kValueBytes;          ///< four rows lie in different banks
   static constexpr int kTileBytes = kRows * kRowStride;
   static constexpr int kStages = kM >= 4 ? 4 : 6;
-  static constexpr int kRingBytes = kStages * kTileBytes;       ///< of a warp
+  static constexpr int kRingBytes = kStages * kTileBytes;       ///< bytes of a warp's ring
   static constexpr int kFactorBytes = (4 * kM + 15) / 16 * 16;  ///< a factor of the norm for each row
   static constexpr int kUnroll = kM >= 4 ? 2 : 8;               ///< steps of 16 values
   static constexpr int kMostWarps = 8;
 };
 
 struct LinearPlan {
-  int32_t units = 0, ends[2] = {};  ///< of all matrices; behind the first and the second
-  int32_t warps = 0;                ///< of a block; 0: the device's shared memory is too small
+  int32_t units = 0, ends[2] = {};  ///< units of all matrices; ends of the first and the second
+  int32_t warps = 0;                ///< warps of a block; 0: the device's shared memory is too small
   int32_t xStride = 0;              ///< floats of a row of x in shared memory: k up to a multiple of 16
   int64_t sharedBytes = 0;          ///< all that the kernel uses
   bool gated = false, wAligned = true, xAligned = true;

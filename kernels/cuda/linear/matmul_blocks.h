@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiplies up to eight rows of x with weights in blocks (kernels/block_codes.h), which stream by once. Eight
-// neighbouring threads own an output row, and each thread owns two of its 16 virtual lanes: of every 16 values two
-// neighbours. Weights are read where they lie, byte by byte, because a block starts anywhere; x comes through the
+// neighbouring threads own an output row, and each thread owns two of its 16 virtual lanes: two neighbours of
+// every 16 values. Weights are read where they lie, byte by byte, because a block starts anywhere; x comes through the
 // caches.
 #pragma once
 

@@ -15,7 +15,7 @@ struct FewShape {
   static constexpr int kThreads = 128, kValueBytes = static_cast<int>(dtypeBytes(T));
   static constexpr int kPerGroup = kM >= 4 ? 2 : 1;  ///< output rows of eight threads
   static constexpr int kRows = kThreads / 8 * kPerGroup;
-  static constexpr int kRowBytes = 512, kDepth = kRowBytes / kValueBytes;  ///< of weights in a stage
+  static constexpr int kRowBytes = 512, kDepth = kRowBytes / kValueBytes;  ///< weight row in a stage: bytes, values
   static constexpr int kRowStride = kRowBytes + 16 * kValueBytes;
   static constexpr int kXBytes = kM * kDepth * 4, kStageBytes = kRows * kRowStride + kXBytes;
   static constexpr int kStages = kM >= 4 ? 4 : 6;

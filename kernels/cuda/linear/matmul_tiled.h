@@ -60,7 +60,7 @@ class MatmulTile {
   }
 
  private:
-  static constexpr int kRows = 8, kColumns = 16;  ///< of 16 threads
+  static constexpr int kRows = 8, kColumns = 16;  ///< tile of outputs of 16 threads
   static constexpr bool kBlocks = dtypeInBlocks(T);
   static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T)), kPerChunk = 16 / (kBlocks ? 1 : kValueBytes);
   static constexpr int kXChunks = kM * kDepth / 4 / kThreads, kWChunks = kN * kDepth / kPerChunk / kThreads;
@@ -98,7 +98,7 @@ class MatmulTile {
 
   /// Sixteen values of a unit from value k of a row on.
   __device__ void storeBlocks(float* to, int row, int64_t k) const {
-    if (k >= a.w.k) return;  // nobody multiplies what lies behind the last step
+    if (k >= a.w.k) return;  // nobody multiplies values behind the last step
     constexpr DTypeBlock kBlock = dtypeBlock(T);
     const auto* from = static_cast<const uint8_t*>(a.w.data) +
         min(m_column + row, a.w.n - 1) * dtypeRowBytes(T, a.w.k) + k / kBlock.values * kBlock.bytes;

@@ -33,7 +33,7 @@ __device__ void addTo(int64_t* at, uint64_t x) {  // two's complement: adding th
   if (x > 0) atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x));
 }
 
-/// What a block of threads counts, in shared memory, before it goes to the caller's: one addition for each number.
+/// Counts of a block of threads in shared memory. Each number is added to the caller's counts once at the end.
 __device__ TensorStats* blockStats() {
   __shared__ __align__(8) uint8_t memory[2 * sizeof(TensorStats)];
   return reinterpret_cast<TensorStats*>(memory);

@@ -72,7 +72,7 @@ struct Bounds {
   const AllocationTable* table = nullptr;
   const char* kernel = nullptr;
 
-  /// Of an array of rows at `base`.
+  /// Bound of an array of rows at `base`.
   __device__ Bound of(IndexKind kind, const void* base, int64_t rowBytes) const {
     const auto at = reinterpret_cast<uintptr_t>(base);
     int64_t low = 0, high = table->count;  // the last allocation that begins at or before `at`

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char *kFile = "kvlab_cuda.so", *kBuildHere = "build kvlab on this machine (app/run)";
 
-// What a device answers; the numbers are fixed by CUDA's interface.
+// Result codes of a device; the numbers are fixed by CUDA's interface.
 constexpr int32_t kNoDriver = 35, kStubDriver = 34, kNoDevice = 100, kOutOfMemory = 2, kOtherDriver = 803, kTaken = 46,
                   kNoFunction = 98, kNoImage = 209, kNewerPtx = 222, kNoCompiler = 221, kMayNotCompile = 223;
 

@@ -66,7 +66,7 @@ __device__ __forceinline__ void addProduct(float (&c)[4], const uint32_t (&a)[4]
   const unsigned lane = simt::blockRunner().lane(), g = lane / 4, t = lane % 4;
   for (unsigned k = 0; k < 16; ++k)
     for (unsigned i = 0; i < 4; ++i) {
-      const unsigned shift = 16 * (k % 2), holds = k % 8 / 2;  // who has column k of a row, row k of a column
+      const unsigned shift = 16 * (k % 2), holds = k % 8 / 2;  // lane with column k of a row, row k of a column
       const float x = narrowValue<T>(parts[4 * g + holds].a[k / 8 * 2 + i / 2] >> shift & 0xffffu);
       const float y = narrowValue<T>(parts[4 * (2 * t + i % 2) + holds].b[k / 8] >> shift & 0xffffu);
       c[i] = fmaf(x, y, c[i]);

@@ -14,7 +14,7 @@
 namespace kvlab::kernels {
 
 struct CudaDevice {
-  int32_t error = 0;  ///< of asking; the other fields are set only where it is 0
+  int32_t error = 0;  ///< result of the query; the other fields are set only where it is 0
   int32_t devices = 0;
   int32_t driver = 0;            ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
   int32_t runtime = 0;           ///< the same of the module

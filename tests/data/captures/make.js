@@ -90,7 +90,7 @@ capture("wlod_pyramid", { model: "demo", capacity: 0, wlod: Object.assign({}, wl
   s.promptIds(ids(140, 16, 500)), s.step(2);
   s.setLensScores(s.tree().entries.map((one, i) => ((i * 7) % 5 - 2) / 4)), s.refocus(3), s.step(8);
 });
-{  // What a fork did after it left.
+{  // The ticks of a fork after it left.
   const s = lab.open(base);
   s.promptIds(ids(20, 17)), s.step(2), edits(s);
   const fork = s.fork();

@@ -45,7 +45,7 @@ T shuffle(unsigned mask, T value, unsigned from, Place place) {
   return value;
 }
 
-/// What every lane of the warp brings; all of them take part.
+/// The values of all lanes of the warp; all of them take part.
 template <class T>
 std::array<T, kWarp> broughtByWarp(const T& mine, Place place = {__builtin_FILE(), __builtin_LINE()}) {
   static std::array<T, kWarp> warps[1024 / kWarp];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the CUDA runtime's functions: the memory, the runner of blocks, streams and graphs.
+// The implementation behind the CUDA runtime's functions: the memory, the runner of blocks, streams and graphs.
 #pragma once
 
 #include <chrono>

@@ -38,7 +38,7 @@ if(NOT KVLAB_SANITIZE MATCHES "thread")
   set(emulated_module $<TARGET_FILE:kvlab_cuda_emulated>)
 endif()
 
-# What stands for cuBLASLt on the emulated device (support/cublas_double.cpp).
+# The stand-in for cuBLASLt on the emulated device (support/cublas_double.cpp).
 if(TARGET kvlab_cuda_emulated)
   add_library(kvlab_cublas_double MODULE support/cublas_double.cpp)
   kvlab_room(kvlab_cublas_double kernels)

@@ -21,7 +21,7 @@ FaultPoint pointOf(const std::string& kind) {
 
 }  // namespace
 
-/// What `tries` returns in a copy of this process; a crash there is a finding of `verb`.
+/// The reply of `tries` in a copy of this process; a crash there is a finding of `verb`.
 json Player::apart(const std::string& verb, const std::function<json()>& tries) const {
   const std::string path = ownPath("apart");
   const pid_t child = fork();

@@ -14,8 +14,8 @@ namespace kvlab::random_sessions {
 
 struct Failure {
   std::string kind;    // drift, entry_hash, invariant, refused_changed, ...
-  std::string verb;    // of the step that showed it
-  std::string code;    // what tells findings of one kind apart: an invariant, an error, what changed
+  std::string verb;    // verb of the step that showed it
+  std::string code;    // distinguishes findings of one kind: an invariant, an error, what changed
   std::string detail;  // in words
   bool same(const Failure& other) const { return kind == other.kind && verb == other.verb && code == other.code; }
 };
@@ -69,7 +69,7 @@ class Player {
 
   std::string m_folder, m_resources;
   std::unique_ptr<Session> m_session;
-  std::map<int, std::string> m_hashes;  // of entries of the timeline, as they were seen last
+  std::map<int, std::string> m_hashes;  // hashes of timeline entries, as they were seen last
   std::string m_capture;                // being written
   bool m_policySet = false;             // by the verb
   bool m_through = false;               // the failure that was armed never came

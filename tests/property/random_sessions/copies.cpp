@@ -9,7 +9,7 @@
 namespace kvlab::random_sessions {
 namespace {
 
-/// What saveCache refuses by right, as its documentation says.
+/// True if saveCache refuses rightly, as its documentation says.
 bool rightfulRefusal(const Session& session, const std::string& form, const std::string& code) {
   const auto& wlod = session.state().wlod;
   if (code == "speculating") return wlod && wlod->draft;
@@ -39,7 +39,7 @@ json twoTicks(Session& session) {
   return out;
 }
 
-/// What a capture keeps beside the content: breakpoints, and what notes say.
+/// The data that a capture keeps beside the content: breakpoints and notes.
 json asides(Session& session) {
   const Result<json> breaks = execute(session, "breaks", nullptr), notes = execute(session, "notes", nullptr);
   json said = json::array();

@@ -10,7 +10,7 @@
 
 namespace kvlab::random_sessions {
 
-/// Of the manifest, and of the steps before the last one.
+/// Features of the manifest, and of the steps before the last one.
 std::set<std::string> featuresOf(const Sequence& sequence);
 
 struct Known {

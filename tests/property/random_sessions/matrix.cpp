@@ -8,7 +8,7 @@
 namespace kvlab::random_sessions {
 namespace {
 
-/// What a session is for.
+/// The purpose of a session.
 struct Use {
   std::string name;
   json manifest;
@@ -47,7 +47,7 @@ std::vector<int> someIds(int count) {
   return out;
 }
 
-/// What every session is asked, behind its own calls.
+/// The steps that check every session after its own calls.
 std::vector<Step> oracles() {
   return {{"#save", {"native", true}},
           {"#cap", json::array()},

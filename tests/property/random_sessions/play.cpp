@@ -19,9 +19,9 @@ namespace kvlab::random_sessions {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr rlim_t kCpuSeconds = 60;  // of one session; a busy machine costs none of them
+constexpr rlim_t kCpuSeconds = 60;  // limit for one session; a busy machine costs none of them
 
-/// What a child writes as it goes, line by line, so that it is there when the child is not any more.
+/// The progress of a child, written line by line so that it survives the child.
 class Journal {
  public:
   explicit Journal(const std::string& path) : m_file(path) {}

@@ -16,7 +16,7 @@ struct Played {
   std::string unopened;            // code of the error that refused the manifest
   int calls = 0;
   std::map<std::string, int> refused;  // calls, by verb
-  std::string hash;                    // of the state at the end
+  std::string hash;                    // hash of the state at the end
 };
 
 struct Folders {
@@ -34,7 +34,7 @@ json manifestOf(std::uint64_t seed);
 /// Begins to play the manifest of a seed and up to `steps` drawn steps.
 Playing beginRandom(std::uint64_t seed, int steps, const Folders& folders);
 Playing beginSequence(const Sequence& sequence, const Folders& folders);
-/// What a process has played that ended with `status`, as waitpid() says it.
+/// The steps that a process played that ended with `status`, as waitpid() says it.
 Played endOf(const Playing& playing, int status);
 Played playSequence(const Sequence& sequence, const Folders& folders);
 /// Goes on behind a finding unless it says that the cache itself is wrong.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the oracles see of a session: the only file here, with actions.cpp, that knows more of one than its verbs.
-// Engine thread.
+// The view of a session that the oracles have: the only file here, with actions.cpp, that knows more of one than its
+// verbs. Engine thread.
 #pragma once
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace kvlab::random_sessions {
 
-/// What a refused call and a reading call leave as it is.
+/// The state that a refused call or a reading call leaves as it is.
 struct Digest {
   std::string rows;              // state hash without pending actions
   std::string pending;           // the pending actions
   std::string storage;           // the manifest as it is now, and the capacity
-  int entries = 0, current = 0;  // of the timeline
+  int entries = 0, current = 0;  // entries of the timeline, and the current one
   std::int64_t tick = 0;
   bool broken = false;
 

@@ -22,8 +22,8 @@ namespace kvlab::random_sessions {
 using nlohmann::json;
 
 struct Step {
-  std::string verb;            // of a session, or with "#" in front
-  json args = json::object();  // of "#save": the list behind its name
+  std::string verb;            // verb of a session, or one with "#" in front
+  json args = json::object();  // arguments; of "#save": the list behind its name
   bool reads = false;          // marked "#ro"
 
   bool own() const { return verb[0] != '#'; }

@@ -24,7 +24,7 @@ class Tally {
     int count = 0, unknown = 0;
     std::vector<std::uint64_t> seeds;  // the first few
     std::set<std::string> common;      // features of every session
-    std::string detail;                // of the first
+    std::string detail;                // detail of the first finding
   };
   using Key = std::tuple<std::string, std::string, std::string>;
 

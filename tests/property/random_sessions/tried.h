@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run has tried: calls by verb, by value of each manifest key, by pair of values of two keys, and by verb and
-// value. A key of a nested object is named "ring.window", one of an override of layers "layers.kv.k"; a key that a
-// manifest leaves out has the value "default". A policy's name and its settings are two keys. One thread.
+// Counts of the calls that a run has tried: by verb, by value of each manifest key, by pair of values of two keys, and
+// by verb and value. A key of a nested object is named "ring.window", one of an override of layers "layers.kv.k"; a key
+// that a manifest leaves out has the value "default". A policy's name and its settings are two keys. One thread.
 #pragma once
 #include <unordered_map>
 

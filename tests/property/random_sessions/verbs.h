@@ -8,7 +8,7 @@
 
 namespace kvlab::random_sessions {
 
-/// What draws of one session share.
+/// State that the draws of one session share.
 struct Drawing {
   Draw& draw;
   Session& session;

@@ -31,7 +31,7 @@ void AttentionCanvas::show(AttentionPicturePtr picture) {
   place();
 }
 
-/// What checks have found of the row in the measured layer, else of the layer.
+/// Findings of checks on the row in the measured layer, else of the layer.
 QString AttentionCanvas::tipOf(CanvasCell cell) const {
   if (!m_picture || findings().empty() || cell.item < 0) return {};
   const LedgerId row = m_picture->of->context[at(cell.item)];

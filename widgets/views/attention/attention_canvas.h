@@ -46,7 +46,7 @@ class AttentionCanvas : public AxisCanvas {
  private:
   struct Parts {
     QRect ruler, tokens, cells, readout;
-    double tall = 0;  // of a line
+    double tall = 0;  // height of a line
   };
   Parts parts() const;
   int focusRow() const;

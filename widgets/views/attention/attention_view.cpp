@@ -16,7 +16,7 @@
 
 namespace kvlab {
 namespace {
-constexpr std::array kCounts = {16, 64, 256};  // of last queries
+constexpr std::array kCounts = {16, 64, 256};  // numbers of last queries to choose from
 
 /// Other views ask about the query of a single row.
 bool ofNewest(const Result<nlohmann::json>& reply) {

@@ -25,8 +25,8 @@ struct AuditLine {
   AuditState state = AuditState::KeepsAll;
   bool prefilling = false;
   std::int32_t rows = 0;      // resident rows
-  std::int32_t length = 0;    // of the context
-  std::int64_t rowBytes = 0;  // of one row, all KV heads
+  std::int32_t length = 0;    // length of the context
+  std::int64_t rowBytes = 0;  // bytes of one row, all KV heads
   std::int32_t most = 0;      // no-op: the largest number of rows
 
   bool bad() const { return state == AuditState::Over || state == AuditState::NoOp; }

@@ -146,7 +146,7 @@ json ComposeView::queue() const { return shown() ? listOf(shown()->pending) : js
 
 bool ComposeView::isQueue() const { return m_check.problem.isEmpty() && listOf(m_check.actions) == queue(); }
 
-/// What the person did to the text before is no longer there to be undone: undo is the session's.
+/// Shows the queue. Clears the editor's undo stack, because undo belongs to the session.
 void ComposeView::followQueue() {
   const QString text = draftText(queue());
   if (text != m_read) m_editor->replaceText(text);

@@ -17,7 +17,7 @@ struct TextSpan {
 struct DraftCheck {
   std::vector<Action> actions = {};  // empty if the text is no action list
   nlohmann::json list = {};          // the parsed text; null if it does not parse
-  std::vector<TextSpan> spans = {};  // of each element of the list
+  std::vector<TextSpan> spans = {};  // span of each element of the list
   QString problem = {};              // empty = valid
   std::optional<int> place = {};     // index of the wrong action
   std::optional<int> offset = {};    // position of a syntax error, in UTF-16 units

@@ -52,7 +52,7 @@ QString signedText(ConsoleView::Kind kind, const QString& text) {
 }
 bool isScript(ConsoleView::Kind kind) { return kind == ConsoleView::Kind::Entered || kind == ConsoleView::Kind::Click; }
 
-/// What is copied is a script: lines without their signs, and what was printed as comments. A block knows its kind.
+/// Copies text as a script: lines without their signs, printed output as comments. A block knows its kind.
 class ConsoleOutput : public QPlainTextEdit {
  public:
   using QPlainTextEdit::QPlainTextEdit;

@@ -15,7 +15,7 @@ namespace kvlab {
 class DifferenceView : public InspectorView {
   Q_OBJECT
  public:
-  /// What the shown state is compared with, in the order of the choice.
+  /// The other side of the comparison with the shown state, in the order of the choice.
   enum class With { Edit, AnotherTick, AnotherBranch, AnotherLane, File };
 
   DifferenceView(InspectorContext& context, QWidget* parent);
@@ -65,7 +65,7 @@ class DifferenceView : public InspectorView {
   DataTable *m_layersTable = nullptr, *m_rowsTable = nullptr;
   ColumnOrder* m_order = nullptr;
   std::optional<DifferenceFound> m_found;
-  SnapshotPtr m_of;  // what was compared
+  SnapshotPtr m_of;  // the compared state
   std::optional<Question> m_asked;
   std::pair<std::uint32_t, int> m_askedOf;  // leaps and entry of the shown state
   EngineAsk m_ask;

@@ -61,7 +61,7 @@ BreakPanel::BreakPanel(InspectorContext& context, QWidget* parent)
   m_list->setContextMenuPolicy(Qt::CustomContextMenu);
   m_list->setFont(Theme::current()->mono);
   m_list->setFrameShape(QFrame::NoFrame);
-  m_list->setTextElideMode(Qt::ElideMiddle);  // what stands behind the condition stays
+  m_list->setTextElideMode(Qt::ElideMiddle);  // the text behind the condition stays visible
   m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   outlineBoxes();
   m_hint = new QLabel(tr("None: a run goes on until Stop.\nTry kl > 0.05 or invariant."), m_list->viewport());
@@ -163,7 +163,7 @@ void BreakPanel::showMenu(const QPoint& place) {
   menu->popup(m_list->viewport()->mapToGlobal(place));
 }
 
-/// What the newest snapshot says; the selection stays with its breakpoint.
+/// Lists the breakpoints of the newest snapshot; the selection stays with its breakpoint.
 void BreakPanel::refresh() {
   const auto& history = m_context.history();
   const auto now = history.empty() ? nullptr : history.back()->breakpoints;

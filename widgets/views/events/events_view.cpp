@@ -180,7 +180,7 @@ QString EventsView::summary() const {
   return text;
 }
 
-/// What checks have found, by layers of the model.
+/// Findings of checks, by layers of the model.
 std::map<Layer, QString> EventsView::foundInLayers() const {
   std::map<Layer, QString> out;
   if (!shown() || !shown()->info) return out;
@@ -200,7 +200,7 @@ void EventsView::onSession() {
 
 void EventsView::onSnapshot() {
   if (m_held && !context().history().empty() && context().history().back()->leaps != m_held->leaps)
-    return setHeld({});  // of another branch; the condition stays in the line
+    return setHeld({});  // the held ticks belong to another branch; the condition stays in the line
   const bool any = hasTicks();
   if (any) setEmpty({});
   else if (!shown()) setEmpty(tr("What each tick did, and how long it took"), noSessionHow());

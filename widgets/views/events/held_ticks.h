@@ -15,7 +15,7 @@ struct HeldTicks {
   QString condition;
   std::vector<Tick> ticks = {};  // ascending
   Tick upTo = Tick(-1);
-  std::uint64_t leaps = 0;  // of the snapshot: the session went to another branch if it has others
+  std::uint64_t leaps = 0;  // leaps of the snapshot: the session went to another branch if it has others
 
   bool lookedAt(Tick tick) const { return tick <= upTo; }
   bool has(Tick tick) const { return std::binary_search(ticks.begin(), ticks.end(), tick); }

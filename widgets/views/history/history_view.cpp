@@ -187,7 +187,7 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
         m_events.push_back(readEvent(row, shown() ? layerText(*shown(), m_askedLayer) : QString()));
         continue;
       }
-      const bool chapter = row.contains("wrote");  // of a story
+      const bool chapter = row.contains("wrote");  // part of a story
       const QString layer = chapter && shown() ? layerText(*shown(), m_askedLayer) : layerText(row);
       m_events.push_back({Tick(memberOr(row, "tick", std::int64_t{0})), wordIn(row, "event").replace('_', ' '), layer,
                           chapter ? chapterText(row) : wordIn(row, "detail")});
@@ -196,7 +196,7 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
   emit readyChanged();
 }
 
-/// Those within the limits of the ticks.
+/// Shows the events within the limits of the ticks.
 void HistoryView::showEvents() {
   std::vector<HistoryEvent> events = m_events;
   if (const auto& limits = context().tickLimits())

@@ -61,10 +61,10 @@ class HistoryView : public InspectorView {
   HistoryModel* m_model;
   DataTable* m_table;
   QComboBox* m_which = nullptr;
-  std::vector<HistoryEvent> m_events;  // of all ticks
+  std::vector<HistoryEvent> m_events;  // events of all ticks
   bool m_refused = false;              // they tell why there are none
   LedgerId m_asked{-1};
-  CacheLayer m_askedLayer;  // of a story
+  CacheLayer m_askedLayer;  // layer of the story asked for
   std::uint64_t m_askedSerial = 0;
   EngineAsk m_ask;
 };

@@ -11,11 +11,11 @@
 
 namespace kvlab {
 
-/// Of lane 0 the losses, of every other lane its losses minus those of lane 0.
+/// The losses of lane 0; for every other lane, its losses minus those of lane 0.
 struct LaneLosses {
   std::vector<float> values;  // [tokens] NaN: one of the two lanes did not measure the token
   std::int64_t measured = 0;
-  double mean = std::nan("");  // of the measured tokens
+  double mean = std::nan("");  // mean over the measured tokens
   int most = -1, least = -1;   // tokens with the largest and the smallest value; -1 = nothing is measured
 
   bool any() const { return measured > 0; }

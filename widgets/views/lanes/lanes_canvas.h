@@ -80,7 +80,7 @@ class LanesCanvas : public AxisCanvas {
   void paintBand(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintLine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
   void paintFine(QPainter& painter, const std::vector<LaneCell>& cells, const QRectF& line, const Theme& theme) const;
-  /// What checks have found of a token's row in a lane, a line each.
+  /// Findings of checks on a token's row in a lane, a line each.
   QString foundOf(int lane, int token) const;
   bool anyFinding() const {
     return std::ranges::any_of(m_findings, [](const FindingMarks& one) { return !one.empty(); });
@@ -105,8 +105,8 @@ class LanesCanvas : public AxisCanvas {
   std::vector<FindingMarks> m_findings;  // [lanes]
   std::vector<LaneCells> m_cells;
   std::vector<LaneLosses> m_losses;  // [lanes]; empty = rows are shown
-  float m_range = kLeastRange;       // of the differences
-  ColourScale m_surprise;            // of lane 0
+  float m_range = kLeastRange;       // range of the differences
+  ColourScale m_surprise;            // colours of lane 0's losses
   bool m_byLoss = false;
   std::optional<int> m_layer = 0;
   int m_lane = 0, m_per = 1;  // lines per layer

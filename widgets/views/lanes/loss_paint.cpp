@@ -174,7 +174,7 @@ std::vector<LegendEntry> LanesCanvas::lossLegend(const Theme& theme) const {
   return out;
 }
 
-/// What to do if nothing was measured.
+/// Paints a hint on how to measure losses if nothing was measured.
 void LanesCanvas::paintNoLosses(QPainter& painter, const QRect& room, const Theme& theme) const {
   const QRect column = room.adjusted(Theme::kHuge, 0, -Theme::kHuge, 0);
   const int middle = column.top() + column.height() * 2 / 5;

@@ -30,7 +30,7 @@ void MapCanvas::setNote(const QString& note) {
 
 double MapCanvas::tokenBand() const {
   const int band = axis().scale < kWideScale ? kTallTokens : kFlatTokens;
-  const int rows = std::min(kMostRows, kLeastLayer * layers());  // what the rows need beside the texts
+  const int rows = std::min(kMostRows, kLeastLayer * layers());  // height that the rows need beside the texts
   return axis().scale < kTokenScale || height() < kRuler + band + rows + kReadout ? 0 : band;
 }
 
@@ -86,7 +86,7 @@ void MapCanvas::menuAbout(CanvasCell cell) {
   if (cell.item >= 0) emit pointed(CacheLayer(std::max(0, cell.line)), Position(cell.item));
 }
 
-/// What checks have found of a cell, else of its layer.
+/// Findings of checks on a cell, else of its layer.
 QString MapCanvas::tipOf(CanvasCell cell) const {
   if (!m_picture || m_picture->findings.empty() || cell.line < 0 || cell.item < 0) return {};
   const Snapshot& s = *m_picture->snapshot;

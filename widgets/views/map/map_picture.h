@@ -26,7 +26,7 @@ struct MapPicture {
   MaxPyramid cells;
   std::vector<std::int32_t> edited;   // positions of replaced or inserted tokens, ascending
   std::vector<std::int32_t> pending;  // positions that the queue changes, ascending
-  PlanGhosts ghosts;                  // what the queue would do
+  PlanGhosts ghosts;                  // planned effects of the queue
   std::vector<StaleRun> stale;        // ascending, without exact rows
   FindingMarks findings;
   SnapshotPtr snapshot;

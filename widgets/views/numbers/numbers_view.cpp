@@ -147,7 +147,7 @@ QString NumbersView::emptyHow() const {
 }
 
 void NumbersView::showValues() {
-  const int cursor = m_plot->cursor();  // of what the plot showed: undo may have taken its tick
+  const int cursor = m_plot->cursor();  // cursor in the series as last plotted: undo may have taken its tick
   const bool there = cursor >= 0 && at(cursor) < plotted().ticks().size();
   const int place = there ? cursor : shownPlace();
   m_model->show(plotted(), place);

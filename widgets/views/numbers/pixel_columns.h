@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What pixels can show of a series: many ticks share a column of a plot, and a curve needs two of them at most.
+// Reduces a series to pixel columns: many ticks share a column of a plot, and a curve needs two of them at most.
 #pragma once
 #include <QVector>
 #include <vector>

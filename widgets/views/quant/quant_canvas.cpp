@@ -41,7 +41,7 @@ void QuantCanvas::show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure fi
   place();
 }
 
-/// What checks have found of the row in the layer.
+/// Findings of checks on the row in the layer.
 QString QuantCanvas::tipOf(CanvasCell cell) const {
   if (!m_measure || findings().empty() || cell.item < 0) return {};
   return findings().text(m_measure->of->context[at(cell.item)], m_layer);

@@ -18,7 +18,7 @@ struct QuantTensor {
   std::vector<float> cosine;        // [length]
   std::vector<float> scale, atMax;  // largest over the heads; number of codes at the largest magnitude
   std::vector<float> logit;         // [length] error of the newest query's attention logits; keys only
-  double worst = 0, mean = 0;       // of relative
+  double worst = 0, mean = 0;       // worst and mean of `relative`
   double lowestCosine = 0, shareAtMax = 0, worstLogit = 0;  // NaN if unknown; share of all values
   // Since the pool was made.
   std::int64_t clipped = 0, nonFinite = 0, floored = 0;

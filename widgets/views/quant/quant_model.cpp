@@ -45,10 +45,10 @@ QString scaleTip(QuantLine line, bool keys) {
 struct Pair {
   const char* id;
   QString title, tip, width;
-  int gives;  // of the values' column; the keys' column comes next
+  int gives;  // number of the values' column; the keys' column comes next
   QString (*text)(Tensor);
   QVariant (*key)(Tensor);
-  Tone tone = Tone::Muted;  // of a cell with a sort key; other cells are faint
+  Tone tone = Tone::Muted;  // tone of a cell with a sort key; other cells are faint
   QString (*said)(QuantLine, bool keys) = [](QuantLine, bool) { return QString(); };
 
   Column of(bool keys) const {

@@ -80,7 +80,7 @@ class RingCanvas : public AxisCanvas {
   /// Colours of the rows of a ring by their values.
   std::optional<RingColours> coloursOf(const RingPicture& ring, const Theme& theme) const;
 
-  /// What checks have found of a row of the large ring, a line each.
+  /// Findings of checks on a row of the large ring, a line each.
   QString foundOf(int row) const;
 
   std::vector<Entry> m_entries;

@@ -42,7 +42,7 @@ class RingPainter {
   void rim();
   void slotCell(int begin, int end, SlotUse use);
   void slants(double begin, double end, const QColor& colour, bool both = false);
-  /// Of an arc of rows; the strongest of their colours.
+  /// The strongest colour among the rows of an arc.
   QColor rowColour(int begin, int end) const;
   void ruler();
   void marker(int slot, bool filled);

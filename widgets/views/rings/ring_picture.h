@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// What a slot holds; later values win if slots share a pixel.
+/// The content of a slot; later values win if slots share a pixel.
 enum class SlotUse : std::uint8_t {
   Free,
   Room,     // reserved for the pending block, ahead of the pointer

@@ -37,7 +37,7 @@ class WrapStrip : public TickPicker {
   QRectF plot() const;
 
   std::vector<Point> m_points;
-  CacheLayer m_layer{0};  // of the points
+  CacheLayer m_layer{0};  // layer of the points
   HistoryReader m_reader;
 };
 

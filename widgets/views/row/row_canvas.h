@@ -40,7 +40,7 @@ class RowCanvas : public AxisCanvas {
  private:
   struct Parts {
     QRect ruler, cells, legend, readout;
-    double tall = 0;  // of a head's lines together
+    double tall = 0;  // height of a head's lines together
     int gap = 0;      // between K and V
   };
   Parts parts() const;

@@ -26,7 +26,7 @@ class RowView : public InspectorView {
   void onFocus() override;
 
  private:
-  /// What a reply is about; another place makes it out of date.
+  /// The row that a reply is about; a reply about another place is out of date.
   struct Place {
     LedgerId id{-1};
     CacheLayer layer;
@@ -37,7 +37,7 @@ class RowView : public InspectorView {
   void makeStrip();
   void makeBody();
   Place find() const;
-  /// Of the state that is asked: the newest one, which may be a frame ahead of the shown one, or an older one.
+  /// The snapshot that is queried: the newest one, which may be a frame ahead of the shown one, or an older one.
   SnapshotPtr askedSnapshot() const;
   nlohmann::json rowArgs() const;
   void ask(bool anew);

@@ -59,9 +59,9 @@ class SlotMap : public AxisCanvas {
   std::vector<LegendEntry> useLegend(const Theme& theme) const;
   int rowIn(int slot) const { return slot < 0 ? -1 : m_cells.rowAt[at(slot)]; }
 
-  /// What checks have found of a row of the layers, a line each.
+  /// Findings of checks on a row of the layers, a line each.
   QString findingIn(int row) const;
-  /// What a cell stands for if not for one slot, and how many slots have no cell.
+  /// The meaning of a cell that is not one slot, and how many slots have no cell.
   QString note(const Grid& grid) const;
   void paintGrid(QPainter& painter, const Grid& grid, const Theme& theme) const;
   void paintMarks(QPainter& painter, const Grid& grid, const Theme& theme) const;
@@ -69,7 +69,7 @@ class SlotMap : public AxisCanvas {
   SnapshotPtr m_snapshot;
   StorageGroup m_group;
   SlotCells m_cells;
-  int m_extent = 0;  // of the cells
+  int m_extent = 0;  // extent of the cells
   ByteKinds m_bytes;
   FindingMarks m_findings;
   std::vector<std::int32_t> m_wrong;  // rows that a check has found wrong

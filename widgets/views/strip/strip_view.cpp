@@ -15,7 +15,7 @@
 
 namespace kvlab {
 namespace {
-/// What checks have found wrong: with the rows of a token, else with any.
+/// Findings of checks on the rows of a token, else on any rows.
 QString wrongAt(const Snapshot& s, const Chip* chip) {
   if (chip && chip->wrong) return "   " + FindingMarks(s).text(chip->ledger).replace('\n', QStringLiteral("   "));
   const AlignmentLamp lamp = alignmentLamp(s);

@@ -19,7 +19,7 @@ struct Chip {
   std::int32_t position = -1;  // -1: a ghost, or a row that the queue would make
   std::uint8_t index = 0;      // index into the colour table
   float value = 0;             // NaN = none
-  TokenId planned{-1};         // of a row that the queue would make; -1 = the row is there, or was
+  TokenId planned{-1};         // token of a row that the queue would make; -1 = the row is there, or was
   bool wrong = false;          // a check has found a row of the token wrong, in whichever layer
 
   bool isPlanned() const { return planned.value() >= 0; }
@@ -44,7 +44,7 @@ class TokenText : public QAbstractScrollArea {
   /// The value of a chip with its quantity, or why it has none.
   QString valueOf(const Chip& chip) const;
   void reveal(Position position);
-  /// What the queue would do with a row that is there; empty = nothing.
+  /// The planned effect of the queue on a present row; empty = nothing.
   QString queuedText(const Chip& chip) const;
   /// The text of the selected rows; empty if only the focus is chosen.
   QString selectedText() const;

@@ -10,7 +10,7 @@
 namespace kvlab {
 namespace {
 const QString kNone = QStringLiteral("–");
-constexpr int kAsked = 12;  // what somebody asked for is hidden last
+constexpr int kAsked = 12;  // rank of requested columns, which are hidden last
 
 QString figure(const std::optional<double>& value) { return value ? formatNumber(*value) : kNone; }
 QString share(const std::optional<double>& value) {

@@ -12,7 +12,7 @@
 
 namespace kvlab {
 
-/// What a branch has of its own; the entries before lie in the lanes that it parts from.
+/// The entries of a branch's own; earlier entries lie in the lanes that it parts from.
 struct TickLane {
   QString name;
   int tip = 0, from = -1;                                // entries; -1 = the lane has the opening
@@ -39,7 +39,7 @@ class TickTree {
   int left(int entry) const { return m_left[at(entry)]; }
   bool kept(int entry) const;
   std::int64_t lastTick() const { return m_lastTick; }
-  /// What the edit of an entry does and its sort; empty words for one that only generates.
+  /// The effect of an entry's edit and its sort; empty words for one that only generates.
   TimeMark editOf(int entry) const;
   std::size_t edits() const { return m_edits.size(); }
 

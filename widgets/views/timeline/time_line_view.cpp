@@ -220,7 +220,7 @@ void TimeLineView::showBreakpoints() {
   m_line->setMarks("breakpoints", std::move(marks));
 }
 
-/// Those on the way to the present state.
+/// Shows the notes on the way to the present state.
 void TimeLineView::showNotes() {
   const auto& history = context().history();
   std::vector<TimeMark> marks;

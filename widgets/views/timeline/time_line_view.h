@@ -54,7 +54,7 @@ class TimeLineView : public InspectorView {
   QLabel* m_readout = nullptr;
   QToolButton *m_rows = nullptr, *m_limit = nullptr;
   QString m_why;               // the time line cannot be shown; else empty
-  std::uint64_t m_serial = 0;  // of the newest snapshot that was asked about
+  std::uint64_t m_serial = 0;  // serial of the newest snapshot that was asked about
   bool m_late = false;         // a snapshot came while a reply was outstanding
   LedgerId m_row{-1};          // asked about
   std::uint64_t m_rowSerial = 0;

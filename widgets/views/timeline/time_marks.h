@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands at ticks of the time line: edits of the history, events of the focused row, hits of breakpoints; how each
+// Marks at ticks of the time line: edits of the history, events of the focused row, hits of breakpoints; how each
 // looks, and which fall on which column of pixels. Values; painting on the GUI thread.
 #pragma once
 #include <QColor>

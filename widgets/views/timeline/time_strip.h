@@ -25,7 +25,7 @@ class TimeStrip : public AxisCanvas {
   /// Name of the row of marks, at its left.
   void setMarksName(const QString& name);
   QString readout() const override;
-  /// What is known of a tick on a lane, a line each.
+  /// The facts about a tick on a lane, a line each.
   QString describe(CanvasCell cell) const;
   /// The cell that the menu was opened over, else the focused one.
   CanvasCell menuCell() const { return m_menuCell.there() ? m_menuCell : focusCell(); }
@@ -87,7 +87,7 @@ class TimeStrip : public AxisCanvas {
   std::map<QString, std::vector<TimeMark>> m_marks;
   QString m_marksName;
   std::int64_t m_shown = 0;
-  int m_lane = -1;             // of the current branch, when it was last brought into sight
+  int m_lane = -1;             // lane of the current branch, when it was last brought into sight
   int m_scroll = 0;            // pixels
   int m_from = -1, m_to = -1;  // pixels of the range that is being marked
   CanvasCell m_menuCell;

@@ -9,7 +9,7 @@
 namespace kvlab {
 namespace {
 constexpr int kOver = 6;                       // pixels by which marks at the ends may stand out
-constexpr double kLeftTop = 8, kLeftTall = 3;  // of the line of rows that left, below the line of its lane
+constexpr double kLeftTop = 8, kLeftTall = 3;  // top and height of the line of rows that left; below the lane's line
 
 QColor lineColour(bool onWay, const Theme& theme) {
   return onWay ? Theme::mix(theme.surface, theme.accent, 0.75) : theme.muted;

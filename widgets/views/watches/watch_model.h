@@ -18,7 +18,7 @@ QString watchText(const decltype(WatchView::value)& value);
 class WatchModel : public LineModel<WatchLine> {
   Q_OBJECT
  public:
-  static constexpr std::size_t kTicks = 256;  // of a course
+  static constexpr std::size_t kTicks = 256;  // the most ticks of a course
   enum Role { CourseRole = Qt::UserRole + 70 };
 
   explicit WatchModel(QObject* parent);
