@@ -145,4 +145,9 @@ std::vector<std::string> idleKeys(const Manifest& manifest, const Manifest& orig
   return out;
 }
 
+std::vector<std::string> idleKeys(const Manifest& manifest) {
+  static const Manifest kAsOpened;
+  return idleKeys(manifest, kAsOpened);
+}
+
 }  // namespace kvlab

@@ -20,6 +20,8 @@ nlohmann::json valueInForce(const nlohmann::json& manifest, std::string_view key
 std::string whyIdle(const nlohmann::json& manifest, std::string_view key);
 /// One sentence for each key that has another value than its default and no effect, but not for what `origin` has, too.
 /// Seeds are left out: they are written in case something is drawn.
-std::vector<std::string> idleKeys(const Manifest& manifest, const Manifest& origin = {});
+std::vector<std::string> idleKeys(const Manifest& manifest, const Manifest& origin);
+/// The same for a manifest by itself.
+std::vector<std::string> idleKeys(const Manifest& manifest);
 
 }  // namespace kvlab

@@ -112,8 +112,15 @@ class EditPasses {
         return m_input.manifest.shiftOnOverflow ? std::nullopt : std::optional(m_state.phases[at(place)]);
       case PositionMode::Context: break;
     }
-    const bool whole = std::ranges::equal(deed.map->ledger, m_state.context) || batch();
-    return whole ? std::optional(place) : std::nullopt;
+    const bool placed =
+        batch() || (std::ranges::equal(deed.map->ledger, m_state.context) && hadAllThatLeft(deed.layer));
+    return placed ? std::optional(place) : std::nullopt;
+  }
+
+  /// Rows that left the context were in the layer: a pass before they left had them in its map.
+  bool hadAllThatLeft(CacheLayer layer) const {
+    const ResidencyView& old = m_before.map(layer);
+    return std::ranges::all_of(m_before.context, [&](LedgerId id) { return position(id) >= 0 || holds(old, id); });
   }
 
   void phases(const PassDeed& deed) {

@@ -326,7 +326,7 @@ class Recount {
 
   /// The same for the logits of x, the last layer's output; none where the state has no fresh logits.
   std::optional<Apart> logits(const ScalarOutput& x) const {
-    if (!m_state.logits || m_state.logitsStale) return std::nullopt;
+    if (!m_state.logits || m_state.logitsStale || m_input.refreshed) return std::nullopt;
     const int step = m_input.full ? 1 : kLogitsLeftOut;
     const ScalarOutput made = m_decoder.logits(x.values, step);
     const std::vector<double>& wanted = made.values;

@@ -56,12 +56,13 @@ class Told {
 
 void checkToldLogits(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
-  if (!input.transformer || !input.deeds.empty() || state.logitsStale || !state.logits || state.context.empty() ||
-      state.policy || state.wlod || !input.store.backend().onHost())
+  if (!input.transformer || (!input.deeds.empty() && !input.refreshed) || state.logitsStale || !state.logits ||
+      state.context.empty() || state.policy || state.wlod || !input.store.backend().onHost())
     return;
-  // Rows may have left behind the pass that made the logits: kept from the state before, or that one is not known.
+  // Rows may have left behind the pass that made the logits: kept from the state before or a file, or not known.
   const auto whole = [&](CacheLayer layer) { return state.map(layer).resident() == state.context.size(); };
-  if (!std::ranges::all_of(state.layers(), whole) && (!input.before || input.before->logits == state.logits)) return;
+  const bool kept = !input.before || input.before->logits == state.logits || state.loadedLogits == state.logits;
+  if (kept && !std::ranges::all_of(state.layers(), whole)) return;
   Told told(input, findings);
   if (told.rounds()) return;
   const std::optional<std::vector<double>> wanted = told.logits();

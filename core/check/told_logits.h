@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logits of the next token where no pass of the last commit made them: behind a step through history, a load, or a
-// change of storage. Engine thread.
+// The logits of the next token where no pass of the last commit made them: behind a step through history, a load, a
+// change of storage, or a question that computed stale logits anew. Engine thread.
 #pragma once
 #include "core/check/findings.h"
 #include "core/check/invariant.h"

@@ -105,6 +105,12 @@ Status checkModel(const json& manifest, const ModelConfig& config, const std::st
   return ok();
 }
 
+const char* faultOf(float value) {
+  constexpr float kLargest = 1e18f;  // its square is finite in f32, and so is a sum of a hundred squares
+  if (!std::isfinite(value)) return "is not finite";
+  return std::abs(value) > kLargest ? "is above 1e+18, with which attention is not finite" : nullptr;
+}
+
 Status checkCapacity(std::int64_t rows, const CacheTarget& target, const std::string& file) {
   if (rows <= target.capacity) return ok();
   return Error("capacity", "cannot use " + file,

@@ -46,6 +46,9 @@ void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLaye
 // ---------------------------------------------------------------------------
 
 /// A file that cannot be used (code bad_file); field names the tensor or key, if one is at fault.
+/// Why attention cannot compute with a stored value: it is not finite, or so large that products of two such values are
+/// not; null = it can.
+const char* faultOf(float value);
 Error badCache(const std::string& file, const std::string& why, const std::string& field = {});
 /// One more than the largest number that an id, a position or a group may have.
 inline constexpr std::int64_t kNumbersEnd = std::int64_t{1} << 31;

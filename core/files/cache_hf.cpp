@@ -143,7 +143,7 @@ class HfReader {
     const auto& [key, value] = m_rows.rotated[at(layer)];
     for (const TensorView* tensor : {&key, &value})
       for (std::int64_t i = 0; i < tensor->elements(); ++i)
-        if (!std::isfinite(valueAt(*tensor, i))) return badValue(layer, tensor == &key, i, "is not finite");
+        if (const char* fault = faultOf(valueAt(*tensor, i))) return badValue(layer, tensor == &key, i, fault);
     const ModelConfig& c = m_target.config;
     const kernels::RowFormat& format = m_target.formats[at(layer)];
     const std::int64_t width = std::int64_t{c.kvHeads} * c.headDim;

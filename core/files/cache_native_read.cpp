@@ -379,20 +379,22 @@ class NativeReader {
     if (kernels::readTag(record, layout, format) != static_cast<std::uint64_t>(id.value()))
       return "carries the tag of another token";
     if (checksum != kernels::rowChecksum(record, layout.tag)) return "does not match its checksum";
-    if (!finite(format, format.k, record + layout.k, record + layout.kScales)) return "has a key that is not finite";
-    if (!finite(format, format.v, record + layout.v, record + layout.vScales)) return "has a value that is not finite";
+    if (!computable(format, format.k, record + layout.k, record + layout.kScales))
+      return "has a key that is not finite, or above 1e+18";
+    if (!computable(format, format.v, record + layout.v, record + layout.vScales))
+      return "has a value that is not finite, or above 1e+18";
     return nullptr;
   }
 
-  static bool finite(const kernels::RowFormat& format, kernels::DType type, const std::uint8_t* data,
-                     const std::uint8_t* scales) {
+  static bool computable(const kernels::RowFormat& format, kernels::DType type, const std::uint8_t* data,
+                         const std::uint8_t* scales) {
     const std::int64_t width = std::int64_t{format.kvHeads} * format.headDim;
     if (!kernels::dtypeHasScale(type))
-      return std::ranges::all_of(widened({data, type, {width}}), [](float value) { return std::isfinite(value); });
+      return std::ranges::all_of(widened({data, type, {width}}), [](float value) { return !faultOf(value); });
     for (std::int64_t i = 0; i < width; ++i)
       if (!std::isfinite(kernels::codeValue(data[i], type))) return false;
     for (const float scale : widened({scales, kernels::DType::f32, {format.kvHeads}}))
-      if (!std::isfinite(scale)) return false;
+      if (faultOf(scale)) return false;
     return true;
   }
 

@@ -35,7 +35,7 @@ void remember(PolicyState& to, const CacheMemory& memory) {
 
 void takeMemory(CacheState& state, const CacheImport& rows) {
   const CacheMemory* memory = rows.memory.get();
-  state.logits = memory ? memory->logits : nullptr;
+  state.logits = state.loadedLogits = memory ? memory->logits : nullptr;
   state.attention = memory ? memory->attention : nullptr;
   state.received = nullptr;
   state.logitsStale = state.length() > 0 && !state.logits;

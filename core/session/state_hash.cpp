@@ -76,6 +76,7 @@ void hashPolicies(Hasher& hasher, const CacheState& state) {
       if (!values->map || values->map->size() == 0) continue;
       const auto lists = static_cast<int>(values->values.size() / values->map->size());
       const std::vector<float> aligned = alignedWith(state.map(layer), *values, lists, 0);
+      if (std::ranges::all_of(aligned, [](float value) { return value == 0; })) continue;  // as without a list
       hasher.bytes(aligned.data(), aligned.size() * sizeof(float));
     }
   }

@@ -79,7 +79,8 @@ struct CacheState {
   int perLayer = 1;                       // cache layers in a layer of the model
   std::vector<Column<RowPast>> pasts;     // [layers][ledger ids so far], or empty: see pastOf()
   std::vector<Column<float>> gateScores;  // [layers of the model][ledger ids so far, kvHeads] gate scores; or empty
-  std::shared_ptr<const std::vector<float>> logits;  // [vocab] for the next token, null = none
+  std::shared_ptr<const std::vector<float>> logits;        // [vocab] for the next token, null = none
+  std::shared_ptr<const std::vector<float>> loadedLogits;  // `logits` of a file: rows may have left since their pass
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const NewestAttention> received;        // latest attention summed over queries; null = none
   std::shared_ptr<const PolicyState> policy;              // null while every policy is full

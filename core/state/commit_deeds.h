@@ -107,6 +107,9 @@ class CommitDeeds {
   void cull(CullDeed deed) { m_culled = std::move(deed); }
   /// None where no tick asked.
   const std::optional<CullDeed>& culled() const { return m_culled; }
+  /// The logits that the commit has left; null = none.
+  void tell(std::shared_ptr<const std::vector<float>> logits) { m_told = std::move(logits); }
+  const std::shared_ptr<const std::vector<float>>& told() const { return m_told; }
   /// Stored keys of a layer were turned to other phases.
   void turn(CacheLayer layer) {
     if (m_turns.size() <= at(layer)) m_turns.resize(at(layer) + 1);
@@ -118,6 +121,7 @@ class CommitDeeds {
     m_decided.reset();
     m_drawn.reset();
     m_culled.reset();
+    m_told.reset();
     m_turns.clear();
     if (m_all.size() > kKept) m_all.resize(kKept);
     for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.covered = {};
@@ -132,6 +136,7 @@ class CommitDeeds {
   std::optional<PassKind> m_decided;
   std::optional<DrawDeed> m_drawn;
   std::optional<CullDeed> m_culled;
+  std::shared_ptr<const std::vector<float>> m_told;
   std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // deeds of m_all in use

@@ -3,6 +3,7 @@
 #include "support/scripted_session.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/files/cache_file.h"
 #include "core/files/key_rotation.h"
@@ -76,6 +77,7 @@ class CacheFileTest : public QObject {
   void hostileHf();
   void hostileNative_data();
   void hostileNative();
+  void refusesWhatAttentionCannotTake();
   void damagedBytes_data();
   void damagedBytes();
   void changedFileIsNotReplayed();
@@ -481,6 +483,29 @@ void CacheFileTest::hostileNative() {
   QCOMPARE(refused.error().code, std::string("bad_file"));
   QVERIFY2(refused.error().why.find("tensor \"") == 0, refused.error().text().c_str());
   QCOMPARE(stateHash(*s), before);
+}
+
+/// One enormous value is finite, and makes every logit not-a-number.
+void CacheFileTest::refusesWhatAttentionCannotTake() {
+  auto s = opened(tinyManifest());
+  call(*s, "promptIds", {{"ids", someIds(12, 200, 4)}});
+  call(*s, "saveCache", {{"path", path("h")}, {"form", "hf_dynamic"}});
+  const std::string before = stateHash(*s);
+  for (const char* tensor : {"past_key_values.1.key", "past_key_values.2.value"})
+    for (const float value : {3e38f, -2e18f, std::numeric_limits<float>::quiet_NaN()}) {
+      Parts parts = Parts::of(path("h"));
+      parts.poke(tensor, 17, value);
+      parts.write(path("bad"));
+      const Result<json> refused = execute(*s, "loadCache", {{"path", path("bad")}});
+      QVERIFY(!refused);
+      QCOMPARE(refused.error().code, std::string("bad_file"));
+      QVERIFY2(refused.error().why.find(tensor) != std::string::npos, refused.error().text().c_str());
+      QCOMPARE(stateHash(*s), before);
+      parts.poke(tensor, 17, 1e17f);
+      parts.write(path("large"));
+      QVERIFY(execute(*s, "loadCache", {{"path", path("large")}}));
+      call(*s, "undo");
+    }
 }
 
 void CacheFileTest::damagedBytes_data() {

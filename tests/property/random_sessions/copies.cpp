@@ -19,6 +19,13 @@ bool rightfulRefusal(const Session& session, const std::string& form, const std:
   return code == "empty" || code == "not_finite";
 }
 
+/// Heads that share a budget may hold more rows than the capacity of the session that takes the file.
+bool aHeadIsLonger(const Session& session) {
+  return std::ranges::any_of(session.state().layers(), [&](CacheLayer layer) {
+    return session.manifest().capacity > 0 && session.state().map(layer).size() > at(session.manifest().capacity);
+  });
+}
+
 /// The first invariant that a copy breaks.
 std::optional<Failure> wrongIn(Session& copy, const char* verb) {
   const Result<json> all = execute(copy, "invariants", nullptr);
@@ -74,6 +81,7 @@ std::optional<Failure> Player::saved(const Step& step) {
   Session& loaded = **opened;
   if (m_policySet) takePolicies(loaded);
   const Result<json> read = execute(loaded, "loadCache", {{"path", path}});
+  if (!read && read.error().code == "capacity" && aHeadIsLonger(*m_session)) return std::nullopt;
   if (!read) return Failure{"load_refused", "#save", form + " " + read.error().code, read.error().text()};
   if (Found found = wrongIn(loaded, "#save")) return found;
   if (form != "native") return std::nullopt;
