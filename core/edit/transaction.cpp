@@ -308,7 +308,7 @@ Status Transaction::computeJob(Work& work, RowsJob job, const Progress& progress
   keepSurprise(work, rows, result->surprise);
   if (newest) {
     work.state.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-    if (result->attention) work.state.attention = std::move(result->attention);
+    if (result->attention) work.state.attention = work.state.read = std::move(result->attention);
     if (work.rules.wanted.received != InLayers::None) work.state.received = work.state.attention;
     work.logitsFresh = true;
   }

@@ -268,11 +268,11 @@ class Mirror {
   /// Sums attention by entry: per layer for readers, over all layers for the lens.
   void writeAttention(const WlodResult& result, WlodState& state) {
     if (result.mass.empty() || result.mass.front().empty()) {  // no entry is left
-      m_out.attention = nullptr;
+      m_out.attention = m_out.read = nullptr;
       state.mass = follow(state.mass, 0, true);
       return;
     }
-    m_out.attention = attentionOf(m_out, result);
+    m_out.attention = m_out.read = attentionOf(m_out, result);
     std::vector<double> weights;
     for (const double layer : m_rules.lens) weights.insert(weights.end(), at(m_out.perLayer), layer);
     const std::vector<double> now = entryMass(state.context, state.rows.span(), result.mass, weights);

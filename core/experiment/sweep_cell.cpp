@@ -197,10 +197,12 @@ class Tally {
   Status expressions(Session& session, const CacheState* before) {
     if (m_work.expressions.empty()) return ok();
     Sight at;
-    at.now = observeNow(session, [&](Need need) {
+    const auto needs = [&](Need need) {
       return std::ranges::any_of(m_work.expressions, [need](const Expression& one) { return one.needs(need); });
-    });
+    };
+    at.now = observeNow(session, needs);
     at.before.state = before;
+    if (before && needs(Need::Exactness)) at.before.exactness = lastLayerExactness(session, *before);
     at.report = before ? session.timeline().current().report.get() : nullptr;
     for (std::size_t i = 0; i < m_values.size(); ++i) {
       const Expression& asked = m_work.expressions[i];

@@ -96,6 +96,7 @@ void History::anchor(const SessionParts& parts, bool tick) {
 
 void History::commit(Commit commit, SessionParts& parts) {
   noteWriters(m_state, commit, m_timeline.depth() + 1);
+  if (commit.state.read == m_state.read) commit.state.read = nullptr;  // it made no pass
   Timeline::Entry entry;
   if (!m_verb.empty()) entry.words = wordsOf(m_verb, m_args, m_state, parts.model->tokenizer());
   entry.tick = commit.state.tick;

@@ -67,23 +67,19 @@ Status LookBack::execute(int first, int last, const See& see) {
     cancelled = cancelled || !report(m_session.progress(), "looking back", all - left, all);
     return !cancelled;
   });
-  const auto exactness = [&]() -> std::optional<std::vector<Exactness>> {
-    if (!m_needs(Need::Exactness)) return std::nullopt;
-    return lastLayerExactness(there);
-  };
+  SightState then = observeBefore(there, m_needs);
   CacheState before = there.state();
-  std::optional<std::vector<Exactness>> exactBefore = exactness();
   const Status gone = there.travel(there.timeline().along(m_line.entry(last).depth), [&] {
     Sight at;
+    at.before = std::move(then);
     at.before.state = &before;
-    at.before.exactness = std::move(exactBefore);
     at.now = observeNow(there, m_needs);
     const int entry = path[static_cast<std::size_t>(there.timeline().depth() - m_line.entry(first).depth)];
     at.report = m_line.entry(entry).report.get();
     at.named = CheckMarks::anyNamed(m_line.entry(entry).checks);
     see(at, entry);
     before = there.state();
-    exactBefore = std::move(at.now.exactness);
+    then = std::move(at.now);
   });
   there.setProgress(m_session.progress());
   there.watching().attentionUntil = attention;

@@ -4,9 +4,36 @@
 #include <algorithm>
 
 #include "core/session/check_marks.h"
+#include "core/session/look_back.h"
 #include "core/session/truth.h"
 
 namespace kvlab {
+namespace {
+
+/// Attention of the present commit's own pass, in every layer if that can be had. Its tick returned the last layer
+/// only, unless somebody had asked for all.
+std::shared_ptr<const NewestAttention> readEverywhere(Session& session) {
+  keepAttentionForNow(session);
+  std::shared_ptr<const NewestAttention> out = session.state().read;
+  const int here = session.timeline().currentId(), before = session.timeline().current().parent;
+  if (!out || out->whole() || before < 0) return out;
+  LookBack back(session, [](Need need) { return need == Need::Attention; });
+  static_cast<void>(back.forward(before, here, [&](const Sight& at, int) { out = at.now.state->read; }));
+  return out;
+}
+
+double driftOf(Session& session) {
+  const Result<Drift> drift = measureDrift(session);
+  return drift ? drift->kl : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The drift of an older state.
+double driftAt(Session& session, int entry) {
+  const Result<Session*> there = session.past().at(session, entry);
+  return there ? driftOf(**there) : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
 
 std::vector<Exactness> lastLayerExactness(const Session& session) {
   const auto rows = static_cast<std::size_t>(session.state().length());
@@ -15,21 +42,36 @@ std::vector<Exactness> lastLayerExactness(const Session& session) {
   return map.layers.empty() ? std::vector<Exactness>(rows, Exactness::Exact) : map.layers.back();
 }
 
+std::vector<Exactness> lastLayerExactness(const Session& session, const CacheState& state) {
+  ExactnessMap map;
+  if (state.doubtful()) map = session.kind().exactness(session.parts(), state);
+  if (map.layers.empty()) return std::vector<Exactness>(static_cast<std::size_t>(state.length()), Exactness::Exact);
+  return std::move(map.layers.back());
+}
+
 SightState observeNow(Session& session, const std::function<bool(Need)>& needs) {
   SightState out;
-  if (needs(Need::Kl))
-    if (const Result<Drift> drift = measureDrift(session)) out.kl = drift->kl;
+  if (needs(Need::Kl)) out.kl = driftOf(session);
   if (needs(Need::Exactness)) out.exactness = lastLayerExactness(session);
   out.state = &session.state();  // a measurement may refresh its logits
   return out;
 }
 
+SightState observeBefore(Session& session, const std::function<bool(Need)>& needs) {
+  return observeNow(session, [&](Need need) { return needs(need == Need::Kl ? Need::KlBefore : need); });
+}
+
 Sight sightNow(Session& session, const std::function<bool(Need)>& needs) {
   Sight at;
   at.now = observeNow(session, needs);
+  if (needs(Need::Attention)) at.now.read = readEverywhere(session);
   const Timeline::Entry& here = session.timeline().current();
   if (here.parent >= 0) at.before.state = session.timeline().entry(here.parent).state();
-  if (at.before.state) at.report = here.report.get();
+  if (at.before.state) {
+    at.report = here.report.get();
+    if (needs(Need::Exactness)) at.before.exactness = lastLayerExactness(session, *at.before.state);
+    if (needs(Need::KlBefore)) at.before.kl = driftAt(session, here.parent);
+  }
   at.named = CheckMarks::anyNamed(here.checks);
   return at;
 }

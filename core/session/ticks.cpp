@@ -194,8 +194,8 @@ void Stops::begin() {
   m_inside.clear();
   m_seen = m_breakpoints.views();
   if (!m_breakpoints.any()) return;
+  m_then = observeBefore(m_session, [this](Need need) { return m_breakpoints.needs(need); });
   m_before = m_session.state();
-  if (m_breakpoints.needs(Need::Exactness)) m_exactBefore = lastLayerExactness(m_session);
   if (m_breakpoints.needs(Need::Attention)) keepAttention(m_session);
 }
 
@@ -214,8 +214,8 @@ std::string Stops::after(const TickReport& report) {
   std::string stopped = m_inside;
   if (!m_session.stage() && m_breakpoints.any()) {
     Sight at;
+    at.before = m_then;
     at.before.state = &m_before;
-    at.before.exactness = m_exactBefore;
     at.now = observeNow(m_session, [this](Need need) { return m_breakpoints.needs(need); });
     at.report = &report;
     stopped = m_breakpoints.hit(at);

@@ -36,7 +36,7 @@ class Stops {
   Breakpoints m_none;
   Breakpoints& m_breakpoints;
   CacheState m_before;
-  std::optional<std::vector<Exactness>> m_exactBefore;        // only where a condition needs it
+  SightState m_then;                                          // measured of it, where a condition needs it
   std::shared_ptr<const std::vector<BreakpointView>> m_seen;  // before the tick
   std::string m_inside;                                       // the condition that has stopped inside the tick
 };

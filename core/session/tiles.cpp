@@ -15,7 +15,6 @@ namespace kvlab {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-constexpr std::int64_t kAttentionTicks = 64;  // passes keep returning a requested layer for so long
 
 class ReadyTile : public PendingTile {
  public:
@@ -33,10 +32,8 @@ Status lookForAttention(Session& session, const Tile& tile) {
   const std::shared_ptr<const NewestAttention>& known = session.measured().attention;
   const std::shared_ptr<const NewestAttention>& seen = known ? known : state.attention;
   if (!seen || !session.manifest().probes || seen->mass.size() < state.groupOf.size()) return ok();
-  if (state.cacheLayers().layerOf(tile.cacheLayers().front()) < state.cacheLayers().last()) {
-    std::int64_t& until = session.watching().attentionUntil;
-    until = std::max(until, state.tick.value() + kAttentionTicks);
-  }
+  if (state.cacheLayers().layerOf(tile.cacheLayers().front()) < state.cacheLayers().last())
+    keepAttentionForNow(session);
   if (std::ranges::none_of(tile.cacheLayers(), [&](CacheLayer own) { return seen->mass[at(own)].empty(); }))
     return ok();
   Result<CacheState> fresh = session.look([&](CallContext& call) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/truth.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/bugs/bug_kind.h"
@@ -88,6 +89,12 @@ Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, Cache
 }
 
 void keepAttention(Session& session) { session.watching().attentionUntil = std::numeric_limits<std::int64_t>::max(); }
+
+void keepAttentionForNow(Session& session) {
+  constexpr std::int64_t kTicks = 64;
+  std::int64_t& until = session.watching().attentionUntil;
+  until = std::max(until, session.state().tick.value() + kTicks);
+}
 
 const ExactnessMap& exactnessMap(const Session& session) {
   std::optional<ExactnessMap>& map = session.measured().exactness;

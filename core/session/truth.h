@@ -22,8 +22,10 @@ Result<std::shared_ptr<const LifespanView>> measureLifespans(Session& session, s
 /// Attention of the last row by query head in one cache layer: [heads][rows of its residency map].
 Result<std::vector<std::vector<float>>> attentionPerHead(Session& session, CacheLayer layer);
 /// Requests the newest row's attention of every layer from all later passes. By default a pass returns the last layer,
-/// which brightness needs, and layers that a policy or a recent tile needs.
+/// which brightness needs, and layers that a policy, a recent tile or a recent expression needs.
 void keepAttention(Session& session);
+/// The same for the next ticks only.
+void keepAttentionForNow(Session& session);
 const ExactnessMap& exactnessMap(const Session& session);
 std::string stateHash(const Session& session);
 std::string textOf(const Session& session, LedgerId id);

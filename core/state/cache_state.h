@@ -82,6 +82,7 @@ struct CacheState {
   std::shared_ptr<const std::vector<float>> logits;        // [vocab] for the next token, null = none
   std::shared_ptr<const std::vector<float>> loadedLogits;  // `logits` of a file: rows may have left since their pass
   std::shared_ptr<const NewestAttention> attention;
+  std::shared_ptr<const NewestAttention> read;  // of the commit's own pass: no later query replaces it; null = no pass
   std::shared_ptr<const NewestAttention> received;        // latest attention summed over queries; null = none
   std::shared_ptr<const PolicyState> policy;              // null while every policy is full
   std::shared_ptr<const std::vector<RowOrigin>> origins;  // row_origins.h; null = nobody asked

@@ -18,7 +18,7 @@ class Buffers {
     for (const Column<RowPast>& column : state.pasts) add(column);
     for (const Column<float>& column : state.gateScores) add(column);
     if (state.logits) add(*state.logits);
-    addAttention(state.attention.get()), addAttention(state.received.get());
+    addAttention(state.attention.get()), addAttention(state.received.get()), addAttention(state.read.get());
     if (state.policy) addPolicy(*state.policy);
     if (state.wlod) addWlod(*state.wlod);
     std::ranges::sort(m_all);

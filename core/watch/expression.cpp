@@ -26,18 +26,21 @@ bool differs(const Term& term, const Sight& at) {
   return flagOf(term, then) != flagOf(term, at);
 }
 
+/// A number that is not finite is not known, and neither is what is computed from it.
+double knownOnly(double value) { return std::isfinite(value) ? value : std::nan(""); }
+
 double numberOf(const Term& term, const Sight& at) {
   const auto of = [&](std::size_t i) { return numberOf(term.of[i], at); };
   switch (term.kind) {
     case Term::Kind::Number: return term.number;
-    case Term::Kind::Fact: return term.fact->number(at, term.where);
+    case Term::Kind::Fact: return knownOnly(term.fact->number(at, term.where));
     case Term::Kind::Before: return at.before.state ? numberOf(term.of[0], earlier(at)) : std::nan("");
     case Term::Kind::Negate: return -of(0);
-    case Term::Kind::Add: return of(0) + of(1);
-    case Term::Kind::Subtract: return of(0) - of(1);
-    case Term::Kind::Multiply: return of(0) * of(1);
-    case Term::Kind::Divide: return of(0) / of(1);
-    case Term::Kind::Remainder: return std::fmod(of(0), of(1));
+    case Term::Kind::Add: return knownOnly(of(0) + of(1));
+    case Term::Kind::Subtract: return knownOnly(of(0) - of(1));
+    case Term::Kind::Multiply: return knownOnly(of(0) * of(1));
+    case Term::Kind::Divide: return knownOnly(of(0) / of(1));
+    case Term::Kind::Remainder: return knownOnly(std::fmod(of(0), of(1)));
     default: return std::nan("");
   }
 }
@@ -71,6 +74,8 @@ bool flagOf(const Term& term, const Sight& at) {
 
 /// The last layer's attention is there in any case.
 bool needed(const Term& term, Need need) {
+  const bool earlier = term.kind == Term::Kind::Before || term.kind == Term::Kind::Changed;
+  if (earlier && need == Need::KlBefore) need = Need::Kl;
   const auto meant = [&](const Fact& fact) {
     if (need == Need::Slots && term.where.names(Key::BySlot)) return true;
     return fact.need == need && (need != Need::Attention || term.where.names(Key::ByLayer));

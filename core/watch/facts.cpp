@@ -264,19 +264,20 @@ bool written(const Sight& at, const Where& where) {
   });
 }
 
-/// Attention of the tick's newest query to a layer's rows; empty if the tick made none. Without a layer in brackets it
-/// is the last one's.
+/// Attention of the newest query in the commit's own pass to a layer's rows; empty if the commit made none. Without a
+/// layer in brackets it is the last one's.
 template <class F>
 void eachRead(const Sight& at, const Where& where, F&& of) {
   const CacheState& s = *at.now.state;
-  if (!s.attention || (at.before.state && s.attention == at.before.state->attention)) return;
+  if (!s.read || (at.before.state && s.read == at.before.state->read)) return;
+  const NewestAttention& seen = at.now.read ? *at.now.read : *s.read;
   for (const CacheLayer layer : s.layers()) {
     const bool chosen = where.names(Key::ByLayer) ? where.meets(Key::ByLayer, modelLayer(s, layer))
                                                   : modelLayer(s, layer) == s.cacheLayers().last().value();
     const auto l = kvlab::at(layer);
-    if (!chosen || l >= s.attention->mass.size() || l >= s.attention->maps.size() || !s.attention->maps[l]) continue;
-    const ResidencyView& map = *s.attention->maps[l];
-    const std::vector<float>& mass = s.attention->mass[l];
+    if (!chosen || l >= seen.mass.size() || l >= seen.maps.size() || !seen.maps[l]) continue;
+    const ResidencyView& map = *seen.maps[l];
+    const std::vector<float>& mass = seen.mass[l];
     const double equal = 1.0 / static_cast<double>(map.resident() + 1);  // the query's own row is read as well
     const Stretch part = chosenIn(map.ledger, where);
     for (std::size_t i = std::max(part.begin, kvlab::at(map.first)); i < std::min(part.end, mass.size()); ++i)

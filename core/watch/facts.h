@@ -22,6 +22,7 @@ struct SightState {
   const CacheState* state = nullptr;
   double kl = std::numeric_limits<double>::quiet_NaN();  // drift from a rebuild, nats
   std::optional<std::vector<Exactness>> exactness = {};  // [length] of the last layer; none = not measured
+  std::shared_ptr<const NewestAttention> read = {};      // the state's with every layer; null = not measured
 };
 
 /// Input of an expression: two states. The report is null where no tick led from one to the other.
@@ -32,9 +33,10 @@ struct Sight {
   bool named = false;               // a check of this state, on demand or in its tick, named something
 };
 
-/// Requirement of a fact besides states and report: a pass, a walk over all rows, the attention of other layers than
-/// the last, a tick that is stopped, or the slots that the rows had at that time.
-enum class Need : std::uint8_t { None, Kl, Exactness, Attention, Stage, Slots };
+/// Requirement of a fact besides states and report: a pass over the state, or over the one before; a walk over all
+/// rows, the attention of other layers than the last, a tick that is stopped, or the slots that the rows had at that
+/// time.
+enum class Need : std::uint8_t { None, Kl, KlBefore, Exactness, Attention, Stage, Slots };
 
 enum class Compare : std::uint8_t { Equal, NotEqual, GreaterEqual, LessEqual, Greater, Less };
 bool compares(double left, Compare how, double right);

@@ -22,9 +22,9 @@ inline const std::vector<std::pair<const char*, std::vector<const char*>>> kCond
     {"slots",
      {"moved", "written(slot==5, layer==0)", "written(ledger==7)", "wrap",
       "slot(ledger==12) < before(slot(ledger==12))", "phase(slot==3, layer==0) > 8"}},
-    {"drift", {"kl > 0.02"}},
+    {"drift", {"kl > 0.02", "kl > before(kl) + 0.001"}},
     {"exactness", {"stale", "exactness(ledger==5) != 'exact'"}},
-    {"attention", {"read(layer==0, ledger==2) > 0.05", "read(ledger==1)"}}};
+    {"attention", {"read(layer==0, ledger==2) > 0.05", "read(ledger==1)", "kl > -1 and read(ledger==1)"}}};
 
 /// A session, the hash of every entry, and the entries at which each condition held when they were made.
 struct Recorded {
@@ -35,7 +35,7 @@ struct Recorded {
   std::map<int, std::string> hashes;
   std::vector<std::set<int>> held;  // [conditions] entries
   std::optional<CacheState> before;
-  std::optional<std::vector<Exactness>> exactBefore;
+  SightState then;         // measured of it
   std::int64_t slots = 0;  // slots of all pools
   int grown = -1;          // entry at which their number changed last
 
@@ -68,13 +68,13 @@ struct Recorded {
     Sight at;
     at.now = observeNow(*s, [this](Need need) { return needs(need); });
     if (before) {
+      at.before = then;
       at.before.state = &*before;
-      at.before.exactness = exactBefore;
       at.report = s->timeline().entry(entry).report.get();
       for (std::size_t i = 0; i < conditions.size(); ++i)
         if (conditions[i].holds(at)) held[i].insert(entry);
     }
-    exactBefore = at.now.exactness;
+    then = at.now;
     before = s->state();
   }
 };

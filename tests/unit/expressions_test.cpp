@@ -187,8 +187,10 @@ class ExpressionsTest : public QObject {
     s.prompt(8);
     Sight at;
     at.now.state = &s->state();
-    for (const char* text : {"kl > 0", "kl <= 0", "kl == kl", "kl != 1", "token != 3", "position(ledger==999) != 1",
-                             "evictions >= 0", "evicted", "changed(length)", "before(length) < 5", "exactness != ''"})
+    for (const char* text :
+         {"kl > 0", "kl <= 0", "kl == kl", "kl != 1", "token != 3", "position(ledger==999) != 1", "evictions >= 0",
+          "evicted", "changed(length)", "before(length) < 5", "exactness != ''", "length / 0 > 1", "0 - length / 0 < 1",
+          "length / 0 != 3", "1 / (length / 0) < 1", "1e308 * 10 > 1"})
       QVERIFY2(!holds(text, at), text);
     QVERIFY(std::isnan(number("rows(layer==0) / 0 - rows(layer==0) / 0", at)));
     QCOMPARE(s.must("value", {{"expression", "position(ledger==999)"}}), json());
@@ -215,6 +217,8 @@ class ExpressionsTest : public QObject {
            {{"actions", {{{"action", "replace"}, {"positions", {8}}, {"new_token_ids", {21}}}}}, {"now", true}});
     QCOMPARE(value("exactness(ledger==9) != 'exact'"), json(true));
     QCOMPARE(value("exactness(ledger==7)"), json("exact"));
+    QCOMPARE(value("stale(ledger==9)"), json(true));
+    QCOMPARE(value("stale(ledger==7)"), json(false));
     QCOMPARE(value("replaced(ledger==8)"), json(true));
     QCOMPARE(value("actions"), json(1));
     QVERIFY(value("kl").get<double>() > 0);
