@@ -252,6 +252,7 @@ void ScriptHostTest::failsWithPlace_data() {
   row("expectNear", "\nexpectNear([1,2],[1,3])", 2, "1: 2 and 3 differ");
   row("expectNear keys", "expectNear({a:1},{a:1,b:2})", 1, "b");
   row("expectError without error", "\n\nexpectError(() => 1, 'x')", 3, "no error");
+  row("expectError of a text", "\nexpectError(() => { throw 'a text' }, 'x')", 2, "another error than x: a text");
   row("expectError another code", "\nexpectError(() => view.show('nowhere'), 'x')", 2, "unknown_view");
   row("in a function", "function f() {\n  expect(false)\n}\n\nf()", 2, "expectation failed");
   row("engine error", "const s = lab.open()\n\ns.throw()", 3, "thrown on purpose");
@@ -319,6 +320,7 @@ void ScriptHostTest::refusedSessions() {
   QCOMPARE(result.line, 2);
   QVERIFY(!run("expectError(() => lab.open({model:'bad'}), 'bad_model')").failed);
   QVERIFY(!run("expect(false)").refused);
+  QCOMPARE(run("throw {code: 'mine', why: 'so'}").error.what, std::string());
 }
 
 void ScriptHostTest::viewCalls() {
@@ -447,6 +449,7 @@ void ScriptHostTest::tests() {
         QCOMPARE(host.runTest(2, home.path()).text, QString("a text"));
         const ScriptResult hung = host.runTest(3, home.path());
         QVERIFY2(hung.failed && hung.text.contains("time limit of 0.5 s"), qPrintable(hung.message()));
+        QVERIFY2(hung.message().startsWith(hung.file + ":") && hung.file.endsWith(".js"), qPrintable(hung.message()));
         QVERIFY(!host.runTest(4, home.path()).failed);
       });
   QCOMPARE(said,
@@ -492,6 +495,8 @@ void ScriptHostTest::stopsEndlessLoops() {
   const ScriptResult result = run("for (;;) {}", 0.3);
   QVERIFY(result.failed);
   QVERIFY2(result.text.contains("time limit"), qPrintable(result.text));
+  QVERIFY2(result.message().startsWith("dir/test.js:"), qPrintable(result.message()));
+  QVERIFY2(!result.message().contains(":0:"), qPrintable(result.message()));
 }
 
 void ScriptHostTest::stopsWaiting() {
