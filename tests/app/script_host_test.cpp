@@ -200,6 +200,14 @@ void ScriptHostTest::passes_data() {
   row("bad files",
       "expectError(() => lab.readText('nowhere.txt'), 'io'); expectError(() => lab.readText('.'), 'io'); "
       "expectError(() => lab.writeText('sub', 'x'), 'io')");
+  row("no files",
+      "for (const [path, why] of [['', 'is empty'], ['a\\0b', 'has a NUL character']]) "
+      "for (const use of [() => lab.readText(path), () => lab.writeText(path, 'x'), () => lab.openCapture(path), "
+      "() => lab.sweep(path), () => lab.sweep({name: 'a'}, {out: path}), () => view.screenshot('map', path), "
+      "() => expectDump('map', path), () => expectImage('map', path)]) "
+      "{ const e = expectError(use, 'bad_argument'); expect(e.why.endsWith(why) && !e.message.includes('\\0'), "
+      "e.message) } "
+      "const f = lab.open().files('', ''); expect(f.from === '' && f.to === '')");
   row("args", "expect(args.length === 2 && args[0] === 'x' && args[1] === '2')");
   row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
   row("error code",
