@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "app/lists.h"
@@ -36,6 +37,17 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::stringstream in(text);
   for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
   return parts;
+}
+
+/// Checks a number of seconds. The ranges of CLI11 let not-a-number pass, and print the largest double in full.
+CLI::Validator seconds(bool zero) {
+  return {[zero](std::string& text) -> std::string {
+            double value = 0;
+            const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+            if (number && (zero ? value >= 0 : value > 0)) return {};
+            return text + " is not a number of seconds " + (zero ? "from 0 on" : "above 0");
+          },
+          zero ? "NONNEGATIVE" : "POSITIVE"};
 }
 
 void addSessionOptions(CLI::App& app, SessionOptions& options) {
@@ -195,7 +207,7 @@ void addTest(CLI::App& test, CommandLine& line) {
   test.add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
   test.add_option("--time-limit", line.limit, "seconds that a test may take (60 unless given)")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds(false));
   test.footer(
       "Exit codes: 0 all tests passed, 1 a test failed, 2 wrong usage or no test to run, 3 a report cannot be "
       "written.");
@@ -217,9 +229,7 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   run->add_option("--out", line.out, "folder of the files it writes")->type_name("DIR");
   run->add_flag("--update", line.update, "write what expectImage and expectDump expect instead of failing");
   run->add_flag("--frozen-clock", line.frozenClock, "show every measured time as 0: two runs write the same bytes");
-  run->add_option("--time-limit", line.limit, "stop after so many seconds")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+  run->add_option("--time-limit", line.limit, "stop after so many seconds")->type_name("SECONDS")->check(seconds(true));
   addTest(*verb("test", "run the tests of scripts, and compare pictures: kvlab test DIR"), line);
   CLI::App* bench = verb("bench", "measure; a table on a terminal");
   bench->add_option("names", line.names, "which (all unless given)")->type_name("NAME");
@@ -242,7 +252,9 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   addModel(*app.add_subcommand("model", "fetch, list and remove models that have a name"), line);
   CLI::App* replay = verb("replay", "open a capture, or print it as a table");
   replay->add_option("capture", line.file, "the capture")->required()->type_name("FILE.kvcap");
-  replay->add_option("--to", line.to, "stop at this tick")->type_name("TICK")->check(CLI::NonNegativeNumber);
+  replay->add_option("--to", line.to, "stop at this tick")
+      ->type_name("TICK")
+      ->check(CLI::Range(0LL, 1LL << 40, "NONNEGATIVE"));
   replay->add_flag("--verify", line.verify, "compare state hashes; 1 = mismatch");
   CLI::App* info = verb("info", "what is in the model, what it costs, which backends there are");
   info->add_flag("--json", line.json, "as JSON");
@@ -250,8 +262,9 @@ void addVerbs(CLI::App& app, CommandLine& line, SessionOptions& options) {
   std::vector<std::string> names;
   for (const NamedList& one : lists()) names.push_back(one.name);
   list->add_option("what", line.list, listNames())->required()->type_name("WHAT")->check(CLI::IsMember(names));
-  list->add_flag("--json", line.json, "as JSON");
-  list->add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it");
+  CLI::Option* asJson = list->add_flag("--json", line.json, "as JSON");
+  list->add_flag("--markdown", line.markdown, "as a table of Markdown, as pages of the manual have it")
+      ->excludes(asJson);
 }
 
 /// CLI11 takes the arguments in reverse order.

@@ -6,6 +6,8 @@
 #include "app/command_rules.h"
 #include "core/api/guarded.h"
 #include "core/api/nearest.h"
+#include "core/api/path_fault.h"
+#include "core/api/read_json.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -18,6 +20,14 @@ bool hasType(const nlohmann::json& value, const QString& type) {
   if (type == "boolean") return value.is_boolean();
   if (type == "array") return value.is_array();
   return value.is_object();
+}
+
+/// Why a text says nothing where one is needed; empty = it says something.
+std::string textFault(const QString& argument, const nlohmann::json& value) {
+  const auto text = jsonOr(value, std::string());
+  if (argument == "path") return pathFault(text);
+  const bool expression = argument == "condition" || argument == "expression";
+  return expression && QString::fromStdString(text).trimmed().isEmpty() ? "is empty" : "";
 }
 
 Error argumentRefused(const Command& command, const std::string& why, const std::string& field,
@@ -34,6 +44,8 @@ Status checkArguments(const Command& command, const nlohmann::json& args) {
     if (known == command.args.end()) return argumentRefused(command, "it takes no argument named " + name, name, value);
     if (!hasType(value, known->type))
       return argumentRefused(command, name + " must be of type " + known->type.toStdString(), name, value);
+    if (const std::string fault = textFault(known->name, value); !fault.empty())
+      return argumentRefused(command, name + " " + fault, name, value);
   }
   for (const CommandArgument& arg : command.args)
     if (arg.required && !args.contains(arg.name.toStdString()))

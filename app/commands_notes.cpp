@@ -69,7 +69,8 @@ Status writeNote(CommandHost& host, const Json& given) {
     KV_TRY(host.showView("notes"));
     return emit host.context().noteAsked(args), ok();
   }
-  return changeNotes(host, "note", args, "Wrote a note at " + atTick(args));
+  const bool bare = memberOr(args, "text", std::string()).empty();
+  return changeNotes(host, "note", args, (bare ? "Bookmarked " : "Wrote a note at ") + atTick(args));
 }
 
 Status changeNote(CommandHost& host, const Json& args) {
@@ -114,7 +115,6 @@ Status exportAll(CommandHost& host, const Json& args) {
 }
 
 QString needsNotes(const CommandHost& host) {
-  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
   return notesOf(host.context()).empty() ? QString("there are no notes; Bookmark makes one") : QString();
 }
 
@@ -137,13 +137,13 @@ void addNoteCommands(std::vector<Command>& list) {
   add(list, {"note_change", "Change Note", "", "Give a note another text."}, changeNote, needsSession,
       {.args = {id, {"text", "string", "what the note says", true}}});
   add(list, {"note_remove", "Remove Notes", "", "Remove a note, or all of them."}, removeNote, needsSession,
-      {.args = {{"id", "number", "the note's number; all notes when missing"}}});
+      {.args = {{"id", "number", "the note's number; all notes when missing"}}, .bare = needsNotes});
   add(list, {"note_go", "Go to Note", "", "Show the place of a note, or bring the session to its state."}, goToNote,
       needsSession, {.args = {id}});
   add(list,
       {"notes_export", "Export Notes…", "File",
        "Write all notes as Markdown, with pictures beside it and the script lines that lead to each."},
-      exportAll, needsNotes,
+      exportAll, allOf<needsIdle, needsNotes>,
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"view", "string", "what the pictures show: a view's id, or window"}}});
 }

@@ -294,6 +294,16 @@ QString needsBreakpoint(const CommandHost& host) {
   return any ? QString() : QString("no breakpoint stands behind a tick; add one in Events");
 }
 
+QString needsBreakpoints(const CommandHost& host) {
+  const auto all = newestOf(host)->breakpoints;
+  return all && !all->empty() ? QString() : QString("there are no breakpoints; Events adds one");
+}
+
+QString needsWatches(const CommandHost& host) {
+  const auto all = newestOf(host)->watches;
+  return all && !all->empty() ? QString() : QString("there are no watches; Watches adds one");
+}
+
 QString needsOpenTick(const CommandHost& host) {
   if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
   return host.context().snapshot()->stage ? QString() : QString("no tick is open; Step Stage opens one");
@@ -475,9 +485,9 @@ void addRunCommands(std::vector<Command>& list) {
   add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, addWatch, needsSession,
       {.args = {{"expression", "string", "as s.value takes it: kl, rows(layer==3), brightness(ledger==12)", true}}});
   add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, clearWatches, needsSession,
-      {.args = {{"id", "number", "a number of s.watches(); all when missing"}}});
+      {.args = {{"id", "number", "a number of s.watches(); all when missing"}}, .bare = needsWatches});
   add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."}, clearBreaks,
-      needsSession, {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}});
+      needsSession, {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}, .bare = needsBreakpoints});
 }
 
 }  // namespace kvlab

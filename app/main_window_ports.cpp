@@ -450,7 +450,7 @@ void MainWindow::scriptEnded(const QString& path, const ScriptResult& result) {
     error.what = path.toStdString() + " failed";
     error.why = result.message().toStdString();
   } else if (!result.file.isEmpty()) {
-    error.why += QString(" (%1:%2)").arg(result.file).arg(result.line).toStdString();
+    error.why += " (" + result.place().toStdString() + ")";
   }
   emit m_context.failed(error);
 }

@@ -4,6 +4,8 @@
 #include <QCoreApplication>
 #include <QHash>
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
@@ -81,15 +83,21 @@ QString ofLanes(const json& reply, const json&) {
   return tr("Opened %1").arg(counted(static_cast<qint64>(reply.size()), tr("lane"), tr("lanes")));
 }
 
+/// A clause about a KL divergence, which is not defined where a logit is not finite.
+QString klClause(const json& kl, const QString& words) {
+  const double value = jsonOr(kl, std::numeric_limits<double>::quiet_NaN());
+  return std::isfinite(value) ? words.arg(formatNumber(value)) : tr("KL is not defined");
+}
+
 QString ofDrift(const json& reply, const json&) {
+  constexpr double kFar = std::numeric_limits<double>::infinity();  // null: a row has a not-a-number
   const auto worst = [&](const char* which) {
     double most = 0;
-    for (const json& one : listIn(reply, which)) most = std::max(most, jsonOr(one, 0.0));
+    for (const json& one : listIn(reply, which)) most = std::max(most, jsonOr(one, kFar));
     return formatNumber(most);
   };
   QString text = tr("Drift from a rebuild, worst layer: K %1, V %2").arg(worst("k"), worst("v"));
-  if (const json& kl = member(reply, "kl"); kl.is_number())
-    text += tr("; KL of the next token %1").arg(formatNumber(jsonOr(kl, 0.0)));
+  if (reply.contains("kl")) text += "; " + klClause(reply["kl"], tr("KL of the next token %1"));
   return text;
 }
 
@@ -101,8 +109,7 @@ QString ofRebuild(const json& reply, const json&) {
                .arg(jsonOr(stale, qint64{0}) ? QString::number(jsonOr(stale, qint64{0})) : tr("none"));
   if (const qint64 loaded = memberOr(reply, "loaded", qint64{0}); loaded > 0)
     out << tr("%1 had come from a file").arg(loaded);
-  if (const json& kl = member(reply, "kl"); kl.is_number())
-    out << tr("KL of the next token had been %1").arg(formatNumber(jsonOr(kl, 0.0)));
+  if (const json& kl = member(reply, "kl"); kl.is_number()) out << klClause(kl, tr("KL of the next token had been %1"));
   return out.join("; ");
 }
 

@@ -10,6 +10,7 @@
 #include "app/interrupts.h"
 #include "app/programs.h"
 #include "app/resources.h"
+#include "core/api/finite.h"
 #include "core/selftest/self_test.h"
 #include "widgets/base/save_file.h"
 
@@ -19,9 +20,7 @@ namespace {
 
 std::string figureOf(const SelfTestResult& one) {
   if (one.outcome == SelfTestOutcome::Skipped) return "-";
-  char out[64];
-  std::snprintf(out, sizeof out, "%.3g of %.3g", one.figure.figure, one.figure.limit);
-  return out;
+  return numberWords(one.figure.figure, 3) + " of " + numberWords(one.figure.limit, 3);
 }
 
 void printResult(const SelfTestResult& one) {

@@ -4,6 +4,8 @@
 #include <QFile>
 #include <QFileInfo>
 
+#include "core/api/path_fault.h"
+
 namespace kvlab {
 
 Result<QByteArray> readBounded(const QString& path, const std::string& what) {
@@ -11,7 +13,7 @@ Result<QByteArray> readBounded(const QString& path, const std::string& what) {
   const auto refused = [&](const std::string& why) {
     return Error("unreadable_file", what, why, "give the path of a text file", "path", path.toStdString());
   };
-  if (path.isEmpty() || path.contains(QChar(0))) return refused("the path is not a file name");
+  if (const std::string fault = pathFault(path.toStdString()); !fault.empty()) return refused("the path " + fault);
   if (QFileInfo(path).isDir()) return refused("the path is a folder");
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return refused(file.errorString().toStdString());

@@ -281,7 +281,7 @@
     try { fn(); } catch (error) { thrown = error; }
     if (thrown === undefined) failed(`no error, expected ${code}`, "the function returned");
     if (code !== undefined && thrown.code !== code)
-      failed(`another error than ${code}`, `${thrown.code || thrown.name}: ${thrown.message || thrown}`);
+      failed(`another error than ${code}`, thrown instanceof Error ? `${thrown.code || thrown.name}: ${thrown.message}` : print(thrown));
     return thrown;
   };
 

@@ -10,6 +10,7 @@
 
 #include "app/script/frozen_clock.h"
 #include "app/script/input_gate.h"
+#include "core/api/path_fault.h"
 
 namespace kvlab {
 
@@ -82,6 +83,8 @@ Result<Json> ScriptCalls::openNow(Json request) {
   if (request.contains("capture")) {
     if (!request["capture"].is_string())
       return badArgument("the capture was not opened", "the path is not a string", "path", request["capture"]);
+    if (const std::string fault = pathFault(request["capture"].get<std::string>()); !fault.empty())
+      return badArgument("the capture was not opened", "the path " + fault, "path", request["capture"]);
     request["capture"] = resolved(request["capture"], false);
   } else {
     if (!request["manifest"].is_object())
@@ -184,7 +187,8 @@ void ScriptCalls::resolvePaths(const std::string& verb, Json& args) const {
     if (found == args.end()) continue;
     if (arg.type == ArgType::Verb && found->is_string()) called = found->get<std::string>();
     if (arg.type == ArgType::Arguments && called != verb) resolvePaths(called, *found);
-    if (arg.type == ArgType::Path && found->is_string()) resolvePath(arg.written, *found);
+    if (arg.type == ArgType::Path && found->is_string() && pathFault(found->get<std::string>()).empty())
+      resolvePath(arg.written, *found);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/script/bounded_file.h"
 #include "app/script/script_calls.h"
+#include "core/api/path_fault.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {
@@ -16,6 +17,12 @@ using Json = nlohmann::json;
 Error fileError(const std::string& code, const std::string& what, const std::string& why, const std::string& remedy,
                 const QString& path) {
   return {code, what, why, remedy, {}, "path", path.toStdString()};
+}
+
+Status isPath(const std::string& call, const QString& path) {
+  const std::string fault = pathFault(path.toStdString());
+  if (fault.empty()) return ok();
+  return fileError("bad_argument", call + " was refused", "path " + fault, "give the name of a file", path);
 }
 
 /// The path of "resource:NAME"; it must stay inside the folder.
@@ -34,6 +41,7 @@ Result<QString> shipped(const QString& root, const QString& name) {
 }  // namespace
 
 Result<Json> ScriptCalls::readNow(const QString& given) const {
+  KV_TRY(isPath("lab.readText", given));
   QString path = QString::fromStdString(resolved(given.toStdString(), false));
   if (const QString scheme = QStringLiteral("resource:"); given.startsWith(scheme)) {
     const Result<QString> found = shipped(m_settings.resources, given.mid(scheme.size()));
@@ -46,6 +54,7 @@ Result<Json> ScriptCalls::readNow(const QString& given) const {
 }
 
 Result<Json> ScriptCalls::writeNow(const QString& given, const QString& text) const {
+  KV_TRY(isPath("lab.writeText", given));
   const QString path = QString::fromStdString(resolved(given.toStdString(), true));
   if (!m_settings.out.isEmpty()) QDir().mkpath(QFileInfo(path).absolutePath());
   const QByteArray bytes = text.toUtf8();

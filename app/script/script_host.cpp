@@ -128,13 +128,13 @@ struct ScriptHost::Parts {
   std::optional<InputGate> gate;
   std::atomic<const std::function<void()>*> waiting = nullptr;  // the call that the script waits for
   QSemaphore answered;
+  QString file;  // the one that was evaluated last
   int depth = 0;
 };
 
-QString ScriptResult::message() const {
-  if (file.isEmpty()) return text;
-  return QString("%1:%2: %3").arg(file).arg(line).arg(text);
-}
+QString ScriptResult::place() const { return line > 0 ? file + ":" + QString::number(line) : file; }
+
+QString ScriptResult::message() const { return file.isEmpty() ? text : place() + ": " + text; }
 
 ScriptHost::ScriptHost(WindowPort& window, ScriptSettings settings, QObject* parent)
     : QObject(parent), m(std::make_unique<Parts>(window, std::move(settings))) {
@@ -183,7 +183,10 @@ ScriptResult ScriptHost::evaluateLine(const QString& line) {
 }
 
 ScriptResult ScriptHost::evaluate(const QString& code, const QString& file, int line) {
-  return guarded([&](QStringList& stack) { return m->language->engine.evaluate(code, file, line, &stack); });
+  return guarded([&](QStringList& stack) {
+    m->file = file;
+    return m->language->engine.evaluate(code, file, line, &stack);
+  });
 }
 
 ScriptResult ScriptHost::collectTests(const QString& path) {
@@ -245,6 +248,7 @@ ScriptResult ScriptHost::guarded(const std::function<QJSValue(QStringList& stack
     });
     if (ran) return;
     result.failed = true;
+    result.file = m->file;
     result.error = ran.error();
     result.text = QString::fromStdString(ran.error().text());
   });
@@ -270,17 +274,21 @@ ScriptResult ScriptHost::describe(const QJSValue& thrown, const QStringList& sta
     result.text = kind + result.text;
     result.error = {"script_error", result.text.toStdString(), "", ""};
   } else {
-    const auto text = [&](const char* key) { return thrown.property(key).toString().toStdString(); };
+    const auto text = [&](const char* key) {
+      const QJSValue value = thrown.property(key);
+      return value.isString() ? value.toString().toStdString() : std::string();
+    };
     result.error = {code.toStdString(), text("what"), text("why"), text("remedy")};
   }
   const QString trace = thrown.isError() ? thrown.property("stack").toString() : frames(stack);
   const QJSValue place = m->language->call("caller", {trace});
   if (place.property("file").isString()) result.file = cleanFile(place.property("file").toString());
   result.line = place.property("line").toInt();
-  if (result.line == 0 && thrown.isError()) {  // a syntax error has no stack frames
+  if (result.line == 0 && thrown.isError() && thrown.property("fileName").isString()) {  // a syntax error: no stack
     result.file = cleanFile(thrown.property("fileName").toString());
     result.line = thrown.property("lineNumber").toInt();
   }
+  if (result.file.isEmpty()) result.file = m->file;  // an interrupt has no place
   return result;
 }
 

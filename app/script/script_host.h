@@ -33,9 +33,11 @@ struct ScriptResult {
   bool refused = false;  // an uncaught error refused a model, file or backend
   QString text;          // printed value, or the error
   QString file;          // place of the error
-  int line = 0;
-  Error error = {};  // code "script_error" for plain JavaScript errors
+  int line = 0;          // 0 = not known
+  Error error = {};      // code "script_error" for plain JavaScript errors
 
+  /// "file:line", or only the file.
+  QString place() const;
   /// "file:line: text", or only the text.
   QString message() const;
 };

@@ -3,6 +3,7 @@
 #include <QDir>
 
 #include "app/script/script_calls.h"
+#include "core/api/path_fault.h"
 
 namespace kvlab {
 
@@ -20,6 +21,18 @@ Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
     return Error{"bad_argument", "the sweep was not started", "the options are not an object", how, {}, "options",
                  request};
   request["spec"] = given["spec"];
+  for (const char* field : {"spec", "out"}) {
+    const Json path = request.value(field, Json());
+    const std::string fault = path.is_string() ? pathFault(path.get<std::string>()) : std::string();
+    if (fault.empty()) continue;
+    return Error{"bad_argument",
+                 "the sweep was not started",
+                 std::string(field) + " " + fault,
+                 "give the name of a file or folder",
+                 {},
+                 field,
+                 path};
+  }
   const QString scheme = QStringLiteral("resource:");
   if (const Json spec = request.value("spec", Json()); spec.is_string()) {
     const QString path = QString::fromStdString(spec.get<std::string>());

@@ -90,9 +90,9 @@ const ScriptCalls::ViewCall ScriptCalls::kViewCalls[] = {
     {"interactive", {}, &ScriptCalls::viewInteractive},
     {"screenshot", {arg::text("what"), arg::writes("path"), options()}, &ScriptCalls::viewScreenshot},
     {"dump", {arg::text("what")}, &ScriptCalls::viewDump},
-    {"expectImage", {arg::text("what"), arg::text("file"), options()}, &ScriptCalls::expectImage},
+    {"expectImage", {arg::text("what"), arg::reads("file"), options()}, &ScriptCalls::expectImage},
     {"expectDump",
-     {arg::text("what").orNone(), arg::text("value").orNone(), arg::text("file"), options()},
+     {arg::text("what").orNone(), arg::text("value").orNone(), arg::reads("file"), options()},
      &ScriptCalls::expectDump},
     {"caption", {arg::text("text")}, &ScriptCalls::viewCaption},
 };

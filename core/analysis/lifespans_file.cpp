@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/analysis/lifespans.h"
+#include "core/api/finite.h"
 #include "core/model/files/safetensors.h"
 
 namespace kvlab {
@@ -102,8 +103,9 @@ class LifespanReader {
       if (out.lifespan[i] < 1 || out.lifespan[i] > m_out.rows)
         return bad(nameOf(l, "lifespan"), place() + std::to_string(out.lifespan[i]));
       if (!(out.mass[i] >= 0) || !std::isfinite(out.mass[i]))
-        return bad(nameOf(l, "mass"), place() + std::to_string(out.mass[i]));
-      if (!std::isfinite(out.label[i])) return bad(nameOf(l, "label"), place() + std::to_string(out.label[i]));
+        return bad(nameOf(l, "mass"), place() + numberWords(static_cast<double>(out.mass[i])));
+      if (!std::isfinite(out.label[i]))
+        return bad(nameOf(l, "label"), place() + numberWords(static_cast<double>(out.label[i])));
       if (out.censored[i] > 1) return bad(nameOf(l, "censored"), place() + std::to_string(out.censored[i]));
     }
     return keys ? readKeys(l, out) : ok();

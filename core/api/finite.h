@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as JSON. Any thread.
+// Numbers as JSON and in sentences. Any thread.
 #pragma once
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace kvlab {
 
 /// JSON has no infinities and no not-a-number: null.
 inline nlohmann::json finite(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+
+/// "0.012", "not a number", "-infinity": the C library would write "-nan".
+inline std::string numberWords(double value, int digits = 2) {
+  if (std::isnan(value)) return "not a number";
+  if (std::isinf(value)) return value < 0 ? "-infinity" : "infinity";
+  std::array<char, 40> out{};
+  std::snprintf(out.data(), out.size(), "%.*g", digits, value);
+  return out.data();
+}
 
 }  // namespace kvlab

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/api/finite.h"
 #include "core/check/checks.h"
 #include "core/check/findings.h"
 #include "core/check/told_logits.h"
@@ -71,7 +72,8 @@ void checkNextLogits(const CheckInput& input, std::vector<Violation>& out) {
       logits, [](float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) == 0x7f800000u; });
   for (std::size_t i = 0; wrong > 0 && i < logits.size(); ++i)
     if (!std::isfinite(logits[i]))
-      findings.add({}, "the logit of token " + std::to_string(i) + " is " + std::to_string(logits[i]));
+      findings.add({},
+                   "the logit of token " + std::to_string(i) + " is " + numberWords(static_cast<double>(logits[i])));
 }
 
 }  // namespace kvlab

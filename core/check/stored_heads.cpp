@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "core/api/finite.h"
 #include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
 #include "kernels/backend/cuda_ops.h"
@@ -17,11 +17,7 @@ constexpr double kSubnormal = 1e-7;  // steps of f16 do not get smaller
 
 }  // namespace
 
-std::string figureText(double value) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%.2g", value);
-  return out;
-}
+std::string figureText(double value) { return numberWords(value); }
 
 StoredHeads::StoredHeads(const CheckInput& input, const ScalarDecoder& decoder, Findings& findings)
     : m_input(input),

@@ -41,13 +41,17 @@ bool parseNumber(const std::string& text, T& out) {
   return failure == std::errc{} && end == text.data() + text.size();
 }
 
-bool parseOption(const std::string& key, const std::string& value, Options& out) {
-  if (key == "seed") return parseNumber(value, out.seed);
-  if (key == "layers") return parseNumber(value, out.layers) && out.layers > 0 && out.layers <= 4096;
-  if (key != "dtype") return false;
+/// Takes an option; returns what is wrong with it, empty = nothing.
+std::string takeOption(const std::string& key, const std::string& value, Options& out) {
+  if (key == "seed") return parseNumber(value, out.seed) ? "" : "gives no whole number from 0 to 2^64 - 1";
+  if (key == "layers") {
+    const bool good = parseNumber(value, out.layers) && out.layers > 0 && out.layers <= 4096;
+    return good ? "" : "gives no whole number from 1 to 4096";
+  }
+  if (key != "dtype") return "is not known";
   for (const DType type : {DType::f32, DType::f16, DType::bf16})
-    if (value == kernels::dtypeName(type)) return out.dtype = type, true;
-  return false;
+    if (value == kernels::dtypeName(type)) return out.dtype = type, "";
+  return "gives none of f32, f16 and bf16";
 }
 
 /// "dtype=f32,seed=3"
@@ -56,9 +60,10 @@ Result<Options> parseOptions(const std::string& spec, std::string text) {
   while (!text.empty()) {
     const std::string item = text.substr(0, text.find(','));
     text.erase(0, item.size() + 1);
-    const auto equals = item.find('=');
-    if (equals == std::string::npos || !parseOption(item.substr(0, equals), item.substr(equals + 1), out))
-      return badSpec(spec, "option \"" + item + "\" is not known", "use dtype=f32|f16|bf16, seed=N, layers=N");
+    const auto equals = std::min(item.find('='), item.size());
+    const std::string value = item.substr(std::min(equals + 1, item.size()));
+    if (const std::string wrong = takeOption(item.substr(0, equals), value, out); !wrong.empty())
+      return badSpec(spec, "option \"" + item + "\" " + wrong, "use dtype=f32|f16|bf16, seed=N, layers=N");
   }
   return out;
 }

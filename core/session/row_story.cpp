@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
+#include "core/api/finite.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/session/look_back.h"
 #include "core/state/continues.h"
@@ -180,11 +180,7 @@ class Story {
     return out + "; row " + std::to_string(lost->challenger.value()) + " left the window with score " +
         text(lost->challengerScore) + " and stayed";
   }
-  static std::string text(float score) {
-    std::array<char, 32> out{};
-    std::snprintf(out.data(), out.size(), "%.3g", static_cast<double>(score));
-    return out.data();
-  }
+  static std::string text(float score) { return numberWords(static_cast<double>(score), 3); }
 
   const std::string& verbOf(int entry) const {
     const Timeline& line = m_session.timeline();

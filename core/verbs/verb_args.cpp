@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/api/nearest.h"
+#include "core/api/path_fault.h"
 #include "core/model/tokens/utf8.h"
 
 namespace kvlab {
@@ -150,15 +151,14 @@ void VerbArgs::checkNumber(const ArgInfo& arg, const json& value) {
   }
 }
 
-/// Refuses NUL characters, because the operating system ends a file name at the first one.
 void VerbArgs::checkText(const ArgInfo& arg, const json& value) {
   const char* field = arg.name.c_str();
   if (!value.is_string()) return fail(field, value, "is not a text");
   const std::string& words = value.get_ref<const std::string&>();
   if (const auto at = invalidUtf8At(words); at != std::string::npos)
     return fail(field, validUtf8(words), "is not UTF-8 at byte " + std::to_string(at), "bad_text");
-  if (arg.type == ArgType::Path && (words.empty() || words.find('\0') != std::string::npos))
-    return fail(field, value, "is not a file name");
+  if (const std::string fault = pathFault(words); arg.type == ArgType::Path && !fault.empty())
+    return fail(field, value, fault);
   if (arg.words.empty() || std::find(arg.words.begin(), arg.words.end(), words) != arg.words.end()) return;
   std::string all;
   for (const std::string& word : arg.words) all += (all.empty() ? "" : ", ") + word;

@@ -76,6 +76,14 @@ void CommandLineTest::refusals_data() {
   QTest::newRow("no such training") << QStringList{"train", "lenses", "--text", "a.txt"} << "lenses";
   QTest::newRow("a short window") << QStringList{"train", "gates", "--text", "a.txt", "--window", "8"} << "window";
   QTest::newRow("negative tick") << QStringList{"replay", "a.kvcap", "--to", "-3"} << "-3";
+  QTest::newRow("endless tick") << QStringList{"replay", "a.kvcap", "--to", "inf"} << "inf";
+  for (const QString text : {"nan", "-nan", "inf", "1e400", "-1"}) {
+    const QString names = "--time-limit: " + text + " is not a number of seconds ";
+    QTest::newRow(qPrintable("run for " + text)) << QStringList{"run", "a.js", "--time-limit", text} << names;
+    QTest::newRow(qPrintable("tests of " + text)) << QStringList{"test", "a", "--time-limit", text} << names;
+  }
+  QTest::newRow("tests of no time") << QStringList{"test", "a", "--time-limit", "0"} << "above 0";
+  QTest::newRow("two forms of a list") << QStringList{"list", "facts", "--json", "--markdown"} << "--markdown";
 }
 
 void CommandLineTest::refusals() {
@@ -89,6 +97,7 @@ void CommandLineTest::refusals() {
   QCOMPARE(static_cast<int>(exitFor(line.error())), 2);
   const QString text = QString::fromStdString(errorLine(line.error()));
   QVERIFY2(text.contains(names), qPrintable(text));
+  QVERIFY2(!text.contains(QRegularExpression("\\d{20}")), qPrintable(text));  // bounds are readable
   QVERIFY(text.startsWith("kvlab: error: "));
   QVERIFY2(text.contains("; "), qPrintable(text));  // the error says what to do
 }

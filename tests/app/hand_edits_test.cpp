@@ -298,6 +298,13 @@ class HandEditsTest : public QObject {
     QTRY_COMPARE(said->text(), QString("Stopped at the breakpoint length >= 20 after %1 ticks").arg(20 - 14));
     QVERIFY(m_window->runCommand("break_clear", json::object()));
     QVERIFY(settled());
+    for (const char* nothing : {"break_clear", "watch_remove", "note_remove"})
+      QCOMPARE(m_window->runCommand(nothing, json::object()).error().code, std::string("blocked"));
+    for (const auto& [command, field] : {std::pair{"run_back", "condition"},
+                                         {"break_add", "condition"},
+                                         {"watch_add", "expression"},
+                                         {"save_cache", "path"}})
+      QCOMPARE(m_window->runCommand(command, {{field, ""}}).error().why, field + std::string(" is empty"));
     QVERIFY(m_window->runCommand("run", {{"max_ticks", 3}}));
     QTRY_COMPARE(said->text(), QString("Ran 3 ticks, as many as asked for"));
     QVERIFY(settled());

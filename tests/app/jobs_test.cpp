@@ -75,7 +75,7 @@ class JobsTest : public QObject {
     make(true);
     prompt();
     beginSweep();
-    command("break_clear");
+    command("break_set", {{"conditions", json::array()}});
     QTRY_VERIFY(!context().busy());
     command("step", {{"n", 1000000}});
     QTRY_VERIFY(running("Step"));
@@ -186,6 +186,12 @@ class JobsTest : public QObject {
     QTest::newRow("saved") << "save_cache"
                            << R"({"path":"/a/b.safetensors","bytes":2048})" << JobState::Done
                            << "Saved /a/b.safetensors, 2.00 KiB";
+    QTest::newRow("drift") << "drift"
+                           << R"({"k":[0.5,0.25],"v":[0],"kl":0.125})" << JobState::Done
+                           << "Drift from a rebuild, worst layer: K 0.5, V 0; KL of the next token 0.125";
+    QTest::newRow("drift of no number") << "drift"
+                                        << R"({"k":[0.5,null],"v":[0],"kl":null})" << JobState::Done
+                                        << "Drift from a rebuild, worst layer: K –, V 0; KL is not defined";
     QTest::newRow("lanes stop") << "run"
                                 << R"({"stoppedBy":"error","count":3,"ticks":[{"lanes":[{"error":{"code":"capacity",)"
                                    R"("what":"the cache is full","why":"the limit is 64"}}]}]})"

@@ -117,6 +117,20 @@ class NotesTest : public QObject {
     QCOMPARE(run("note_remove", {{"id", 1}}), std::string("no_note"));
   }
 
+  void saysWhatItWrote() {
+    QSignalSpy said(&context(), &LiveContext::noted);
+    const QString tick = QString::number(context().snapshot()->tick.value());
+    context().runCommand("note", {{"text", "then"}});
+    QTRY_COMPARE(said.count(), 1);
+    QCOMPARE(said.last()[0].toString(), "Wrote a note at tick " + tick);
+    context().runCommand("note", {{"text", ""}});
+    QTRY_COMPARE(said.count(), 2);
+    QCOMPARE(said.last()[0].toString(), "Bookmarked tick " + tick);
+    QVERIFY(settled());
+    QCOMPARE(run("note_remove"), "");
+    QCOMPARE(run("note_remove"), std::string("blocked"));
+  }
+
   void goesToOtherBranches() {
     const QStringList hashes = threeNotes();
     context().runCommand("note_go", {{"id", 2}});

@@ -200,6 +200,14 @@ void ScriptHostTest::passes_data() {
   row("bad files",
       "expectError(() => lab.readText('nowhere.txt'), 'io'); expectError(() => lab.readText('.'), 'io'); "
       "expectError(() => lab.writeText('sub', 'x'), 'io')");
+  row("no files",
+      "for (const [path, why] of [['', 'is empty'], ['a\\0b', 'has a NUL character']]) "
+      "for (const use of [() => lab.readText(path), () => lab.writeText(path, 'x'), () => lab.openCapture(path), "
+      "() => lab.sweep(path), () => lab.sweep({name: 'a'}, {out: path}), () => view.screenshot('map', path), "
+      "() => expectDump('map', path), () => expectImage('map', path)]) "
+      "{ const e = expectError(use, 'bad_argument'); expect(e.why.endsWith(why) && !e.message.includes('\\0'), "
+      "e.message) } "
+      "const f = lab.open().files('', ''); expect(f.from === '' && f.to === '')");
   row("args", "expect(args.length === 2 && args[0] === 'x' && args[1] === '2')");
   row("near", "expectNear(1, 1.05, {abs:0.1}); expectNear([1,[2]], [1.01,[2.02]], {rel:0.02})");
   row("error code",
@@ -252,6 +260,7 @@ void ScriptHostTest::failsWithPlace_data() {
   row("expectNear", "\nexpectNear([1,2],[1,3])", 2, "1: 2 and 3 differ");
   row("expectNear keys", "expectNear({a:1},{a:1,b:2})", 1, "b");
   row("expectError without error", "\n\nexpectError(() => 1, 'x')", 3, "no error");
+  row("expectError of a text", "\nexpectError(() => { throw 'a text' }, 'x')", 2, "another error than x: a text");
   row("expectError another code", "\nexpectError(() => view.show('nowhere'), 'x')", 2, "unknown_view");
   row("in a function", "function f() {\n  expect(false)\n}\n\nf()", 2, "expectation failed");
   row("engine error", "const s = lab.open()\n\ns.throw()", 3, "thrown on purpose");
@@ -319,6 +328,7 @@ void ScriptHostTest::refusedSessions() {
   QCOMPARE(result.line, 2);
   QVERIFY(!run("expectError(() => lab.open({model:'bad'}), 'bad_model')").failed);
   QVERIFY(!run("expect(false)").refused);
+  QCOMPARE(run("throw {code: 'mine', why: 'so'}").error.what, std::string());
 }
 
 void ScriptHostTest::viewCalls() {
@@ -447,6 +457,7 @@ void ScriptHostTest::tests() {
         QCOMPARE(host.runTest(2, home.path()).text, QString("a text"));
         const ScriptResult hung = host.runTest(3, home.path());
         QVERIFY2(hung.failed && hung.text.contains("time limit of 0.5 s"), qPrintable(hung.message()));
+        QVERIFY2(hung.message().startsWith(hung.file + ":") && hung.file.endsWith(".js"), qPrintable(hung.message()));
         QVERIFY(!host.runTest(4, home.path()).failed);
       });
   QCOMPARE(said,
@@ -492,6 +503,8 @@ void ScriptHostTest::stopsEndlessLoops() {
   const ScriptResult result = run("for (;;) {}", 0.3);
   QVERIFY(result.failed);
   QVERIFY2(result.text.contains("time limit"), qPrintable(result.text));
+  QVERIFY2(result.message().startsWith("dir/test.js:"), qPrintable(result.message()));
+  QVERIFY2(!result.message().contains(":0:"), qPrintable(result.message()));
 }
 
 void ScriptHostTest::stopsWaiting() {

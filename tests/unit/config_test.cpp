@@ -222,6 +222,15 @@ class ConfigTest : public QObject {
     QVERIFY2(c.error().why.find(field.toStdString()) != std::string::npos, c.error().why.c_str());
   }
 
+  void saysHowANumberIsWrong() {
+    const auto why = [](const json& size) {
+      return configFromJson(with(llama(), {{"hidden_size", size}}), "config.json").error().why;
+    };
+    QVERIFY2(why(1e30).find("1e+30 is outside ") != std::string::npos, why(1e30).c_str());
+    QVERIFY2(why(64.5).ends_with("is not a whole number"), why(64.5).c_str());
+    QVERIFY2(why("64").ends_with("is not a whole number"), why("64").c_str());
+  }
+
   void refusesWhatIsNoConfig() {
     QTemporaryDir dir;
     const std::string d = dir.path().toStdString();

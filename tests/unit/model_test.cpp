@@ -234,6 +234,11 @@ class ModelTest : public QObject {
       QVERIFY2(!model, spec);
       QCOMPARE(model.error().code, std::string("bad_model"));
     }
+    const auto why = [](const char* spec) { return QString::fromStdString(open(spec).error().why); };
+    for (const char* spec : {"synthetic:tiny:layers=0", "synthetic:tiny:layers=4097", "synthetic:tiny:layers"})
+      QVERIFY2(why(spec).endsWith("gives no whole number from 1 to 4096"), spec);
+    QVERIFY(why("synthetic:tiny:x=1").endsWith("is not known"));
+    QVERIFY(why("synthetic:tiny:dtype=i8").endsWith("gives none of f32, f16 and bf16"));
     QCOMPARE(open("synthetic:llama-3-8b:dtype=f32,layers=4096").error().code, std::string("out_of_memory"));
   }
 

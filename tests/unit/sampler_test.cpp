@@ -107,6 +107,10 @@ class SamplerTest : public QObject {
       QVERIFY(!sample);
       QCOMPARE(sample.error().code, std::string("bad_logits"));
     }
+    const auto why = [&](float odd) { return sampler.sample(std::vector<float>(1, odd)).error().why; };
+    QCOMPARE(why(nan), std::string("logit 0 is not a number"));
+    QCOMPARE(why(-nan), std::string("logit 0 is not a number"));
+    QCOMPARE(why(inf), std::string("logit 0 is infinity"));
     QCOMPARE(sampler.state().counter, 0u);
     QCOMPARE(make(1).sample(std::vector<float>{-inf, 2})->value(), 1);
   }

@@ -67,6 +67,16 @@ class VerbsTest : public QObject {
                  verb.info.name.c_str());
   }
 
+  void pathsNameFiles() {
+    const SessionFixture s;
+    s.prompt(3);
+    for (const char* verb : {"saveCache", "loadCache"}) {
+      QCOMPARE(execute(*s.session, verb, {{"path", ""}}).error().why, std::string("path is empty"));
+      const Result<json> cut = execute(*s.session, verb, {{"path", std::string("a\0b", 3)}});
+      QCOMPARE(cut.error().why, std::string("path has a NUL character"));
+    }
+  }
+
   void lanesDoWhatTheTableSays() {
     const SessionFixture s;
     s.prompt(6);

@@ -68,6 +68,9 @@ class EvidenceModelsTest : public QObject {
     QCOMPARE(formatRate(1000, 1), QStringLiteral("1.00"));
     QCOMPARE(formatRate(0, 1), QString());
     QCOMPARE(formatRate(1, 0), QString());
+    QCOMPARE(formatNumber(0.125), QStringLiteral("0.125"));
+    for (const double odd : {std::nan(""), -std::nan(""), HUGE_VAL, -HUGE_VAL})
+      for (const auto format : {formatNumber, figureText, shareText}) QCOMPARE(format(odd), QStringLiteral("–"));
     QCOMPARE(ranges({5, 3, 4, 9}), QStringLiteral("3–5, 9"));
     QCOMPARE(ranges({}), QString());
     QCOMPARE(visibleText(QStringLiteral(" a\n")), QStringLiteral("·a↵"));
@@ -240,6 +243,10 @@ class EvidenceModelsTest : public QObject {
     QCOMPARE(model.covered(), 0.75);
     model.show({{TokenId(4), 0.5f, " attic"}}, {});
     QCOMPARE(cells(model, "change"), QStringList{QString()});  // nothing to compare with
+    model.show({{TokenId(4), std::nanf(""), " attic"}}, {{TokenId(4), 0.4f, " attic"}});
+    QCOMPARE(cells(model, "probability"), QStringList{"–"});
+    QCOMPARE(cells(model, "change"), QStringList{"–"});
+    QVERIFY(model.index(0, 0).data(Qt::ToolTipRole).toString().endsWith("p = –"));
   }
 
   void series() {

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 #include <QtTest>
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -297,6 +298,19 @@ class EvidenceViewsTest : public QObject {
     QVERIFY(view->dump().startsWith("model: 20 tokens cover"));
     context.showTick(Tick(3));  // an older tick has only what its snapshot kept
     QVERIFY(view->dump().startsWith("model: 6 tokens cover"));
+  }
+
+  /// Logits that are not finite give no probabilities and no KL divergence.
+  void oddLogits() {
+    auto odd = std::make_shared<Snapshot>(*FakeContext().snapshot());
+    odd->topk = {{TokenId(1), std::nanf(""), "a"}};
+    odd->kl = std::nan("");
+    FakeContext context(odd);
+    context.answers["topk"] = [](const json&) { return Result<json>(json::array()); };
+    const auto view = open<ModelView>(context);
+    const QString dump = view->dump();
+    QVERIFY2(dump.startsWith("model: 1 token cover –\n") && dump.contains("KL to a rebuild: –\n"), qPrintable(dump));
+    QVERIFY2(!dump.contains("nan"), qPrintable(dump));
   }
 
   /// A double click and Return append the token of the line.

@@ -40,6 +40,7 @@ QString counted(qint64 count, const QString& singular, const QString& plural) {
 }
 
 QString formatNumber(double value) {
+  if (!std::isfinite(value)) return figureText(value);
   if (value == 0) return QStringLiteral("0");
   if (std::abs(value) >= 1e4 && std::abs(value) < 1e9 && value == std::floor(value))
     return QString::number(value, 'f', 0);

@@ -14,11 +14,11 @@ QString formatBytes(qint64 bytes);
 QString formatRate(qint64 bytes, double us);
 /// "1 row", "2 rows".
 QString counted(qint64 count, const QString& singular, const QString& plural);
-/// A short decimal: at most four significant digits, without trailing zeros.
+/// A short decimal: at most four significant digits, without trailing zeros; "–" where it is not finite.
 QString formatNumber(double value);
 /// A text of the engine's tables as a QString.
 QString wordOf(std::string_view text);
-/// "0.0123", "1.2e-05", "–" for NaN; shares as "91.2 %".
+/// "0.0123", "1.2e-05", "–" where it is not finite; shares as "91.2 %".
 QString figureText(double value);
 QString shareText(double value);
 

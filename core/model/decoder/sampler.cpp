@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/api/finite.h"
 #include "core/model/counter_random.h"
 #include "kernels/ops/sample.h"
 
@@ -131,7 +132,8 @@ Error badLogits(const std::string& why) {
 std::string firstFault(std::span<const float> logits) {
   if (anyAbove(logits, kNever) && allBelowInfinity(logits)) return "";
   for (std::size_t i = 0; i < logits.size(); ++i)
-    if (!(logits[i] < -kNever)) return "logit " + std::to_string(i) + " is " + std::to_string(logits[i]);
+    if (!(logits[i] < -kNever))
+      return "logit " + std::to_string(i) + " is " + numberWords(static_cast<double>(logits[i]));
   return "no logit is above minus infinity";
 }
 

@@ -45,11 +45,11 @@ class JsonFields {
       return ok();
     }
     const nlohmann::json& value = m_json.at(key);
-    if (!(std::is_integral_v<T> ? value.is_number_integer() : value.is_number()))
-      return bad(key, std::is_integral_v<T> ? "is not a whole number" : "is not a number");
+    if (!value.is_number()) return bad(key, std::is_integral_v<T> ? "is not a whole number" : "is not a number");
     const auto wide = value.get<double>();
     if (!(wide >= static_cast<double>(low) && wide <= static_cast<double>(high)))
       return bad(key, "is outside " + nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump());
+    if (std::is_integral_v<T> && !value.is_number_integer()) return bad(key, "is not a whole number");
     out = value.get<T>();
     return ok();
   }

@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/format.h"
 #include "widgets/base/token_text.h"
 
 namespace kvlab {
 namespace {
 QString percent(double p) {
+  if (!std::isfinite(p)) return shareText(p);
   const double value = p * 100;
   return QString::number(value, 'f', value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3) + QStringLiteral(" %");
 }
 
 QString change(double by) {
+  if (!std::isfinite(by)) return shareText(by);
   if (std::abs(by) < 5e-5) return QStringLiteral("=");
   return (by > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + QString::number(std::abs(by) * 100, 'f', 2);
 }
@@ -40,10 +43,11 @@ ChanceModel::ChanceModel(QObject* parent) : LineModel(parent) {
   addNumber("id", tr("Id"), tr("Token id"), {"100000", 1},
             [](Line line) { return QString::number(line.chance.id.value()); });
   withLines(Qt::ToolTipRole, [](Line line) {
+    const auto p = static_cast<double>(line.chance.p);
     return tr("token %1 %2: p = %3")
         .arg(line.chance.id.value())
         .arg(visibleText(QString::fromStdString(line.chance.text)))
-        .arg(static_cast<double>(line.chance.p), 0, 'g', 6);
+        .arg(std::isfinite(p) ? QString::number(p, 'g', 6) : shareText(p));
   });
   withTone([](Line) { return Tone::Faint; });
 }

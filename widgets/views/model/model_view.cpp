@@ -107,9 +107,8 @@ void ModelView::showChances(std::vector<TokenChance> now) {
   m_model->show(std::move(now), before());
   const auto rows = m_model->rowCount();
   m_summary->setText(
-      rows == 0
-          ? QString()
-          : tr("%1 cover %2 %").arg(counted(rows, tr("token"), tr("tokens"))).arg(m_model->covered() * 100, 0, 'f', 1));
+      rows == 0 ? QString()
+                : tr("%1 cover %2").arg(counted(rows, tr("token"), tr("tokens")), shareText(m_model->covered())));
 }
 
 void ModelView::take(const QModelIndex& line) {
