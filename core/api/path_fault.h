@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts that name no file. Pure; any thread.
 #pragma once
+#include <cstring>
 #include <string>
-#include <string_view>
 
 namespace kvlab {
 
 /// Why a text cannot name a file; empty = it can. The operating system would end the name at the first NUL character.
-inline std::string pathFault(std::string_view path) {
+inline std::string pathFault(const std::string& path) {
   if (path.empty()) return "is empty";
-  return path.find('\0') == std::string_view::npos ? "" : "has a NUL character";
+  return std::strlen(path.c_str()) == path.size() ? "" : "has a NUL character";
 }
 
 }  // namespace kvlab

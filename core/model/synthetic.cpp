@@ -60,9 +60,9 @@ Result<Options> parseOptions(const std::string& spec, std::string text) {
   while (!text.empty()) {
     const std::string item = text.substr(0, text.find(','));
     text.erase(0, item.size() + 1);
-    const auto equals = std::min(item.find('='), item.size());
-    const std::string value = item.substr(std::min(equals + 1, item.size()));
-    if (const std::string wrong = takeOption(item.substr(0, equals), value, out); !wrong.empty())
+    const auto equals = std::ranges::find(item, '=');
+    const std::string value(equals == item.end() ? equals : equals + 1, item.end());
+    if (const std::string wrong = takeOption({item.begin(), equals}, value, out); !wrong.empty())
       return badSpec(spec, "option \"" + item + "\" " + wrong, "use dtype=f32|f16|bf16, seed=N, layers=N");
   }
   return out;
