@@ -17,21 +17,18 @@ QString ScriptCalls::sweep(const QString& request) {
 
 Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
   Json request = given["options"];
-  if (const char* how = "name them, as in {out: \"folder\", resume: true}"; !request.is_object())
-    return Error{"bad_argument", "the sweep was not started", "the options are not an object", how, {}, "options",
-                 request};
+  const auto refused = [](const std::string& why, const char* remedy, const char* field, const Json& value) {
+    return Error{"bad_argument", "the sweep was not started", why, remedy, {}, field, value};
+  };
+  if (!request.is_object())
+    return refused("the options are not an object", "name them, as in {out: \"folder\", resume: true}", "options",
+                   request);
   request["spec"] = given["spec"];
   for (const char* field : {"spec", "out"}) {
     const Json path = request.value(field, Json());
     const std::string fault = path.is_string() ? pathFault(path.get<std::string>()) : std::string();
-    if (fault.empty()) continue;
-    return Error{"bad_argument",
-                 "the sweep was not started",
-                 std::string(field) + " " + fault,
-                 "give the name of a file or folder",
-                 {},
-                 field,
-                 path};
+    if (!fault.empty())
+      return refused(std::string(field) + " " + fault, "give the name of a file or folder", field, path);
   }
   const QString scheme = QStringLiteral("resource:");
   if (const Json spec = request.value("spec", Json()); spec.is_string()) {

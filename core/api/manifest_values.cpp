@@ -17,15 +17,10 @@ namespace {
 constexpr std::string_view kPolicy = "policy", kOfPolicy = "policy.", kOfWlod = "wlod.";
 
 json valueAt(const json& object, std::string_view path) {
-  const json* at = &object;
-  while (!path.empty()) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    const std::string key(path.substr(0, dot));
-    if (!at->is_object() || !at->contains(key)) return {};
-    at = &at->at(key);
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return *at;
+  std::string pointer = "/" + std::string(path);
+  std::ranges::replace(pointer, '.', '/');
+  const json::json_pointer at(pointer);
+  return object.contains(at) ? object.at(at) : json();
 }
 
 const std::vector<ManifestKey>& allKeys() {
