@@ -14,9 +14,9 @@
 #include <QScreen>
 #include <QSettings>
 #include <QTabBar>
-#include <QtTest>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/empty_notice.h"
 
 using namespace kvlab;
@@ -110,7 +110,7 @@ class CalmWindowTest : public QObject {
     environment.insert("QT_QPA_PLATFORM", "offscreen:configfile=" + config.fileName());
     environment.insert("QT_SCALE_FACTOR", scale);
     other.setProcessEnvironment(environment);
-    other.start(QCoreApplication::applicationFilePath(), {"theFirstWindowIsInsideTheScreen"});
+    other.start(QCoreApplication::applicationFilePath(), {"calm_window_test", "theFirstWindowIsInsideTheScreen"});
     QVERIFY(other.waitForFinished());
     QVERIFY2(other.exitCode() == 0, other.readAllStandardOutput().constData());
   }
@@ -452,5 +452,5 @@ class CalmWindowTest : public QObject {
   }
 };
 
-QTEST_MAIN(CalmWindowTest)
+KV_TEST(CalmWindowTest)
 #include "calm_window_test.moc"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A long prompt over the real engine: views see it grow, cancelling keeps what is done and says how much that is.
-#include <QtTest>
-
 #include <set>
 
 #include "app/core_engine.h"
 #include "app/live_context.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -50,5 +49,5 @@ class CancelledPromptTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CancelledPromptTest)
+KV_TEST(CancelledPromptTest)
 #include "cancelled_prompt_test.moc"

@@ -4,13 +4,13 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QTreeWidget>
-#include <QtTest>
 
 #include "app/check_panel.h"
 #include "app/core_lists.h"
 #include "app/form_clicks.h"
 #include "app/live_context.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/theme.h"
 
 using namespace kvlab;
@@ -160,5 +160,5 @@ class CheckModelTest : public QObject {
   }
 };
 
-QTEST_MAIN(CheckModelTest)
+KV_TEST(CheckModelTest)
 #include "check_model_test.moc"

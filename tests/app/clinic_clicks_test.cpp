@@ -8,7 +8,6 @@
 #include <QPushButton>
 #include <QTextBrowser>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/clinic_panel.h"
 #include "app/form_clicks.h"
@@ -16,6 +15,7 @@
 #include "app/resources.h"
 #include "app/whole_window.h"
 #include "core/clinic/clinic_case.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -114,5 +114,5 @@ class ClinicClicksTest : public QObject {
   }
 };
 
-QTEST_MAIN(ClinicClicksTest)
+KV_TEST(ClinicClicksTest)
 #include "clinic_clicks_test.moc"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The command line: every option of the contract, and what is refused with which exit code.
-#include <QtTest>
-
 #include "app/command_line.h"
 #include "app/lists.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -165,5 +164,5 @@ void CommandLineTest::helpAndVersion() {
   QCOMPARE(parseCommandLine({"--version"})->verb, std::string("version"));
 }
 
-QTEST_GUILESS_MAIN(CommandLineTest)
+KV_TEST(CommandLineTest)
 #include "command_line_test.moc"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Compaction of pages as a job over the real engine: in steps, with progress, cancelled between two of
 // them and gone on with, the content the same all along.
-#include <QtTest>
-
 #include <QSignalSpy>
 
 #include "app/compact_job.h"
 #include "app/core_engine.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -93,5 +92,5 @@ class CompactJobTest : public QObject {
   json m_text;
 };
 
-QTEST_MAIN(CompactJobTest)
+KV_TEST(CompactJobTest)
 #include "compact_job_test.moc"

@@ -8,10 +8,10 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include "app/new_session_panel.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -300,5 +300,5 @@ class EndingSessionTest : public QObject {
   }
 };
 
-QTEST_MAIN(EndingSessionTest)
+KV_TEST(EndingSessionTest)
 #include "ending_session_test.moc"

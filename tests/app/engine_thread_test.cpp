@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The seam: order, replacement by tag, one wake-up at a time, cancelling, errors, clean shutdown.
-#include <QtTest>
-
 #include "app/engine_thread.h"
 #include "app/fake_engine.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -394,5 +393,5 @@ void EngineThreadTest::endsAtAnyTime() {
   }
 }
 
-QTEST_GUILESS_MAIN(EngineThreadTest)
+KV_TEST(EngineThreadTest)
 #include "engine_thread_test.moc"

@@ -5,6 +5,7 @@
 #include "app/focus_trail.h"
 #include "app/whole_window.h"
 #include "core/state/ledger.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -200,5 +201,5 @@ class FindTest : public QObject {
   }
 };
 
-QTEST_MAIN(FindTest)
+KV_TEST(FindTest)
 #include "find_test.moc"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two runs of one script show the same bytes while the clock is frozen, in pictures and in texts; and without that they
 // do not, so that the comparison means something.
-#include <QtTest>
-
 #include "app/core_lists.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/view_registry.h"
 
 using namespace kvlab;
@@ -103,5 +102,5 @@ class FrozenClockTest : public QObject {
   }
 };
 
-QTEST_MAIN(FrozenClockTest)
+KV_TEST(FrozenClockTest)
 #include "frozen_clock_test.moc"

@@ -11,11 +11,11 @@
 #include <QPushButton>
 #include <QToolBar>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/edit_list.h"
 #include "app/row_tools.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/map/map_view.h"
 #include "widgets/views/strip/strip_view.h"
@@ -379,5 +379,5 @@ class HandEditsTest : public QObject {
   }
 };
 
-QTEST_MAIN(HandEditsTest)
+KV_TEST(HandEditsTest)
 #include "hand_edits_test.moc"

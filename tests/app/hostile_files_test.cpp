@@ -8,13 +8,13 @@
 #include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
-#include <QtTest>
 #include <filesystem>
 #include <functional>
 
 #include "app/core_engine.h"
 #include "app/logging.h"
 #include "core/files/capture.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -413,5 +413,5 @@ class HostileFilesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HostileFilesTest)
+KV_TEST(HostileFilesTest)
 #include "hostile_files_test.moc"

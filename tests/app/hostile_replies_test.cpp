@@ -2,13 +2,12 @@
 // Replies of the engine with members that are missing, null or of another type, for every command of the registry and
 // for every question of a view: the window says what it can, nothing throws, and nothing ends the program. The replies
 // are real ones, changed in one place each. KVLAB_EVERY_REPLY=1 takes all changes, else two of each reply, in turn.
-#include <QtTest>
-
 #include <QDialog>
 
 #include "app/guarded_application.h"
 #include "app/tape_engine.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -248,11 +247,6 @@ class HostileRepliesTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // limit for all rows of a function together
-  GuardedApplication application(argc, argv);
-  HostileRepliesTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+KV_TEST_UNDER(GuardedApplication, HostileRepliesTest)
 
 #include "hostile_replies_test.moc"

@@ -5,10 +5,10 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/outcome.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -256,5 +256,5 @@ class JobsTest : public QObject {
   }
 };
 
-QTEST_MAIN(JobsTest)
+KV_TEST(JobsTest)
 #include "jobs_test.moc"

@@ -2,8 +2,6 @@
 // The window by keyboard alone: Tab reaches every control that can be seen, in the order in which it
 // stands, and comes round; each says its name and is framed while it has the keyboard; F6 goes from
 // view to view.
-#include <QtTest>
-
 #include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QAbstractSpinBox>
@@ -17,6 +15,7 @@
 #include "app/fake_engine.h"
 #include "app/focus_ring.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/views/console/script_input.h"
 
 using namespace kvlab;
@@ -224,5 +223,5 @@ class KeyboardTest : public QObject {
   }
 };
 
-QTEST_MAIN(KeyboardTest)
+KV_TEST(KeyboardTest)
 #include "keyboard_test.moc"

@@ -7,12 +7,12 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/form_clicks.h"
 #include "app/lane_panel.h"
 #include "app/whole_window.h"
 #include "core/api/lanes_view.h"
+#include "support/runner.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -123,5 +123,5 @@ class LaneFormTest : public QObject {
   }
 };
 
-QTEST_MAIN(LaneFormTest)
+KV_TEST(LaneFormTest)
 #include "lane_form_test.moc"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The state that views see through the live context: newest snapshot, bounded history, scrubbing, a focus that
 // follows its row, replies that die with their receiver.
-#include <QtTest>
-
-#include "app/fake_engine.h"
 #include "app/live_context.h"
+#include "app/fake_engine.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -168,5 +167,5 @@ class LiveContextTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LiveContextTest)
+KV_TEST(LiveContextTest)
 #include "live_context_test.moc"

@@ -3,6 +3,7 @@
 #include <QStatusBar>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/views/console/script_input.h"
 
 using namespace kvlab;
@@ -73,5 +74,5 @@ class LivingScriptTest : public QObject {
   }
 };
 
-QTEST_MAIN(LivingScriptTest)
+KV_TEST(LivingScriptTest)
 #include "living_script_test.moc"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The workbench over a fake engine: commands by key, menu, palette and script; errors; pictures;
 // places of views; what is refused and why. Nothing may ever be modal.
-#include <QtTest>
-
 #include <QClipboard>
 #include <QDockWidget>
 #include <QLineEdit>
@@ -15,6 +13,7 @@
 
 #include "app/fake_engine.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -581,5 +580,5 @@ void MainWindowTest::closesWhileWorking() {
   QCOMPARE(m_state.waiting.load(), 0);
 }
 
-QTEST_MAIN(MainWindowTest)
+KV_TEST(MainWindowTest)
 #include "main_window_test.moc"

@@ -2,8 +2,7 @@
 // The pictures of the manual are those that resources/manual/pictures.js makes now, and every picture that a page
 // names is one of them. Times of the machine stand in some pictures, so a share of the pixels may differ.
 // KV_UPDATE_GOLDEN=1 writes the pictures anew instead: look at them before committing. KVLAB names the program.
-#include <QtTest>
-
+#include "support/runner.h"
 #include "widgets/golden.h"
 
 using namespace kvlab;
@@ -93,5 +92,5 @@ class ManualPicturesTest : public QObject {
   }
 };
 
-QTEST_MAIN(ManualPicturesTest)
+KV_TEST(ManualPicturesTest)
 #include "manual_pictures_test.moc"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Help > Manual: every page that index.md lists opens, every link leads somewhere, the search finds words, F1 opens the
 // page of the view that has the keyboard, pictures that do not exist are left out.
-#include <QtTest>
-
 #include <QLineEdit>
 #include <QListWidget>
 #include <QTextBlock>
 
 #include "app/fake_engine.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -256,5 +255,5 @@ void ManualTest::sizeIsRemembered() {
   m_window->close();
 }
 
-QTEST_MAIN(ManualTest)
+KV_TEST(ManualTest)
 #include "manual_test.moc"

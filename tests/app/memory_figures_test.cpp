@@ -2,12 +2,12 @@
 // Memory of rows is the same figure wherever it stands: what is told of a manifest is what its session takes, for all
 // row types, layouts and kinds, and status, storage and model say it in the same words.
 #include <QLabel>
-#include <QtTest>
 
 #include "app/core_engine.h"
 #include "app/core_lists.h"
 #include "app/whole_window.h"
 #include "core/api/manifest.h"
+#include "support/runner.h"
 #include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"
 
@@ -80,5 +80,5 @@ class MemoryFiguresTest : public QObject {
   }
 };
 
-QTEST_MAIN(MemoryFiguresTest)
+KV_TEST(MemoryFiguresTest)
 #include "memory_figures_test.moc"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every entry of every menu, in many states of the window over the real engine: what cannot apply is grey and its tip
 // says why, and what is not grey is not refused.
-#include <QtTest>
-
 #include <QClipboard>
 #include <QDialog>
 #include <QFocusEvent>
@@ -11,6 +9,7 @@
 
 #include "app/guarded_application.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/row_actions.h"
 
 using namespace kvlab;
@@ -225,11 +224,6 @@ class MenusTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // limit for all rows of a function together
-  GuardedApplication application(argc, argv);
-  MenusTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+KV_TEST_UNDER(GuardedApplication, MenusTest)
 
 #include "menus_test.moc"

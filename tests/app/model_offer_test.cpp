@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A model with a name in the New Session window: what is said of it, fetching it with progress, stopping, errors. pip
 // takes a package of the test's own.
-#include <QtTest>
-
 #include <QComboBox>
 #include <QLabel>
 #include <QProgressBar>
@@ -13,6 +11,7 @@
 #include "app/model_offer.h"
 #include "app/new_session_panel.h"
 #include "app/session_form.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -136,5 +135,5 @@ class ModelOfferTest : public QObject {
   QLabel* m_label = nullptr;
 };
 
-QTEST_MAIN(ModelOfferTest)
+KV_TEST(ModelOfferTest)
 #include "model_offer_test.moc"

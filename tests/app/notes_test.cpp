@@ -2,9 +2,9 @@
 // Notes in the whole window over the real engine: commands and keys, ways to other branches, and the exported page,
 // whose script lines lead to the same states.
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/note_place.h"
 
@@ -213,5 +213,5 @@ class NotesTest : public QObject {
   }
 };
 
-QTEST_MAIN(NotesTest)
+KV_TEST(NotesTest)
 #include "notes_test.moc"

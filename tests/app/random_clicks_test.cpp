@@ -2,8 +2,6 @@
 // Random clicks and keys in the whole window over the real engine, every menu entry among them: nothing ends the
 // program, no guard has to catch anything, and the window answers afterwards. KVLAB_CLICKS says how many (2000 unless
 // given), KVLAB_CLICKS_SEED the first seed, KVLAB_CLICKS_SAY=1 writes each act before it is done.
-#include <QtTest>
-
 #include <QAbstractButton>
 #include <QDialog>
 #include <QFileDialog>
@@ -13,6 +11,7 @@
 
 #include "app/guarded_application.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -251,11 +250,6 @@ class RandomClicksTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
-  qputenv("QTEST_FUNCTION_TIMEOUT", "1200000");  // limit for all rows of a function together
-  GuardedApplication application(argc, argv);
-  RandomClicksTest test;
-  return QTest::qExec(&test, argc, argv);
-}
+KV_TEST_UNDER(GuardedApplication, RandomClicksTest)
 
 #include "random_clicks_test.moc"

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -187,7 +188,8 @@ class RecoveryTest : public QObject {
     told().commands = -1;
     m_child.setProcessChannelMode(QProcess::ForwardedErrorChannel);
     m_child.start(QCoreApplication::applicationFilePath(),
-                  {"--work", folder(), m_home->filePath("told"), QString::number(seed), QString::number(commands)});
+                  {"recovery_test", "--work", folder(), m_home->filePath("told"), QString::number(seed),
+                   QString::number(commands)});
     QVERIFY(m_child.waitForStarted());
     QVERIFY(QTest::qWaitFor([&] { return told().commands >= 0; }, 60000));
   }
@@ -444,16 +446,14 @@ class RecoveryTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) {
+/// The program that is killed has arguments of its own.
+int workOrTests(int argc, char** argv) {
+  if (argc < 6 || std::string_view(argv[1]) != "--work") return test::run<RecoveryTest, QApplication>(argc, argv);
   QApplication application(argc, argv);
-  const QStringList args = QCoreApplication::arguments();
-  if (args.value(1) == "--work") {
-    QTemporaryDir settings;
-    if (!test::ownSettings(settings)) return 1;
-    return work(args[2], *mapped(args[3]), args[4].toUInt(), args[5].toInt());
-  }
-  if (qEnvironmentVariableIsSet("KVLAB_KILLS")) qputenv("QTEST_FUNCTION_TIMEOUT", "7200000");  // milliseconds
-  RecoveryTest tests;
-  return QTest::qExec(&tests, argc, argv);
+  QTemporaryDir settings;
+  if (!test::ownSettings(settings)) return 1;
+  return work(argv[2], *mapped(argv[3]), QString(argv[4]).toUInt(), QString(argv[5]).toInt());
 }
+
+KV_TEST_MAIN(workOrTests)
 #include "recovery_test.moc"

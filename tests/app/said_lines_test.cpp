@@ -5,9 +5,9 @@
 #include <QTabBar>
 #include <QToolButton>
 #include <QWheelEvent>
-#include <QtTest>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/canvas/axis_canvas.h"
 
 using namespace kvlab;
@@ -161,5 +161,5 @@ class SaidLinesTest : public QObject {
   }
 };
 
-QTEST_MAIN(SaidLinesTest)
+KV_TEST(SaidLinesTest)
 #include "said_lines_test.moc"

@@ -4,13 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <QtTest>
-
 #include "app/core_engine.h"
 #include "app/engine_thread.h"
 #include "app/fake_engine.h"
 #include "app/live_session.h"
 #include "app/script/script_host.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -569,5 +568,5 @@ void ScriptHostTest::describedByTypes() {
   }
 }
 
-QTEST_MAIN(ScriptHostTest)
+KV_TEST(ScriptHostTest)
 #include "script_host_test.moc"

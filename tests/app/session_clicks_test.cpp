@@ -7,12 +7,12 @@
 #include <QPushButton>
 #include <QToolBar>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/core_lists.h"
 #include "app/form_clicks.h"
 #include "app/new_session_panel.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/button_use.h"
 
 using namespace kvlab;
@@ -130,5 +130,5 @@ class SessionClicksTest : public QObject {
   }
 };
 
-QTEST_MAIN(SessionClicksTest)
+KV_TEST(SessionClicksTest)
 #include "session_clicks_test.moc"

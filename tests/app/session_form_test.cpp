@@ -10,7 +10,6 @@
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/live_context.h"
 #include "app/manifest_path.h"
@@ -20,6 +19,7 @@
 #include "app/session_presets.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -300,5 +300,5 @@ class SessionFormTest : public QObject {
   }
 };
 
-QTEST_MAIN(SessionFormTest)
+KV_TEST(SessionFormTest)
 #include "session_form_test.moc"

@@ -3,10 +3,10 @@
 // another window, to the same state hash, focus and options. Each sequence has its seed.
 #include <QApplication>
 #include <QClipboard>
-#include <QtTest>
 #include <random>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/inspector_view.h"
 
 using namespace kvlab;
@@ -193,5 +193,5 @@ void SessionScriptTest::theFileIsTheSame() {
            std::string("io"));
 }
 
-QTEST_MAIN(SessionScriptTest)
+KV_TEST(SessionScriptTest)
 #include "session_script_test.moc"

@@ -6,7 +6,6 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QToolButton>
-#include <QtTest>
 
 #include "app/form_clicks.h"
 #include "app/held_engine.h"
@@ -15,6 +14,7 @@
 #include "app/settings_panel.h"
 #include "app/whole_window.h"
 #include "core/api/manifest.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -350,5 +350,5 @@ class SessionSettingsTest : public QObject {
   }
 };
 
-QTEST_MAIN(SessionSettingsTest)
+KV_TEST(SessionSettingsTest)
 #include "session_settings_test.moc"

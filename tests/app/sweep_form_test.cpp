@@ -10,7 +10,6 @@
 #include <QPushButton>
 #include <QTabWidget>
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include "app/core_sweep.h"
 #include "app/form_clicks.h"
@@ -18,6 +17,7 @@
 #include "app/sweep_panel.h"
 #include "app/sweep_values.h"
 #include "app/whole_window.h"
+#include "support/runner.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/sweep_source.h"
 #include "widgets/table/data_table.h"
@@ -266,5 +266,5 @@ class SweepFormTest : public QObject {
   }
 };
 
-QTEST_MAIN(SweepFormTest)
+KV_TEST(SweepFormTest)
 #include "sweep_form_test.moc"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tour in a real window over the real engine: it is offered, left, resumed, and goes back.
-#include <QtTest>
-
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -78,5 +77,5 @@ class TourTest : public QObject {
   }
 };
 
-QTEST_MAIN(TourTest)
+KV_TEST(TourTest)
 #include "tour_test.moc"

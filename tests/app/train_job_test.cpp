@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A training as a job: progress, the outcome and its place, failures, stopping. A shell script stands for the
 // interpreter, so that no PyTorch is needed; the recording before it is real.
-#include <QtTest>
-
-#include "app/live_context.h"
 #include "app/train_job.h"
+#include "app/live_context.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -123,5 +122,5 @@ class TrainJobTest : public QObject {
   }
 };
 
-QTEST_MAIN(TrainJobTest)
+KV_TEST(TrainJobTest)
 #include "train_job_test.moc"

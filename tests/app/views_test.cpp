@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The entry of each view in the list of views: its key, its place and its tab; and that the list may grow.
-#include <QtTest>
-
 #include "app/command_registry.h"
+#include "support/runner.h"
 #include "widgets/base/view_registry.h"
 
 using namespace kvlab;
@@ -68,5 +67,5 @@ class ViewsTest : public QObject {
   }
 };
 
-QTEST_MAIN(ViewsTest)
+KV_TEST(ViewsTest)
 #include "views_test.moc"

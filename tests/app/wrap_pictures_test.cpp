@@ -2,9 +2,8 @@
 // A ring before, during and after a wrap, as pictures of a real session: the demo model with a ring of 24
 // rows and room for 8 more, fed the tokens of its story one by one. Given tokens make the pictures the same
 // whatever arithmetic computes the rows.
-#include <QtTest>
-
 #include "app/core_engine.h"
+#include "support/runner.h"
 #include "widgets/fake_context.h"
 #include "widgets/golden.h"
 #include "widgets/views/rings/rings_view.h"
@@ -81,5 +80,5 @@ class WrapPicturesTest : public QObject {
   std::vector<SnapshotPtr> m_history;
 };
 
-QTEST_MAIN(WrapPicturesTest)
+KV_TEST(WrapPicturesTest)
 #include "wrap_pictures_test.moc"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/whole_window.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -133,5 +134,5 @@ class WritersTest : public QObject {
   }
 };
 
-QTEST_MAIN(WritersTest)
+KV_TEST(WritersTest)
 #include "writers_test.moc"

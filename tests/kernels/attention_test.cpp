@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QtTest>
-
 #include "attention_scene.h"
 #include "kernels/ops/rope.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -298,5 +297,5 @@ void AttentionTest::emptyRangeGivesZero() {
   QVERIFY(newest == std::vector<float>(11, 0.0f));
 }
 
-QTEST_GUILESS_MAIN(AttentionTest)
+KV_TEST(AttentionTest)
 #include "attention_test.moc"

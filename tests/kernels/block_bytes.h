@@ -2,6 +2,7 @@
 // Weights in blocks for tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in blocks: every op gives the bits that it gives on the same weights widened to f32 before. That the widened
 // values are those of the reference is a test of its own (unit/gguf_test).
-#include <QtTest>
-
 #include "block_bytes.h"
 #include "kernels/block_codes.h"
 #include "kernels/ops/convert.h"
@@ -10,6 +8,7 @@
 #include "kernels/ops/matmul.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -88,5 +87,5 @@ void BlockWeightsTest::rowsOfATable() {
     for (size_t j = 0; j < kDim; ++j) QCOMPARE(rows[i * kDim + j], 2.0f * wide[static_cast<size_t>(ids[i]) * kDim + j]);
 }
 
-QTEST_APPLESS_MAIN(BlockWeightsTest)
+KV_TEST(BlockWeightsTest)
 #include "block_weights_test.moc"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QtTest>
-
 #include <limits>
 
 #include "kernels/ops/convert.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -130,5 +129,5 @@ void ConvertTest::bulkEqualsScalar() {
   }
 }
 
-QTEST_GUILESS_MAIN(ConvertTest)
+KV_TEST(ConvertTest)
 #include "convert_test.moc"

@@ -2,10 +2,9 @@
 // Attention on tensor cores ("cuda-fast") on the emulated device: within the bound that kernels/cuda/linear/fast.h
 // states of the exact mode, within that of f32 sums of the same with rounded inputs; the same bits in every call; what
 // it does not take has the CPU's bits.
-#include <QtTest>
-
 #include "cuda_attention_rig.h"
 #include "kernels/cuda/attention/attention_shape.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -347,5 +346,5 @@ class CudaAttentionFastTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CudaAttentionFastTest)
+KV_TEST(CudaAttentionFastTest)
 #include "cuda_attention_fast_test.moc"

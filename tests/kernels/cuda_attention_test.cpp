@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on a device against the CPU's, bit for bit, in every output; and the index functions it stands on.
-#include <QtTest>
-
 #include <set>
 
 #include "cuda_attention_rig.h"
 #include "kernels/cuda/attention/attention_shape.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;
@@ -372,5 +371,5 @@ void CudaAttentionTest::refusesToRunWithoutScratch() {
   for (const TestDevice& where : devices()) QVERIFY(where.api->attention(nullptr, slice(s.args(), 0, 1)) != 0);
 }
 
-QTEST_GUILESS_MAIN(CudaAttentionTest)
+KV_TEST(CudaAttentionTest)
 #include "cuda_attention_test.moc"

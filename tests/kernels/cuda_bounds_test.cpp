@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked kernels (KV_DEBUG_BOUNDS): a bad slot, token id, phase or range is told with kernel, thread and
 // value, and nothing but the row it names is left out.
-#include <QtTest>
-
 #include "cuda_rig.h"
 #include "row_pool_fixture.h"
+
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -159,5 +159,5 @@ class CudaBoundsTest : public QObject {
   std::vector<TestDevice> m_devices;
 };
 
-QTEST_GUILESS_MAIN(CudaBoundsTest)
+KV_TEST(CudaBoundsTest)
 #include "cuda_bounds_test.moc"

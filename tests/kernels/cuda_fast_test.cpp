@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // "cuda-fast" on the emulated device, with a double of cuBLASLt: which calls go through it, what they are given,
 // how far results are from the exact mode, and what is said where it is not there or fails.
-#include <QtTest>
-
 #include <dlfcn.h>
 
 #include "cuda_op_cases.h"
+
+#include "support/runner.h"
 
 #if !defined(KVLAB_CUBLAS_DOUBLE_FILE)
 #define KVLAB_CUBLAS_DOUBLE_FILE ""
@@ -292,5 +292,5 @@ class CudaFastTest : public QObject {
   std::array<int64_t, 3> m_before{};
 };
 
-QTEST_GUILESS_MAIN(CudaFastTest)
+KV_TEST(CudaFastTest)
 #include "cuda_fast_test.moc"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA module: found, opened, or refused with a sentence that says why; its row operations against
 // the CPU's where there is a device; and on every machine the parts they are made of, run one by one.
-#include <QtTest>
-
 #include "cuda_fixture.h"
 #include "kernels/cuda/rows/row_parts.h"
 #include "row_pool_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -178,5 +177,5 @@ class CudaModuleTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CudaModuleTest)
+KV_TEST(CudaModuleTest)
 #include "cuda_module_test.moc"

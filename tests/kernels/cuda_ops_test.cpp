@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Op x type x shape: the bits of the device against the bits of the CPU, with threads in several orders.
-#include <QtTest>
-
 #include <map>
 #include <set>
 
 #include "cuda_op_cases.h"
 #include "kernels/numerics.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -68,5 +67,5 @@ class CudaOpsTest : public QObject {
   std::map<std::string, Line> m_table;
 };
 
-QTEST_GUILESS_MAIN(CudaOpsTest)
+KV_TEST(CudaOpsTest)
 #include "cuda_ops_test.moc"

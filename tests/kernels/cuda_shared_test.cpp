@@ -4,6 +4,8 @@
 #include "cuda_fixture.h"
 #include "model_launches.h"
 
+#include "support/runner.h"
+
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
 
@@ -61,5 +63,5 @@ class CudaSharedTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CudaSharedTest)
+KV_TEST(CudaSharedTest)
 #include "cuda_shared_test.moc"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that answers and cannot compute is not used: "cuda" is refused with the reason, "auto" takes the CPU and
 // says the reason. Runs on support/far_module.cpp; skipped where no module is named.
-#include <QtTest>
-
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/runtime/find_module.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 
@@ -84,5 +83,5 @@ class DeviceTrialTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DeviceTrialTest)
+KV_TEST(DeviceTrialTest)
 #include "device_trial_test.moc"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of experts and the rows that go to them, against the textbook in f64.
-#include <QtTest>
-
 #include <algorithm>
 #include <numeric>
 
 #include "kernels/ops/experts.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -102,5 +101,5 @@ class ExpertsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExpertsTest)
+KV_TEST(ExpertsTest)
 #include "experts_test.moc"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gates against f64, against matmul and relu one after another, rows, layers, threads and instruction sets.
-#include <QtTest>
-
 #include "kernels/numerics.h"
 #include "kernels/ops/op_bytes.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -195,5 +194,5 @@ class GateMlpTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GateMlpTest)
+KV_TEST(GateMlpTest)
 #include "gate_mlp_test.moc"

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <QDir>
-#include <QtTest>
 #include <cstring>
 #include <vector>
 
 #include "kernels/backend/array.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 
@@ -139,5 +139,5 @@ class HostPagesTest : public QObject {
   std::vector<uint8_t> m_before;
 };
 
-QTEST_GUILESS_MAIN(HostPagesTest)
+KV_TEST(HostPagesTest)
 #include "host_pages_test.moc"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A linear step gives the bits of its single ops one after another: norm, matrices that share the input,
 // residual and gate, also where the output lies over what it may lie over.
-#include <QtTest>
-
 #include "kernels/ops/op_bytes.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -133,5 +132,5 @@ class LinearTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LinearTest)
+KV_TEST(LinearTest)
 #include "linear_test.moc"

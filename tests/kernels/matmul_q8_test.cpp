@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of integers (numerics.h, "portable-q8") against the definition computed value by value, with the same bits
 // for every number of rows and threads; and how far they are from exact products.
-#include <QtTest>
-
 #include <cmath>
 
 #include "block_bytes.h"
@@ -11,6 +9,7 @@
 #include "kernels/ops/matmul.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -193,5 +192,5 @@ void MatmulQ8Test::otherTypesStayExact() {
   QCOMPARE(product(true, bytes, DType::f32, n, k, x, 0, m, 1), product(false, bytes, DType::f32, n, k, x, 0, m, 1));
 }
 
-QTEST_APPLESS_MAIN(MatmulQ8Test)
+KV_TEST(MatmulQ8Test)
 #include "matmul_q8_test.moc"

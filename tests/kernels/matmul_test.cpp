@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QtTest>
-
-#include "kernels/numerics.h"
 #include "kernels/ops/matmul.h"
+#include "kernels/numerics.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -213,5 +212,5 @@ void MatmulTest::leavesTheRestAlone() {
   }
 }
 
-QTEST_GUILESS_MAIN(MatmulTest)
+KV_TEST(MatmulTest)
 #include "matmul_test.moc"

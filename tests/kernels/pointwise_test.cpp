@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QtTest>
-
 #include <algorithm>
 #include <numeric>
 
 #include "kernels/ops/op_table.h"
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -281,5 +280,5 @@ void PointwiseTest::tableIsComplete() {
   QCOMPARE(out[2], 33.0f);
 }
 
-QTEST_GUILESS_MAIN(PointwiseTest)
+KV_TEST(PointwiseTest)
 #include "pointwise_test.moc"

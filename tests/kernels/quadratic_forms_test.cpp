@@ -2,10 +2,9 @@
 // Quadratic forms of rows, against the double sum in f64.
 #include "kernels/quadratic_forms.h"
 
-#include <QtTest>
-
 #include "kernels/thread_pool.h"
 #include "support.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -83,5 +82,5 @@ class QuadraticFormsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(QuadraticFormsTest)
+KV_TEST(QuadraticFormsTest)
 #include "quadratic_forms_test.moc"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantised rows on the CPU: against their definition, on every instruction set; what writes count; and that
 // attention reads them as if they were the f32 rows that they mean.
-#include <QtTest>
-
 #include "attention_scene.h"
 #include "kernels/row_quant.h"
 #include "quant_reference.h"
 #include "row_pool_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -420,5 +419,5 @@ void QuantRowsTest::instructionSetsAgree() {
   }
 }
 
-QTEST_GUILESS_MAIN(QuantRowsTest)
+KV_TEST(QuantRowsTest)
 #include "quant_rows_test.moc"

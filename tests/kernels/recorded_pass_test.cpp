@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pass that is recorded and replayed, with every call on its way refused once: each run adds five or says a failure,
 // and runs behind a failure add five. Runs on support/far_module.cpp; skipped where no module is named.
-#include <QtTest>
-
 #include <memory>
 #include <optional>
 
 #include "kernels/backend/array.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 
@@ -92,5 +91,5 @@ class RecordedPassTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RecordedPassTest)
+KV_TEST(RecordedPassTest)
 #include "recorded_pass_test.moc"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QtTest>
-
 #include "kernels/ops/diff_rows.h"
 #include "kernels/row_checksum.h"
 #include "quant_reference.h"
 #include "row_pool_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
@@ -228,5 +227,5 @@ void RowsTest::differences() {
   QCOMPARE(largest[3], 1.0);
 }
 
-QTEST_GUILESS_MAIN(RowsTest)
+KV_TEST(RowsTest)
 #include "rows_test.moc"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The emulated device finds what it is there to find: barriers that some threads miss, races, copies that
 // nothing waits for, host code that touches device memory.
-#include <QtTest>
 
 #if defined(KVLAB_SIMT)
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include "kernels/cuda/runtime/async_copy.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/mma.h"
+#include "support/runner.h"
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;
@@ -306,5 +306,5 @@ class SimtTest : public QObject {
 #endif
 };
 
-QTEST_GUILESS_MAIN(SimtTest)
+KV_TEST(SimtTest)
 #include "simt_test.moc"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QtTest>
-
 #include <sys/resource.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 #include <thread>
 
 #include "kernels/thread_pool.h"
+#include "support/runner.h"
 
 using kvlab::kernels::ThreadPool;
 
@@ -93,5 +92,5 @@ void ThreadPoolTest::aChunkThatThrowsEndsTheLoop() {
   }
 }
 
-QTEST_GUILESS_MAIN(ThreadPoolTest)
+KV_TEST(ThreadPoolTest)
 #include "thread_pool_test.moc"

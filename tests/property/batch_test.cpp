@@ -3,6 +3,7 @@
 // alone: policies, rings, row types, positions, wLOD, edits, undo, changes of storage.
 #include "core/lanes/batch.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/wlod_session.h"
 
 using namespace kvlab;
@@ -121,5 +122,5 @@ class BatchProperty : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BatchProperty)
+KV_TEST(BatchProperty)
 #include "batch_test.moc"

@@ -3,6 +3,7 @@
 // true: random sessions over layouts, policies and wLOD, by step and by run, logged and stopped at.
 #include "support/commits.h"
 #include "support/conditions.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -122,5 +123,5 @@ class BreakpointsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BreakpointsTest)
+KV_TEST(BreakpointsTest)
 #include "breakpoints_test.moc"

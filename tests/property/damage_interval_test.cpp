@@ -3,6 +3,7 @@
 // engine's back, or by the fault drill, at a known tick. The test keeps its own account of which rows which check read.
 #include <map>
 
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -166,5 +167,5 @@ class DamageIntervalTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(DamageIntervalTest)
+KV_TEST(DamageIntervalTest)
 #include "damage_interval_test.moc"

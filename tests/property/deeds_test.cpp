@@ -4,6 +4,7 @@
 #include "core/api/policy_spec.h"
 #include "core/verbs/verbs.h"
 #include "support/commits.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -74,5 +75,5 @@ class DeedsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DeedsTest)
+KV_TEST(DeedsTest)
 #include "deeds_test.moc"

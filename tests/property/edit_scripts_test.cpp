@@ -11,6 +11,7 @@
 #include "core/kinds/base/call_context.h"
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -492,5 +493,5 @@ class EditScriptsTest : public QObject {
   int m_rows = 1, m_operations = 0;
 };
 
-QTEST_GUILESS_MAIN(EditScriptsTest)
+KV_TEST(EditScriptsTest)
 #include "edit_scripts_test.moc"

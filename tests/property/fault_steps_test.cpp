@@ -5,6 +5,7 @@
 #include "core/api/layout_names.h"
 #include "core/check/fault_drill.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -265,5 +266,5 @@ class FaultStepsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FaultStepsTest)
+KV_TEST(FaultStepsTest)
 #include "fault_steps_test.moc"

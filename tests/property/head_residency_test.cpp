@@ -3,6 +3,7 @@
 // eviction from one head changes what that head's queries see and nothing else; adaptive budgets (AdaKV) hold, are
 // unequal where the heads are, and give memory back.
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -215,5 +216,5 @@ class HeadResidency : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HeadResidency)
+KV_TEST(HeadResidency)
 #include "head_residency_test.moc"

@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 
 #include "core/api/layout_names.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -281,5 +282,5 @@ class HistoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HistoryTest)
+KV_TEST(HistoryTest)
 #include "history_test.moc"

@@ -7,6 +7,7 @@
 
 #include "core/api/layout_names.h"
 #include "core/session/storage.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -204,5 +205,5 @@ class LayoutsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LayoutsTest)
+KV_TEST(LayoutsTest)
 #include "layouts_test.moc"

@@ -3,6 +3,7 @@
 // listed in tests/property/README.md.
 #include "core/api/layout_names.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -263,5 +264,5 @@ class MetamorphicTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MetamorphicTest)
+KV_TEST(MetamorphicTest)
 #include "metamorphic_test.moc"

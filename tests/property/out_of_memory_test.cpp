@@ -8,6 +8,7 @@
 #include <set>
 
 #include "support/furnished_session.h"
+#include "support/runner.h"
 #include "support/session_digest.h"
 
 using namespace kvlab;
@@ -131,5 +132,5 @@ class OutOfMemoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(OutOfMemoryTest)
+KV_TEST(OutOfMemoryTest)
 #include "out_of_memory_test.moc"

@@ -8,6 +8,7 @@
 
 #include "core/analysis/lifespans.h"
 #include "support/gate_file.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -574,5 +575,5 @@ class PoliciesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PoliciesTest)
+KV_TEST(PoliciesTest)
 #include "policies_test.moc"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "support/furnished_session.h"
+#include "support/runner.h"
 #include "support/session_digest.h"
 
 using namespace kvlab;
@@ -132,5 +133,5 @@ class RefusedCallsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RefusedCallsTest)
+KV_TEST(RefusedCallsTest)
 #include "refused_calls_test.moc"

@@ -7,6 +7,7 @@
 #include "core/session/row_story.h"
 #include "kernels/row_checksum.h"
 #include "support/commits.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -241,5 +242,5 @@ class RowStoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RowStoryTest)
+KV_TEST(RowStoryTest)
 #include "row_story_test.moc"

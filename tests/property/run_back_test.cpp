@@ -7,6 +7,7 @@
 #include "core/session/run_back.h"
 #include "support/commits.h"
 #include "support/conditions.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -96,5 +97,5 @@ class RunBackTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RunBackTest)
+KV_TEST(RunBackTest)
 #include "run_back_test.moc"

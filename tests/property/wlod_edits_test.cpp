@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edits of wLOD sessions: the text changes anywhere, pins hold, reports say what was done, on checkpoints as they are
 // published.
+#include "support/runner.h"
 #include "support/wlod_session.h"
 
 namespace kvlab {
@@ -216,5 +217,5 @@ class WlodEditsTest : public QObject {
 
 }  // namespace kvlab
 
-QTEST_GUILESS_MAIN(kvlab::WlodEditsTest)
+KV_TEST(kvlab::WlodEditsTest)
 #include "wlod_edits_test.moc"

@@ -2,6 +2,7 @@
 // A wLOD session never jams: text of any length in pieces of any size goes in, within the budget, whatever the
 // cooldown.
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 namespace kvlab {
@@ -70,5 +71,5 @@ class WlodFeedTest : public QObject {
 
 }  // namespace kvlab
 
-QTEST_GUILESS_MAIN(kvlab::WlodFeedTest)
+KV_TEST(kvlab::WlodFeedTest)
 #include "wlod_feed_test.moc"

@@ -8,6 +8,7 @@
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
 #include "support/gate_file.h"
+#include "support/runner.h"
 #include "support/wlod_session.h"
 
 namespace kvlab {
@@ -428,5 +429,5 @@ class WlodPoliciesTest : public QObject {
 
 }  // namespace kvlab
 
-QTEST_GUILESS_MAIN(kvlab::WlodPoliciesTest)
+KV_TEST(kvlab::WlodPoliciesTest)
 #include "wlod_policies_test.moc"

@@ -9,6 +9,7 @@
 #include "core/wlod/focus_allocator.h"
 #include "core/wlod/lens.h"
 #include "kernels/row_checksum.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -373,5 +374,5 @@ class WlodRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WlodRowsTest)
+KV_TEST(WlodRowsTest)
 #include "wlod_rows_test.moc"

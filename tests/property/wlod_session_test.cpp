@@ -7,6 +7,7 @@
 #include "core/check/fault_drill.h"
 #include "core/check/invariant.h"
 #include "core/kinds/wlod/wlod_parts.h"
+#include "support/runner.h"
 #include "support/wlod_session.h"
 
 namespace kvlab {
@@ -517,5 +518,5 @@ class WlodSessionTest : public QObject {
 
 }  // namespace kvlab
 
-QTEST_GUILESS_MAIN(kvlab::WlodSessionTest)
+KV_TEST(kvlab::WlodSessionTest)
 #include "wlod_session_test.moc"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // wLOD without a model, on random working contexts: tilings stay tilings, every past moment is covered exactly
 // once and causally, what an edit leaves clean saw nothing of it. semantics.md, section 8.
-#include <QtTest>
-
 #include "core/check/implied_rows.h"
 #include "core/wlod/coverage.h"
 #include "core/wlod/focus_allocator.h"
 #include "core/wlod/invalidation.h"
+#include "support/runner.h"
 #include "support/working_contexts.h"
 
 using namespace kvlab;
@@ -255,5 +254,5 @@ class WlodTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WlodTest)
+KV_TEST(WlodTest)
 #include "wlod_test.moc"

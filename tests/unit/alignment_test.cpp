@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/session/alignment.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -345,5 +346,5 @@ class AlignmentTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(AlignmentTest)
+KV_TEST(AlignmentTest)
 #include "alignment_test.moc"

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/session/run_back.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -169,5 +170,5 @@ class AnchorsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AnchorsTest)
+KV_TEST(AnchorsTest)
 #include "anchors_test.moc"

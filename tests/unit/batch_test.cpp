@@ -4,6 +4,7 @@
 
 #include "core/lanes/batch_verbs.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -208,5 +209,5 @@ void BatchTest::goOnAfterAForkAndAlone() {
   QCOMPARE(broken(**kept), QString());
 }
 
-QTEST_GUILESS_MAIN(BatchTest)
+KV_TEST(BatchTest)
 #include "batch_test.moc"

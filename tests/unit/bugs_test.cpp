@@ -7,6 +7,7 @@
 #include "core/api/layout_names.h"
 #include "core/bugs/bug_kind.h"
 #include "core/clinic/clinic_run.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -183,5 +184,5 @@ class BugsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BugsTest)
+KV_TEST(BugsTest)
 #include "bugs_test.moc"

@@ -11,6 +11,7 @@
 #include "core/session/import_rows.h"
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
+#include "support/runner.h"
 #include "unit/cache_parts.h"
 #include "unit/model_bytes.h"
 
@@ -564,5 +565,5 @@ void CacheFileTest::changedFileIsNotReplayed() {
   QCOMPARE(broken(*s), QString());
 }
 
-QTEST_GUILESS_MAIN(CacheFileTest)
+KV_TEST(CacheFileTest)
 #include "cache_file_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session that loads a native cache file goes on as the one that saved it, whatever its policies go by.
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 #include "unit/cache_parts.h"
 
@@ -108,5 +109,5 @@ void CacheMemoryTest::nativeOfVersionOne() {
   QCOMPARE(stateHash(*b), stateHash(*a));
 }
 
-QTEST_GUILESS_MAIN(CacheMemoryTest)
+KV_TEST(CacheMemoryTest)
 #include "cache_memory_test.moc"

@@ -7,6 +7,7 @@
 
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -590,5 +591,5 @@ void CaptureTest::needsTheCacheFileAgain() {
   QCOMPARE(changed->steps[0].error->code, std::string("file_changed"));
 }
 
-QTEST_GUILESS_MAIN(CaptureTest)
+KV_TEST(CaptureTest)
 #include "capture_test.moc"

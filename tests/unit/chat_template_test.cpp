@@ -3,8 +3,7 @@
 // templates that are refused.
 #include "core/model/chat/render.h"
 
-#include <QtTest>
-
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -198,5 +197,5 @@ class ChatTemplateTest : public QObject {
   void theClockIsGiven() { QCOMPARE(text("{{ strftime_now('%d %b %Y') }}"), std::string("01 Jan 1971")); }
 };
 
-QTEST_GUILESS_MAIN(ChatTemplateTest)
+KV_TEST(ChatTemplateTest)
 #include "chat_template_test.moc"

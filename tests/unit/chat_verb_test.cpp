@@ -4,6 +4,7 @@
 
 #include "core/model/chat/chat_tokens.h"
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -158,5 +159,5 @@ class ChatVerbTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChatVerbTest)
+KV_TEST(ChatVerbTest)
 #include "chat_verb_test.moc"

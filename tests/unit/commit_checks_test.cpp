@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of what a commit decided and computed: each names the damage that it exists for, and nothing without it.
 #include "core/check/checks.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -346,5 +347,5 @@ class CommitChecksTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CommitChecksTest)
+KV_TEST(CommitChecksTest)
 #include "commit_checks_test.moc"

@@ -2,6 +2,7 @@
 // loadCache with verify: rows that a file of another program brings are compared with what the model computes.
 #include <fstream>
 
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -88,5 +89,5 @@ class ComparedRowsTest : public QObject {
   std::optional<SessionFixture> m_saved;
 };
 
-QTEST_GUILESS_MAIN(ComparedRowsTest)
+KV_TEST(ComparedRowsTest)
 #include "compared_rows_test.moc"

@@ -2,9 +2,9 @@
 // config.json: every fixture, both rope styles, windows, and a catalogue of bad values.
 #include "core/model/files/config.h"
 
-#include <QtTest>
 #include <cmath>
 
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -245,5 +245,5 @@ class ConfigTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ConfigTest)
+KV_TEST(ConfigTest)
 #include "config_test.moc"

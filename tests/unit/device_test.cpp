@@ -9,6 +9,7 @@
 #include "core/session/truth.h"
 #include "core/state/map_mirror.h"
 #include "kernels/backend/staging.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -326,5 +327,5 @@ class DeviceTest : public QObject {
   static void failAfter(int calls) { qputenv("KVLAB_FAR_FAIL_AFTER", QByteArray::number(calls)); }
 };
 
-QTEST_GUILESS_MAIN(DeviceTest)
+KV_TEST(DeviceTest)
 #include "device_test.moc"

@@ -7,6 +7,7 @@
 #include "core/session/row_pairs.h"
 #include "core/session/tiles.h"
 #include "support/commits.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -287,5 +288,5 @@ class DifferenceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DifferenceTest)
+KV_TEST(DifferenceTest)
 #include "difference_test.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several edits in one list: one of them alone, and what each row was computed from.
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -71,5 +72,5 @@ class EditOrderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EditOrderTest)
+KV_TEST(EditOrderTest)
 #include "edit_order_test.moc"

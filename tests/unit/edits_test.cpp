@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of one command is one edit: undo and redo go over edits, name them, and still go by commits.
 #include "core/session/edit_words.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 
 using namespace kvlab;
@@ -126,5 +127,5 @@ void EditsTest::manyTicksAreNotWalked() {
   QVERIFY2(clock.elapsed() < 2000, qPrintable(QString::number(clock.elapsed())));
 }
 
-QTEST_MAIN(EditsTest)
+KV_TEST(EditsTest)
 #include "edits_test.moc"

@@ -3,10 +3,10 @@
 #include "core/model/files/safetensors.h"
 #include "core/session/truth.h"
 #include "core/verbs/verbs.h"
+#include "support/runner.h"
 
 // Qt last: its macro `slots` must not meet the engine's names.
 #include <QDir>
-#include <QtTest>
 
 using namespace kvlab;
 using nlohmann::json;
@@ -303,5 +303,5 @@ void EngineTest::undoRestoresEveryHash() {
   }
 }
 
-QTEST_GUILESS_MAIN(EngineTest)
+KV_TEST(EngineTest)
 #include "engine_test.moc"

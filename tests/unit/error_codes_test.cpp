@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of error codes is what the sources use: no code without a line, no line without a use. Reads the sources.
 #include <QDirIterator>
-#include <QtTest>
 #include <set>
 
 #include "core/api/error_codes.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -84,5 +84,5 @@ class ErrorCodesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ErrorCodesTest)
+KV_TEST(ErrorCodesTest)
 #include "error_codes_test.moc"

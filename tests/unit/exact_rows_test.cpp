@@ -2,6 +2,7 @@
 // The invariant exact_rows at level cheap: every query head of every layer has its turn, also where a scrub period
 // looks at some layers only.
 #include "core/check/checks.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -56,5 +57,5 @@ class ExactRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExactRowsTest)
+KV_TEST(ExactRowsTest)
 #include "exact_rows_test.moc"

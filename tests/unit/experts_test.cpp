@@ -4,6 +4,7 @@
 
 #include "core/model/decoder/experts.h"
 #include "core/model/packed_experts.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -153,5 +154,5 @@ class ExpertsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExpertsTest)
+KV_TEST(ExpertsTest)
 #include "experts_test.moc"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/session/observe.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -362,5 +363,5 @@ class ExpressionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExpressionsTest)
+KV_TEST(ExpressionsTest)
 #include "expressions_test.moc"

@@ -5,6 +5,7 @@
 
 #include "core/check/fault_drill.h"
 #include "support/cache_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -211,5 +212,5 @@ class FaultDrillTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FaultDrillTest)
+KV_TEST(FaultDrillTest)
 #include "fault_drill_test.moc"

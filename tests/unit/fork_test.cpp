@@ -6,6 +6,7 @@
 
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -190,5 +191,5 @@ void ForkTest::refusesABrokenSession() {
   QCOMPARE(copy.error().code, std::string("broken"));
 }
 
-QTEST_GUILESS_MAIN(ForkTest)
+KV_TEST(ForkTest)
 #include "fork_test.moc"

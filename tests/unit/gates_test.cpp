@@ -14,6 +14,7 @@
 #include "core/session/truth.h"
 #include "kernels/ops/op_table.h"
 #include "support/gate_file.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -326,5 +327,5 @@ class GatesTest : public QObject {
   QTemporaryDir m_directory;
 };
 
-QTEST_GUILESS_MAIN(GatesTest)
+KV_TEST(GatesTest)
 #include "gates_test.moc"

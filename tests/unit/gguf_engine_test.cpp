@@ -4,11 +4,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <QtTest>
 #include <cstring>
 
 #include "core/model/files/safetensors.h"
 #include "core/model/model.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 #include "unit/gguf_bytes.h"
 #include "unit/model_bytes.h"
@@ -115,5 +115,5 @@ class GgufEngineTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufEngineTest)
+KV_TEST(GgufEngineTest)
 #include "gguf_engine_test.moc"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A catalogue of damaged GGUF files: each is refused as bad_model with the place and a remedy, by Model::open too.
-#include <QtTest>
-
 #include "core/model/files/gguf.h"
 #include "core/model/model.h"
+#include "support/runner.h"
 #include "unit/gguf_bytes.h"
 #include "unit/model_bytes.h"
 
@@ -350,5 +349,5 @@ class GgufHostileTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufHostileTest)
+KV_TEST(GgufHostileTest)
 #include "gguf_hostile_test.moc"

@@ -3,7 +3,6 @@
 // the safetensors that they were made of.
 #include "core/model/files/gguf.h"
 
-#include <QtTest>
 #include <cmath>
 #include <cstring>
 
@@ -13,6 +12,7 @@
 #include "core/model/files/safetensors.h"
 #include "core/model/model.h"
 #include "core/model/tensor_types.h"
+#include "support/runner.h"
 #include "unit/gguf_bytes.h"
 #include "unit/model_bytes.h"
 
@@ -259,5 +259,5 @@ class GgufTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufTest)
+KV_TEST(GgufTest)
 #include "gguf_test.moc"

@@ -3,11 +3,11 @@
 // catalogue of bad keys.
 #include "core/model/tokens/gguf_tokenizer.h"
 
-#include <QtTest>
 #include <cmath>
 #include <limits>
 
 #include "core/model/tokens/split_rules.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -245,5 +245,5 @@ class GgufTokenizerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufTokenizerTest)
+KV_TEST(GgufTokenizerTest)
 #include "gguf_tokenizer_test.moc"

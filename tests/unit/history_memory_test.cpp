@@ -3,6 +3,7 @@
 // without a history.
 #include <malloc.h>
 
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -49,5 +50,5 @@ class HistoryMemoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HistoryMemoryTest)
+KV_TEST(HistoryMemoryTest)
 #include "history_memory_test.moc"

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/api/error_codes.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -340,5 +341,5 @@ class HostileInputTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HostileInputTest)
+KV_TEST(HostileInputTest)
 #include "hostile_input_test.moc"

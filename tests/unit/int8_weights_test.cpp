@@ -4,6 +4,7 @@
 
 #include "core/model/decoder/int8_weights.h"
 #include "kernels/row_quant.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -113,5 +114,5 @@ class Int8WeightsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(Int8WeightsTest)
+KV_TEST(Int8WeightsTest)
 #include "int8_weights_test.moc"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "support/cache_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using Options = CacheFixture::Options;
@@ -561,5 +562,5 @@ class InvariantsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(InvariantsTest)
+KV_TEST(InvariantsTest)
 #include "invariants_test.moc"

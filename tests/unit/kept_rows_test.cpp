@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/policy/policy.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -201,5 +202,5 @@ class KeptRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(KeptRowsTest)
+KV_TEST(KeptRowsTest)
 #include "kept_rows_test.moc"

@@ -2,6 +2,7 @@
 // key_phase at_write against on_read: the same numbers up to rounding, rows rewritten by an edit,
 // and an error that grows with every shift and is reported as it is.
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 
 #include <cmath>
@@ -196,5 +197,5 @@ void KeyPhaseTest::files() {
   QCOMPARE(codeOf(*again, "loadCache", {{"path", path}}), std::string("other_format"));
 }
 
-QTEST_GUILESS_MAIN(KeyPhaseTest)
+KV_TEST(KeyPhaseTest)
 #include "key_phase_test.moc"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/session/knock_out.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -81,5 +82,5 @@ class KnockOutTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(KnockOutTest)
+KV_TEST(KnockOutTest)
 #include "knock_out_test.moc"

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/api/layout_names.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -272,5 +273,5 @@ void KvManagementTest::historyBeginsWithTheStorageThatResetKeeps() {
   QCOMPARE(broken(*s), QString());
 }
 
-QTEST_GUILESS_MAIN(KvManagementTest)
+KV_TEST(KvManagementTest)
 #include "kv_management_test.moc"

@@ -8,6 +8,7 @@
 #include "core/lanes/lanes.h"
 #include "core/model/decoder/likelihood.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -559,5 +560,5 @@ void LanesTest::goOnAfterAForkAndAlone() {
   QCOMPARE(broken(*alone), QString());
 }
 
-QTEST_GUILESS_MAIN(LanesTest)
+KV_TEST(LanesTest)
 #include "lanes_test.moc"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledgers that share rows: what one of them changes or appends, no other one sees.
-#include <QtTest>
 #include <random>
 
 #include "core/state/ledger.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -75,5 +75,5 @@ class LedgerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LedgerTest)
+KV_TEST(LedgerTest)
 #include "ledger_test.moc"

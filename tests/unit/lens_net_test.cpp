@@ -2,13 +2,13 @@
 // Lens networks: shares as core/wlod/lens_net.h writes them, files that are refused, sessions whose allocator goes by
 // one.
 #include <QTemporaryDir>
-#include <QtTest>
 #include <cmath>
 #include <map>
 #include <random>
 
 #include "core/model/files/safetensors.h"
 #include "core/wlod/lens_net.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -293,5 +293,5 @@ class LensNetTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LensNetTest)
+KV_TEST(LensNetTest)
 #include "lens_net_test.moc"

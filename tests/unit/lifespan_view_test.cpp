@@ -9,6 +9,7 @@
 
 #include "core/analysis/lifespans.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -87,5 +88,5 @@ class LifespanViewTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LifespanViewTest)
+KV_TEST(LifespanViewTest)
 #include "lifespan_view_test.moc"

@@ -9,6 +9,7 @@
 #include "core/analysis/lifespans.h"
 #include "core/model/files/safetensors.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -270,5 +271,5 @@ class LifespansTest : public QObject {
   QTemporaryDir m_directory;
 };
 
-QTEST_GUILESS_MAIN(LifespansTest)
+KV_TEST(LifespansTest)
 #include "lifespans_test.moc"

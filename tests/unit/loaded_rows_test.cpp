@@ -5,6 +5,7 @@
 
 #include "core/session/observe.h"
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -176,5 +177,5 @@ class LoadedRowsTest : public QObject {
   QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(LoadedRowsTest)
+KV_TEST(LoadedRowsTest)
 #include "loaded_rows_test.moc"

@@ -3,6 +3,7 @@
 #include "support/session_fixture.h"
 
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 
 #include <QTemporaryDir>
 
@@ -134,5 +135,5 @@ void LongPromptTest::scores() {
   QCOMPARE(stopped["scored"], kPiece - 1);
 }
 
-QTEST_APPLESS_MAIN(LongPromptTest)
+KV_TEST(LongPromptTest)
 #include "long_prompt_test.moc"

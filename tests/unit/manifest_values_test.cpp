@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of a manifest that do nothing beside the others are named, and only those.
-#include <QtTest>
-
+#include "core/api/manifest_values.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
-#include "core/api/manifest_values.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -87,5 +86,5 @@ class ManifestValuesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ManifestValuesTest)
+KV_TEST(ManifestValuesTest)
 #include "manifest_values_test.moc"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every figure against numbers worked out by hand.
-#include <QtTest>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -9,6 +8,7 @@
 #include "core/analysis/metrics.h"
 #include "core/lanes/samples.h"
 #include "core/model/decoder/likelihood.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -146,5 +146,5 @@ void MetricsTest::areListedOnce() {
     QVERIFY2(ids.contains(id), id);
 }
 
-QTEST_GUILESS_MAIN(MetricsTest)
+KV_TEST(MetricsTest)
 #include "metrics_test.moc"

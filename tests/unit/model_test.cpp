@@ -2,12 +2,12 @@
 // Opening models: fixtures, synthetic shapes, wrong weights, cancelling.
 #include "core/model/model.h"
 
-#include <QtTest>
 #include <cmath>
 #include <set>
 
 #include "core/model/files/safetensors.h"
 #include "core/model/synthetic.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -271,5 +271,5 @@ class ModelTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ModelTest)
+KV_TEST(ModelTest)
 #include "model_test.moc"

@@ -2,6 +2,7 @@
 // Notes and bookmarks: where they stand, what leaves them alone, and that captures bring them and breakpoints back.
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 #include "unit/model_bytes.h"
 
@@ -277,5 +278,5 @@ class NotesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(NotesTest)
+KV_TEST(NotesTest)
 #include "notes_test.moc"

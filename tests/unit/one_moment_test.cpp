@@ -5,6 +5,7 @@
 #include <map>
 
 #include "support/commits.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -158,5 +159,5 @@ class OneMomentTest : public QObject {
   std::map<std::string, int> m_held;
 };
 
-QTEST_GUILESS_MAIN(OneMomentTest)
+KV_TEST(OneMomentTest)
 #include "one_moment_test.moc"

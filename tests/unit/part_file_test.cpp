@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <QTemporaryDir>
-#include <QtTest>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "core/api/part_file.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -196,5 +196,5 @@ class PartFileTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PartFileTest)
+KV_TEST(PartFileTest)
 #include "part_file_test.moc"

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/lanes/session_holder.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -356,5 +357,5 @@ class PastTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PastTest)
+KV_TEST(PastTest)
 #include "past_test.moc"

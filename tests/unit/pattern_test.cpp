@@ -2,9 +2,9 @@
 // Expressions of tokenizer.json against what Oniguruma makes of them (tests/oracle/patterns), and what is refused.
 #include "core/model/tokens/pattern.h"
 
-#include <QtTest>
 #include <set>
 
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -92,5 +92,5 @@ class PatternTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PatternTest)
+KV_TEST(PatternTest)
 #include "pattern_test.moc"

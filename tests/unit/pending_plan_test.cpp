@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/session/planned.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -121,5 +122,5 @@ class PendingPlanTest : public QObject {
   }
 };
 
-QTEST_MAIN(PendingPlanTest)
+KV_TEST(PendingPlanTest)
 #include "pending_plan_test.moc"

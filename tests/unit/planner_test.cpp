@@ -2,6 +2,7 @@
 // The planner: every refusal with its action, field and value; what a good list resolves to; the
 // reference list of semantics.md, section 3. Planning changes nothing.
 #include "support/cache_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -361,5 +362,5 @@ class PlannerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PlannerTest)
+KV_TEST(PlannerTest)
 #include "planner_test.moc"

@@ -5,6 +5,7 @@
 
 #include "core/policy/policy.h"
 #include "core/policy/selection.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -316,5 +317,5 @@ class PolicyFactsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PolicyFactsTest)
+KV_TEST(PolicyFactsTest)
 #include "policy_facts_test.moc"

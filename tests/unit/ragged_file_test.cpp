@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache files of sessions whose layers, or heads of a layer, hold different rows.
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 #include "unit/cache_parts.h"
 
@@ -129,5 +130,5 @@ void RaggedFileTest::hfRefusesByName() {
   QCOMPARE(codeOf(*s, "saveCache", {{"path", path("no/such/folder/r")}}), std::string("bad_file"));
 }
 
-QTEST_GUILESS_MAIN(RaggedFileTest)
+KV_TEST(RaggedFileTest)
 #include "ragged_file_test.moc"

@@ -5,6 +5,7 @@
 
 #include "core/edit/assembly.h"
 #include "core/edit/recompute.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -433,5 +434,5 @@ class RingsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RingsTest)
+KV_TEST(RingsTest)
 #include "rings_test.moc"

@@ -3,10 +3,10 @@
 // that transformers rotated.
 #include "core/model/decoder/rotary.h"
 
-#include <QtTest>
 #include <cmath>
 
 #include "core/model/files/safetensors.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -119,5 +119,5 @@ class RotaryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RotaryTest)
+KV_TEST(RotaryTest)
 #include "rotary_test.moc"

@@ -2,6 +2,7 @@
 // Rows that came from a file, or were stored in other types before, are compared with their recomputation as closely as
 // these types allow: no false alarm, and a fault of a per cent is named (core/state/rounding.h).
 #include "core/model/decoder/transformer.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -256,5 +257,5 @@ class RoundedRowsTest : public QObject {
   QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(RoundedRowsTest)
+KV_TEST(RoundedRowsTest)
 #include "rounded_rows_test.moc"

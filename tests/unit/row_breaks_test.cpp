@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions about one row: its token changes, it becomes stale, the newest query reads it.
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -80,5 +81,5 @@ class RowBreaksTest : public QObject {
   }
 };
 
-QTEST_MAIN(RowBreaksTest)
+KV_TEST(RowBreaksTest)
 #include "row_breaks_test.moc"

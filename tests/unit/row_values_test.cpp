@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/session/tiles.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -297,5 +298,5 @@ class RowValuesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RowValuesTest)
+KV_TEST(RowValuesTest)
 #include "row_values_test.moc"

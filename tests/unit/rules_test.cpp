@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -285,5 +286,5 @@ void RulesTest::checksAsMuchAsTheRulesSay() {
   QVERIFY(!s.must("step")[0]["violations"].empty());
 }
 
-QTEST_GUILESS_MAIN(RulesTest)
+KV_TEST(RulesTest)
 #include "rules_test.moc"

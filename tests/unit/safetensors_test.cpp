@@ -2,8 +2,7 @@
 // safetensors: reading what transformers wrote, round trips, and a catalogue of damaged files.
 #include "core/model/files/safetensors.h"
 
-#include <QtTest>
-
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -261,5 +260,5 @@ class SafetensorsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SafetensorsTest)
+KV_TEST(SafetensorsTest)
 #include "safetensors_test.moc"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing a token: order of the cuts, ties, reproducibility, refusals.
 #include "core/model/decoder/sampler.h"
+#include "support/runner.h"
 
-#include <QtTest>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -150,5 +150,5 @@ class SamplerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SamplerTest)
+KV_TEST(SamplerTest)
 #include "sampler_test.moc"

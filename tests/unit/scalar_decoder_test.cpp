@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check/scalar_decoder.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -96,5 +97,5 @@ class ScalarDecoderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ScalarDecoderTest)
+KV_TEST(ScalarDecoderTest)
 #include "scalar_decoder_test.moc"

@@ -2,6 +2,7 @@
 // How surprising tokens are: against logits that transformers computed, and the same bits however the tokens came.
 #include "core/experiment/perplexity.h"
 #include "core/model/files/safetensors.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 #include <QDir>
@@ -153,5 +154,5 @@ void ScoreTest::windowsOfAText() {
   QCOMPARE(perplexity(order).error().code, std::string("unreadable_file"));
 }
 
-QTEST_APPLESS_MAIN(ScoreTest)
+KV_TEST(ScoreTest)
 #include "score_test.moc"

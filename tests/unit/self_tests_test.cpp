@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // kvlab check: all tests hold on the demo model and on shapes of other families, and a checkpoint that was damaged on
 // purpose fails the test of what was damaged.
-#include <QtTest>
 #include <algorithm>
 #include <cstring>
 
 #include "core/selftest/self_test.h"
 #include "core/selftest/text_fit.h"
 #include "core/verbs/verbs.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -197,5 +197,5 @@ class SelfTestsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SelfTestsTest)
+KV_TEST(SelfTestsTest)
 #include "self_tests_test.moc"

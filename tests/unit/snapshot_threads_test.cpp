@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/session/ticks.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 
 using namespace kvlab;
@@ -198,5 +199,5 @@ class SnapshotThreadsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SnapshotThreadsTest)
+KV_TEST(SnapshotThreadsTest)
 #include "snapshot_threads_test.moc"

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "support/cache_fixture.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -451,5 +452,5 @@ class SpliceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SpliceTest)
+KV_TEST(SpliceTest)
 #include "splice_test.moc"

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 
 #include "core/verbs/capture_session.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -437,5 +438,5 @@ void StagesTest::refusesWithoutAnOpenTick() {
   QCOMPARE(s.verb("stepStage", {{"tokens", {5}}}).error().field, std::string("tokens"));
 }
 
-QTEST_GUILESS_MAIN(StagesTest)
+KV_TEST(StagesTest)
 #include "stages_test.moc"

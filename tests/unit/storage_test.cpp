@@ -3,6 +3,7 @@
 // windows by layer, blocks rejected.
 #include <cstring>
 
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -339,5 +340,5 @@ class StorageTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(StorageTest)
+KV_TEST(StorageTest)
 #include "storage_test.moc"

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <QtTest>
 
 #include <atomic>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "core/experiment/sweep_runner.h"
 #include "core/session/ticks.h"
 #include "core/verbs/verbs.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -542,5 +542,5 @@ void SweepTest::oraclesAreToldByLayersOfTheModel() {
   QVERIFY2(std::abs(kept[1] - kept[0]) < 1e-6, qPrintable(QString("%1, %2").arg(kept[0]).arg(kept[1])));
 }
 
-QTEST_GUILESS_MAIN(SweepTest)
+KV_TEST(SweepTest)
 #include "sweep_test.moc"

@@ -5,6 +5,7 @@
 #include "core/session/tiles.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 #include <cmath>
@@ -299,5 +300,5 @@ class TilesTest : public QObject {
   bool m_late = false;
 };
 
-QTEST_GUILESS_MAIN(TilesTest)
+KV_TEST(TilesTest)
 #include "tiles_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb timeline tells what a walk over the session's history finds, whole or in parts; goto with a branch leads to
 // every state of every branch.
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>
@@ -214,5 +215,5 @@ class TimelineVerbTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TimelineVerbTest)
+KV_TEST(TimelineVerbTest)
 #include "timeline_verb_test.moc"

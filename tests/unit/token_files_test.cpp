@@ -3,10 +3,9 @@
 // (tests/oracle/token_files), and the same in small.
 #include "core/model/tokens/token_files.h"
 
-#include <QtTest>
-
 #include "core/model/chat/chat_tokens.h"
 #include "core/model/tokens/tokenizer.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -123,5 +122,5 @@ class TokenFilesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TokenFilesTest)
+KV_TEST(TokenFilesTest)
 #include "token_files_test.moc"

@@ -3,12 +3,11 @@
 // catalogue of bad files.
 #include "core/model/tokens/tokenizer.h"
 
-#include <QtTest>
-
 #include "core/model/tokens/pattern.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/unicode.h"
 #include "core/model/tokens/utf8.h"
+#include "support/runner.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -383,5 +382,5 @@ class TokenizerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenizerTest)
+KV_TEST(TokenizerTest)
 #include "tokenizer_test.moc"

@@ -14,6 +14,7 @@
 #include "core/model/files/safetensors.h"
 #include "core/policy/policy.h"
 #include "support/gate_file.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -207,5 +208,5 @@ class TrainingTest : public QObject {
   int m_folders = 0;
 };
 
-QTEST_GUILESS_MAIN(TrainingTest)
+KV_TEST(TrainingTest)
 #include "training_test.moc"

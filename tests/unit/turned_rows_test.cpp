@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models whose rotary frequencies follow the length of the context: rows from before a change are named, drift agrees,
 // and a rebuild makes them exact.
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -61,5 +62,5 @@ class TurnedRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TurnedRowsTest)
+KV_TEST(TurnedRowsTest)
 #include "turned_rows_test.moc"

@@ -14,6 +14,7 @@
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verb_args.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -336,5 +337,5 @@ class VerbsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(VerbsTest)
+KV_TEST(VerbsTest)
 #include "verbs_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The invariant visible_rows names a pass that writes over a row to which history goes back.
 #include "core/check/checks.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -55,5 +56,5 @@ class VisibleRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(VisibleRowsTest)
+KV_TEST(VisibleRowsTest)
 #include "visible_rows_test.moc"

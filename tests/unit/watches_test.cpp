@@ -6,6 +6,7 @@
 #include "core/session/observe.h"
 #include "core/verbs/capture_session.h"
 #include "support/commits.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -195,5 +196,5 @@ class WatchesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WatchesTest)
+KV_TEST(WatchesTest)
 #include "watches_test.moc"

@@ -7,6 +7,7 @@
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "support/gist_file.h"
+#include "support/runner.h"
 #include "support/scripted_session.h"
 #include "unit/cache_parts.h"
 #include "unit/model_bytes.h"
@@ -437,5 +438,5 @@ void WlodCacheTest::damagedBytes() {
   qInfo("%d changed files were caches too", accepted);
 }
 
-QTEST_GUILESS_MAIN(WlodCacheTest)
+KV_TEST(WlodCacheTest)
 #include "wlod_cache_test.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorded deeds of wLOD passes agree with the rules of attention, and a deed that disagrees is named.
 #include "core/check/checks.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -114,5 +115,5 @@ class WlodDeedsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WlodDeedsTest)
+KV_TEST(WlodDeedsTest)
 #include "wlod_deeds_test.moc"

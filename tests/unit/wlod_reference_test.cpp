@@ -2,6 +2,7 @@
 // Working contexts with gists against resources/gists/reference.json, which PyTorch computed in f64: the gists of the
 // demo model, mean and trained, and the next token's logits over tilings of tokens, LOD1 and LOD2, damped and not.
 #include "core/model/files/strict_json.h"
+#include "support/runner.h"
 #include "support/session_fixture.h"
 
 using namespace kvlab;
@@ -80,5 +81,5 @@ class WlodReference : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WlodReference)
+KV_TEST(WlodReference)
 #include "wlod_reference_test.moc"

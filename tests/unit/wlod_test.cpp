@@ -2,7 +2,6 @@
 // The parts of wLOD one by one: nodes, tree, gist networks, working context and what it refuses, cold start,
 // allocator, invalidation, cost model. semantics.md, section 8.
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include "core/wlod/cold_start.h"
 #include "core/wlod/cost_meter.h"
@@ -13,6 +12,7 @@
 #include "core/wlod/lens.h"
 #include "core/wlod/mega_context.h"
 #include "support/gist_file.h"
+#include "support/runner.h"
 #include "support/working_contexts.h"
 
 using namespace kvlab;
@@ -568,5 +568,5 @@ class WlodTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WlodTest)
+KV_TEST(WlodTest)
 #include "wlod_test.moc"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The audit of policies: when it is red and when it is calm, what it adds up, order of the lines, and the menu
 // that sets a policy.
-#include <QtTest>
-
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
@@ -14,6 +12,7 @@
 #include "core/api/policy_spec.h"
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/audit/audit_view.h"
 
 using namespace kvlab;
@@ -221,5 +220,5 @@ class AuditTest : public QObject {
   }
 };
 
-QTEST_MAIN(AuditTest)
+KV_TEST(AuditTest)
 #include "audit_test.moc"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every button of every view says what its click does, and does that: it runs one command of the registry, or it
 // changes nothing but its view. Real clicks.
-#include <QtTest>
-
 #include <QAbstractButton>
 #include <QLineEdit>
 #include <QTabBar>
@@ -10,6 +8,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/view_registry.h"
 
@@ -73,5 +72,5 @@ class ButtonsTest : public QObject {
   }
 };
 
-QTEST_MAIN(ButtonsTest)
+KV_TEST(ButtonsTest)
 #include "buttons_test.moc"

@@ -3,10 +3,10 @@
 // of them, seen in what they paint.
 #include <QAbstractScrollArea>
 #include <QWheelEvent>
-#include <QtTest>
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/base/view_registry.h"
 
 using namespace kvlab;
@@ -204,5 +204,5 @@ class CanvasTest : public QObject {
   }
 };
 
-QTEST_MAIN(CanvasTest)
+KV_TEST(CanvasTest)
 #include "canvas_test.moc"

@@ -3,10 +3,10 @@
 #include <QComboBox>
 #include <QLineEdit>
 #include <QToolButton>
-#include <QtTest>
 
 #include "difference_fixture.h"
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/base/empty_notice.h"
 #include "widgets/views/difference/difference_view.h"
 
@@ -150,5 +150,5 @@ class DifferenceViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(DifferenceViewTest)
+KV_TEST(DifferenceViewTest)
 #include "difference_view_test.moc"

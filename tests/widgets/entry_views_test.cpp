@@ -6,9 +6,9 @@
 #include <QComboBox>
 #include <QScrollBar>
 #include <QToolButton>
-#include <QtTest>
 
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/compose/compose_view.h"
 #include "widgets/views/console/console_view.h"
@@ -388,5 +388,5 @@ class EntryViewsTest : public QObject {
   }
 };
 
-QTEST_MAIN(EntryViewsTest)
+KV_TEST(EntryViewsTest)
 #include "entry_views_test.moc"

@@ -2,10 +2,10 @@
 // The models behind events, invariants, edits, next tokens, figures and the log: their contents on
 // the fixture session and on small inputs made here, each under QAbstractItemModelTester.
 #include <QAbstractItemModelTester>
-#include <QtTest>
 #include <cmath>
 
 #include "fake_context.h"
+#include "support/runner.h"
 #include "widgets/base/action_tokens.h"
 #include "widgets/base/format.h"
 #include "widgets/base/line_history.h"
@@ -374,5 +374,5 @@ class EvidenceModelsTest : public QObject {
   }
 };
 
-QTEST_MAIN(EvidenceModelsTest)
+KV_TEST(EvidenceModelsTest)
 #include "evidence_models_test.moc"

@@ -4,12 +4,12 @@
 #include <QClipboard>
 #include <QTemporaryDir>
 #include <QToolButton>
-#include <QtTest>
 #include <cmath>
 #include <fstream>
 #include <set>
 
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/views/events/events_view.h"
 #include "widgets/views/invariants/invariants_view.h"
 #include "widgets/views/model/model_view.h"
@@ -525,5 +525,5 @@ class EvidenceViewsTest : public QObject {
   }
 };
 
-QTEST_MAIN(EvidenceViewsTest)
+KV_TEST(EvidenceViewsTest)
 #include "evidence_views_test.moc"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Findings of checks: one lookup by row and layer, told by every view that shows the row, with the ticks between which
 // the damage came.
-#include <QtTest>
-
 #include <QToolTip>
 
 #include "fake_context.h"
 #include "golden.h"
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/view_registry.h"
@@ -201,5 +200,5 @@ class FindingMarksTest : public QObject {
   }
 };
 
-QTEST_MAIN(FindingMarksTest)
+KV_TEST(FindingMarksTest)
 #include "finding_marks_test.moc"

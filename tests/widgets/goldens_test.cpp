@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every view of the registry, on the fixture session, in both themes and at two scales, against its
 // golden picture; and its dump() against its golden text. A view without goldens fails.
-#include <QtTest>
-
 #include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QAbstractSpinBox>
@@ -13,6 +11,7 @@
 #include "fake_context.h"
 #include "golden.h"
 #include "notes_fixture.h"
+#include "support/runner.h"
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/view_registry.h"
 
@@ -241,5 +240,5 @@ class GoldensTest : public QObject {
   }
 };
 
-QTEST_MAIN(GoldensTest)
+KV_TEST(GoldensTest)
 #include "goldens_test.moc"

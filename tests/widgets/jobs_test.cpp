@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The list of jobs and its view: order, what is in front, progress, and what clicks and keys ask for.
-#include <QtTest>
-
 #include <QAbstractItemModelTester>
 #include <QToolButton>
 
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/views/jobs/jobs_model.h"
 #include "widgets/views/jobs/jobs_view.h"
 
@@ -123,5 +122,5 @@ class JobsViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(JobsViewTest)
+KV_TEST(JobsViewTest)
 #include "jobs_test.moc"

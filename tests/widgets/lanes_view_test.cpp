@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Lanes view on a fixture: what is there, gone and lost, one focus for all, the keyboard, opening and closing.
-#include <QtTest>
-
 #include <QComboBox>
 #include <QLineEdit>
 #include <QMenu>
@@ -11,6 +9,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/lanes/lanes_view.h"
 
 using namespace kvlab;
@@ -496,5 +495,5 @@ void LanesViewTest::pictures() {
   QCOMPARE(golden::compareImage(QTest::currentDataTag(), rig.view.picture({1600, 1000}, scale)), QString());
 }
 
-QTEST_MAIN(LanesViewTest)
+KV_TEST(LanesViewTest)
 #include "lanes_view_test.moc"

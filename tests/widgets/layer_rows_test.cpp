@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rows are counted by layer, with what limits them; a value that is not kept is not called absent.
-#include <QtTest>
-
+#include "widgets/base/layer_rows.h"
 #include "fake_context.h"
 #include "golden.h"
-#include "widgets/base/layer_rows.h"
+#include "support/runner.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/views/attention/attention_view.h"
 #include "widgets/views/smartkv/band_canvas.h"
@@ -125,5 +124,5 @@ class LayerRowsTest : public QObject {
   }
 };
 
-QTEST_MAIN(LayerRowsTest)
+KV_TEST(LayerRowsTest)
 #include "layer_rows_test.moc"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Layers by the names that people know, where residency is by layer and where it is by KV head.
-#include <QtTest>
-
 #include "widgets/base/layer_text.h"
+#include "support/runner.h"
 #include "widgets/base/storage_groups.h"
 
 using namespace kvlab;
@@ -40,5 +39,5 @@ class LayerTextTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LayerTextTest)
+KV_TEST(LayerTextTest)
 #include "layer_text_test.moc"

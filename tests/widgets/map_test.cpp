@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The map with real clicks, keys and wheel turns, its figures at full size, and what it says when it
 // has nothing to show.
-#include <QtTest>
-
 #include <QLabel>
 #include <QToolButton>
 
@@ -11,6 +9,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/map/map_view.h"
 #include "widgets/views/strip/strip_view.h"
 
@@ -256,5 +255,5 @@ class MapTest : public QObject {
   }
 };
 
-QTEST_MAIN(MapTest)
+KV_TEST(MapTest)
 #include "map_test.moc"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The view Notes: clicks, keys and the line to type in, and the commands that they run. Notes from the menu of a row.
 #include <QToolButton>
-#include <QtTest>
 
 #include "notes_fixture.h"
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/base/note_place.h"
 #include "widgets/base/row_actions.h"
 #include "widgets/base/word_edit.h"
@@ -225,5 +225,5 @@ class NotesViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(NotesViewTest)
+KV_TEST(NotesViewTest)
 #include "notes_test.moc"

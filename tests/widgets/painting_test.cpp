@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The plain values behind the painting: axis, pyramid, scales and colour maps.
-#include <QtTest>
-
 #include <random>
 
+#include "support/runner.h"
 #include "widgets/canvas/axis_map.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/max_pyramid.h"
@@ -200,5 +199,5 @@ class PaintingTest : public QObject {
   }
 };
 
-QTEST_MAIN(PaintingTest)
+KV_TEST(PaintingTest)
 #include "painting_test.moc"

@@ -2,9 +2,9 @@
 // The menu of policies: what heads a submenu can be read in full.
 #include <QLabel>
 #include <QMenu>
-#include <QtTest>
 
 #include "core/api/policy_spec.h"
+#include "support/runner.h"
 #include "widgets/base/policy_menu.h"
 #include "widgets/base/theme.h"
 
@@ -37,5 +37,5 @@ class PolicyMenuTest : public QObject {
   }
 };
 
-QTEST_MAIN(PolicyMenuTest)
+KV_TEST(PolicyMenuTest)
 #include "policy_menu_test.moc"

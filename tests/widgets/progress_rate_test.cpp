@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rates and the time that is left, as the status line shows them.
-#include <QtTest>
-
 #include "widgets/base/progress_rate.h"
+#include "support/runner.h"
 
 using namespace kvlab;
 
@@ -38,5 +37,5 @@ class ProgressRateTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ProgressRateTest)
+KV_TEST(ProgressRateTest)
 #include "progress_rate_test.moc"

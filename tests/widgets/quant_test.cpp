@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The quantisation view: figures of a measurement against hand-computed ones, the worst row, when it is asked for
 // and when it is out of date, refusals, and real clicks and keys.
-#include <QtTest>
-
 #include <QAbstractButton>
 #include <QComboBox>
 #include <QHeaderView>
@@ -12,6 +10,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/quant/quant_view.h"
 
 using namespace kvlab;
@@ -479,5 +478,5 @@ class QuantTest : public QObject {
   }
 };
 
-QTEST_MAIN(QuantTest)
+KV_TEST(QuantTest)
 #include "quant_test.moc"

@@ -2,13 +2,12 @@
 // The rings view with real clicks and keys: partly filled, full, wrapped and rolled rings, rings of
 // thousands of slots, a ring whose figures are wrong, layers without one; and rows that left through a
 // window, in the mirror and in the map.
-#include <QtTest>
-
 #include <QSignalSpy>
 #include <QToolButton>
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/map/map_picture.h"
 #include "widgets/views/mirror/mirror_lines.h"
@@ -328,5 +327,5 @@ class RingsTest : public QObject {
   }
 };
 
-QTEST_MAIN(RingsTest)
+KV_TEST(RingsTest)
 #include "rings_test.moc"

@@ -6,10 +6,10 @@
 #include <QDragEnterEvent>
 #include <QMenu>
 #include <QMimeData>
-#include <QtTest>
 
 #include "core/api/wlod_view.h"
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/base/row_actions.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/compose/compose_view.h"
@@ -451,5 +451,5 @@ class RowActionsTest : public QObject {
   }
 };
 
-QTEST_MAIN(RowActionsTest)
+KV_TEST(RowActionsTest)
 #include "row_actions_test.moc"

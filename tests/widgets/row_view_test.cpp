@@ -10,6 +10,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/attention/attention_view.h"
 #include "widgets/views/row/row_view.h"
@@ -307,5 +308,5 @@ class RowViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(RowViewTest)
+KV_TEST(RowViewTest)
 #include "row_view_test.moc"

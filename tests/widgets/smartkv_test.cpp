@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The view Policy: bands over the context, the competition of a tick, lifespans; with real clicks and keys.
-#include <QtTest>
-
 #include <QComboBox>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -9,6 +7,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/smartkv/smartkv_view.h"
 
 using namespace kvlab;
@@ -237,5 +236,5 @@ class SmartKvTest : public QObject {
   }
 };
 
-QTEST_MAIN(SmartKvTest)
+KV_TEST(SmartKvTest)
 #include "smartkv_test.moc"

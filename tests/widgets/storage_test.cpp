@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The storage view with real clicks and keys: bytes by kind, holes of pages, slots that history holds,
 // pools larger than their picture, and the commands behind its menus.
-#include <QtTest>
-
 #include <QCheckBox>
 #include <QMenu>
 #include <QSignalSpy>
@@ -10,6 +8,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/storage/storage_view.h"
 
 using namespace kvlab;
@@ -228,5 +227,5 @@ class StorageTest : public QObject {
   }
 };
 
-QTEST_MAIN(StorageTest)
+KV_TEST(StorageTest)
 #include "storage_test.moc"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The view of sweeps: what it shows of a file, of one that runs, under filters, the pointer and the keyboard.
-#include <QtTest>
-
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QLabel>
@@ -11,6 +9,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/canvas/series_palette.h"
 #include "widgets/views/sweep/sweep_view.h"
@@ -138,5 +137,5 @@ class SweepViewTest : public QObject {
   std::unique_ptr<SweepView> m_view;
 };
 
-QTEST_MAIN(SweepViewTest)
+KV_TEST(SweepViewTest)
 #include "sweep_test.moc"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Mirror, ledger and row history: their models under QAbstractItemModelTester, real clicks, filters,
 // a million rows, and every way a map can disagree with the context.
-#include <QtTest>
-
 #include <QAbstractItemModelTester>
 #include <QClipboard>
 #include <QSignalSpy>
@@ -10,6 +8,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/history/history_view.h"
 #include "widgets/views/ledger/ledger_view.h"
 #include "widgets/views/mirror/mirror_view.h"
@@ -482,5 +481,5 @@ class TablesTest : public QObject {
   }
 };
 
-QTEST_MAIN(TablesTest)
+KV_TEST(TablesTest)
 #include "tables_test.moc"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The colours of both themes: every text can be read on what it stands on (WCAG 2.1, level AA: 4.5 to
 // 1 for text of this size); fonts of labels outlive a change of theme.
-#include <QtTest>
-
 #include <QLabel>
 #include <algorithm>
 #include <cmath>
 
+#include "support/runner.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
@@ -129,5 +128,5 @@ class ThemeTest : public QObject {
   }
 };
 
-QTEST_MAIN(ThemeTest)
+KV_TEST(ThemeTest)
 #include "theme_test.moc"

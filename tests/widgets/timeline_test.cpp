@@ -7,10 +7,10 @@
 #include <QMenu>
 #include <QPainter>
 #include <QToolButton>
-#include <QtTest>
 #include <random>
 
 #include "open_view.h"
+#include "support/runner.h"
 #include "timeline_fixture.h"
 #include "widgets/base/tick_limit_note.h"
 #include "widgets/views/events/events_view.h"
@@ -524,5 +524,5 @@ class TimelineTest : public QObject {
   }
 };
 
-QTEST_MAIN(TimelineTest)
+KV_TEST(TimelineTest)
 #include "timeline_test.moc"

@@ -3,10 +3,10 @@
 // instead, and is said as a script line when its control is used.
 #include <QComboBox>
 #include <QSignalSpy>
-#include <QtTest>
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/base/view_registry.h"
 
 using namespace kvlab;
@@ -88,5 +88,5 @@ class ViewOptionsTest : public QObject {
   }
 };
 
-QTEST_MAIN(ViewOptionsTest)
+KV_TEST(ViewOptionsTest)
 #include "view_options_test.moc"

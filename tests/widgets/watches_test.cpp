@@ -4,9 +4,9 @@
 #include <QCompleter>
 #include <QLineEdit>
 #include <QToolButton>
-#include <QtTest>
 
 #include "open_view.h"
+#include "support/runner.h"
 #include "widgets/base/expression_edit.h"
 #include "widgets/views/watches/watches_view.h"
 
@@ -107,5 +107,5 @@ class WatchesViewTest : public QObject {
   }
 };
 
-QTEST_MAIN(WatchesViewTest)
+KV_TEST(WatchesViewTest)
 #include "watches_test.moc"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Tree view: what stands where, what the last edit did, what may be edited and why not; with real clicks and keys.
-#include <QtTest>
-
 #include <QComboBox>
 #include <QSignalSpy>
 #include <QTabBar>
@@ -9,6 +7,7 @@
 
 #include "fake_context.h"
 #include "golden.h"
+#include "support/runner.h"
 #include "widgets/views/tree/wlod_tree_view.h"
 
 using namespace kvlab;
@@ -476,5 +475,5 @@ class WlodTreeTest : public QObject {
   }
 };
 
-QTEST_MAIN(WlodTreeTest)
+KV_TEST(WlodTreeTest)
 #include "wlod_tree_test.moc"

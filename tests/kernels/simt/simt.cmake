@@ -44,30 +44,22 @@ if(TARGET kvlab_cuda_emulated)
   kvlab_room(kvlab_cublas_double kernels)
   target_include_directories(kvlab_cublas_double PRIVATE ${CMAKE_CURRENT_LIST_DIR})
   set_target_properties(kvlab_cublas_double PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden)
-  target_compile_definitions(kernels_cuda_fast_test PRIVATE KVLAB_CUBLAS_DOUBLE_FILE="$<TARGET_FILE:kvlab_cublas_double>")
-  add_dependencies(kernels_cuda_fast_test kvlab_cublas_double)
+  target_compile_definitions(kernels_tests PRIVATE KVLAB_CUBLAS_DOUBLE_FILE="$<TARGET_FILE:kvlab_cublas_double>")
+  add_dependencies(kernels_tests kvlab_cublas_double)
 endif()
 
 # Where the toolkit brings cuBLASLt, its names are looked up.
 find_library(KV_CUBLASLT NAMES cublasLt HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} /usr/local/cuda/lib64 /usr/local/cuda/lib)
 if(KV_CUBLASLT)
-  target_compile_definitions(kernels_cuda_fast_test PRIVATE KVLAB_CUBLASLT_FILE="${KV_CUBLASLT}")
+  target_compile_definitions(kernels_tests PRIVATE KVLAB_CUBLASLT_FILE="${KV_CUBLASLT}")
 endif()
 
-# Tests named cuda_* get both modules, where they are built.
-file(GLOB cuda_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda_*_test.cpp)
-foreach(source ${cuda_tests})
-  get_filename_component(name ${source} NAME_WE)
-  target_compile_definitions(kernels_${name} PRIVATE KVLAB_CUDA_EMULATED_FILE="${emulated_module}"
-    KVLAB_CUDA_FILE="$<$<TARGET_EXISTS:kvlab_cuda>:$<TARGET_FILE:kvlab_cuda>>")
-  foreach(module kvlab_cuda kvlab_cuda_emulated)
-    if(TARGET ${module})
-      add_dependencies(kernels_${name} ${module})
-    endif()
-  endforeach()
-endforeach()
+# Tests named cuda_* take both modules, where they are built.
+target_compile_definitions(kernels_tests PRIVATE KVLAB_CUDA_EMULATED_FILE="${emulated_module}"
+  KVLAB_CUDA_FILE="$<$<TARGET_EXISTS:kvlab_cuda>:$<TARGET_FILE:kvlab_cuda>>")
 foreach(module kvlab_cuda kvlab_cuda_emulated)
   if(TARGET ${module})
+    add_dependencies(kernels_tests ${module})
     add_test(NAME kernels/${module}_exports COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/kernels/cuda_module_exports.sh $<TARGET_FILE:${module}>)
     set_tests_properties(kernels/${module}_exports PROPERTIES LABELS kernels)
   endif()

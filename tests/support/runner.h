@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// One program runs all test classes of a folder. KV_TEST(Class), the last line of NAME_test.cpp before its .moc, gives
+// the class the file's name; `unit_tests NAME_test [Qt Test's arguments]` runs it.
+#pragma once
+#include <QtTest>
+#ifdef QT_WIDGETS_LIB
+#include <QApplication>
+#endif
+
+namespace kvlab::test {
+
+#ifdef QT_WIDGETS_LIB
+using TestApplication = QApplication;
+#else
+using TestApplication = QCoreApplication;
+#endif
+
+using Main = int (*)(int argc, char** argv);
+
+/// Adds a program to the folder's.
+struct Registered {
+  Registered(const char* file, Main main);
+};
+
+template <class Test, class Application>
+int run(int argc, char** argv) {
+  Application application(argc, argv);
+  Application::setAttribute(Qt::AA_Use96Dpi, true);
+  Test test;
+  return QTest::qExec(&test, argc, argv);
+}
+
+}  // namespace kvlab::test
+
+#define KV_TEST_MAIN(function) static const kvlab::test::Registered kRegistered{__FILE__, function};
+#define KV_TEST_UNDER(Application, Class) KV_TEST_MAIN((kvlab::test::run<Class, Application>))
+#define KV_TEST(Class) KV_TEST_UNDER(kvlab::test::TestApplication, Class)
