@@ -3,7 +3,6 @@
 
 #include "core/edit/group_pass.h"
 #include "core/edit/recompute.h"
-#include "core/edit/wlod_seen.h"
 #include "core/state/provenance.h"
 
 namespace kvlab {
@@ -13,13 +12,6 @@ std::vector<RowTarget> allRows(const CacheState& state) {
   std::vector<RowTarget> rows;
   for (std::int32_t p = 0; p < state.length(); ++p) rows.push_back(targetAt(state, p));
   return rows;
-}
-
-Exactness verdict(const Provenance& then, const Provenance& now) {
-  if (then == now) return Exactness::Exact;
-  if (then.context != now.context) return Exactness::ContextEdited;
-  if (then.ids != now.ids) return Exactness::ContextEvicted;
-  return Exactness::PhaseShifted;
 }
 
 /// Fingerprints of what a pass would compute the rows from today. [rows]
@@ -64,7 +56,15 @@ struct Verdicts {
   }
 };
 
-/// Labels of rows in a layer, [rows]: a row that is otherwise exact becomes Loaded if it came from a file.
+}  // namespace
+
+Exactness verdict(const Provenance& then, const Provenance& now) {
+  if (then == now) return Exactness::Exact;
+  if (then.context != now.context) return Exactness::ContextEdited;
+  if (then.ids != now.ids) return Exactness::ContextEvicted;
+  return Exactness::PhaseShifted;
+}
+
 std::vector<Exactness> withLoaded(const CacheState& state, CacheLayer layer, std::span<const LedgerId> ids,
                                   std::vector<Exactness> labels) {
   for (std::size_t i = 0; i < labels.size(); ++i)
@@ -72,12 +72,9 @@ std::vector<Exactness> withLoaded(const CacheState& state, CacheLayer layer, std
   return labels;
 }
 
-/// True for a row that a file brought: nobody knows what it saw.
 bool whollyLoaded(const CacheState& state, LedgerId id) {
   return state.pastOf(CacheLayer(static_cast<std::int32_t>(state.groupOf.size()) - 1), id).loaded;
 }
-
-}  // namespace
 
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn) {
   extendContextSums(state);
@@ -125,110 +122,6 @@ void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn) 
     for (std::size_t i = 0; i < rows.size(); ++i) column[at(rows[i].id.value())] = today[i];
     group.provenance.assign(column);
   }
-}
-
-namespace {
-
-ExactnessMap staleRows(const CacheState& state) {
-  const WlodState& wlod = *state.wlod;
-  const std::vector<Exactness> exact(at(wlod.context.cost()), Exactness::Exact);
-  std::vector<Exactness> own = exact;
-  std::vector<std::int32_t> from(own.size(), -1);
-  std::int32_t entry = 0, first = -1;
-  for (std::int32_t row = 0; row < wlod.count(); ++row) {
-    const bool stale = !wlod.stale.empty() && wlod.stale[at(row)], loaded = whollyLoaded(state, wlod.ledger[at(row)]);
-    if ((stale || loaded) && first < 0) first = entry;
-    if (!wlod.rows[at(row)].entry) continue;
-    if (stale || (first >= 0 && !loaded)) own[at(entry)] = stale ? Exactness::ContextEdited : Exactness::Inherited;
-    from[at(entry++)] = first;
-  }
-  ExactnessMap out;
-  for (const CacheLayer layer : state.layers()) {  // layer 0 depends on the row alone
-    const bool zero = state.cacheLayers().layerOf(layer) == Layer(0);
-    out.layers.push_back(withLoaded(state, layer, state.context.span(), zero ? exact : own));
-    out.inherited.push_back(zero ? std::vector<std::int32_t>(own.size(), -1) : from);
-  }
-  return out;
-}
-
-/// Compares what the rows of a wLOD state were computed from with what a pass would compute them from today.
-class CoveredVerdicts {
- public:
-  explicit CoveredVerdicts(const CacheState& state)
-      : m_state(state), m_wlod(*state.wlod), m_row(at(m_wlod.count()), Exactness::Exact), m_from(m_row.size(), -1) {
-    for (std::int32_t row = 0; row < m_wlod.count(); ++row) m_rows.push_back(row);
-    const Coverage coverage(m_wlod.context, m_wlod.rows.span(), m_wlod.rules.attention, m_wlod.rules.pyramid);
-    const std::vector<QueryBlock> blocks = coverage.blocks(m_rows);
-    for (const LayerGroup& group : state.groups) {
-      Group& one = m_groups.emplace_back();
-      one.seen = seenRows(blocks, m_rows, missingRows(m_wlod, group.stored()));
-      one.begin = one.seen.through(m_wlod, m_rows, group.window);
-      const std::vector<Provenance> now = provenancesOf(m_wlod, one.seen, m_rows, group.window);
-      for (std::size_t row = 0; row < m_rows.size(); ++row) {
-        const bool stale = !m_wlod.stale.empty() && m_wlod.stale[row];
-        one.own.push_back(stale ? Exactness::ContextEdited
-                                : verdict(group.provenance[at(m_wlod.ledger[row].value())], now[row]));
-      }
-    }
-  }
-
-  ExactnessMap run() {
-    ExactnessMap out;
-    std::vector<Exactness> input;
-    for (const CacheLayer layer : m_state.layers()) {
-      if (m_state.cacheLayers().partOf(layer) == 0) {
-        input = withLoaded(m_state, layer, m_wlod.ledger.span(), m_row);
-        out.layers.insert(out.layers.end(), at(m_state.perLayer), entries(input));
-        out.inherited.insert(out.inherited.end(), at(m_state.perLayer), entries(m_from));
-      }
-      pass(m_groups[at(m_state.groupOf[at(layer)])], input);
-    }
-    return out;
-  }
-
- private:
-  struct Group {
-    SeenRows seen;
-    std::vector<std::int32_t> begin;  // [rows] first entry of seen.rows that the mask lets through
-    std::vector<Exactness> own;       // [rows] Exact, or how the fingerprint differs
-  };
-
-  /// The attention of a layer, whose input has these labels.
-  void pass(const Group& group, const std::vector<Exactness>& input) {
-    const std::vector<std::int32_t>& lists = group.seen.rows;
-    std::vector<std::size_t> next(lists.size() + 1, lists.size());  // the first inexact row from here on
-    for (std::size_t i = lists.size(); i-- > 0;) next[i] = input[at(lists[i])] != Exactness::Exact ? i : next[i + 1];
-    for (std::size_t row = 0; row < m_row.size(); ++row) {
-      if (m_row[row] != Exactness::Exact) continue;
-      m_row[row] = group.own[row];
-      const std::size_t seen = next[at(group.begin[row])];
-      if (m_row[row] != Exactness::Exact || seen >= at(group.seen.end[row])) continue;
-      if (whollyLoaded(m_state, m_wlod.ledger[row])) continue;
-      m_row[row] = Exactness::Inherited;
-      m_from[row] = m_wlod.context.entryAt(m_wlod.rows[at(lists[seen])].node.start);
-    }
-  }
-
-  template <class T>
-  std::vector<T> entries(const std::vector<T>& rows) const {
-    std::vector<T> out;
-    for (std::size_t row = 0; row < rows.size(); ++row)
-      if (m_wlod.rows[row].entry) out.push_back(rows[row]);
-    return out;
-  }
-
-  const CacheState& m_state;
-  const WlodState& m_wlod;
-  std::vector<std::int32_t> m_rows;  // all
-  std::vector<Group> m_groups;
-  std::vector<Exactness> m_row;      // [rows] so far
-  std::vector<std::int32_t> m_from;  // [rows] position of the earliest inexact row that the row saw
-};
-
-}  // namespace
-
-ExactnessMap wlodExactness(const CacheState& state) {
-  return state.edited ? CoveredVerdicts(state).run() : staleRows(state);
 }
 
 }  // namespace kvlab

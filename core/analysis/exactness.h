@@ -19,9 +19,13 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache. turn: turnWord() of today's length.
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn);
 
-/// In a wLOD session. As long as no row has left a layer, all rows are exact but those that a file brought, those that
-/// `selective` left as they were, and all rows after these.
-ExactnessMap wlodExactness(const CacheState& state);
+/// Label of a row by the fingerprint of what it was computed from, and of what a pass would compute it from now.
+Exactness verdict(const Provenance& then, const Provenance& now);
+/// Labels of rows in a layer, [rows]: a row that is otherwise exact becomes Loaded if it came from a file.
+std::vector<Exactness> withLoaded(const CacheState& state, CacheLayer layer, std::span<const LedgerId> ids,
+                                  std::vector<Exactness> labels);
+/// True for a row that a file brought: nobody knows what it saw.
+bool whollyLoaded(const CacheState& state, LedgerId id);
 
 /// Notes after a rebuild that every row of the context was computed from today's context.
 void refreshProvenance(CacheState& state, bool cachePhases, std::uint64_t turn);

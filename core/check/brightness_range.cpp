@@ -116,7 +116,7 @@ void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) 
       input.before->tick.value() + 1 == state.tick.value() && input.manifest.ring.blockTokens <= 1;
   const bool whole = oneToken && state.brightness.size() == state.context.size() &&
       input.before->brightness.size() == input.before->context.size();
-  if (whole && input.manifest.probes && !state.wlod && findings.count() == 0 &&
+  if (whole && input.manifest.probes && !state.kind->derivesContext() && findings.count() == 0 &&
       generated(input))  // then the tick has observed attention
     checkLaw(input, findings);
 }

@@ -105,7 +105,7 @@ void checkDrawnTokens(const CheckInput& input, std::vector<Violation>& out) {
   if (!logits || at(token.value()) >= logits->size()) return;
   if (was.logits && was.logitsStale && logits == was.logits)
     return tell("was chosen by logits that an edit had made stale");
-  if (was.logits && !was.logitsStale && !was.wlod && logits != was.logits && *logits != *was.logits)
+  if (was.logits && !was.logitsStale && !was.kind->derivesContext() && logits != was.logits && *logits != *was.logits)
     return tell("was chosen by other logits than those of the state before");
   if (!input.full && input.scrubPart % kDrawTurns != 0) return;
   std::vector<double> all = penalised(*logits, was, rules);

@@ -2,8 +2,8 @@
 // Checks the passes of an edit against its rules. The rows that passes were given follow from the state before and the
 // context that there is now: every row to the left that stays, in the order of the context, and none to the right. A
 // row is turned by the phase that the position mode gives its place. `after_edit` says which rows behind the first
-// change are computed anew, and a row is computed behind all rows to its left that are. Sessions of wLOD have rules of
-// their own (visible_rows). semantics.md, sections 2 and 3.
+// change are computed anew, and a row is computed behind all rows to its left that are. Kinds that derive their context
+// have rules of their own (visible_rows). semantics.md, sections 2 and 3.
 #include <algorithm>
 #include <cmath>
 #include <ranges>
@@ -205,7 +205,7 @@ void checkEditPasses(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("edit_passes", out);
   // Nothing is known of a state that history brings back.
   if (!input.transformer || !input.store.backend().onHost() || input.deeds.empty() || !edited(input)) return;
-  if (input.state.wlod) return;
+  if (input.state.kind->derivesContext()) return;
   if (input.manifest.newRows == NewRows::EmbeddingOnly) return;
   if (!continues(input.state.context, input.before->context) ||
       input.state.context.size() == input.before->context.size())

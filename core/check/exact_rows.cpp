@@ -5,8 +5,8 @@
 // at all of every layer. A cheap one looks at K, V and attention of one head, in each layer once in scrub_period ticks
 // (of more than 8 layers in some of them, in turns), and once in that time at what the last layer made of the attention
 // that it was given, and at some logits; and it looks at a head of one layer where a block of attention begins. Where
-// rows have left a layer since the pass, its K and V are compared alone. The newest row of a wLOD session may be a
-// gist. Some older rows are recomputed, too (old_rows.h).
+// rows have left a layer since the pass, its K and V are compared alone. The newest row of a kind may be no
+// token. Some older rows are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
 
@@ -173,15 +173,13 @@ class Recount {
     const PassDeed& deed = *m_deeds[at(own)];
     const int window = windowIn(m_input, own);
     std::vector<Seen> out;
-    if (deed.covered) {
-      const CoveredDeed& given = *deed.covered;
+    if (deed.given) {
+      const GivenRows& given = *deed.given;
       std::size_t row = given.ledger.size();
       while (row > 0 && given.ledger[row - 1] != m_newest) --row;
       if (row == 0) return {};
-      for (const std::int32_t one : impliedRows(given, row - 1, m_state.wlod->rules, window)) {
-        const TreeNode node = given.rows[at(one)].node;
-        out.push_back({given.ledger[at(one)], static_cast<double>(node.phase()), m_state.wlod->rules.blurOf(node)});
-      }
+      for (const std::int32_t one : given.seenBy(row - 1, window))
+        out.push_back({given.ledger[at(one)], given.phaseOf(at(one)), given.blurOf(at(one))});
       return out;
     }
     const std::int32_t index = indexOf(*deed.map, m_newest);
@@ -261,7 +259,7 @@ class Recount {
               const std::vector<double>& shares, const std::string& where) {
     const PassDeed& deed = *m_deeds[at(own)];
     const NewestAttention* said = m_state.attention.get();
-    if (!said || deed.covered || at(own) >= said->maps.size() || said->maps[at(own)] != deed.map) return true;
+    if (!said || deed.given || at(own) >= said->maps.size() || said->maps[at(own)] != deed.map) return true;
     const std::vector<std::vector<float>>& all = said->*which;
     const std::size_t each = deed.map->size() + 1, begin = each * at(list);
     if (at(own) >= all.size() || all[at(own)].size() < begin + each) return true;

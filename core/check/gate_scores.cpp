@@ -84,7 +84,7 @@ void scored(const CheckInput& input, const GateWeights& gates, std::uint64_t ran
 void checkGateScores(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("gate_scores", out);
   const CacheState& state = input.state;
-  if (!input.transformer || !state.policy || !state.policy->gates || state.wlod ||
+  if (!input.transformer || !state.policy || !state.policy->gates || state.kind->derivesContext() ||
       state.gateScores.size() != at(state.cacheLayers().layers) || !readable(input, *state.policy->gates))
     return;
   if (!input.full && state.tick.value() % kGateTurns != 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows a row sees, for checks: counted row by row from the mask of model and manifest, and in a wLOD session from
-// the rules of attention (semantics.md, section 8), apart from the functions that passes use. Pure; engine thread.
+// Which rows of a map a row sees, for checks: counted row by row from the mask of model and manifest, apart from the
+// functions that passes use. Pure; engine thread.
 #pragma once
 #include "core/check/map_walk.h"
 #include "core/state/commit_deeds.h"
@@ -14,9 +14,6 @@ struct ImpliedRows {
 
 /// Rows that the row at an index of the map sees, itself included. window: phases, the row's own included; 0 = all.
 ImpliedRows impliedRows(const ResidencyView& map, std::size_t own, int window);
-/// Rows that a row of a wLOD session sees, itself last: numbers of the rows that were given to the pass, ascending
-/// before the last.
-std::vector<std::int32_t> impliedRows(const CoveredDeed& given, std::size_t own, const WlodRules& rules, int window);
 /// The window of a cache layer; 0 = none.
 int windowIn(const CheckInput& input, CacheLayer layer);
 

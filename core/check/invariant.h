@@ -50,11 +50,7 @@ struct Invariant {
   Cheap cheap;
 };
 
-/// All of invariants.inc, in its order.
-std::span<const Invariant> invariants();
-
-/// Runs every invariant. Keeps at most 16 violations per invariant; each names layer, index and ledger row if they
-/// apply.
-std::vector<Violation> checkAll(const CheckInput& input);
+/// All of invariants.inc, in its order. parts/kinds.h adds those of the kinds.
+std::span<const Invariant> commonInvariants();
 
 }  // namespace kvlab

@@ -12,12 +12,6 @@ constexpr Invariant kInvariants[] = {
 
 }  // namespace
 
-std::span<const Invariant> invariants() { return kInvariants; }
-
-std::vector<Violation> checkAll(const CheckInput& input) {
-  std::vector<Violation> out;
-  for (const Invariant& invariant : invariants()) invariant.check(input, out);
-  return out;
-}
+std::span<const Invariant> commonInvariants() { return kInvariants; }
 
 }  // namespace kvlab

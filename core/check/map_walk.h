@@ -27,7 +27,7 @@ struct SharedMap {
 
 /// Maps of layers that exist in both the state and the store.
 std::vector<SharedMap> sharedMaps(const CheckInput& input);
-/// sharedMaps() with every row that has a slot, including summaries of a wLOD session.
+/// sharedMaps() with every row that has a slot, including rows beside the context.
 std::vector<SharedMap> storedMaps(const CheckInput& input);
 
 /// A ledger id as messages name it: "ledger row 17".

@@ -28,8 +28,8 @@ class OldRows {
         m_random(kernels::mix64(static_cast<std::uint64_t>(m_state.tick.value()) + kernels::kChecksumIndexStep)) {}
 
   void some() {
-    if (m_state.wlod) {
-      for (std::size_t i = 0; i < kOthers; ++i) covered(draw(m_state.wlod->ledger.size()));
+    if (m_state.kind->derivesContext()) {
+      for (std::size_t i = 0; i < kOthers; ++i) stored();
       return;
     }
     std::vector<std::size_t> rows;
@@ -46,7 +46,7 @@ class OldRows {
       if (first(row) && row == deep && !m_stored.rounds() && !m_decoder.rounds()) through(row);
   }
   void one() {
-    if (m_state.wlod) covered(draw(m_state.wlod->ledger.size()));
+    if (m_state.kind->derivesContext()) stored();
     else first(draw(m_state.context.size()));
   }
 
@@ -77,10 +77,12 @@ class OldRows {
     return std::nullopt;
   }
 
-  /// Compares a row of a wLOD session, an entry or a summary, in the first layer, unless an edit has left it as it was.
-  void covered(std::size_t row) {
-    if (!m_state.wlod->stale.empty() && m_state.wlod->stale[row]) return;
-    const LedgerId id = m_state.wlod->ledger[row];
+  /// Compares any row that the first layer holds, also one beside the context, unless an edit has left it as it was.
+  void stored() {
+    const ResidencyView& all = m_state.group(CacheLayer(0)).stored();
+    if (all.size() == 0) return;
+    const LedgerId id = all.ledger[draw(all.size())];
+    if (m_state.kind->leftAsItWas(id)) return;
     const ScalarRow made = m_decoder.project(Layer(0), embeddingOf(m_input, m_decoder, id));
     int kv = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(Layer(0))) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases strictly increase along the context and along every map, and the rotary table has room for the next
 // phase. Position mode `context` reads a row at its position, `absolute` at its own phase, `cache` at its index
-// in the layer; phases of a wLOD session are places on its time line. semantics.md, section 2.
+// in the layer; phases of a kind that derives its context are its own. semantics.md, section 2.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -30,7 +30,7 @@ double phaseOf(const ResidencyView& map, std::size_t i) {
 
 void checkContext(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
-  const bool ordinal = input.manifest.position != PositionMode::Absolute && !state.wlod;
+  const bool ordinal = input.manifest.position != PositionMode::Absolute && !state.kind->derivesContext();
   const std::span<const std::int32_t> phases = state.phases.span();
   const std::size_t known = input.passed ? state.phases.alike(input.passed->phases) : 0;
   std::int64_t last = known > 0 ? phases[known - 1] : -1;
@@ -106,7 +106,8 @@ void checkPhasesIncrease(const CheckInput& input, std::vector<Violation>& out) {
   const bool whole = input.state.phases.size() == input.state.context.size() && input.before &&
       input.before->phases.size() == input.before->context.size();
   const bool computed = !input.deeds.empty();  // rows that are loaded or rebuilt have phases of their own
-  if (input.manifest.position == PositionMode::Absolute && whole && computed && !input.state.wlod && edited(input))
+  if (input.manifest.position == PositionMode::Absolute && whole && computed && !input.state.kind->derivesContext() &&
+      edited(input))
     checkAbsolute(input, findings);
   for (const SharedMap& shared : sharedMaps(input)) checkMap(input, shared, findings);
 }

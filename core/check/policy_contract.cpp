@@ -176,7 +176,7 @@ class Contract {
 
 void checkPolicyContract(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("policy_contract", out);
-  if (!input.state.policy || input.state.wlod) return;
+  if (!input.state.policy || input.state.kind->derivesContext()) return;
   Contract(input, findings).check();
 }
 

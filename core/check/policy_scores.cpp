@@ -283,7 +283,8 @@ class Scores {
   /// The rows that the policy looked at are there still, and may be read.
   bool readable(CacheLayer layer, const ResidencyView& then) const {
     const bool moves = dynamic_cast<const RunSlots*>(&m_input.store.slots(layer)) || !generated(m_input);
-    if (moves || !m_input.transformer || m_state.wlod || !m_input.store.backend().onHost()) return false;
+    if (moves || !m_input.transformer || m_state.kind->derivesContext() || !m_input.store.backend().onHost())
+      return false;
     const RowPool& pool = m_input.store.pool(layer);
     return std::ranges::all_of(then.residentSlots(),
                                [&](Slot s) { return s.value() >= 0 && s.value() < pool.slots(); }) &&

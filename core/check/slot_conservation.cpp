@@ -76,7 +76,7 @@ void checkHeld(const CheckInput& input, const CacheState& older, Findings& findi
 
 void checkSlotConservation(const CheckInput& input, std::vector<Violation>& out) {
   Findings findings("slot_conservation", out);
-  if (!input.held || (input.state.wlod && input.state.wlod->draft)) return;
+  if (!input.held || input.state.kind->draftedFrom()) return;
   for (const SharedMap& shared : storedMaps(input))
     for (const CacheLayer layer : shared.layers)
       if (!dynamic_cast<const RunSlots*>(&input.store.slots(layer))) {

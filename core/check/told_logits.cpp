@@ -57,7 +57,7 @@ class Told {
 void checkToldLogits(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   if (!input.transformer || (!input.deeds.empty() && !input.refreshed) || state.logitsStale || !state.logits ||
-      state.context.empty() || state.policy || state.wlod || !input.store.backend().onHost())
+      state.context.empty() || state.policy || state.kind->derivesContext() || !input.store.backend().onHost())
     return;
   // Rows may have left behind the pass that made the logits: kept from the state before or a file, or not known.
   const auto whole = [&](CacheLayer layer) { return state.map(layer).resident() == state.context.size(); };

@@ -9,7 +9,7 @@ namespace kvlab {
 
 /// Takes the newest token through all layers over the stored rows, in another implementation of the decoder
 /// (scalar_decoder.h), and compares the logits that the state tells. Nothing is known where policies let rows go behind
-/// the pass, in a wLOD session, and where products round what they read.
+/// the pass, with a kind that derives its context, and where products round what they read.
 void checkToldLogits(const CheckInput& input, Findings& findings);
 
 }  // namespace kvlab

@@ -2,8 +2,8 @@
 // A pass was told to read what map, mask and window imply: for each of its rows the first and the last row that it
 // sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
 // and phases; and no row of a call is written over one that the call reads, or over one of the state before. Window and
-// mask are taken from model and manifest, and counted here row by row. In a wLOD session the rules of attention stand
-// in place of the map.
+// mask are taken from model and manifest, and counted here row by row. Where a kind has given rows, its rules of
+// attention stand in place of the map.
 #include <algorithm>
 #include <unordered_map>
 
@@ -25,7 +25,7 @@ class Look {
   void at(const PassDeed& deed) {
     m_deed = &deed;
     m_window = windowIn(m_input, deed.layer);
-    if (deed.covered) return covered();
+    if (deed.given) return given();
     spared();
     if (m_of != deed.map) index(deed);
     for (std::size_t i = 0; i < deed.rows(); ++i) row(i);
@@ -74,7 +74,7 @@ class Look {
   }
 
   /// No row is written over one of the state before: history, or a tick that fails, goes back to that. Layouts that
-  /// work in place, and wLOD sessions where slots are few, bring such rows back from a log.
+  /// work in place, and kinds that derive their context where slots are few, bring such rows back from a log.
   void spared() {
     const CacheLayer layer = m_deed->layer;
     if (!m_input.before || m_input.before->groupOf.size() != m_input.state.groupOf.size() ||
@@ -127,10 +127,10 @@ class Look {
     }
   }
 
-  /// Checks a pass of a wLOD session. A check that is not full looks at the last row alone, in one layer after another.
-  void covered() {
+  /// Checks a pass over given rows. A check that is not full looks at the last row alone, in one layer after another.
+  void given() {
     const PassDeed& deed = *m_deed;
-    const CoveredDeed& given = *deed.covered;
+    const GivenRows& given = *deed.given;
     const auto layers = static_cast<std::int64_t>(m_input.state.groupOf.size());
     if (!m_input.full && m_input.state.tick.value() % layers != deed.layer.value()) return;
     std::size_t own = given.ledger.size();  // rows are computed in order
@@ -140,8 +140,7 @@ class Look {
       if (const std::string wrong = differs(i, own - 1); !wrong.empty())
         return m_findings.add({deed.layer, {}, given.ledger[own - 1]},
                               "layer " + m_input.state.cacheLayers().name(deed.layer) + ": " +
-                                  rowName(given.ledger[own - 1]) + ", " + given.rows[own - 1].node.text() + ", " +
-                                  wrong);
+                                  rowName(given.ledger[own - 1]) + ", " + given.nameOf(own - 1) + ", " + wrong);
     }
   }
 
@@ -156,15 +155,13 @@ class Look {
     return {slot, static_cast<double>(rotary.phase(rotaryRow).value()), rotary.sigma(rotaryRow)};
   }
   Read impliedAt(std::size_t row) const {
-    const TreeNode node = m_deed->covered->rows[row].node;
-    return {m_deed->covered->slots[row].value(), static_cast<double>(node.phase()),
-            m_input.state.wlod->rules.blurOf(node)};
+    const GivenRows& given = *m_deed->given;
+    return {given.slots[row].value(), given.phaseOf(row), given.blurOf(row)};
   }
 
-  /// How what a row of a wLOD session was given differs from what the rules imply; empty = it does not.
+  /// How what a row was given differs from what the rules imply; empty = it does not.
   std::string differs(std::size_t i, std::size_t own) const {
     const PassDeed& deed = *m_deed;
-    const CoveredDeed& given = *deed.covered;
     const Read self = impliedAt(own), turned = readAt(self.slot, deed.phase[i]);
     if (turned != self)
       return "was turned by phase " + std::to_string(turned.phase) + " and blur " + std::to_string(turned.blur) +
@@ -176,7 +173,7 @@ class Look {
       was.push_back(
           readAt(deed.list->slots[static_cast<std::size_t>(j)], deed.list->phases[static_cast<std::size_t>(j)]));
     if (!deed.self.empty() && deed.self[i] >= 0) was.push_back(readAt(deed.self[i], deed.phase[i]));
-    for (const std::int32_t row : impliedRows(given, own, m_input.state.wlod->rules, m_window))
+    for (const std::int32_t row : deed.given->seenBy(own, m_window))
       wanted.push_back(impliedAt(static_cast<std::size_t>(row)));
     if (was == wanted) return {};  // as a rule: both are in the order of time
     std::ranges::sort(was), std::ranges::sort(wanted);

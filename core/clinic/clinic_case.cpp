@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/bugs/bug_kind.h"
-#include "core/check/invariant.h"
 #include "core/model/files/strict_json.h"
+#include "core/parts/kinds.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {

@@ -2,7 +2,7 @@
 // Drives rows through the layers of the model. A subclass says what attention reads for the rows in each cache layer
 // and where their K and V go. The driver cuts the rows into chunks, asks the fault door, makes room for attention
 // lists, gate keys and logits, runs the layers and waits for the end. Rows go chunk by chunk through all layers
-// (prefill, decode, edits, wLOD), or layer by layer, so that one layer of scratch rows is enough (rebuild, drift,
+// (prefill, decode, edits, given rows), or layer by layer, so that one layer of scratch rows is enough (rebuild, drift,
 // quantisation, lifespans). Lives as long as a pass; engine thread.
 #pragma once
 #include <functional>

@@ -51,7 +51,8 @@ class Splicer {
         spliceColumn(m_before.brightness, m_plan, [&](std::size_t i) { return startOf(rows[i].source); });
     if (m_rules.position == PositionMode::Absolute)
       state.phases = m_plan.phases.empty() ? Column<std::int32_t>() : Column<std::int32_t>(m_plan.phases);
-    else if (!state.wlod) state.phases = ramp(state.ramp, at(m_plan.lengthAfter));  // rows of a time line only leave
+    else if (!state.kind->derivesContext())
+      state.phases = ramp(state.ramp, at(m_plan.lengthAfter));  // such rows only leave
     for (const NewRow& row : rows) state.birthPhases.push_back(row.phase);
     state.contextSums = m_before.contextSums.prefix(untouched() + 1);
   }
@@ -166,7 +167,7 @@ class Splicer {
     return map;
   }
 
-  /// All rows of a wLOD layer, whose entries have left its map.
+  /// All rows of a layer that holds some beside its map, from which these have left.
   std::shared_ptr<const ResidencyView> withoutEvicted(CacheLayer layer, const ResidencyView& all) const {
     const std::vector<std::size_t> leaving = placesOf(evicted(layer), all);
     auto map = std::make_shared<ResidencyView>(all);

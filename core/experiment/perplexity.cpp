@@ -90,7 +90,7 @@ class Reader {
 
 /// True if rows leave between two tokens, so that a token must not be computed together with others.
 bool evicts(const Manifest& manifest) {
-  if (manifest.wlod || manifest.policy.name != "full") return true;
+  if (manifest.policy.name != "full") return true;
   return std::any_of(manifest.layers.begin(), manifest.layers.end(),
                      [](const LayerOverride& one) { return one.policy && one.policy->name != "full"; });
 }
@@ -149,9 +149,9 @@ Result<Perplexity> perplexity(const PerplexityOrder& order, const Progress& prog
   KV_TRY(readText(model->tokenizer(), order, out));
   KV_TRY(chooseWindows(order, model->config(), out));
   const Manifest manifest = KV_TRY(manifestFor(order, out.context));
-  out.each = evicts(manifest);
   out.losses.assign(out.ids.size(), std::numeric_limits<float>::quiet_NaN());
   auto session = KV_TRY(Session::open(manifest, order.resources, progress));
+  out.each = evicts(manifest) || session->state().kind->derivesContext();
   out.model = manifest.model;
   out.numerics = session->parts().backend->ops().numericsId();
   const auto begin = std::chrono::steady_clock::now();

@@ -8,8 +8,8 @@
 #include "core/api/part_file.h"
 #include "core/experiment/training_text.h"
 #include "core/files/fingerprint.h"
-#include "core/kinds/base/cache_kind.h"
 #include "core/model/files/strict_json.h"
+#include "core/parts/cache_kind.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/files/kind_file.h"
 #include "core/model/families/family.h"
 #include "core/model/files/strict_json.h"
 
@@ -133,10 +134,11 @@ Result<CacheImport> parseCache(std::span<const std::byte> bytes, const std::stri
   const auto form = word.is_string() ? cacheFormFromName(word.get<std::string>()) : std::nullopt;
   if (!form) return badCache(path, "form is none of native, hf_tuple, hf_dynamic", "form");
   KV_TRY(checkModel(manifest, target.config, path));
-  if (target.wlod && *form != CacheForm::Native)
-    return Error("other_format", "cannot use " + path,
-                 "a Hugging Face form has a row for each token, and a wLOD session needs rows of gists, too",
-                 "load it in a session without wlod, or prompt the file's tokens", "form", word);
+  if (target.kind && *form != CacheForm::Native)
+    return Error(
+        "other_format", "cannot use " + path,
+        "a Hugging Face form has a row for each token, and a " + target.kind->key() + " session has others, too",
+        "load it in a session without " + target.kind->key() + ", or prompt the file's tokens", "form", word);
   if (*form != CacheForm::Native && std::string_view(residencyName(target)) != "layer")
     return Error("other_format", "cannot use " + path,
                  "all KV heads of a layer have the same rows in a Hugging Face form, and the session's residency is by "

@@ -20,7 +20,7 @@
 //
 // Every refusal of a file is an Error whose text names file, tensor and place and leaves the
 // session as it was: bad_file (damaged or made up), other_model, other_numerics, other_format
-// (native, other row types, position mode, residency or wLOD settings), bad_positions, ragged (saving), empty,
+// (native, other row types, position mode, residency or settings of a kind), bad_positions, ragged (saving), empty,
 // capacity, no_phase_room.
 #pragma once
 #include <optional>

@@ -19,6 +19,9 @@
 
 namespace kvlab {
 
+class KindFile;
+struct CacheMemory;
+
 enum class CacheForm : std::uint8_t { Native, HfTuple, HfDynamic };
 
 /// The properties of a session that a file must match.
@@ -33,11 +36,9 @@ struct CacheTarget {
   std::int64_t capacity = 0;   // rows per layer
   std::int32_t maxPhases = 0;  // exclusive upper bound of a phase
   double maxBrightness = 255;
-  std::optional<WlodRules> wlod = {};  // rules of a wLOD session
-  nlohmann::json wlodSettings = {};    // the settings that a file of a wLOD session must share
+  std::shared_ptr<const KindFile> kind = {};  // null = a plain session
+  std::vector<std::string> kinds = {};        // keys of all kinds that add to files
 };
-
-struct CacheMemory;
 
 struct CacheImport {
   CacheForm form = CacheForm::HfDynamic;
@@ -89,7 +90,7 @@ struct CacheImport {
   Tick tick;
   std::vector<Action> pending;
   std::shared_ptr<const CacheMemory> memory;  // null for files of version 1
-  std::shared_ptr<const WlodState> wlod;      // set for a wLOD session; the groups have rows in order of arrival
+  std::shared_ptr<const KindState> kind;      // null = a plain session; else the groups have rows in the kind's order
 
   std::shared_ptr<const void> storage;  // keeps the bytes that tensors and records point into
 };

@@ -78,10 +78,10 @@ class MemoryReader {
   /// Ledger ids of the layer's map.
   std::vector<LedgerId> mapOf(CacheLayer layer) const {
     const std::vector<LedgerId>& rows = m_rows.groups[at(m_rows.groupOf[at(layer)])].ledger;
-    if (!m_rows.wlod) return rows;
+    if (!m_rows.kind) return rows;
     std::vector<LedgerId> sorted(m_rows.context), out;
     std::sort(sorted.begin(), sorted.end());
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(out), [&](LedgerId id) {  // no map has summaries
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(out), [&](LedgerId id) {  // no map has other rows
       return std::binary_search(sorted.begin(), sorted.end(), id);
     });
     return out;

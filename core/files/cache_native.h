@@ -9,12 +9,13 @@
 //   rows.{layer} U8 [r - first, stride], in the order of the layer's map
 // The manifest has, besides the keys of all forms: fingerprint, numerics, position, rows {k, v, stride} or a list where
 // layers differ, first [layers] (rows of the map that had left through the window; absent = none), keep [layers]
-// (newest rows that the layer keeps, 0 = all), group_of [layers], random [2], tick, pending, memory,
-// wlod. Before "rounded" (cache_rounding.h) there was "converted": rows were stored in other types before (absent =
-// true).
-// cache_memory.h describes the statistics of policies and the state of the next token, cache_wlod.h what a wLOD session
-// adds; its maps hold rows in order of arrival. The file holds neither history nor the position of a ring.
-// Version 3 had every row in every layer of a wLOD session, version 2 had no wLOD sessions, version 1 neither keep nor
+// (newest rows that the layer keeps, 0 = all), group_of [layers], random [2], tick, pending, memory, and a key for each
+// kind of session. Before "rounded" (cache_rounding.h) there was "converted": rows were stored in other types before
+// (absent = true).
+// cache_memory.h describes the statistics of policies and the state of the next token. What a kind of session adds
+// (kind_file.h) stands under its key; its maps hold rows in its own order. The file holds neither history nor the
+// position of a ring.
+// Version 3 had every row of such a kind in every layer, version 2 had no such kinds, version 1 neither keep nor
 // memory.
 #pragma once
 
@@ -26,7 +27,7 @@ namespace kvlab {
 /// The columns of one file while it is written.
 class NativeColumns {
  public:
-  NativeColumns(const CacheState& state, const CacheStore& store);
+  NativeColumns(const CacheState& state, const CacheStore& store, const CacheTarget& target);
   void addTo(SafetensorsWriter& writer) const { m_columns.addTo(writer); }
 
  private:

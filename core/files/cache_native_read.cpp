@@ -8,7 +8,7 @@
 #include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
 #include "core/files/cache_rounding.h"
-#include "core/files/cache_wlod.h"
+#include "core/files/kind_file.h"
 #include "kernels/row_quant.h"
 #include "kernels/row_tag.h"
 
@@ -38,7 +38,7 @@ class NativeReader {
     using Step = Status (NativeReader::*)();
     for (Step step :
          {&NativeReader::checkOrigin, &NativeReader::readNumbers, &NativeReader::readLedger, &NativeReader::readLinks,
-          &NativeReader::readWlod, &NativeReader::readContext, &NativeReader::readGroups, &NativeReader::checkStates,
+          &NativeReader::readKind, &NativeReader::readContext, &NativeReader::readGroups, &NativeReader::checkStates,
           &NativeReader::readWindows, &NativeReader::readRows, &NativeReader::readMemory})
       KV_TRY((this->*step)());
     KV_TRY(m_columns.finish());
@@ -77,29 +77,25 @@ class NativeReader {
     const std::string want = residencyName(m_target);
     if (const json have = m_manifest.value("residency", json("layer")); have != want)
       return other("other_format", m_path, "residency", have, want, "open the session with the file's residency");
-    return checkWlod();
+    for (const std::string& kind : m_target.kinds) KV_TRY(checkKind(kind));
+    return ok();
   }
 
-  /// Both are wLOD sessions with the same settings, or neither is one.
-  Status checkWlod() const {
-    const json wlod = m_manifest.value("wlod", json());
-    if (!wlod.is_null() && !wlod.is_object()) return bad("wlod is neither null nor an object", "wlod");
-    const json settings = wlod.is_null() ? json() : wlod.value("settings", json());
-    const char* const remedy = "open the session with the file's wlod settings";
-    if (!wlod.is_null() && !m_target.wlod)
-      return other("other_format", m_path, "wlod", settings, "null, because it has no working context", remedy);
-    if (wlod.is_null() && m_target.wlod)
-      return other("other_format", m_path, "wlod", nullptr, m_target.wlodSettings.dump(),
-                   "load the file in a session without wlod");
-    for (const auto& [key, want] : m_target.wlodSettings.items())
+  /// File and session are of this kind and share its settings, or neither is of it.
+  Status checkKind(const std::string& kind) const {
+    const json own = m_manifest.value(kind, json());
+    if (!own.is_null() && !own.is_object()) return bad(kind + " is neither null nor an object", kind);
+    const json settings = own.is_null() ? json() : own.value("settings", json());
+    const json wanted = m_target.kind && m_target.kind->key() == kind ? m_target.kind->settings() : json();
+    const std::string remedy = "open the session with the file's " + kind + " settings";
+    if (!own.is_null() && wanted.is_null())
+      return other("other_format", m_path, kind, settings, "null, because it is of another kind", remedy);
+    if (own.is_null() && !wanted.is_null())
+      return other("other_format", m_path, kind, nullptr, wanted.dump(), "load the file in a session without " + kind);
+    for (const auto& [key, want] : wanted.items())
       if (const json have = settings.is_object() ? settings.value(key, json()) : json(); have != want)
-        return other("other_format", m_path, "wlod." + key, have, want.dump(), remedy);
-    const std::int64_t moments = m_columns.extent("tree.tokens");
-    if (moments < m_target.maxPhases) return ok();
-    return Error("no_phase_room", "cannot use " + m_path,
-                 "its time line is " + std::to_string(moments) + " moments long, and the session has room for " +
-                     std::to_string(m_target.maxPhases - 1),
-                 "open the session with larger wlod.moments", "moments", moments);
+        return other("other_format", m_path, kind + "." + key, have, want.dump(), remedy);
+    return ok();
   }
 
   Status readNumbers() {
@@ -142,7 +138,7 @@ class NativeReader {
       const std::uint8_t* f = &flags[4 * i];
       if (token[i] < 0 || token[i] >= m_target.config.vocab)
         return badAt("ledger.token", i, "is outside the vocabulary");
-      if (f[0] > static_cast<int>(m_target.wlod ? RowKind::Gist : RowKind::Token) ||
+      if (f[0] > static_cast<int>(m_target.kind ? RowKind::Gist : RowKind::Token) ||
           f[1] > static_cast<int>(RowState::LeftWindow) || f[2] > static_cast<int>(Source::File) || f[3] > 1)
         return badAt("ledger.flags", i, "is no kind, state, source and pin");
       const auto state = static_cast<RowState>(f[1]);
@@ -202,9 +198,10 @@ class NativeReader {
     return begin == ids.size() ? ok() : Status(badAt(name, begin, "belongs to no row"));
   }
 
-  Status readWlod() {
-    if (!m_target.wlod) return ok();
-    m_rows.wlod = KV_TRY(kvlab::readWlod(m_columns, m_manifest["wlod"], m_path, m_target, m_rows.ledger));
+  Status readKind() {
+    if (!m_target.kind) return ok();
+    const json own = m_manifest.value(m_target.kind->key(), json());
+    m_rows.kind = KV_TRY(m_target.kind->read(m_columns, own, m_path, m_target, m_rows.ledger));
     return ok();
   }
 
@@ -215,10 +212,6 @@ class NativeReader {
     KV_TRY(m_columns.take("context.phases", Element::I32, {length}, m_rows.phases));
     KV_TRY(m_columns.take("context.brightness", Element::F32, {length}, m_rows.brightness));
     m_positionOf.assign(m_rows.ledger.size(), -1);
-    if (m_rows.wlod && length != m_rows.wlod->context.cost())
-      return bad("context.ledger has " + std::to_string(length) + " rows, the working context has " +
-                     std::to_string(m_rows.wlod->context.cost()),
-                 "context.ledger");
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < 0 || ids[i] >= ledgerSize()) return badAt("context.ledger", i, "is no ledger row");
       if (m_positionOf[at(ids[i])] >= 0) return badAt("context.ledger", i, "stands in the context twice");
@@ -227,39 +220,14 @@ class NativeReader {
       m_rows.tokens.push_back(m_rows.ledger[at(ids[i])].token);
       const std::int32_t least = i ? m_rows.phases[i - 1] + 1 : 0;
       const bool ordinal = m_target.position != PositionMode::Absolute;
-      if (m_rows.wlod) KV_TRY(checkEntry(i));
-      else if (ordinal ? m_rows.phases[i] != static_cast<std::int32_t>(i)
-                       : m_rows.phases[i] < least || m_rows.phases[i] >= m_target.maxPhases)
+      if (!m_rows.kind &&
+          (ordinal ? m_rows.phases[i] != static_cast<std::int32_t>(i)
+                   : m_rows.phases[i] < least || m_rows.phases[i] >= m_target.maxPhases))
         return badAt("context.phases", i, ordinal ? "is not the position" : "is not above the one before it");
       if (!inRange(m_rows.brightness[i])) return badAt("context.brightness", i, "is out of range");
     }
+    if (m_rows.kind) KV_TRY(m_target.kind->checkContext(*m_rows.kind, m_rows, m_columns));
     return checkPhases(m_rows.phases, m_target, m_path);
-  }
-
-  Status checkEntry(std::size_t i) const {
-    const TreeNode entry = m_rows.wlod->context.entries()[i];
-    if (m_rows.context[i] != m_rows.wlod->tree.row(entry))
-      return badAt("context.ledger", i, "is not the row of " + entry.text());
-    return m_rows.phases[i] == entry.phase() ? ok()
-                                             : Status(badAt("context.phases", i, "is not that of " + entry.text()));
-  }
-
-  /// The rows of a wLOD session are those that its working context asks for, in order of arrival. A layer may lack
-  /// entries that have left it.
-  Status checkArrivals(const std::string& prefix, const std::vector<std::int32_t>& ids, CacheImport::Group& group) {
-    const WlodState& wlod = *m_rows.wlod;
-    std::size_t row = 0;
-    for (std::size_t i = 0; i < ids.size(); ++i, ++row) {
-      while (row < wlod.rows.size() && wlod.rows[row].entry && ids[i] != wlod.ledger[row].value()) ++row;
-      if (row == wlod.rows.size() || ids[i] != wlod.ledger[row].value())
-        return badAt(prefix + "ledger", i, "is not a row of the working context in order of arrival");
-      const TreeNode node = wlod.rows[row].node;
-      if (group.phases[i] != node.phase()) return badAt(prefix + "phases", i, "is not that of " + node.text());
-      group.ledger.emplace_back(ids[i]);
-    }
-    for (; row < wlod.rows.size(); ++row)
-      if (!wlod.rows[row].entry) return bad(prefix + "ledger lacks " + wlod.rows[row].node.text(), prefix + "ledger");
-    return ok();
   }
 
   Status readGroups() {
@@ -271,15 +239,16 @@ class NativeReader {
       KV_TRY(m_columns.take(prefix + "ledger", Element::I32, {size}, ids));
       KV_TRY(m_columns.take(prefix + "phases", Element::I32, {size}, group.phases));
       KV_TRY(m_columns.take(prefix + "provenance", Element::U64, {ledgerSize(), 3}, group.provenance));
-      if (m_rows.wlod) KV_TRY(checkArrivals(prefix, ids, group));
-      else KV_TRY(checkResidents(g, prefix, ids, group));
+      if (m_rows.kind) KV_TRY(m_target.kind->checkGroup(*m_rows.kind, prefix, ids, group.phases, m_columns));
+      else KV_TRY(checkResidents(g, prefix, ids, group.phases));
+      for (const std::int32_t id : ids) group.ledger.emplace_back(id);
       m_rows.groups.push_back(std::move(group));
     }
     return ok();
   }
 
   Status checkResidents(int g, const std::string& prefix, const std::vector<std::int32_t>& ids,
-                        CacheImport::Group& group) {
+                        const std::vector<std::int32_t>& phases) {
     if (countsAll(g)) KV_TRY(checkCapacity(count(ids.size()), m_target, m_path));
     std::int32_t last = -1;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -288,9 +257,8 @@ class NativeReader {
         return badAt(prefix + "ledger", i, position < 0 ? "is not in the context" : "is not in the context's order");
       const std::int32_t phase =
           m_target.position == PositionMode::Cache ? static_cast<std::int32_t>(i) : m_rows.phases[at(position)];
-      if (group.phases[i] != phase)
+      if (phases[i] != phase)
         return badAt(prefix + "phases", i, "is not the phase of its token, " + std::to_string(phase));
-      group.ledger.emplace_back(ids[i]);
       last = position;
     }
     return ok();
@@ -337,7 +305,7 @@ class NativeReader {
       // Files of version 1 do not store the layer's window; it held at least the rows in the file.
       const bool lacks = m_kept.empty() ? all - m_rows.first[layer] < (keep ? std::min(all, keep) : all)
                                         : m_kept[layer] && (!keep || keep > m_kept[layer]);
-      if (m_rows.first[layer] > 0 && lacks && !m_rows.wlod)  // a wLOD session computes such rows again
+      if (m_rows.first[layer] > 0 && lacks && !m_rows.kind)  // a kind that derives its context computes such rows again
         return other("other_format", m_path, "first", m_rows.first,
                      keep ? "a window of " + std::to_string(keep) + " rows" : "every row",
                      "open the session with the file's layouts and windows");
@@ -362,11 +330,11 @@ class NativeReader {
   }
 
   Status readMemory() {
-    if (m_version < 2 && !m_rows.wlod) return ok();
+    if (m_version < 2 && !m_rows.kind) return ok();
     auto memory = kvlab::readMemory(m_columns, m_manifest, m_path, m_target, m_rows);
     if (!memory) return memory.error();
     m_rows.memory = std::make_shared<const CacheMemory>(memory.take());
-    if (m_rows.wlod && !m_rows.context.empty() && !m_rows.memory->logits)
+    if (m_rows.kind && !m_rows.context.empty() && !m_rows.memory->logits)
       return bad("tensor \"next.logits\" is missing", "next.logits");
     return ok();
   }

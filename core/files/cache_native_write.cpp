@@ -3,7 +3,7 @@
 
 #include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
-#include "core/files/cache_wlod.h"
+#include "core/files/kind_file.h"
 
 namespace kvlab {
 namespace {
@@ -27,14 +27,14 @@ const char* positionName(PositionMode mode) {
 
 }  // namespace
 
-NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store) {
+NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store, const CacheTarget& target) {
   ledger(state);
   const std::int64_t length = state.length();
   m_columns.add("context.ledger", Element::I32, {length}, plain(state.context.span()));
   m_columns.add("context.phases", Element::I32, {length}, plain(state.phases));
   m_columns.add("context.brightness", Element::F32, {length}, plain(state.brightness));
   rows(state, store);
-  if (state.wlod) addWlod(m_columns, *state.wlod);
+  if (target.kind) target.kind->add(m_columns, state);
   addMemory(m_columns, state, state.perLayer * store.pool(CacheLayer(0)).format().kvHeads);
 }
 
@@ -100,19 +100,21 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
   for (const Action& action : pending) actions.push_back(toJson(action));
   std::vector<std::int32_t> first;
   for (const CacheLayer layer : state.layers()) first.push_back(state.group(layer).stored().first);
-  return {{"fingerprint", target.fingerprint},
-          {"numerics", target.numerics},
-          {"position", positionName(target.position)},
-          {"residency", residencyName(target)},
-          {"rows", rowsJson(target.formats)},
-          {"first", first},
-          {"keep", target.keep},
-          {"memory", memoryJson(state)},
-          {"wlod", wlodJson(state, target.wlodSettings)},
-          {"group_of", state.groupOf},
-          {"random", state.random},
-          {"tick", state.tick.value()},
-          {"pending", std::move(actions)}};
+  nlohmann::json out{{"fingerprint", target.fingerprint},
+                     {"numerics", target.numerics},
+                     {"position", positionName(target.position)},
+                     {"residency", residencyName(target)},
+                     {"rows", rowsJson(target.formats)},
+                     {"first", first},
+                     {"keep", target.keep},
+                     {"memory", memoryJson(state)},
+                     {"group_of", state.groupOf},
+                     {"random", state.random},
+                     {"tick", state.tick.value()},
+                     {"pending", std::move(actions)}};
+  for (const std::string& kind : target.kinds) out[kind] = nullptr;
+  if (target.kind) out[target.kind->key()] = target.kind->describe(state);
+  return out;
 }
 
 }  // namespace kvlab

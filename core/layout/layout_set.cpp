@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/state/wlod_state.h"
-
 namespace kvlab {
 namespace {
 
@@ -277,8 +275,9 @@ void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {
 
 LayerSlots LayoutSet::heldBy(const CacheState& state) const {
   LayerSlots out = slotsOf(state);
-  if (inPlace() || !state.wlod || !state.wlod->draft) return out;
-  const LayerSlots beside = slotsBeside(*state.wlod->draft->before, state);
+  const CacheState* const before = state.kind->draftedFrom();
+  if (inPlace() || !before) return out;
+  const LayerSlots beside = slotsBeside(*before, state);
   for (std::size_t layer = 0; layer < out.size(); ++layer)
     out[layer].insert(out[layer].end(), beside[layer].begin(), beside[layer].end());
   return out;

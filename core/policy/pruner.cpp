@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "core/edit/edit_plan.h"
-#include "core/edit/wlod_seen.h"
+#include "core/edit/rotary_rows.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/policy/selection.h"
 
@@ -304,8 +304,8 @@ class Decision {
       if (i % dim < 2 * half && frequencies[i % dim % half] != 0) keys[i] *= static_cast<float>(factor);
   }
 
-  /// By place in the context, which equals the place in the record as long as nothing was edited. A gist has the sum of
-  /// its tokens.
+  /// By place in the context, which equals the place in the record as long as nothing was edited. A row that
+  /// stands for several tokens has their sum.
   std::vector<float> futureOf(CacheLayer layer) const {
     const ResidencyView& map = m_in.state.map(layer);
     const std::size_t rows = map.resident();
@@ -319,11 +319,10 @@ class Decision {
     std::size_t position = 0;
     for (std::size_t i = 0; i < rows; ++i, ++position) {
       while (m_in.state.context[position] != map.ledger[at(map.first) + i]) ++position;
-      const TreeNode node = m_in.state.wlod ? m_in.state.wlod->context.entries()[position]
-                                            : TreeNode{0, static_cast<std::int32_t>(position)};
-      for (std::size_t list = 0; list < lists && at(node.end()) <= recorded; ++list) {
-        const auto begin = mass.begin() + static_cast<std::ptrdiff_t>((first + list) * recorded) + node.start;
-        out[list * rows + i] = std::accumulate(begin, begin + node.span(), 0.0f);
+      const TokenSpan tokens = m_in.state.kind->tokensAt(Position(static_cast<std::int32_t>(position)));
+      for (std::size_t list = 0; list < lists && at(tokens.end) <= recorded; ++list) {
+        const auto begin = mass.begin() + static_cast<std::ptrdiff_t>((first + list) * recorded);
+        out[list * rows + i] = std::accumulate(begin + tokens.begin, begin + tokens.end, 0.0f);
       }
     }
     return out;

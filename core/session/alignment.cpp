@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/check/invariant.h"
+#include "core/parts/kinds.h"
 
 namespace kvlab {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/anchor.h"
 
-#include "core/kinds/base/cache_kind.h"
-#include "core/kinds/base/storage_plan.h"
+#include "core/parts/cache_kind.h"
+#include "core/parts/storage_plan.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/api/manifest.h"
-#include "core/kinds/base/session_parts.h"
+#include "core/parts/session_parts.h"
 
 namespace kvlab {
 

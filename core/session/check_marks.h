@@ -2,7 +2,7 @@
 // When each invariant, and each slice of the rows, last passed a check on the way to the present state. Owned by the
 // alignment log; engine thread.
 #pragma once
-#include "core/check/invariant.h"
+#include "core/parts/kinds.h"
 #include "core/session/timeline.h"
 
 namespace kvlab {

@@ -23,7 +23,8 @@ std::int64_t freedBytes(const LayerSlots& freed, const CacheStore& store) {
 /// A query pass over the rows of the state gives the logits that it has, bit for bit.
 bool canAskAgain(const SessionParts& parts, const CacheState& state) {
   const Manifest& m = parts.manifest;
-  const bool plain = !state.wlod && !state.policy && !m.faults && m.keyPhase == "on_read" && parts.backend->onHost();
+  const bool plain =
+      !state.kind->derivesContext() && !state.policy && !m.faults && m.keyPhase == "on_read" && parts.backend->onHost();
   return plain && state.logits && !state.logitsStale &&
       std::ranges::all_of(state.groups, [&](const LayerGroup& group) { return state.complete(*group.map); });
 }
@@ -160,15 +161,15 @@ History::Records History::recordsOf(Tick tick) const {
 }
 
 void History::setApart(SessionParts& parts) {
-  if (parts.layouts.inPlace()) return;                // they are apart
-  if (m_state.wlod) return forgetOlder(parts, true);  // a draft has slots of its own
+  if (parts.layouts.inPlace()) return;                                  // they are apart
+  if (m_state.kind->derivesContext()) return forgetOlder(parts, true);  // a draft has slots of its own
   m_timeline.setApart(parts.store);
   parts.layouts.restart(parts.store, m_state);
 }
 
 void History::leave(SessionParts& parts) {
   constexpr std::size_t kMostCopied = 2048;  // a tenth of a second
-  if (!parts.layouts.inPlace() && !m_state.wlod) m_timeline.keepNewest(parts.store, kMostCopied);
+  if (!parts.layouts.inPlace() && !m_state.kind->derivesContext()) m_timeline.keepNewest(parts.store, kMostCopied);
   setApart(parts);
 }
 

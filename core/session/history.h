@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/files/capture.h"
-#include "core/kinds/base/session_parts.h"
+#include "core/parts/session_parts.h"
 #include "core/session/measured.h"
 #include "core/session/timeline.h"
 #include "core/state/commit.h"

@@ -13,6 +13,7 @@
 #include "core/files/cache_file.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/session/import_memory.h"
+#include "core/session/requests.h"
 #include "core/session/storage.h"
 #include "core/state/provenance.h"
 
@@ -41,8 +42,8 @@ class Importer {
     else appendLedger();
     m_state.contextSums = {};
     const std::size_t length = m_rows.tokens.size();
-    m_state.wlod = m_rows.wlod;
-    if (m_rows.wlod || m_parts.manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
+    m_state.kind = m_rows.kind ? m_rows.kind : plainKindState();
+    if (m_rows.kind || m_parts.manifest.position == PositionMode::Absolute) m_state.phases.assign(m_rows.phases);
     else m_state.phases = ramp(m_state.ramp, length);
     m_state.groups.clear();
     for (const CacheLayer layer : m_state.layers()) joinGroup(layer);
@@ -125,8 +126,8 @@ class Importer {
       group.provenance.assign(std::vector<Provenance>(m_state.ledger.size()));
     }
     group.map = std::move(map);
-    if (m_rows.wlod && m_rows.wlod->rules.attention == WlodAttention::Pyramid)
-      group.all = std::exchange(group.map, entriesOf(*group.map));
+    if (auto entries = m_state.kind->inContext(m_state, *group.map))
+      group.all = std::exchange(group.map, std::move(entries));
     group.absent = m_state.length() - static_cast<std::int32_t>(group.map->size());
     m_state.groups.push_back(std::move(group));
   }
@@ -142,26 +143,6 @@ class Importer {
     }
     map.ledger.assign(ids);
     map.phases.assign(phases);
-  }
-
-  /// The entries among the rows that a layer of a wLOD session holds.
-  std::shared_ptr<const ResidencyView> entriesOf(const ResidencyView& all) const {
-    std::vector<LedgerId> ledger;
-    std::vector<std::int32_t> phases;
-    auto map = std::make_shared<ResidencyView>();
-    for (std::size_t row = 0, i = 0; i < all.size(); ++row) {
-      if (m_rows.wlod->ledger[row] != all.ledger[i]) continue;
-      if (m_rows.wlod->rows[row].entry) {
-        ledger.push_back(all.ledger[i]);
-        phases.push_back(all.phases[i]);
-        map->slotOf.push_back(all.slotOf[i]);
-        if (!all.has(i)) ++map->first;
-      }
-      ++i;
-    }
-    map->ledger = m_state.context.following(ledger);
-    map->phases = m_state.phases.following(phases);
-    return map;
   }
 
   /// All rows were loaded, and rounded on their way.
@@ -340,9 +321,7 @@ Status importRows(Session& session, const CacheImport& rows, bool verify) {
         SessionParts& parts = call.parts;
         if (Status can = parts.kind->allows(parts, Capability::Import, "the cache was not loaded"); !can)
           return can.error();
-        if (session.state().wlod && session.state().wlod->draft)  // a rollback leads to rows that would be freed
-          return Error("speculating", "the cache was not loaded", "a speculative span is open",
-                       "accept it or roll it back first");
+        KV_TRY(noDraft(session, "the cache was not loaded"));  // a rollback leads to rows that would be freed
         if (Status passed = parts.faults.pass(FaultPoint::Allocation, "reserving slots"); !passed)
           return passed.error();
         std::int32_t most = 0;

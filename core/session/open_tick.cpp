@@ -44,7 +44,7 @@ std::vector<PlannedAction> editsOf(EditPlan plan, Executor executor) {
 }
 
 std::optional<CacheState> previewOf(const EditPlan& plan, const CacheState& before, const SessionParts& parts) {
-  if (before.wlod) return std::nullopt;
+  if (before.kind->derivesContext()) return std::nullopt;
   const LayerSlots none(before.groupOf.size(), std::vector<Slot>(plan.rows.size(), Slot(-1)));
   CacheState out = splice(before, plan, none, transactionRules(parts).splice).state;
   for (LayerGroup& group : out.groups) group.provenance.append(std::vector<Provenance>(plan.rows.size()));

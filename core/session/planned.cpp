@@ -28,8 +28,8 @@ std::int64_t bytesOfRow(const Session& session) {
 
 PlanView planView(const Session& session, const EditPlan& plan) {
   PlanView out;
-  const bool tree = session.state().wlod != nullptr;
-  const bool again = tree || session.manifest().afterEdit == AfterEdit::Recompute;
+  const bool derived = session.state().kind->derivesContext();
+  const bool again = derived || session.manifest().afterEdit == AfterEdit::Recompute;
   out.edits = plan.details;
   out.evictions = plan.evictions;
   out.lengthBefore = plan.lengthBefore;
@@ -38,7 +38,7 @@ PlanView planView(const Session& session, const EditPlan& plan) {
   out.phaseShifted = plan.phaseShifted;
   (again ? out.recomputed : out.staleRows) = plan.stale;
   if (!again) out.stale = behind(plan);
-  out.bytes = (std::int64_t{out.newRows} + (tree ? plan.stale : 0)) * bytesOfRow(session);
+  out.bytes = (std::int64_t{out.newRows} + (derived ? plan.stale : 0)) * bytesOfRow(session);
   return out;
 }
 

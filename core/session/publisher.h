@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "core/api/snapshot.h"
-#include "core/kinds/base/session_parts.h"
+#include "core/parts/session_parts.h"
 
 namespace kvlab {
 

@@ -18,23 +18,12 @@ Error tooFar(const char* what, std::int64_t n, std::int64_t there) {
                     "give a number from 1 to " + std::to_string(there), "n", n);
 }
 
-/// A pin keeps a token entry from collapsing. Errors: not_a_token for a gist, not_an_entry for a token in a gist.
-Status standsAlone(const WlodState& state, const LedgerRow& row, LedgerId id) {
-  if (row.kind == RowKind::Gist)
-    return Error("not_a_token", "the row was not pinned", "ledger row " + std::to_string(id.value()) + " is a gist",
-                 "expand it, then pin its tokens", "ledger", id.value());
-  const Column<LedgerId>& tokens = state.tree.tokens();
-  const auto found = std::find(tokens.begin(), tokens.end(), id);
-  if (found == tokens.end()) return ok();
-  const auto moment = static_cast<std::int32_t>(found - tokens.begin());
-  const TreeNode entry = state.context.entries()[static_cast<std::size_t>(state.context.entryAt(moment))];
-  if (entry.level == 0) return ok();
-  return Error("not_an_entry", "the row was not pinned",
-               "token " + std::to_string(moment) + " stands in " + entry.text(), "expand " + entry.text() + " first",
-               "ledger", id.value());
-}
-
 }  // namespace
+
+Status noDraft(const Session& session, const char* what) {
+  if (!session.state().kind->draftedFrom()) return ok();
+  return Error("speculating", what, "a speculative span is open", "accept it or roll it back first");
+}
 
 Status inject(Session& session, const std::vector<Action>& actions, Queue queue) {
   if (Status ready = session.changeable(); !ready) return ready;
@@ -91,8 +80,7 @@ Status pin(Session& session, LedgerId id, bool on) {
       return outOfRange("the row was not pinned", "there is no ledger row " + std::to_string(id.value()),
                         "ledger ids run from 0 to " + std::to_string(static_cast<int>(ledger.size()) - 1), "ledger",
                         id.value());
-    if (on && session.state().wlod)
-      if (Status stands = standsAlone(*session.state().wlod, ledger[id], id); !stands) return stands.error();
+    if (on) KV_TRY(session.state().kind->pinnable(session.state(), id));
     ledger.change(id).pinned = on;
     return commit;
   });

@@ -13,6 +13,8 @@ void clearPending(Session& session);
 /// Plans the pending list as inject() would make it. An error names its action by the index in `actions`.
 Result<EditPlan> plan(const Session& session, const std::vector<Action>& actions, Queue queue = Queue::Behind);
 
+/// Error speculating, which begins with `what`, where rows before an open draft have to stay where they are.
+Status noDraft(const Session& session, const char* what);
 /// Makes a commit. Errors: out_of_range.
 Status setBrightness(Session& session, LedgerId id, double value);
 Status pin(Session& session, LedgerId id, bool on);

@@ -30,7 +30,9 @@ bool sameStart(const LayerGroup& before, const LayerGroup& now) {
 
 /// True if a commit only appended rows, so that all others are as exact as they were.
 bool onlyGrew(const ModelConfig& model, const CacheState& before, const CacheState& now) {
-  if (now.wlod || before.groups.size() != now.groups.size() || !continues(now.context, before.context)) return false;
+  if (now.kind->derivesContext() || before.groups.size() != now.groups.size() ||
+      !continues(now.context, before.context))
+    return false;
   if (turnWord(model, before.reach()) != turnWord(model, now.reach())) return false;
   for (std::size_t g = 0; g < now.groups.size(); ++g)
     if (!sameStart(before.groups[g], now.groups[g])) return false;
@@ -77,8 +79,10 @@ class Story {
     const Timeline& line = m_session.timeline();
     const LedgerRow& row = m_session.state().ledger[m_row];
     const std::vector<int> path = line.path(line.currentId());
-    const auto born = std::ranges::lower_bound(path, row.born, {}, [&](int id) { return line.entry(id).tick; });
-    const int first = born == path.begin() ? path.front() : *std::prev(born);
+    // A native file brings its own count of ticks, so that they need not ascend.
+    const auto before =
+        std::find_if(path.rbegin(), path.rend(), [&](int id) { return line.entry(id).tick < row.born; });
+    const int first = before == path.rend() ? path.front() : *before;
     LookBack back(m_session, [](Need need) { return need == Need::Slots; });
     KV_TRY(back.forward(first, line.currentId(), [&](const Sight& seen, int entry) { commit(seen, entry); }));
     const ResidencyView& map = m_session.state().group(m_layer).stored();
@@ -90,13 +94,22 @@ class Story {
  private:
   void commit(const Sight& seen, int entry) {
     const CacheState &before = *seen.before.state, &now = *seen.now.state;
-    const ResidencyView &then = before.group(m_layer).stored(), &map = now.group(m_layer).stored();
+    const ResidencyView &then = mapOf(before), &map = mapOf(now);
     const std::optional<std::size_t> from = placeOf(then, m_row), to = placeOf(map, m_row);
     if (from && m_chapters.empty()) add(0, RowEvent::Loaded, then, *from, true);  // there before all commits
     m_entry = entry;
     if (to) held(before, now, then, map, from, *to);
     else if (from) add(entry, RowEvent::Left, map, std::nullopt, false, whyGone(seen, now));
     if (to) judge(before, now, from.has_value());
+  }
+
+  /// A native file brings its own ledger: before that, the number was another row's, and the map is as good as empty.
+  const ResidencyView& mapOf(const CacheState& state) const {
+    static const ResidencyView kNone;
+    const LedgerRow& row = m_session.state().ledger[m_row];
+    const bool same =
+        state.ledger.contains(m_row) && state.ledger[m_row].born == row.born && state.ledger[m_row].token == row.token;
+    return same ? state.group(m_layer).stored() : kNone;
   }
 
   void held(const CacheState& before, const CacheState& now, const ResidencyView& then, const ResidencyView& map,

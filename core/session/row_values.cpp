@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/edit/wlod_seen.h"
+#include "core/edit/rotary_rows.h"
 #include "core/files/key_rotation.h"
 #include "kernels/ops/rope.h"
 

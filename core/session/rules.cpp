@@ -5,8 +5,8 @@
 
 #include "core/edit/key_shift.h"
 #include "core/edit/splice.h"
-#include "core/kinds/base/cache_kind.h"
-#include "core/kinds/base/storage_plan.h"
+#include "core/parts/cache_kind.h"
+#include "core/parts/storage_plan.h"
 #include "core/session/storage.h"
 
 namespace kvlab {

@@ -5,8 +5,9 @@
 #include <new>
 
 #include "core/check/invariant.h"
-#include "core/kinds/open_parts.h"
 #include "core/model/decoder/backend_status.h"
+#include "core/parts/kinds.h"
+#include "core/parts/open_parts.h"
 #include "core/session/in_call.h"
 #include "core/session/parts_before.h"
 #include "core/session/storage.h"

@@ -1,50 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/state_hash.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
-#include <memory>
+
+#include "core/state/state_hasher.h"
 
 namespace kvlab {
 namespace {
 
-class Hasher {
- public:
-  Hasher() : m_state(XXH3_createState(), &XXH3_freeState) { XXH3_128bits_reset(m_state.get()); }
-
-  void bytes(const void* data, std::size_t size) {
-    if (size) XXH3_128bits_update(m_state.get(), data, size);
-  }
-  template <class T>
-  void value(const T& v) {
-    static_assert(std::is_arithmetic_v<T>);
-    bytes(&v, sizeof v);
-  }
-  template <class T>
-  void column(const Column<T>& c) {
-    value(static_cast<std::uint64_t>(c.size()));
-    bytes(c.data(), c.size() * sizeof(T));
-  }
-  void text(const std::string& s) {
-    value(static_cast<std::uint64_t>(s.size()));
-    bytes(s.data(), s.size());
-  }
-  std::string hex() const {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(m_state.get()));
-    std::string out;
-    for (unsigned char byte : canonical.digest)
-      for (int shift : {4, 0}) out += "0123456789abcdef"[(byte >> shift) & 15];
-    return out;
-  }
-
- private:
-  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> m_state;
-};
-
-void hashLedger(Hasher& hasher, const Ledger& ledger) {
+void hashLedger(StateHasher& hasher, const Ledger& ledger) {
   hasher.value(static_cast<std::uint64_t>(ledger.size()));
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(ledger.size()); ++i) {
     const LedgerRow& row = ledger[LedgerId(i)];
@@ -66,7 +31,7 @@ void hashLedger(Hasher& hasher, const Ledger& ledger) {
 }
 
 /// Hashes the state of policies.
-void hashPolicies(Hasher& hasher, const CacheState& state) {
+void hashPolicies(StateHasher& hasher, const CacheState& state) {
   hasher.value(static_cast<std::uint64_t>(state.policy->prefilling));
   hasher.value(static_cast<std::uint64_t>(state.policy->promptRows));
   for (const CacheLayer layer : state.layers()) {
@@ -82,23 +47,10 @@ void hashPolicies(Hasher& hasher, const CacheState& state) {
   }
 }
 
-/// Hashes the time line, the tiling over it with the age of its entries, and the inputs of the focus allocator.
-void hashWlod(Hasher& hasher, const WlodState& state) {
-  hasher.column(state.tree.tokens());
-  for (std::int32_t i = 0; i < state.context.cost(); ++i) {
-    hasher.value(state.context.entries()[static_cast<std::size_t>(i)].id().value());
-    hasher.value(state.context.age(i).value_or(-1));
-  }
-  for (const std::vector<double>* values : {&state.mass, &state.scores})
-    hasher.bytes(values->data(), values->size() * sizeof(double));
-  hasher.value(state.sinceRound);
-  hasher.value(state.draft ? state.draft->begin : -1);
-}
-
 }  // namespace
 
 std::string stateHash(const CacheState& state, const CacheStore& store, const std::vector<Action>& pending) {
-  Hasher hasher;
+  StateHasher hasher;
   hashLedger(hasher, state.ledger);
   hasher.column(state.context);
   hasher.column(state.brightness);
@@ -117,7 +69,7 @@ std::string stateHash(const CacheState& state, const CacheStore& store, const st
     }
   }
   if (state.policy) hashPolicies(hasher, state);
-  if (state.wlod) hashWlod(hasher, *state.wlod);
+  state.kind->hash(hasher);
   for (std::uint64_t word : state.random) hasher.value(word);
   for (const Action& action : pending) hasher.text(toJson(action).dump());
   return hasher.hex();

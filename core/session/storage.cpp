@@ -5,8 +5,8 @@
 
 #include "core/api/guarded.h"
 #include "core/edit/departures.h"
-#include "core/kinds/base/storage_plan.h"
 #include "core/model/decoder/backend_status.h"
+#include "core/parts/storage_plan.h"
 #include "core/session/parts_before.h"
 #include "core/session/storage.h"
 
@@ -230,7 +230,8 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
   if (Status done = backendStatus(*parts.backend, "converting rows"); !done) return done.error();
   parts.store.keep(lost);
   next.logitsStale = next.length() > 0 && (before.logitsStale || converted || seesOthers);
-  next.edited = next.edited || (converted && next.wlod);  // the cost of rows no longer decides which are computed
+  next.edited = next.edited ||
+      (converted && next.kind->derivesContext());  // the cost of rows no longer decides which are computed
   commit.left = leaveWindows(before, next, true, before.tick);
   install(parts, std::move(made));
   return commit;
@@ -405,7 +406,7 @@ Result<CacheState> placedAgain(Session& session, const CacheState& content) {
 }
 
 void shrinkPools(Session& session) {
-  if (!session.state().policy || session.state().wlod) return;  // a working context comes back to any row of its budget
+  if (!session.state().policy || session.state().kind->derivesContext()) return;  // rows that have left may come back
   const LayoutSet& layouts = session.parts().layouts;
   std::vector<std::int32_t> rows = rowsBounded(session.manifest(), session.state());
   std::int64_t slots = 0, wanted = 0;
@@ -454,7 +455,7 @@ Result<Compaction> compact(Session& session, std::int64_t most) {
 
 bool compactPages(Session& session) {
   const CacheState& state = session.state();
-  if (!hasPages(session) || (state.wlod && state.wlod->draft)) return false;
+  if (!hasPages(session) || state.kind->draftedFrom()) return false;
   return static_cast<bool>(compact(session, std::numeric_limits<std::int64_t>::max()));
 }
 

@@ -36,7 +36,8 @@ TransactionRules Ticker::rules(const CacheState& state) const {
   TransactionRules rules = transactionRules(m_call.parts);
   if (rules.probes) rules.wanted.newest = m_allAttention ? InLayers::All : InLayers::Last;
   for (const auto& reviser : m_revisers) rules.wanted = rules.wanted | reviser->wants(state);
-  rules.wanted.surprise = m_wish.scores && !state.wlod;  // wLOD's rows do not stand in the order of the text
+  rules.wanted.surprise =
+      m_wish.scores && !state.kind->derivesContext();  // whose rows do not stand in the order of the text
   return rules;
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/api/stage_view.h"
-#include "core/kinds/base/cache_kind.h"
+#include "core/parts/cache_kind.h"
 
 namespace kvlab {
 

@@ -13,10 +13,10 @@ namespace {
 /// Most tokens of a prompt in one tick. A prompt that is cancelled keeps the ticks that are done.
 constexpr std::size_t kPromptPiece = 1024;
 
-/// Tokens of a prompt that come in one tick. wLOD chooses by the whole prompt what it keeps of it; a draft is taken
-/// back as a whole; and what cannot fit is refused before its first token.
+/// Tokens of a prompt that come in one tick. A kind that derives its context chooses by the whole prompt what it keeps
+/// of it; a draft is taken back as a whole; and what cannot fit is refused before its first token.
 std::size_t pieceOf(const Session& session, std::size_t tokens, bool draft) {
-  const bool whole = draft || session.state().wlod ||
+  const bool whole = draft || session.state().kind->derivesContext() ||
       session.kind().remaining(session.parts(), session.state()) < static_cast<std::int64_t>(tokens);
   return whole ? tokens : kPromptPiece;
 }
@@ -149,7 +149,7 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
 
 TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each) {
   TickReport report;
-  const bool single = each || session.state().wlod;
+  const bool single = each || session.state().kind->derivesContext();
   const std::size_t most = single ? 1 : pieceOf(session, tokens.size(), false);
   for (std::size_t done = 0; done < tokens.size(); done += most) {
     if (done > 0) session.betweenTicks();

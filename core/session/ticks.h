@@ -55,8 +55,8 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
                   bool draft = false);
 /// Appends a text and writes down how surprised the model was by each token (LedgerRow::surprise); not by the first of
 /// a context, or behind an edit. each: the tokens come one by one, as generated tokens do, so that policies act between
-/// them; wLOD takes them so always. Pending actions stay pending. The report of the last tick; where it failed, the
-/// tokens before it stay.
+/// them; a kind that derives its context takes them so always. Pending actions stay pending. The report of the last
+/// tick; where it failed, the tokens before it stay.
 TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each);
 /// Ends a prompt that was appended in parts. Makes a commit if policies evict rows.
 TickReport endPrefill(Session& session);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves a session through its history: from one kept state to the next, or by executing commands again.
-#include "core/kinds/base/cache_kind.h"
 #include "core/layout/row_swap.h"
+#include "core/parts/cache_kind.h"
 #include "core/session/parts_before.h"
 #include "core/session/rules.h"
 #include "core/session/storage.h"

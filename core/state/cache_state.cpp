@@ -20,7 +20,7 @@ std::int64_t CacheState::reach() const {
   for (const LayerGroup& group : groups)  // in maps with the newest row, its phase is the last
     if (group.map && group.map->size() > 0 && group.map->ledger[group.map->size() - 1] == context[context.size() - 1])
       longest = std::max(longest, std::int64_t{group.map->phases[group.map->size() - 1]} + 1);
-  return wlod || longest == 0 ? std::int64_t{phases[phases.size() - 1]} + 1 : longest;
+  return kind->derivesContext() || longest == 0 ? std::int64_t{phases[phases.size() - 1]} + 1 : longest;
 }
 
 void forgetPasts(CacheState& state, std::span<const LedgerId> rows, CacheLayer from) {
@@ -53,7 +53,7 @@ CacheState ownCopy(const CacheState& state) {
     group.idSums = group.idSums.ownCopy();
     group.phasedSums = group.phasedSums.ownCopy();
   }
-  if (state.wlod) copy.wlod = std::make_shared<const WlodState>(state.wlod->ownCopy());
+  copy.kind = state.kind->ownCopy();
   for (Column<float>& column : copy.gateScores) column = column.ownCopy();
   for (Column<RowPast>& column : copy.pasts) column = column.ownCopy();
   return copy;

@@ -11,12 +11,12 @@
 
 #include "core/api/column.h"
 #include "core/api/snapshot.h"
+#include "core/state/kind_state.h"
 #include "core/state/ledger.h"
 #include "core/state/policy_state.h"
 #include "core/state/rounding.h"
 #include "core/state/slot_tables.h"
 #include "core/state/wanted.h"
-#include "core/state/wlod_state.h"
 
 namespace kvlab {
 
@@ -56,7 +56,7 @@ struct GroupRules {
 /// Cache layers whose residency maps are equal share one group; eviction splits groups.
 struct LayerGroup : GroupRules {
   std::shared_ptr<const ResidencyView> map;
-  std::shared_ptr<const ResidencyView> all;  // wLOD: entries and summaries by arrival; null = `map` has all rows
+  std::shared_ptr<const ResidencyView> all;  // with rows that are not in the context; null = `map` has all rows
   std::int32_t absent = 0;                   // tokens without a row; counted apart to detect lost map entries
   Column<Provenance> provenance;             // [ledger]
   Column<std::int32_t> writers;              // [ledger] number of the commit that wrote the row last, see row_writers.h
@@ -83,11 +83,11 @@ struct CacheState {
   std::shared_ptr<const std::vector<float>> loadedLogits;  // `logits` of a file: rows may have left since their pass
   std::shared_ptr<const NewestAttention> attention;
   std::shared_ptr<const NewestAttention> read;  // of the commit's own pass: no later query replaces it; null = no pass
-  std::shared_ptr<const NewestAttention> received;        // latest attention summed over queries; null = none
-  std::shared_ptr<const PolicyState> policy;              // null while every policy is full
-  std::shared_ptr<const std::vector<RowOrigin>> origins;  // row_origins.h; null = nobody asked
-  std::shared_ptr<const Manifest> rules;                  // as session/rules.h changed it; null = as opened
-  std::shared_ptr<const WlodState> wlod;  // null in other sessions; if set, the columns above are derived from it
+  std::shared_ptr<const NewestAttention> received;           // latest attention summed over queries; null = none
+  std::shared_ptr<const PolicyState> policy;                 // null while every policy is full
+  std::shared_ptr<const std::vector<RowOrigin>> origins;     // row_origins.h; null = nobody asked
+  std::shared_ptr<const Manifest> rules;                     // as session/rules.h changed it; null = as opened
+  std::shared_ptr<const KindState> kind = plainKindState();  // what the kind of session adds
   bool logitsStale = false;
   bool edited = false;                    // some row may have been computed from what is not there any more
   std::array<std::uint64_t, 2> random{};  // sampler state

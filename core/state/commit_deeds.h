@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/api/snapshot.h"
-#include "core/api/wlod_view.h"
 
 namespace kvlab {
 
@@ -22,14 +21,23 @@ struct ListDeed {
   std::vector<std::int32_t> slots = {}, phases = {};  // [rows of the part]
 };
 
-/// The rows of a wLOD session as the plan gave them to a pass in a cache layer. [rows] in order of arrival.
-struct CoveredDeed {
-  Column<WlodRow> rows;
+/// The rows of a kind that derives its context, as the plan gave them to a pass in a cache layer. [rows] in the kind's
+/// order.
+struct GivenRows {
   Column<LedgerId> ledger;    // [rows]
   Column<Slot> slots;         // [rows] -1 = nowhere
   std::vector<bool> missing;  // [rows] evicted from the layer; empty = none
 
+  GivenRows(Column<LedgerId> ids, Column<Slot> places, std::vector<bool> absent)
+      : ledger(std::move(ids)), slots(std::move(places)), missing(std::move(absent)) {}
+  virtual ~GivenRows() = default;
   bool lacks(std::size_t row) const { return !missing.empty() && missing[row]; }
+  virtual double phaseOf(std::size_t row) const = 0;
+  virtual double blurOf(std::size_t row) const = 0;
+  virtual std::string nameOf(std::size_t row) const = 0;
+  /// For checks: the rows that a row sees, itself last, by the kind's rules and a window of phases (0 = all), counted
+  /// apart from the functions that passes use.
+  virtual std::vector<std::int32_t> seenBy(std::size_t row, int window) const = 0;
 };
 
 /// One call for the rows of a chunk in a cache layer. [n] are its rows.
@@ -39,8 +47,8 @@ struct PassDeed {
   std::vector<std::int32_t> phase, begin, end, written;  // [n]; written: slots
   std::vector<std::int32_t> self = {};                   // [n] slots of rows that are seen beside the list; or empty
   std::shared_ptr<const ListDeed> list = {};             // rows that these rows read; calls on the same list share it
-  std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass; null in a wLOD session,
-  std::shared_ptr<const CoveredDeed> covered = {};       // which has these instead
+  std::shared_ptr<const ResidencyView> map = {};         // as the plan gave it to the pass; null where a kind
+  std::shared_ptr<const GivenRows> given = {};           // has given these instead
   std::vector<float> input = {};                         // [hidden] input of the layer for the last row
   std::vector<float> attended = {};                      // [heads*headDim] output of attention for the last row
 
@@ -124,7 +132,7 @@ class CommitDeeds {
     m_told.reset();
     m_turns.clear();
     if (m_all.size() > kKept) m_all.resize(kKept);
-    for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.covered = {};
+    for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.given = {};
     m_count = 0;
   }
 

@@ -4,14 +4,15 @@
 #include <algorithm>
 
 #include "core/state/cache_state.h"
+#include "core/state/state_buffers.h"
 
 namespace kvlab {
 namespace {
 
-/// All buffers of a state but those of its ledger, each once, ascending.
-class Buffers {
+/// All buffers of a state but those of its ledger.
+class Collector {
  public:
-  explicit Buffers(const CacheState& state) {
+  explicit Collector(const CacheState& state) {
     add(state.context), add(state.phases), add(state.brightness), add(state.birthPhases), add(state.contextSums);
     add(state.ramp), add(state.groups), add(state.groupOf), add(state.pasts), add(state.gateScores);
     for (const LayerGroup& group : state.groups) addGroup(group);
@@ -20,34 +21,17 @@ class Buffers {
     if (state.logits) add(*state.logits);
     addAttention(state.attention.get()), addAttention(state.received.get()), addAttention(state.read.get());
     if (state.policy) addPolicy(*state.policy);
-    if (state.wlod) addWlod(*state.wlod);
-    std::ranges::sort(m_all);
-    m_all.erase(std::unique(m_all.begin(), m_all.end()), m_all.end());
+    state.kind->addTo(m_all);
+    m_all.sort();
   }
 
-  std::int64_t beside(const Buffers& other) const {
-    std::int64_t bytes = 0;
-    auto theirs = other.m_all.begin();
-    for (const auto& [address, size] : m_all) {
-      while (theirs != other.m_all.end() && theirs->first < address) ++theirs;
-      if (theirs == other.m_all.end() || theirs->first != address) bytes += size;
-    }
-    return bytes;
-  }
+  const StateBuffers& all() const { return m_all; }
 
  private:
-  void add(const void* address, std::size_t bytes) {
-    if (address && bytes) m_all.emplace_back(address, static_cast<std::int64_t>(bytes));
+  template <class... What>
+  void add(const What&... what) {
+    m_all.add(what...);
   }
-  template <class T>
-  void add(const Column<T>& column) {
-    add(column.data(), column.roomBytes());
-  }
-  template <class T>
-  void add(const std::vector<T>& list) {
-    add(list.data(), list.capacity() * sizeof(T));
-  }
-  void add(const std::vector<bool>& list) { add(&list, list.capacity() / 8); }
 
   void addMap(const ResidencyView* map) {
     if (!map) return;
@@ -87,25 +71,29 @@ class Buffers {
     }
   }
 
-  void addWlod(const WlodState& wlod) {
-    add(&wlod, sizeof wlod);
-    add(wlod.tree.tokens()), add(wlod.tree.dirty());
-    for (int level = 1; level <= kTopLevel; ++level) {
-      const MegaContext::Level& gists = wlod.tree.level(level);
-      add(gists.gists), add(gists.rows);
-    }
-    add(wlod.context.entries()), add(wlod.context.changed());
-    add(wlod.rows), add(wlod.ledger), add(wlod.stale), add(wlod.mass), add(wlod.scores), add(wlod.rounds);
-    for (const auto& round : wlod.rounds) add(round->decisions);
-  }
-
-  std::vector<std::pair<const void*, std::int64_t>> m_all;
+  StateBuffers m_all;
 };
 
 }  // namespace
 
+void StateBuffers::sort() {
+  std::ranges::sort(m_all);
+  m_all.erase(std::unique(m_all.begin(), m_all.end()), m_all.end());
+}
+
+std::int64_t StateBuffers::beside(const StateBuffers& other) const {
+  std::int64_t bytes = 0;
+  auto theirs = other.m_all.begin();
+  for (const auto& [address, size] : m_all) {
+    while (theirs != other.m_all.end() && theirs->first < address) ++theirs;
+    if (theirs == other.m_all.end() || theirs->first != address) bytes += size;
+  }
+  return bytes;
+}
+
 std::int64_t bytesBeside(const CacheState& state, const CacheState& other) {
-  return std::int64_t{sizeof state} + state.ledger.bytesBeside(other.ledger) + Buffers(state).beside(Buffers(other));
+  return std::int64_t{sizeof state} + state.ledger.bytesBeside(other.ledger) +
+      Collector(state).all().beside(Collector(other).all());
 }
 
 }  // namespace kvlab

@@ -11,8 +11,9 @@
 #include "core/files/fingerprint.h"
 #include "core/files/key_rotation.h"
 #include "core/model/files/mapped_file.h"
+#include "core/parts/kinds.h"
 #include "core/session/import_rows.h"
-#include "core/verbs/wlod_session.h"
+#include "core/session/requests.h"
 #include "kernels/scalar_convert.h"
 
 namespace kvlab {
@@ -126,10 +127,10 @@ Status savable(const Session& session, CacheForm form) {
   KV_TRY(noDraft(session, "the cache was not saved"));
   if (form == CacheForm::Native) return session.transformer().keysRotated() ? unrotatedOnly("saved") : ok();
   const CacheState& state = session.state();
-  if (state.wlod)
+  if (session.kind().file(state))
     return Error(
         "unsupported", "the cache was not saved",
-        "the working context of a wLOD session has gists, and the Hugging Face forms have a row for each token",
+        "rows of this kind of session stand for several tokens, and the Hugging Face forms have a row for each",
         "save with form native", "form", name(form));
   if (state.length() == 0)
     return Error("empty", "the cache was not saved", "there are no rows", "prompt some text first");
@@ -201,10 +202,9 @@ CacheTarget cacheTarget(const Session& session) {
   target.capacity = session.parts().capacity;
   target.maxPhases = session.parts().maxPhases;
   target.maxBrightness = session.manifest().brightness.max;
-  if (const auto kind = wlodOf(session, "")) {
-    target.wlod = session.state().wlod->rules;
-    target.wlodSettings = (*kind)->fileSettings();
-  }
+  target.kind = session.kind().file(session.state());
+  for (const KindInfo& kind : kinds())
+    if (kind.fileKey) target.kinds.push_back(kind.fileKey);
   return target;
 }
 
@@ -222,7 +222,7 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   HfWriter rotated(session);
   if (form == CacheForm::Native) {
     manifest.update(nativeManifest(session.state(), cacheTarget(session), session.pending()));
-    native.emplace(session.state(), session.store()).addTo(writer);
+    native.emplace(session.state(), session.store(), cacheTarget(session)).addTo(writer);
   } else {
     if (firstRagged(session.state())) manifest["rows"] = rowsByLayer(session.state());
     KV_TRY(rotated.addTo(writer));
@@ -242,7 +242,7 @@ Result<json> loadCache(Session& session, const std::string& path, const std::str
   CacheImport rows = KV_TRY(parseCache(file->bytes(), path, cacheTarget(session)));
   if (rows.form == CacheForm::Native && session.transformer().keysRotated()) return unrotatedOnly("loaded").error();
   rows.storage = std::move(file);
-  if (verify && (rows.edited || rows.wlod))
+  if (verify && (rows.edited || rows.kind))
     return Error("other_rows", "the cache was not loaded",
                  "its rows saw others that are gone, so that no pass over its tokens gives them", "load without verify",
                  "verify", true);

@@ -7,6 +7,7 @@
 
 #include "core/api/guarded.h"
 #include "core/api/nearest.h"
+#include "core/parts/kinds.h"
 #include "core/session/call_mark.h"
 #include "core/session/requests.h"
 #include "core/verbs/capture_journal.h"
@@ -23,8 +24,10 @@ const std::vector<const Verb*>& table() {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
          {tickVerbs(), stateVerbs(), noteVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
-          storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
+          storageVerbs(), policyVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
+    for (const KindInfo& kind : kinds())
+      for (const Verb& verb : kind.verbs ? kind.verbs() : std::span<const Verb>()) all.push_back(&verb);
     return all;
   }();
   return kAll;

@@ -71,11 +71,6 @@ json rotationsOf(const CacheState& state, CacheLayer layer, LedgerId id) {
   return {{"count", past.turns}, {"phases", past.phases}, {"error", past.error}};
 }
 
-/// Blur of a context row; only gists have one.
-double sigmaOf(const CacheState& state, std::size_t position) {
-  return state.wlod ? state.wlod->rules.blurOf(state.wlod->context.entries()[position]) : 0;
-}
-
 /// Rows of a plan have none yet.
 bool hasSlot(const ResidencyView& map, std::size_t i) { return map.slotOf[i].value() >= 0; }
 
@@ -122,7 +117,7 @@ Result<json> rows(const Session& session, VerbArgs& in) {
     out.push_back({{"index", i},
                    {"slot", hasSlot(map, at(i)) ? json(map.slotOf[at(i)].value()) : json()},
                    {"phase", map.phase(at(i)).value()},
-                   {"sigma", sigmaOf(state, position)},
+                   {"sigma", state.kind->blurAt(Position(static_cast<std::int32_t>(position)))},
                    {"ledger", map.ledger[at(i)].value()},
                    {"tag", hasSlot(map, at(i)) ? json(words.tags[at(i)]) : json()},
                    {"position", position},

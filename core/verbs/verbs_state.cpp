@@ -15,7 +15,6 @@
 #include "core/verbs/timeline_verb.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
-#include "core/verbs/wlod_session.h"
 
 namespace kvlab {
 namespace {
@@ -259,7 +258,7 @@ std::span<const Verb> stateVerbs() {
        setBrightnessVerb},
       {{"pin",
         {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
-        "Pins a token: no policy may cull or evict a pinned token, and in a wLOD session it does not collapse.",
+        "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
         Effect::Commits},
        pinVerb},
       {{"opEvents",

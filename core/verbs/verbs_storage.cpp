@@ -3,7 +3,7 @@
 
 #include "core/api/members.h"
 #include "core/api/program_memory.h"
-#include "core/kinds/base/storage_plan.h"
+#include "core/parts/storage_plan.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/packed_column.h"

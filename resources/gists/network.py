@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gist network of core/wlod/gist_net.h and a frozen model that runs over entries of a working context, for training.
+"""The gist network of core/kinds/wlod/tree/gist_net.h and a frozen model that runs over entries of a working context, for training.
 
 An entry is (level, start): a token, or a gist that goes through all layers as one row at the centre of its span, its
 rotation damped by exp(-(sigma w)^2 / 2), sigma = a parameter times half its span. Attention is flat: each entry sees every

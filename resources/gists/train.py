@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains and measures a model's gist network (core/wlod/gist_net.h); `kvlab train gists` records and then calls this.
+"""Trains and measures a model's gist network (core/kinds/wlod/tree/gist_net.h); `kvlab train gists` records and then calls this.
 
     train.py --data DIR --out gists.safetensors --model FOLDER       report.json and report.txt are written to DIR
 
@@ -259,7 +259,7 @@ def measured(windows, nets):
 
 
 def losses(evaluation):
-    """What the file carries (core/wlod/gist_figures.h): means of NLL and KL over all tokens of a level."""
+    """What the file carries (core/kinds/wlod/tree/gist_figures.h): means of NLL and KL over all tokens of a level."""
     out = []
     for level in (1, 2):
         rows = [row for row in evaluation if row["level"] == level]

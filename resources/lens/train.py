@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains and measures a model's lens network (core/wlod/lens_net.h); `kvlab train lens` records and then calls this.
+"""Trains and measures a model's lens network (core/kinds/wlod/tree/lens_net.h); `kvlab train lens` records and then calls this.
 
     train.py --data DIR --out lens.safetensors --model FOLDER        report.json and report.txt are written to DIR
 

@@ -109,14 +109,17 @@ class JobsTest : public QObject {
   }
 
   void aJobOfTheListIsCancelledAlone() {
-    make(true);
+    make(true, {{"model", "demo"}, {"threads", 1}, {"capacity", 65536}});  // the run outlasts the sweep
     prompt();
     beginSweep();
     const int sweep = jobs().front()->number;
+    command("break_set", {{"conditions", json::array()}});
+    QTRY_VERIFY(!context().busy());
     command("step", {{"n", 1000000}});
     QTRY_VERIFY(context().busy());
     command("cancel_job", {{"job", sweep}});
     QTRY_VERIFY_WITH_TIMEOUT(!running("Sweep endless"), 60000);
+    QVERIFY(jobs().front());
     command("stop", {{"job", jobs().front()->number}});
     QTRY_VERIFY_WITH_TIMEOUT(!context().busy(), 20000);
     QCOMPARE(m_window->runCommand("cancel_job", {{"job", sweep}}).error().code, std::string("blocked"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/kinds/wlod/files/cache_wlod.h"
 #include "fuzz.h"
 
 using namespace kvlab;
@@ -22,6 +23,7 @@ CacheTarget target(std::uint8_t mode) {
   out.config.maxPositions = 64;
   out.fingerprint.assign(1, 'f');
   out.numerics.assign(1, 'n');
+  out.kinds = {"wlod"};
   out.formats.assign(2, {1, 16, kernels::DType::f16, mode % 2 ? kernels::DType::i8 : kernels::DType::f32});
   out.keep = {0, mode % 5 ? 0 : 4};
   out.position = static_cast<PositionMode>(mode % 3);
@@ -31,8 +33,9 @@ CacheTarget target(std::uint8_t mode) {
   out.keep = {0, 0};
   out.position = PositionMode::Context;
   out.config.hidden = 4;
-  out.wlod.emplace().attention = mode % 4 < 2 ? WlodAttention::Flat : WlodAttention::Pyramid;
-  out.wlodSettings = {{"budget", 24}};
+  WlodRules rules;
+  rules.attention = mode % 4 < 2 ? WlodAttention::Flat : WlodAttention::Pyramid;
+  out.kind = std::make_shared<const WlodFile>(rules, nlohmann::json{{"budget", 24}});
   return out;
 }
 
@@ -43,10 +46,12 @@ void checkRows(const CacheImport& rows, const CacheTarget& to) {
     fuzz::require(rows.tokens[i].value() >= 0 && rows.tokens[i].value() < to.config.vocab, "a token outside");
     fuzz::require(rows.phases[i] < to.maxPhases && rows.phases[i] > (i ? rows.phases[i - 1] : -1),
                   "phases do not increase");
-    if (to.position != PositionMode::Absolute && !to.wlod)
+    if (to.position != PositionMode::Absolute && !to.kind)
       fuzz::require(rows.phases[i] == static_cast<std::int32_t>(i), "a phase that is not the position");
   }
 }
+
+const WlodState& wlodOf(const CacheImport& rows) { return static_cast<const WlodState&>(*rows.kind); }
 
 void checkHf(const CacheImport& rows, const CacheTarget& to) {
   const auto n = static_cast<std::int64_t>(rows.tokens.size());
@@ -72,8 +77,9 @@ void checkNative(const CacheImport& rows, const CacheTarget& to) {
       for (LedgerId id : *list) fuzz::require(inLedger(id), "a relative outside the ledger");
   for (std::size_t layer = 0; layer < 2; ++layer) {
     const auto& group = rows.groups.at(static_cast<std::size_t>(rows.groupOf[layer]));
-    fuzz::require(to.wlod || static_cast<std::int64_t>(group.ledger.size()) <= to.capacity, "too many rows");
-    fuzz::require(!to.wlod || std::ranges::equal(group.ledger, rows.wlod->ledger), "rows that the tree does not name");
+    fuzz::require(to.kind || static_cast<std::int64_t>(group.ledger.size()) <= to.capacity, "too many rows");
+    fuzz::require(!to.kind || std::ranges::equal(group.ledger, wlodOf(rows).ledger),
+                  "rows that the tree does not name");
     fuzz::require(group.provenance.size() == rows.ledger.size(), "provenance differs in number");
     const auto stride = static_cast<std::size_t>(kernels::rowLayout(to.formats[layer]).stride);
     const auto first = static_cast<std::size_t>(rows.first.at(layer));
@@ -102,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   checkRows(*rows, to);
-  if (to.wlod) checkWlod(*rows->wlod, to);
+  if (to.kind) checkWlod(wlodOf(*rows), to);
   if (rows->form == CacheForm::Native) checkNative(*rows, to);
   else checkHf(*rows, to);
   return 0;

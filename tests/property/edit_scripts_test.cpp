@@ -8,7 +8,7 @@
 #include <QTemporaryDir>
 #include <map>
 
-#include "core/kinds/base/call_context.h"
+#include "core/parts/call_context.h"
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 #include "support/runner.h"

@@ -102,24 +102,24 @@ class WlodEditsTest : public QObject {
     s.must("inject", {{"actions", {json::parse(edit.toStdString())}}, {"now", true}});
     QVERIFY2(s.sound(), edit);
     QVERIFY(drift(s) == 0);
-    const WlodState& state = *s->state().wlod;
+    const WlodState& state = wlodIn(s->state());
     std::vector<int> text;
     for (const LedgerId token : state.tree.tokens()) text.push_back(s->state().ledger[token].token.value());
     QVERIFY(text.size() != 230);
     fresh.must("promptIds", {{"ids", text}});
     fresh.must("inject", {{"actions", collapses}, {"now", true}});
-    QVERIFY(std::ranges::equal(fresh->state().wlod->context.entries(), state.context.entries()));
+    QVERIFY(std::ranges::equal(wlodIn(fresh->state()).context.entries(), state.context.entries()));
     QVERIFY(s.values() == fresh.values());
     QCOMPARE(*s->state().logits, *fresh->state().logits);
     for (const TreeNode node : {TreeNode{1, 0}, TreeNode{1, 64}, TreeNode{1, 160}, TreeNode{1, 192}})
       if (state.tree.has(node))
-        QVERIFY(std::ranges::equal(state.tree.gist(node), fresh->state().wlod->tree.gist(node)));
+        QVERIFY(std::ranges::equal(state.tree.gist(node), wlodIn(fresh->state()).tree.gist(node)));
     const auto stands = std::ranges::find(s->state().context, mover) - s->state().context.begin();
     if (stands < s->state().length()) QCOMPARE(s->state().brightness[static_cast<std::size_t>(stands)], 33.0f);
     QCOMPARE(plan.at("lengthAfter"), json(s->state().length()));
     QVERIFY(plan.at("recomputed").get<int>() > 100 && plan.at("phaseShifted").get<int>() >= 230 - 43);
     s.must("undo");
-    QCOMPARE(s->state().wlod->tree.length(), 230);
+    QCOMPARE(wlodIn(s->state()).tree.length(), 230);
     QVERIFY2(s.sound(), edit);
   }
 
@@ -150,20 +150,20 @@ class WlodEditsTest : public QObject {
     QCOMPARE(s.hash(), before);
     s.must("setLensScores", {{"scores", std::vector(100, -0.9)}});
     s.must("refocus");
-    QVERIFY(s->state().wlod->context.hasEntry({1, 0}) && s->state().wlod->context.hasEntry({0, 40}));
-    const auto& decisions = s->state().wlod->rounds.back()->decisions;
+    QVERIFY(wlodIn(s->state()).context.hasEntry({1, 0}) && wlodIn(s->state()).context.hasEntry({0, 40}));
+    const auto& decisions = wlodIn(s->state()).rounds.back()->decisions;
     QVERIFY(std::ranges::any_of(decisions, [](const FocusDecision& d) { return !d.done && d.code == "pinned"; }));
     for (int i = 0; i < 4; ++i) s.prompt(90, static_cast<unsigned>(i));  // makes room
-    QVERIFY(s->state().wlod->context.hasEntry({0, 40}));
+    QVERIFY(wlodIn(s->state()).context.hasEntry({0, 40}));
     s.prompt(3000);  // starts cold
-    QVERIFY(s->state().wlod->context.hasEntry({0, 40}) && s->state().wlod->context.hasEntry({1, 64}));
+    QVERIFY(wlodIn(s->state()).context.hasEntry({0, 40}) && wlodIn(s->state()).context.hasEntry({1, 64}));
     QCOMPARE(s->state().ledger[pinned].state, RowState::Live);
     QVERIFY(s.sound() && drift(s) == 0);
-    const LedgerId hidden = s->state().wlod->tree.token(Moment(70));
+    const LedgerId hidden = wlodIn(s->state()).tree.token(Moment(70));
     const Result<json> inside = s.verb("pin", {{"ledger", hidden.value()}});
     QVERIFY(!inside);
     QCOMPARE(inside.error().code, std::string("not_an_entry"));
-    QCOMPARE(s.verb("pin", {{"ledger", s->state().wlod->tree.row({1, 64}).value()}}).error().code,
+    QCOMPARE(s.verb("pin", {{"ledger", wlodIn(s->state()).tree.row({1, 64}).value()}}).error().code,
              std::string("not_a_token"));
     s.must("pin", {{"ledger", pinned.value()}, {"on", false}});
     s.must("collapse", {{"node", id(1, 32)}, {"now", true}});

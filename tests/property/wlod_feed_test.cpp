@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wLOD session never jams: text of any length in pieces of any size goes in, within the budget, whatever the
 // cooldown.
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "core/session/truth.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
@@ -31,7 +32,7 @@ class WlodFeedTest : public QObject {
     SessionFixture s({{"capacity", 0}, {"wlod", json::parse(wlod.toStdString())}, {"history_bytes", 0}});
     for (int fed = 0; fed < moments; fed += piece) {
       s.must("promptIds", {{"ids", SessionFixture::ids(piece, static_cast<unsigned>(fed))}});
-      const WlodState& state = *s->state().wlod;
+      const WlodState& state = wlodIn(s->state());
       QCOMPARE(state.context.length(), fed + piece);
       QVERIFY2(state.context.cost() <= state.rules.working.budget, qPrintable(QString::number(state.context.cost())));
     }
@@ -50,7 +51,7 @@ class WlodFeedTest : public QObject {
                       {"history_bytes", 1 << 20}});
     s.must("promptIds", {{"ids", SessionFixture::ids(80, 1)}});
     s.must("step", {{"n", 200}});
-    QCOMPARE(s->state().wlod->context.length(), 280);
+    QCOMPARE(wlodIn(s->state()).context.length(), 280);
   }
 
   /// Pieces of unlike sizes, one of them more than the budget between two that are small, come back by undo.

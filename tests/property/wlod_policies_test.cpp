@@ -160,7 +160,7 @@ class WlodPoliciesTest : public QObject {
     bool alone = false;
     for (unsigned i = 0; i < 40; ++i) {
       s.prompt(60, i);
-      const Column<TreeNode>& entries = s->state().wlod->context.entries();
+      const Column<TreeNode>& entries = wlodIn(s->state()).context.entries();
       alone = alone || std::ranges::all_of(entries.span(), [](TreeNode entry) { return entry.level > 0; });
     }
     QVERIFY(alone);
@@ -399,11 +399,11 @@ class WlodPoliciesTest : public QObject {
       const SessionFixture s(manifest(wlod, {{"model", "synthetic:tiny:layers=3"}, {"policy", "h2o:capacity=12"}}));
       s.must("prompt", {{"text", "is in the . puts the anna anna the is"}});
       s.must("prompt", {{"text", "attic bob attic anna in in is"}});
-      const int before = s->state().wlod->tree.length();
+      const int before = wlodIn(s->state()).tree.length();
       s->parts().faults.arm(FaultPoint::Kernel, n);
       const Result<json> done = s.verb("promptIds", {{"ids", {75, 124, 58, 121}}});
       if (s->parts().faults.armed()) break;
-      QCOMPARE(s->state().wlod->tree.length() != before, static_cast<bool>(done));
+      QCOMPARE(wlodIn(s->state()).tree.length() != before, static_cast<bool>(done));
       reached = reached || done;
     }
     QVERIFY(reached);

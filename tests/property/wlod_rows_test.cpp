@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/edit/compute_rows.h"
-#include "core/wlod/focus_allocator.h"
-#include "core/wlod/lens.h"
+#include "core/kinds/wlod/tree/focus_allocator.h"
+#include "core/kinds/wlod/tree/lens.h"
 #include "kernels/row_checksum.h"
 #include "support/runner.h"
 

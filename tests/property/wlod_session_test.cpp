@@ -5,8 +5,8 @@
 
 #include "core/api/layout_names.h"
 #include "core/check/fault_drill.h"
-#include "core/check/invariant.h"
-#include "core/kinds/wlod/wlod_parts.h"
+#include "core/kinds/wlod/kind/wlod_parts.h"
+#include "core/parts/kinds.h"
 #include "support/runner.h"
 #include "support/wlod_session.h"
 
@@ -16,7 +16,7 @@ namespace {
 /// Checksums of the rows of all layers whose nodes end at or before a moment.
 std::vector<std::uint64_t> checksumsBefore(const SessionFixture& s, std::int32_t moment) {
   std::vector<std::uint64_t> out;
-  const WlodState& state = *s->state().wlod;
+  const WlodState& state = wlodIn(s->state());
   for (const CacheLayer layer : s->state().layers()) {
     std::vector<std::int32_t> slots;
     for (std::size_t row = 0; row < state.rows.size(); ++row)
@@ -91,7 +91,7 @@ class WlodSessionTest : public QObject {
       ++done;
       const QByteArray damage = s.damage();
       QVERIFY2(damage.isEmpty(), (QByteArray::fromStdString(verb + args.dump()) + ": " + damage).constData());
-      QVERIFY2(s->state().length() <= s->state().wlod->rules.working.budget, verb.c_str());
+      QVERIFY2(s->state().length() <= wlodIn(s->state()).rules.working.budget, verb.c_str());
       QVERIFY2(drift(s) == 0, (verb + args.dump()).c_str());
     }
     QVERIFY(done > 10 && refused > 0);
@@ -119,7 +119,7 @@ class WlodSessionTest : public QObject {
     s.must("inject", {{"actions", {{{"action", "replace"}, {"positions", {300}}, {"new_token_ids", {9}}}}}});
     s.must("apply");
     QCOMPARE(checksumsBefore(s, 256), before);
-    QCOMPARE(s->state().wlod->tree.dirty().size(), std::size_t{0});
+    QCOMPARE(wlodIn(s->state()).tree.dirty().size(), std::size_t{0});
   }
 
   void historyExecutesAgain() {
@@ -209,7 +209,7 @@ class WlodSessionTest : public QObject {
     s.must("speculate", {{"tokens", {4, 5}}});
     s.must("accept");
     QVERIFY(s.damage().isEmpty());
-    QCOMPARE(s->state().wlod->tree.length(), 252);
+    QCOMPARE(wlodIn(s->state()).tree.length(), 252);
     QCOMPARE(s.verb("accept").error().code, std::string("no_draft"));
   }
 
@@ -292,7 +292,7 @@ class WlodSessionTest : public QObject {
     const SessionFixture s(
         manifest({{"budget", 200}, {"start_tokens", 32}, {"protect", 16}, {"cooldown", 0}, {"lens", "off"}}));
     s.prompt(1100);
-    QCOMPARE(s->state().wlod->context.entries()[0], (TreeNode{1, 0}));
+    QCOMPARE(wlodIn(s->state()).context.entries()[0], (TreeNode{1, 0}));
     s.must("expand", {{"node", id(1, 0)}, {"now", true}});
     const std::string before = s.hash();
     const Result<json> refused = s.verb("collapse", {{"node", id(2, 0)}, {"now", true}});
@@ -350,8 +350,8 @@ class WlodSessionTest : public QObject {
       const QByteArray damage = s.damage();
       QVERIFY2(damage.isEmpty(), damage.constData());
     }
-    QCOMPARE(s->state().wlod->tree.length(), 3192);
-    QVERIFY(s->state().wlod->rounds.size() >= 12);
+    QCOMPARE(wlodIn(s->state()).tree.length(), 3192);
+    QVERIFY(wlodIn(s->state()).rounds.size() >= 12);
     QVERIFY(drift(s) == 0);
   }
 
@@ -372,13 +372,13 @@ class WlodSessionTest : public QObject {
     s.prompt(390);
     QVERIFY(!s.verb("setLensScores", {{"scores", {0.5}}}));
     std::vector<double> scores(static_cast<std::size_t>(s->state().length()), 0.0);
-    QCOMPARE(s->state().wlod->context.entries()[2].level, 1);
+    QCOMPARE(wlodIn(s->state()).context.entries()[2].level, 1);
     QCOMPARE(s.must("rows", {{"layer", 0}})[2].at("sigma"), json(16.0));
     scores[2] = 0.9;
     s.must("setLensScores", {{"scores", scores}});
     s.must("refocus");
-    QCOMPARE(s->state().wlod->context.entries()[2].level, 0);
-    QCOMPARE(s->state().wlod->rounds.back()->decisions.front().code, std::string("accepted"));
+    QCOMPARE(wlodIn(s->state()).context.entries()[2].level, 0);
+    QCOMPARE(wlodIn(s->state()).rounds.back()->decisions.front().code, std::string("accepted"));
     QVERIFY(s.damage().isEmpty());
   }
 
@@ -457,7 +457,7 @@ class WlodSessionTest : public QObject {
                                      {"attention", damage == 6 ? "pyramid" : "flat"}}));
     s.prompt(390);
     CacheState state = s->state();
-    auto wlod = std::make_shared<WlodState>(*state.wlod);
+    auto wlod = std::make_shared<WlodState>(wlodIn(state));
     std::vector<TreeNode> entries(wlod->context.entries().begin(), wlod->context.entries().end());
     QVERIFY(entries[0].level == 1 && entries.back().level == 0);
     if (damage == 0) entries.erase(entries.begin() + 3);
@@ -484,7 +484,7 @@ class WlodSessionTest : public QObject {
       rows[5].entry = false;
       wlod->rows = wlod->rows.following(rows);
     }
-    state.wlod = wlod;
+    state.kind = wlod;
     std::set<std::string> found;
     for (const Violation& violation : checkAll({state, s->store(), s->manifest(), s->parts().capacity, true, 0, 0}))
       found.insert(violation.invariant);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // wLOD without a model, on random working contexts: tilings stay tilings, every past moment is covered exactly
 // once and causally, what an edit leaves clean saw nothing of it. semantics.md, section 8.
-#include "core/check/implied_rows.h"
-#include "core/wlod/coverage.h"
-#include "core/wlod/focus_allocator.h"
-#include "core/wlod/invalidation.h"
+#include "core/kinds/wlod/edit/wlod_given.h"
+#include "core/kinds/wlod/tree/coverage.h"
+#include "core/kinds/wlod/tree/focus_allocator.h"
+#include "core/kinds/wlod/tree/invalidation.h"
 #include "support/runner.h"
 #include "support/working_contexts.h"
 
@@ -81,20 +81,20 @@ class WlodTest : public QObject {
     for (unsigned seed = 0; seed < 12; ++seed) {
       const WlodAttention attention = seed % 4 == 0 ? WlodAttention::Flat : WlodAttention::Pyramid;
       const Scene scene(seed, 1500 + 700 * static_cast<std::int32_t>(seed), attention);
-      WlodRules rules;
-      rules.attention = attention;
-      rules.pyramid = {static_cast<std::int32_t>(20 + 90 * seed), static_cast<std::int32_t>(300 + 500 * seed),
-                       seed % 2 == 1};
-      CoveredDeed given;
-      given.rows.assign(scene.rows);
-      const Coverage coverage(scene.context, scene.rows, attention, rules.pyramid);
+      WlodState state;
+      state.rules.attention = attention;
+      state.rules.pyramid = {static_cast<std::int32_t>(20 + 90 * seed), static_cast<std::int32_t>(300 + 500 * seed),
+                             seed % 2 == 1};
+      state.rows.assign(scene.rows);
+      const WlodGiven given(state, {}, {});
+      const Coverage coverage(scene.context, scene.rows, attention, state.rules.pyramid);
       for (const QueryBlock& block : coverage.blocks(0, static_cast<std::int32_t>(scene.rows.size())))
         for (std::size_t query = 0; query < block.queries.size(); ++query) {
           const std::int32_t own = block.queries[query];
           std::vector<std::int32_t> seen(block.rows.begin(), block.rows.begin() + block.seen[query]);
           if (block.self[query]) seen.push_back(own);
           std::ranges::sort(seen);
-          QVERIFY2(impliedRows(given, at(own), rules, 0) == seen,
+          QVERIFY2(given.seenBy(at(own), 0) == seen,
                    (std::to_string(seed) + ": " + scene.rows[at(own)].node.text()).c_str());
         }
     }

@@ -5,9 +5,9 @@
 #include <QtTest>
 #include <random>
 
-#include "core/check/invariant.h"
 #include "core/edit/planner.h"
 #include "core/edit/splice.h"
+#include "core/parts/kinds.h"
 #include "kernels/thread_pool.h"
 
 namespace kvlab {

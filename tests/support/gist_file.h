@@ -50,7 +50,7 @@ struct GistFile {
     return writer.write(path);
   }
 
-  /// The gist of 32 children [32, hidden] as core/wlod/gist_net.h writes it, in double.
+  /// The gist of 32 children [32, hidden] as core/kinds/wlod/tree/gist_net.h writes it, in double.
   std::vector<double> gist(int level, const float* x) const {
     const auto part = [&](const char* name) -> const Tensor& {
       return tensors.at("levels." + std::to_string(level) + "." + name);

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "core/check/invariant.h"
+#include "core/parts/kinds.h"
 #include "core/session/state_hash.h"
 #include "core/session/truth.h"
 #include "core/verbs/verbs.h"

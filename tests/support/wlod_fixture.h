@@ -4,7 +4,7 @@
 #include <QtTest>
 #include <random>
 
-#include "core/edit/wlod_mirror.h"
+#include "core/kinds/wlod/edit/wlod_mirror.h"
 #include "core/model/decoder/placed_weights.h"
 
 namespace kvlab {
@@ -33,7 +33,7 @@ class WlodFixture {
     net = options.net ? options.net : meanGistNet(c.hidden);
     state.rules = options.rules;
     state.tree = MegaContext(c.hidden);
-    cache.wlod = std::make_shared<WlodState>(state);
+    cache.kind = std::make_shared<WlodState>(state);
     layouts.start(cache, std::vector<std::int32_t>(static_cast<std::size_t>(c.layers)));
   }
 
@@ -94,7 +94,7 @@ class WlodFixture {
  private:
   WlodTransaction transaction() { return WlodTransaction(*transformer, store, layouts, faults, *net); }
   const CacheState& present() {
-    cache.wlod = std::make_shared<WlodState>(state);
+    cache.kind = std::make_shared<WlodState>(state);
     return cache;
   }
   Result<WlodApplied> take(Result<WlodApplied> done) {
@@ -103,7 +103,7 @@ class WlodFixture {
     if (!next) return next.error();
     cache = next->state;
     ledger = cache.ledger;
-    state = *cache.wlod;
+    state = wlodIn(cache);
     if (!done->result.logits.empty()) logits = done->result.logits;
     store.release(next->freed);
     return done;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wLOD sessions for tests: manifests, drift, and random edits.
 #pragma once
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "core/session/truth.h"
 #include "support/session_fixture.h"
 
@@ -25,7 +26,7 @@ inline double drift(const SessionFixture& s) {
 
 /// One random edit that may be refused; the name of the verb, and the moment from which on things may change.
 inline std::pair<std::string, json> randomEdit(const SessionFixture& s, std::mt19937& random) {
-  const WlodState& state = *s->state().wlod;
+  const WlodState& state = wlodIn(s->state());
   const auto pick = [&](std::int32_t n) {
     return n > 0 ? static_cast<std::int32_t>(random() % static_cast<unsigned>(n)) : 0;
   };

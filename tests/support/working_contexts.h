@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "core/wlod/working_context.h"
+#include "core/kinds/wlod/tree/working_context.h"
 
 namespace kvlab {
 

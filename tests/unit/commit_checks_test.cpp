@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks of what a commit decided and computed: each names the damage that it exists for, and nothing without it.
 #include "core/check/checks.h"
+#include "core/kinds/wlod/check/wlod_checks.h"
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
 
@@ -275,15 +277,15 @@ class CommitChecksTest : public QObject {
     session.prompt(100);
     Last last(session);
     for (const bool full : {false, true}) QCOMPARE(last.found(checkWlodRows, full), QString());
-    auto wlod = std::make_shared<WlodState>(*last.state.wlod);
-    const MegaContext& tree = last.state.wlod->tree;
+    auto wlod = std::make_shared<WlodState>(wlodIn(last.state));
+    const MegaContext& tree = wlodIn(last.state).tree;
     MegaContext::Level first = tree.level(1);
     std::vector<float> gists(first.gists.begin(), first.gists.end());
     gists[static_cast<std::size_t>(tree.hidden())] += 1;
     first.gists.assign(gists);
     wlod->tree = MegaContext(static_cast<int>(wlod->tree.hidden()), wlod->tree.tokens().span(),
                              {std::move(first), tree.level(2)});
-    last.state.wlod = wlod;
+    last.state.kind = wlod;
     for (const bool full : {false, true})
       QVERIFY(last.found(checkWlodRows, full).contains("is not the mean of its tokens"));
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lens networks: shares as core/wlod/lens_net.h writes them, files that are refused, sessions whose allocator goes by
-// one.
+// Lens networks: shares as core/kinds/wlod/tree/lens_net.h writes them, files that are refused, sessions whose
+// allocator goes by one.
 #include <QTemporaryDir>
 #include <cmath>
 #include <map>
 #include <random>
 
+#include "core/kinds/wlod/state/wlod_state.h"
+#include "core/kinds/wlod/tree/lens_net.h"
 #include "core/model/files/safetensors.h"
-#include "core/wlod/lens_net.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
 
@@ -239,7 +240,7 @@ class LensNetTest : public QObject {
         {"wlod",
          {{"budget", 128}, {"lens", path}, {"start_tokens", 48}, {"protect", 32}, {"cooldown", 0}, {"edits", 1}}}});
     s.prompt(400);
-    const WlodState& state = *s->state().wlod;
+    const WlodState& state = wlodIn(s->state());
     QCOMPARE(state.context.entries()[0], (TreeNode{0, 0}));  // a round after the prompt has opened [0, 32)
     QVERIFY(!state.rounds.empty());
     const FocusDecision& first = state.rounds.back()->decisions.front();
@@ -247,8 +248,8 @@ class LensNetTest : public QObject {
     QVERIFY(first.expand && first.done && first.score > 0.2);
     QCOMPARE(std::ssize(state.mass), std::int64_t{state.context.cost()});
     s.must("step", {{"n", 1}});
-    QCOMPARE(std::ssize(s->state().wlod->mass), std::int64_t{s->state().wlod->context.cost()});
-    QVERIFY(s->state().wlod->mass[0] > s->state().wlod->mass.back());
+    QCOMPARE(std::ssize(wlodIn(s->state()).mass), std::int64_t{wlodIn(s->state()).context.cost()});
+    QVERIFY(wlodIn(s->state()).mass[0] > wlodIn(s->state()).mass.back());
   }
 
   /// Undo, replay and a saved cache find what the network foresaw.

@@ -8,6 +8,7 @@
 
 #include "core/api/error_thrown.h"
 #include "core/api/nearest.h"
+#include "core/kinds/wlod/verbs/wlod_session.h"
 #include "core/lanes/lane_verbs.h"
 #include "core/lanes/session_holder.h"
 #include "core/policy/policy.h"
@@ -62,7 +63,7 @@ class VerbsTest : public QObject {
   /// A verb that says that it reads gets a session that it cannot change, and only such a verb does.
   void readersCannotChange() {
     for (const auto part :
-         {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), wlodVerbs(), fileVerbs()})
+         {tickVerbs(), stateVerbs(), queryVerbs(), storageVerbs(), policyVerbs(), fileVerbs(), wlodVerbs()})
       for (const Verb& verb : part)
         QVERIFY2(std::holds_alternative<LooksAtSession>(verb.run) == (verb.info.effect == Effect::Reads),
                  verb.info.name.c_str());

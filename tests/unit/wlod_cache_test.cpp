@@ -3,6 +3,7 @@
 // files are refused and change nothing.
 #include "core/api/layout_names.h"
 #include "core/files/cache_file.h"
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "core/session/import_rows.h"
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
@@ -33,7 +34,7 @@ void liveWlod(Session& s, unsigned seed = 1) {
   const int last = s.state().length() - 1;
   call(s, "inject", {{"actions", {{{"action", "replace"}, {"positions", {last - 40}}, {"new_token_ids", {9}}}}}});
   call(s, "step", {{"n", 2}});
-  for (const TreeNode entry : s.state().wlod->context.entries())
+  for (const TreeNode entry : wlodIn(s.state()).context.entries())
     if (entry.level == 1) {
       (void)execute(s, "expand", {{"node", entry.id().value()}, {"now", true}});  // where the budget allows
       break;
@@ -45,7 +46,7 @@ void liveWlod(Session& s, unsigned seed = 1) {
 /// Decisions of the rounds from one on.
 std::vector<std::string> decisionsFrom(Session& s, int first) {
   std::vector<std::string> out;
-  for (const auto& round : s.state().wlod->rounds)
+  for (const auto& round : wlodIn(s.state()).rounds)
     for (const FocusDecision& one : round->decisions)
       if (round->round >= first)
         out.push_back(std::to_string(round->round) + " " + one.node.text() + " " + one.code + " " + one.reason + " " +
@@ -122,7 +123,7 @@ void WlodCacheTest::goesOn() {
   QCOMPARE(broken(*b), QString());
   QCOMPARE(call(*b, "logits"), call(*a, "logits"));
   QCOMPARE(call(*b, "tree")["entries"], call(*a, "tree")["entries"]);
-  const int round = a->state().wlod->context.round();
+  const int round = wlodIn(a->state()).context.round();
   for (int i = 0; i < 3; ++i) {
     call(*a, "step", {{"n", 9}});
     call(*b, "step", {{"n", 9}});
@@ -130,7 +131,7 @@ void WlodCacheTest::goesOn() {
     call(*b, "refocus");
     QCOMPARE(stateHash(*b), stateHash(*a));
   }
-  QVERIFY(a->state().wlod->context.round() > round);
+  QVERIFY(wlodIn(a->state()).context.round() > round);
   QVERIFY(wlod.contains("flat") || !decisionsFrom(*a, round + 1).empty());
   QCOMPARE(decisionsFrom(*b, round + 1), decisionsFrom(*a, round + 1));
   QCOMPARE(broken(*b), QString());
@@ -146,14 +147,14 @@ void WlodCacheTest::scoresAndLeftRows() {
   std::vector<double> scores(at(a->state().length()), -0.5);
   scores[0] = 0.9;
   call(*a, "setLensScores", {{"scores", scores}});
-  QVERIFY(!a->state().wlod->stale.empty());
+  QVERIFY(!wlodIn(a->state()).stale.empty());
   call(*a, "saveCache", {{"path", path("s")}});
   call(*b, "loadCache", {{"path", path("s")}});
   QCOMPARE(stateHash(*b), stateHash(*a));
-  QVERIFY(b->state().wlod->stale == a->state().wlod->stale);
+  QVERIFY(wlodIn(b->state()).stale == wlodIn(a->state()).stale);
   QCOMPARE(call(*b, "rows", {{"layer", 3}})[60]["exactness"], call(*a, "rows", {{"layer", 3}})[60]["exactness"]);
   for (Session* s : {a.get(), b.get()}) call(*s, "refocus");
-  QCOMPARE(b->state().wlod->rounds.back()->decisions.front().code, std::string("accepted"));
+  QCOMPARE(wlodIn(b->state()).rounds.back()->decisions.front().code, std::string("accepted"));
   QCOMPARE(stateHash(*b), stateHash(*a));
 }
 
@@ -348,9 +349,9 @@ void WlodCacheTest::hostileTensors() {
   liveWlod(*s);
   call(*s, "saveCache", {{"path", path("n")}});
   Parts parts = Parts::of(path("n"));
-  if (value == -100) value = s->state().wlod->tree.row({2, 0}).value();
+  if (value == -100) value = wlodIn(s->state()).tree.row({2, 0}).value();
   if (QString(QTest::currentDataTag()) == "entry without name")
-    for (const TreeNode entry : s->state().wlod->context.entries())
+    for (const TreeNode entry : wlodIn(s->state()).context.entries())
       if (entry.level == 1) i = entry.start / 32;
   const std::size_t at =
       parts.offset(tensor.toStdString()) + static_cast<std::size_t>(i) * static_cast<std::size_t>(size);

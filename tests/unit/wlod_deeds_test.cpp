@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorded deeds of wLOD passes agree with the rules of attention, and a deed that disagrees is named.
 #include "core/check/checks.h"
+#include "core/kinds/wlod/check/wlod_checks.h"
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
 
@@ -55,7 +57,7 @@ class WlodDeedsTest : public QObject {
       s.must("step");
       const std::span<const PassDeed> deeds = s->store().deeds().all();
       for (const CacheLayer layer : s->state().layers())
-        QVERIFY(std::ranges::any_of(deeds, [&](const PassDeed& one) { return one.layer == layer && one.covered; }));
+        QVERIFY(std::ranges::any_of(deeds, [&](const PassDeed& one) { return one.layer == layer && one.given; }));
       QCOMPARE(findingsOf(s), QByteArray());
     }
   }
@@ -71,7 +73,7 @@ class WlodDeedsTest : public QObject {
     SessionFixture s(manifestWith(json::object(), {{"model", model.toStdString()}}));
     s.prompt(64);
     s.must("inject", collapse(32));
-    QCOMPARE(s->state().wlod->context.entries()[s->state().context.size() - 1].level, 1);
+    QCOMPARE(wlodIn(s->state()).context.entries()[s->state().context.size() - 1].level, 1);
     QCOMPARE(findingsOf(s), QByteArray());
   }
 

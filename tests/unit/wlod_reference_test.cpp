@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Working contexts with gists against resources/gists/reference.json, which PyTorch computed in f64: the gists of the
 // demo model, mean and trained, and the next token's logits over tilings of tokens, LOD1 and LOD2, damped and not.
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "core/model/files/strict_json.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
@@ -61,13 +62,13 @@ class WlodReference : public QObject {
     s.must("apply");
     QCOMPARE(s->state().length(), static_cast<int>(one.at("tiling").size()));
     std::size_t gist = 0;
-    for (const TreeNode entry : s->state().wlod->context.entries()) {
+    for (const TreeNode entry : wlodIn(s->state()).context.entries()) {
       if (entry.level == 0) continue;
       const json values = wanted.at("gists").at(gist++);
       double largest = 1;
       for (const json& value : values) largest = std::max(largest, std::abs(value.get<double>()));
       for (std::size_t d = 0; d < values.size(); ++d) {
-        const double have = static_cast<double>(s->state().wlod->tree.gist(entry)[d]), want = values[d].get<double>();
+        const double have = static_cast<double>(wlodIn(s->state()).tree.gist(entry)[d]), want = values[d].get<double>();
         QVERIFY2(std::abs(have - want) <= 2e-5 * largest,
                  (entry.text() + ": " + std::to_string(have) + " for " + std::to_string(want)).c_str());
       }

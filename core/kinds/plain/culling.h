@@ -2,7 +2,7 @@
 // Brightness culling: a tick that generates replaces the dimmest pairs of tokens until the target is met. It skips
 // tokens that the user's own actions refer to. Engine thread. semantics.md, section 4.
 #pragma once
-#include "core/kinds/base/reviser.h"
+#include "core/parts/reviser.h"
 
 namespace kvlab {
 

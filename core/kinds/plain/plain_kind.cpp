@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/kinds/base/policy_reviser.h"
-#include "core/kinds/base/storage_plan.h"
 #include "core/kinds/plain/culling.h"
 #include "core/model/decoder/frequencies.h"
+#include "core/parts/policy_reviser.h"
+#include "core/parts/storage_plan.h"
 
 namespace kvlab {
 namespace {
@@ -141,6 +141,13 @@ Result<Drift> PlainKind::drift(const CacheState& state, CallContext& call) {
 ExactnessMap PlainKind::exactness(const SessionParts& parts, const CacheState& state) const {
   CacheState summed = state;  // a copy, because exactness() extends prefix sums
   return kvlab::exactness(summed, cachePhases(parts), turnWord(parts.model->config(), state.reach()));
+}
+
+KindInfo plainKind() {
+  KindInfo out;
+  out.serves = [](const Manifest& manifest) { return !manifest.wlod; };
+  out.make = []() -> std::unique_ptr<CacheKind> { return std::make_unique<PlainKind>(); };
+  return out;
 }
 
 }  // namespace kvlab

@@ -2,13 +2,12 @@
 // The plain kind: every token of the context has a row in every layer that keeps it. Edits go through the planner and
 // the transaction. Engine thread. semantics.md, sections 2 and 3.
 #pragma once
-#include "core/kinds/base/cache_kind.h"
+#include "core/parts/kinds.h"
 
 namespace kvlab {
 
 class PlainKind : public CacheKind {
  public:
-  static bool serves(const Manifest&) { return true; }
   KindSizes sizes(const Manifest& manifest, const ModelConfig& config) const override;
   Status open(const SessionParts& parts) override;
   void start(const SessionParts& parts, CacheState& state) const override;
@@ -22,5 +21,8 @@ class PlainKind : public CacheKind {
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
   ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const override;
 };
+
+/// Serves manifests without settings of another kind.
+KindInfo plainKind();
 
 }  // namespace kvlab

@@ -11,9 +11,9 @@ namespace {
 
 /// True if saveCache refuses rightly, as its documentation says.
 bool rightfulRefusal(const Session& session, const std::string& form, const std::string& code) {
-  const auto& wlod = session.state().wlod;
-  if (code == "speculating") return wlod && wlod->draft;
-  if (code == "unsupported") return form != "native" && (wlod || session.cacheLayers().byHead());
+  const KindState& kind = *session.state().kind;
+  if (code == "speculating") return kind.draftedFrom() != nullptr;
+  if (code == "unsupported") return form != "native" && (kind.derivesContext() || session.cacheLayers().byHead());
   if (form == "native") return code == "other_format" && session.manifest().keyPhase == "at_write";
   if (code == "ragged") return session.manifest().position == PositionMode::Cache;
   return code == "empty" || code == "not_finite";

@@ -19,8 +19,8 @@ Marks namedSlots(const Session& session, CacheLayer layer, Marks& given) {
   Marks named(given.size());
   const auto note = [&](const CacheState& state) {
     mark(named, state.group(layer).stored().residentSlots());
-    if (state.wlod && state.wlod->draft)  // a rollback leads there
-      mark(named, state.wlod->draft->before->group(layer).stored().residentSlots());
+    if (const CacheState* before = state.kind->draftedFrom())  // a rollback leads there
+      mark(named, before->group(layer).stored().residentSlots());
   };
   note(session.state());
   note(session.withPending());

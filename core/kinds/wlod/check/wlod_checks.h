@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The invariants of wLOD sessions; other sessions pass. Engine thread. semantics.md, section 8.
+#pragma once
+#include "core/check/invariant.h"
+
+namespace kvlab {
+
+void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out);
+void checkWlodRows(const CheckInput& input, std::vector<Violation>& out);
+
+}  // namespace kvlab

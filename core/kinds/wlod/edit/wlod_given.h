@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows that the plan of a wLOD session gave to a pass in a cache layer, in order of arrival. Which of them a row
+// sees is counted here a second time, row by row from the rules of attention (semantics.md, section 8), for checks.
+// Pure; engine thread.
+#pragma once
+#include "core/kinds/wlod/state/wlod_state.h"
+#include "core/state/commit_deeds.h"
+
+namespace kvlab {
+
+class WlodGiven : public GivenRows {
+ public:
+  WlodGiven(const WlodState& state, Column<Slot> places, std::vector<bool> absent)
+      : GivenRows(state.ledger, std::move(places), std::move(absent)),
+        m_rows(state.rows),
+        m_attention(state.rules.attention),
+        m_pyramid(state.rules.pyramid),
+        m_sigma(state.rules.sigma) {}
+
+  double phaseOf(std::size_t row) const override { return m_rows[row].node.phase(); }
+  double blurOf(std::size_t row) const override { return kvlab::blurOf(m_rows[row].node, m_sigma); }
+  std::string nameOf(std::size_t row) const override { return m_rows[row].node.text(); }
+  /// Ascending before the row itself.
+  std::vector<std::int32_t> seenBy(std::size_t own, int window) const override;
+
+ private:
+  const Column<WlodRow> m_rows;
+  const WlodAttention m_attention;
+  const PyramidRules m_pyramid;
+  const double m_sigma;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/kinds/wlod/kind/wlod_parts.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/kinds/wlod/tree/gist_figures.h"
+
+namespace kvlab {
+namespace {
+
+/// Appends the embedding of a token.
+void addEmbedding(const Model& model, TokenId token, std::vector<float>& out) {
+  TensorView row = model.embed();
+  const std::int64_t width = row.shape[1];
+  row.data = static_cast<const std::byte*>(row.data) + token.value() * kernels::dtypeRowBytes(row.dtype, width);
+  row.shape = {width};
+  const std::vector<float> values = widened(row);
+  out.insert(out.end(), values.begin(), values.end());
+}
+
+}  // namespace
+
+WlodRatios ratiosOf(const WlodState& state, int layers) {
+  WlodRatios out;
+  std::array<double, kTopLevel + 1> moments = {};
+  for (const TreeNode entry : state.context.entries()) moments[at(entry.level)] += entry.span();
+  const double length = std::max(1, state.tree.length());
+  for (std::size_t level = 0; level < moments.size(); ++level) out.residency[level] = moments[level] / length;
+  out.spatial = out.temporal = out.hits = out.swaps = std::numeric_limits<double>::quiet_NaN();
+  if (!state.change || state.change->why.empty()) return out;
+  const WlodChange& change = *state.change;
+  const auto rows = static_cast<double>(change.why.size());
+  double spatial = 0, temporal = 0, kept = rows - change.computed, layer0 = 0;
+  for (std::size_t i = 0; i < change.why.size(); ++i) {
+    spatial += change.why[i] == DirtyWhy::Hierarchical || change.why[i] == DirtyWhy::Both;
+    temporal += change.why[i] == DirtyWhy::Temporal || change.why[i] == DirtyWhy::Both;
+    layer0 += change.layer0[i];
+  }
+  out.spatial = spatial / rows;
+  out.temporal = temporal / rows;
+  out.hits = (kept * layers + layer0) / (rows * layers);
+  out.swaps = change.swapped / rows;
+  return out;
+}
+
+WlodView describeWlod(const WlodState& state, int layers, const WlodParts& parts) {
+  WlodView view;
+  const WlodRules& rules = state.rules;
+  view.attention = rules.attention == WlodAttention::Flat ? "flat" : "pyramid";
+  view.gist = parts.gists->name();
+  view.lens = parts.lens.name;
+  view.figures = parts.gists->figures();
+  view.notice = gistNotice(*parts.gists);
+  view.near = rules.pyramid.near;
+  view.middle = rules.pyramid.middle;
+  view.sigma = rules.sigma;
+  view.moments = state.tree.length();
+  view.budget = rules.working.budget;
+  view.protectedFrom = std::max(0, state.tree.length() - rules.working.protectedTail);
+  view.tokens = state.tree.tokens();
+  view.entries = state.context.entries();
+  view.rows = state.rows;
+  view.mass.assign(state.mass.begin(), state.mass.end());
+  const std::vector<double> scores = parts.scores(state);
+  view.scores.assign(scores.begin(), scores.end());
+  for (std::int32_t i = 0; i < state.context.cost(); ++i) {
+    const std::optional<std::int32_t> age = state.context.age(i);
+    view.cooling.push_back(age ? std::max(0, rules.working.cooldown - *age) : 0);
+  }
+  if (state.draft) view.draft = Moments{state.draft->begin, state.tree.length()};
+  view.change = state.change;
+  view.rounds = state.rounds;
+  view.ratios = ratiosOf(state, layers);
+  return view;
+}
+
+std::vector<double> WlodParts::foreseen(const CacheState& state, const Model& model) const {
+  if (!lens.net) return {};
+  const WlodState& wlod = wlodIn(state);
+  std::vector<float> entries, tail;
+  for (std::size_t i = 0; i < state.context.size(); ++i) {
+    const TreeNode node = wlod.context.entries()[i];
+    if (node.level == 0) addEmbedding(model, state.ledger[state.context[i]].token, entries);
+    else std::ranges::copy(wlod.tree.gist(node), std::back_inserter(entries));
+  }
+  const auto length = wlod.tree.length();
+  for (auto t = std::max<std::int64_t>(0, length - lens.net->tail()); t < length; ++t)
+    addEmbedding(model, state.ledger[wlod.tree.token(Moment(static_cast<std::int32_t>(t)))].token, tail);
+  return lens.net->mass(wlod.context.entries().span(), length, entries, tail);
+}
+
+std::vector<double> WlodParts::scores(const WlodState& state) const {
+  if (lens.name == "script") return state.scores;
+  return state.mass.empty() ? std::vector<double>() : attentionScores(state.mass, lens.gain, lens.bias);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses with gists, as their training has measured them (GistFigures in core/api/wlod_view.h), and the notice about
+// them when a session opens. A file of a gist network carries its figures as metadata `measured`, a JSON list with one
+// object per level: {"level": 1, "tokens": n, "nll": {"full", "trained", "mean", "truncation", "nothing"}, "kl": the
+// same}. Pure; any thread.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "core/api/error.h"
+#include "core/api/wlod_view.h"
+#include "core/kinds/wlod/tree/gist_net.h"
+
+namespace kvlab {
+
+/// Error bad_gist_net (field measured) says what is wrong with the text; `file` names it.
+Result<std::vector<GistFigures>> readGistFigures(std::string_view text, const std::string& file);
+
+/// Why the gists may be worth less than as many of the last tokens; empty if they were measured to be better.
+std::string gistNotice(const GistNet& net);
+
+}  // namespace kvlab

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs of wLOD sessions: expand and collapse, rounds of the focus allocator, speculative spans, and queries.
+#include "core/api/members.h"
+#include "core/kinds/wlod/verbs/wlod_session.h"
+#include "core/verbs/verb_layers.h"
+#include "core/verbs/verb_ticks.h"
+#include "core/verbs/verbs.h"
+
+namespace kvlab {
+namespace {
+
+using nlohmann::json;
+
+/// The verbs expand and collapse. Actions are queued, or applied at once with `now`.
+template <class Kind>
+Result<json> lod(Session& session, VerbArgs& in) {
+  return queued(session, {Kind{NodeId(in.integer("node"))}}, in);
+}
+
+Result<json> refocusVerb(Session& session, VerbArgs& in) {
+  const std::int64_t rounds = in.integer("rounds");
+  json reports = json::array();
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    if (i > 0) session.betweenTicks();
+    const TickReport report = refocus(session);
+    if (!report.ok && report.error && i == 0) return *report.error;
+    reports.push_back(toJson(report));
+    if (!report.ok) break;  // the rounds before it stay
+  }
+  return reports;
+}
+
+Result<json> setLensScoresVerb(Session& session, VerbArgs& in) {
+  KV_TRY(setLensScores(session, in.numbers("scores")));
+  return json(nullptr);
+}
+
+Result<json> speculateVerb(Session& session, VerbArgs& in) {
+  const std::vector<TokenId> tokens = in.tokens("tokens", session.model().config().vocab);
+  if (in.error()) return *in.error();
+  return single(speculate(session, tokens));
+}
+
+Result<json> ended(Session& session, bool keep) {
+  KV_TRY(endDraft(session, keep));
+  return json{{"tick", session.state().tick.value()}, {"moments", wlodIn(session.state()).tree.length()}};
+}
+Result<json> accept(Session& session, VerbArgs&) { return ended(session, true); }
+Result<json> rollback(Session& session, VerbArgs&) { return ended(session, false); }
+
+json nodeJson(TreeNode node) {
+  return {{"node", node.id().value()}, {"level", node.level}, {"start", node.start}, {"end", node.end()}};
+}
+
+json roundJson(const FocusRound& round) {
+  json out = KV_MEMBERS(round, round, budget, before, after, unlisted);
+  out.update({{"tick", round.tick.value()}, {"moments", round.length}, {"decisions", json::array()}});
+  for (const FocusDecision& decision : round.decisions) {
+    json one = nodeJson(decision.node);
+    one.update(KV_MEMBERS(decision, score, done, code, reason));
+    one["edit"] = decision.expand ? "expand" : "collapse";
+    out["decisions"].push_back(std::move(one));
+  }
+  return out;
+}
+
+json changeJson(const WlodChange& change) {
+  json why = json::object();
+  std::int64_t layer0 = 0;
+  for (std::size_t i = 0; i < change.why.size(); ++i) {
+    why[name(change.why[i])] = why.value(name(change.why[i]), 0) + 1;
+    layer0 += change.layer0[i];
+  }
+  json edits = json::array();
+  for (const TimelineChange& edit : change.edits)
+    edits.push_back({{"begin", edit.moments.begin}, {"end", edit.moments.end}, {"content", edit.content}});
+  json out = KV_MEMBERS(change, earliest, swapped, computed, full, reason, share, incrementalUs, fullUs, us, bytes);
+  out.update({{"tick", change.tick.value()},
+              {"edits", edits},
+              {"rows", change.why.size()},
+              {"why", why},
+              {"layer0Kept", layer0},
+              {"gists", change.gists.size()},
+              {"left", change.kept}});
+  return out;
+}
+
+json lossesJson(const GistLosses& losses) { return KV_MEMBERS(losses, full, trained, mean, truncation, nothing); }
+
+json figuresJson(const GistFigures& figures) {
+  json out = KV_MEMBERS(figures, level, tokens);
+  out.update({{"nll", lossesJson(figures.nll)}, {"kl", lossesJson(figures.kl)}});
+  return out;
+}
+
+Result<json> tree(const Session& session, VerbArgs& in) {
+  const bool entries = in.flag("entries");
+  const auto kind = KV_TRY(wlodOf(session, "there is no tree"));
+  const std::shared_ptr<const WlodView> view = session.snapshot()->wlod;
+  const WlodRatios& r = view->ratios;
+  json out = KV_MEMBERS(*view, attention, gist, lens, notice, sigma, moments, budget, protectedFrom);
+  out["figures"] = json::array();
+  for (const GistFigures& level : view->figures) out["figures"].push_back(figuresJson(level));
+  out.update({{"w", view->near},
+              {"w2", view->middle},
+              {"length", view->entries.size()},
+              {"rows", view->rows.size()},
+              {"ratios",
+               {{"spatial", finite(r.spatial)},
+                {"temporal", finite(r.temporal)},
+                {"hits", finite(r.hits)},
+                {"swaps", finite(r.swaps)},
+                {"residency", r.residency}}},
+              {"change", view->change ? changeJson(*view->change) : json()},
+              {"rounds", json::array()},
+              {"draft", view->draft ? KV_MEMBERS(*view->draft, begin, end) : json()}});
+  out["costs"] = KV_MEMBERS(kind->costs(session.state()), rowUs, pairUs, threshold);
+  for (const auto& round : view->rounds) out["rounds"].push_back(roundJson(*round));
+  if (!entries) return out;
+  out["entries"] = json::array();
+  for (std::size_t i = 0; i < view->entries.size(); ++i) {
+    json one = nodeJson(view->entries[i]);
+    one.update({{"ledger", session.state().context[i].value()},
+                {"phase", view->entries[i].phase()},
+                {"cooling", view->cooling[i]}});
+    one["mass"] = i < view->mass.size() ? json(view->mass[i]) : json();
+    one["score"] = i < view->scores.size() ? json(view->scores[i]) : json();
+    out["entries"].push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const Verb> wlodVerbs() {
+  static constexpr std::int64_t kMostNode = std::int64_t{kMostMoments} * 4 + 3;
+  static const Verb kVerbs[] = {
+      {{"expand",
+        {arg::integer("node", 0, kMostNode), nowArg()},
+        "Queues the expansion of a gist into its 32 children; nodes are start * 4 + level.",
+        Effect::Commits},
+       lod<Expand>},
+      {{"collapse",
+        {arg::integer("node", 0, kMostNode), nowArg()},
+        "Queues the collapse of 32 siblings into their gist.",
+        Effect::Commits},
+       lod<Collapse>},
+      {{"refocus",
+        {arg::integer("rounds", 1, 1 << 16).orElse(1)},
+        "Runs rounds of the focus allocator now.",
+        Effect::Commits},
+       refocusVerb},
+      {{"setLensScores",
+        {arg::of("scores", ArgType::Numbers)},
+        "Sets the scores of the lens `script`: one per entry, above 0 = more detail.",
+        Effect::Commits},
+       setLensScoresVerb},
+      {{"speculate", {arg::tokens("tokens")}, "Appends tokens that may be taken back.", Effect::Commits},
+       speculateVerb},
+      {{"accept", {}, "Keeps the speculative span.", Effect::Commits}, accept},
+      {{"rollback", {}, "Removes the speculative span and restores the state before it.", Effect::Commits}, rollback},
+      {{"tree",
+        {arg::flag("entries", true)},
+        "The working context, the last edit's invalidation, and the allocator's rounds.",
+        Effect::Reads},
+       tree},
+  };
+  return kVerbs;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/parts/cache_kind.h"
+
+namespace kvlab {
+
+Result<Applied> CacheKind::evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
+                                 CallContext& call) {
+  Result<EditPlan> plan = planEdit(applied.state, planRules(call.parts, Source::Model), std::move(evictions));
+  if (!plan) {
+    call.poolsTouched = applied.rewritten;
+    call.parts.layouts.takeBack(call.parts.store, applied.added, applied.rewritten);
+    return plan.error();
+  }
+  Transaction transaction = call.transaction();
+  Result<Applied> settled = transaction.run(applied.state, *plan, rules, call.trace, call.progress, &applied);
+  call.poolsTouched = !settled && transaction.poolsTouched();
+  return settled;
+}
+
+Result<CacheState> CacheKind::query(const CacheState& state, const TransactionRules& rules, CallContext& call) {
+  return call.transaction().query(state, rules, call.trace);
+}
+
+Result<Observation> CacheKind::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                                       const TransactionRules& rules, CallContext& call) {
+  return call.transaction().observe(state, queries, momentsFrom, rules, call.trace, call.progress);
+}
+
+Result<std::shared_ptr<const NewestAttention>> CacheKind::attended(const CacheState& state, Position query, int layers,
+                                                                   const TransactionRules& rules, CallContext& call) {
+  return call.transaction().attended(state, query, layers, rules);
+}
+
+}  // namespace kvlab

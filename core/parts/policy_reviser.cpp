@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/parts/policy_reviser.h"
+
+#include <set>
+
+#include "core/bugs/bug_kind.h"
+#include "core/parts/cache_kind.h"
+#include "core/policy/policy.h"
+
+namespace kvlab {
+namespace {
+
+/// Numbers of leading rows (sinks) that moments of queries skip, for the policies that look at so many queries.
+std::set<std::int32_t> momentsFrom(const std::vector<PolicySpec>& specs, std::int32_t queries) {
+  std::set<std::int32_t> from;
+  for (const PolicySpec& spec : specs)
+    if (spec.observe == queries && (policyOf(spec.name).needs & kMoments)) from.insert(spec.sinks);
+  return from.empty() ? std::set{0} : from;
+}
+
+/// The state `seen`, but with the moments of `before` in layers whose policy skips other rows.
+std::shared_ptr<const PolicyState> withMomentsFrom(std::int32_t from, const PolicyState& before,
+                                                   const PolicyState& seen) {
+  auto out = std::make_shared<PolicyState>(seen);
+  for (std::size_t layer = 0; layer < out->specs.size(); ++layer)
+    if (out->specs[layer].sinks != from) out->layers[layer].queries = before.layers[layer].queries;
+  return out;
+}
+
+/// Computes what the last queries of a prompt attended to, if a policy needs it.
+Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
+  const std::shared_ptr<const PolicyState> before = state.policy;
+  const std::vector<PolicySpec>& specs = before->specs;
+  const CacheHeads heads = headsOf(call.parts.model->config(), call.parts.cacheLayers);
+  call.makeRoom(1, Placing::Look);
+  for (const std::int32_t queries : observations(specs))
+    for (const std::int32_t from : momentsFrom(specs, queries)) {
+      Result<Observation> seen = call.parts.kind->observe(state, queries, from, rules, call);
+      if (!seen) return seen.error();
+      state.policy = withMomentsFrom(from, *state.policy, *withObservation(*state.policy, heads, queries, *seen));
+    }
+  return ok();
+}
+
+/// Computes attention and logits over the resident rows if they are stale. A tick must not depend on earlier queries.
+Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
+  if (!state.logitsStale || state.length() == 0) return ok();
+  state = KV_TRY(call.parts.kind->query(state, rules, call));
+  return ok();
+}
+
+}  // namespace
+
+Wanted PolicyReviser::wants(const CacheState& state) const {
+  Wanted out;
+  if (!state.policy) return out;
+  const unsigned looksAt = statisticsOf(state.policy->specs);
+  if (looksAt & (kReceived | kObserved | kNewest)) out.newest = InLayers::All;
+  if (looksAt & (kReceived | kObserved)) out.receivedPerHead = InLayers::All;
+  out.gates = state.policy->gates.get();
+  return out;
+}
+
+Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, CallContext& call,
+                                     std::vector<Action>& actions) const {
+  auto scope = call.trace.scope("policy");
+  const auto fail = [&](Error error) {
+    call.poolsTouched = applied.rewritten;
+    call.parts.layouts.takeBack(call.parts.store, applied.added, applied.rewritten);
+    return error;
+  };
+  TransactionRules rules = part.rules;
+  rules.keepLogits = true;
+  const bool drafts = applied.state.kind->draftedFrom();  // a rollback leads back to all of its rows
+  PassKind pass = drafts ? PassKind::Decode : part.pass;
+  if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
+  if (pass == PassKind::PromptEnd)
+    if (Status seen = observePrompt(applied.state, rules, call); !seen) return fail(seen.error());
+  if (statisticsOf(applied.state.policy->specs) & kNewest)
+    if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
+  Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts});
+  if (!pruned) return fail(pruned.error());
+  call.parts.store.deeds().decide(pass);
+  if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned->evictions);
+  std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
+  rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();
+  if (!evictions.empty())  // computed before the rows leave, so that the next token still depends on them
+    if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
+  applied.state.policy = std::move(pruned->state);
+  actions.insert(actions.end(), evictions.begin(), evictions.end());
+  return call.parts.kind->evict(std::move(applied), std::move(evictions), rules, call);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Called before and after the pass of a tick; may add actions or evict rows. Revisers: brightness culling, eviction
+// policies, the focus allocator. A session calls its revisers in list order. No state of their own; engine thread.
+#pragma once
+#include "core/parts/call_context.h"
+
+namespace kvlab {
+
+class Reviser {
+ public:
+  virtual ~Reviser() = default;
+  /// Results that passes over this state should return for this reviser.
+  virtual Wanted wants(const CacheState&) const { return {}; }
+  /// May add actions to the part, and may store statistics in `observed`.
+  virtual Status before(CacheState& /*observed*/, TickPart&, CallContext&) const { return ok(); }
+  /// True if after() should be called when the last pass of a tick ends, before rows settle.
+  virtual bool follows(const CacheState&) const { return false; }
+  /// Changes the uncommitted state. Appends its actions to `actions`. On error the slots that `applied` gained are
+  /// freed unless call.poolsTouched is set.
+  virtual Result<Applied> after(Applied applied, const TickPart&, CallContext&,
+                                std::vector<Action>& /*actions*/) const {
+    return applied;
+  }
+  /// True if a tick without tokens would change something. Asked when a prompt has ended.
+  virtual bool wantsTick(const CacheState&, CallContext&) const { return false; }
+};
+
+}  // namespace kvlab

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/parts/storage_plan.h"
+
+#include <algorithm>
+
+#include "core/model/decoder/frequencies.h"
+#include "core/parts/cache_kind.h"
+
+namespace kvlab {
+
+std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
+  for (kernels::DType type :
+       {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
+    if (name == kernels::dtypeName(type)) return type;
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
+
+/// Row types: kv.k and kv.v of the layer, else dtype, else the type of the weights.
+kernels::RowFormat rowFormat(const SessionParts& parts, Layer layer) {
+  const Manifest& m = parts.manifest;
+  const ModelConfig& config = parts.model->config();
+  const kernels::DType base = rowTypeNamed(m.dtype).value_or(parts.model->dtype());
+  return {config.kvHeads / parts.cacheLayers.perLayer, config.headDim, rowTypeNamed(m.kOf(layer)).value_or(base),
+          rowTypeNamed(m.vOf(layer)).value_or(base)};
+}
+
+/// Rows per layer that fit into historyBytes.
+std::int64_t historyRows(const Manifest& manifest, const std::vector<kernels::RowFormat>& formats) {
+  std::int64_t bytes = 0;
+  for (const kernels::RowFormat& format : formats) bytes += kernels::rowLayout(format).stride;
+  return manifest.historyBytes / bytes;
+}
+
+/// Limits of a layer of the model; 0 = no limit.
+struct LayerWindow {
+  std::int32_t mask = 0;  // phases that attention lets through
+  std::int32_t keep = 0;  // rows that stay: rings alone let rows go
+};
+
+LayerWindow windowOf(const SessionParts& parts, Layer layer) {
+  const Manifest& m = parts.manifest;
+  const ModelConfig& config = parts.model->config();
+  const std::int32_t own = config.windowPerLayer.empty() ? config.slidingWindow : config.windowPerLayer[at(layer)];
+  const std::int32_t mask = m.windowOf(layer) >= 0 ? m.windowOf(layer) : own, kept = m.ring.window;
+  const Result<std::unique_ptr<StorageLayout>> layout = makeLayout(m.layoutOf(layer));
+  if (!layout || !(*layout)->dropsMasked()) return {mask, 0};
+  if (kept == 0) return {mask, mask < parts.maxPhases ? mask : 0};
+  return {mask ? std::min(mask, kept) : kept, kept};  // rows outside the ring are gone for every query
+}
+
+Status checkOverrides(const SessionParts& parts) {
+  const Layer last = parts.cacheLayers.last();
+  for (const LayerOverride& one : parts.manifest.layers)
+    if (one.to > last)
+      return badKey("layers", one.to.value(), "layer " + std::to_string(one.to.value()) + " does not exist",
+                    "the model has layers 0 to " + std::to_string(last.value()));
+  return ok();
+}
+
+/// The demand of every layer before its own budget or mask.
+LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::RowFormat>& formats) {
+  const Manifest& m = parts.manifest;
+  const KindSizes sizes = parts.kind->sizes(m, parts.model->config());
+  const auto history =
+      static_cast<std::int32_t>(std::min(kMostSlots - sizes.pool - sizes.room, historyRows(m, formats)));
+  return {sizes.pool, 0, sizes.room, m.prefillChunk, m.ring.blockTokens, history, m.ring.tailOnly};
+}
+
+/// Rows that a cache layer keeps of an adaptive budget, or holds until its policy decides again.
+std::int32_t rowsDecided(const CacheState* content, CacheLayer layer) {
+  if (!content || !content->policy || !content->policy->layers[at(layer)].budget) return 0;
+  return std::max(content->policy->audit.layers[at(layer)].bands.capacity(),
+                  static_cast<std::int32_t>(content->map(layer).size()));
+}
+
+}  // namespace
+
+std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState& content) {
+  std::vector<std::int32_t> out(content.groupOf.size());
+  if (!content.policy || content.policy->prefilling) return out;
+  for (const CacheLayer layer : content.layers()) {
+    const LayerAudit& audit = content.policy->audit.layers[at(layer)];
+    const auto there = static_cast<std::int64_t>(content.map(layer).size());
+    const std::int64_t kept = std::max(there, std::int64_t{audit.requested()} + audit.protectedRows);
+    if (audit.bounded)
+      out[at(layer)] = static_cast<std::int32_t>(std::min(kMostSlots, kept + manifest.ring.blockTokens));
+  }
+  return out;
+}
+
+Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy) {
+  return {"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
+}
+
+/// Stored rotations would have to change when the context outgrows the length that its frequencies are for.
+Status checkKeyPhase(const SessionParts& parts) {
+  if (parts.manifest.keyPhase == "on_read") return ok();
+  for (const Rope& rope : parts.model->config().ropes)
+    if (const std::int64_t change = lengthOfChange(rope); change > 0 && parts.maxPhases > change)
+      return badKey("key_phase", parts.manifest.keyPhase,
+                    "the model turns keys by other frequencies from " + std::to_string(change) + " tokens on",
+                    "use key_phase on_read, or a capacity below that");
+  return ok();
+}
+
+std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
+  std::vector<std::int32_t> out;
+  for (const CacheLayer own : parts.cacheLayers.each())
+    out.push_back(windowOf(parts, parts.cacheLayers.layerOf(own)).mask);
+  return out;
+}
+
+Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content, std::vector<std::int32_t> rows) {
+  if (Status there = checkOverrides(parts); !there) return there.error();
+  const Manifest& m = parts.manifest;
+  const ModelConfig& config = parts.model->config();
+  if (Status there = checkKeyPhase(parts); !there) return there.error();
+  StoragePlan plan;
+  std::vector<std::string> specs;
+  for (const CacheLayer own : parts.cacheLayers.each()) {
+    const Layer layer = parts.cacheLayers.layerOf(own);
+    plan.formats.push_back(rowFormat(parts, layer));
+    if (!kernels::rowFormatSupported(plan.formats.back()))
+      return badKey("model", m.model,
+                    "rows of " + std::to_string(config.headDim) + " values per head are not supported",
+                    "use a model whose head_dim is at most " + std::to_string(kernels::kHeadDimMax));
+    specs.push_back(m.layoutOf(layer));
+  }
+  if (content && rows.empty()) rows = rowsBounded(m, *content);
+  std::vector<LayerDemand> demands(specs.size(), commonDemand(parts, plan.formats));
+  const bool keepsMasked = parts.kind->sizes(m, config).keepsMasked;
+  for (const CacheLayer own : parts.cacheLayers.each()) {
+    LayerDemand& demand = demands[at(own)];
+    if (const std::int32_t decided = rowsDecided(content, own))
+      demand.capacity = std::max(demand.capacity, decided + m.ring.blockTokens);
+    const std::unique_ptr<StorageLayout> layout = KV_TRY(makeLayout(specs[at(own)]));
+    demand.keep = keepsMasked ? 0 : windowOf(parts, parts.cacheLayers.layerOf(own)).keep;
+    demand.capacity = std::max(demand.capacity, demand.keep);  // a window needs its rows even if capacity is smaller
+    if (!rows.empty() && rows[at(own)] && !layout->dropsMasked())
+      demand.rows = std::clamp(rows[at(own)], demand.keep, demand.capacity);
+  }
+  Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
+  if (!made) return made.error();
+  plan.layouts = made.take();
+  return plan;
+}
+
+namespace {
+
+/// Asks the back end for the total size before the first allocation.
+Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
+  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const std::int64_t weights =
+      parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend, parts.manifest.weights == kDequantise);
+  std::int64_t rows = 0;
+  for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
+  const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);
+  const std::int64_t there = parts.backend->available();
+  if (weights + rows + work <= there) return ok();
+  return Error{"out_of_memory",
+               "the session was not opened",
+               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
+                   ", and " + mebibytes(there) + " are free on " + parts.backend->device(),
+               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu",
+               std::nullopt,
+               "capacity",
+               parts.capacity};
+}
+
+}  // namespace
+
+Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan) {
+  std::vector<LayerPool> pools = plan.layouts.pools(plan.formats);
+  KV_TRY(fits(parts, pools));
+  return CacheStore::create(*parts.backend, std::move(pools));
+}
+
+Status freshStorage(SessionParts& parts) {
+  Result<StoragePlan> plan = planStorage(parts);
+  if (!plan) return plan.error();
+  Result<CacheStore> store = makeStore(parts, *plan);
+  if (!store) return store.error();
+  replacePools(parts, store.take(), std::move(plan->layouts));
+  return ok();
+}
+
+void replacePools(SessionParts& parts, CacheStore store, LayoutSet layouts) {
+  if (parts.replaced && !parts.replaced->store) {
+    parts.replaced->store.emplace(std::move(parts.store));
+    parts.replaced->layouts.emplace(std::move(parts.layouts));
+  }
+  parts.store = std::move(store);
+  parts.layouts = std::move(layouts);
+}
+
+Status likeStorage(SessionParts& parts, const SessionParts& other, const CacheState& state) {
+  std::vector<kernels::RowFormat> formats;
+  for (const CacheLayer layer : other.store.layers()) formats.push_back(other.store.pool(layer).format());
+  std::vector<LayerPool> pools = other.layouts.pools(formats);
+  KV_TRY(fits(parts, pools));
+  parts.store = KV_TRY(CacheStore::like(*parts.backend, other.store, std::move(pools), other.layouts.heldBy(state)));
+  parts.layouts = other.layouts;
+  return ok();
+}
+
+}  // namespace kvlab
