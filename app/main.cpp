@@ -5,10 +5,10 @@
 #include <cstring>
 #include <iostream>
 
-#include "app/guarded_application.h"
-#include "app/icons.h"
-#include "app/platform.h"
-#include "app/programs.h"
+#include "app/base/guarded_application.h"
+#include "app/base/icons.h"
+#include "app/base/platform.h"
+#include "app/cli/programs.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <QTimer>
 #include <algorithm>
 
-#include "app/script/frozen_clock.h"
+#include "app/base/frozen_clock.h"
 #include "app/script/input_gate.h"
 #include "core/api/path_fault.h"
 

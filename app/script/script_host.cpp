@@ -10,8 +10,8 @@
 #include <atomic>
 #include <optional>
 
-#include "app/script/app_files.h"
-#include "app/script/bounded_file.h"
+#include "app/base/app_files.h"
+#include "app/base/bounded_file.h"
 #include "app/script/input_gate.h"
 #include "app/script/script_native.h"
 #include "app/script/watchdog.h"

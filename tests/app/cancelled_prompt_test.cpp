@@ -2,8 +2,8 @@
 // A long prompt over the real engine: views see it grow, cancelling keeps what is done and says how much that is.
 #include <set>
 
-#include "app/core_engine.h"
-#include "app/live_context.h"
+#include "app/engine/core_engine.h"
+#include "app/engine/live_context.h"
 #include "support/runner.h"
 
 using namespace kvlab;

@@ -9,11 +9,11 @@
 #include <QTextBrowser>
 #include <QToolButton>
 
-#include "app/clinic_panel.h"
+#include "app/base/resources.h"
 #include "app/form_clicks.h"
-#include "app/manual_window.h"
-#include "app/resources.h"
+#include "app/help/manual_window.h"
 #include "app/whole_window.h"
+#include "app/window/clinic_panel.h"
 #include "core/clinic/clinic_case.h"
 #include "support/runner.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The command line: every option of the contract, and what is refused with which exit code.
-#include "app/command_line.h"
-#include "app/lists.h"
+#include "app/cli/command_line.h"
+#include "app/cli/lists.h"
 #include "support/runner.h"
 
 using namespace kvlab;

@@ -3,8 +3,8 @@
 // them and gone on with, the content the same all along.
 #include <QSignalSpy>
 
-#include "app/compact_job.h"
-#include "app/core_engine.h"
+#include "app/engine/core_engine.h"
+#include "app/jobs/compact_job.h"
 #include "support/runner.h"
 
 using namespace kvlab;

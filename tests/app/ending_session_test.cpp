@@ -9,7 +9,7 @@
 #include <QSettings>
 #include <QTemporaryDir>
 
-#include "app/new_session_panel.h"
+#include "app/forms/new_session_panel.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The seam: order, replacement by tag, one wake-up at a time, cancelling, errors, clean shutdown.
-#include "app/engine_thread.h"
+#include "app/engine/engine_thread.h"
 #include "app/fake_engine.h"
 #include "support/runner.h"
 

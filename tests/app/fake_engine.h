@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/engine.h"
+#include "app/engine/engine.h"
 #include "core/api/error_thrown.h"
 
 namespace kvlab::test {

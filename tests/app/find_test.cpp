@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Find answers from all its sources and goes there; a million rows of a ledger are searched between two keystrokes;
 // Back and Forward lead through the places where the focus has been.
-#include "app/find_bar.h"
-#include "app/focus_trail.h"
+#include "app/base/focus_trail.h"
 #include "app/whole_window.h"
+#include "app/window/find_bar.h"
 #include "core/state/ledger.h"
 #include "support/runner.h"
 

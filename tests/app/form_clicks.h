@@ -6,7 +6,7 @@
 #include <QScrollArea>
 #include <QtTest>
 
-#include "app/session_form.h"
+#include "app/forms/session_form.h"
 
 namespace kvlab {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two runs of one script show the same bytes while the clock is frozen, in pictures and in texts; and without that they
 // do not, so that the comparison means something.
-#include "app/core_lists.h"
+#include "app/engine/core_lists.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 #include "widgets/base/view_registry.h"

@@ -12,9 +12,9 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "app/edit_list.h"
-#include "app/row_tools.h"
 #include "app/whole_window.h"
+#include "app/window/edit_list.h"
+#include "app/window/row_tools.h"
 #include "support/runner.h"
 #include "widgets/base/word_edit.h"
 #include "widgets/views/map/map_view.h"

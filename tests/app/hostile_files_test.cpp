@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "app/core_engine.h"
-#include "app/logging.h"
+#include "app/base/logging.h"
+#include "app/engine/core_engine.h"
 #include "core/files/capture.h"
 #include "support/runner.h"
 #include "unit/model_bytes.h"

@@ -4,7 +4,7 @@
 // are real ones, changed in one place each. KVLAB_EVERY_REPLY=1 takes all changes, else two of each reply, in turn.
 #include <QDialog>
 
-#include "app/guarded_application.h"
+#include "app/base/guarded_application.h"
 #include "app/tape_engine.h"
 #include "app/whole_window.h"
 #include "support/runner.h"

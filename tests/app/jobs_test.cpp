@@ -6,7 +6,7 @@
 #include <QSettings>
 #include <QToolButton>
 
-#include "app/outcome.h"
+#include "app/base/outcome.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 

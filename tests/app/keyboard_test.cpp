@@ -13,8 +13,8 @@
 #include <QToolButton>
 
 #include "app/fake_engine.h"
-#include "app/focus_ring.h"
 #include "app/whole_window.h"
+#include "app/window/focus_ring.h"
 #include "support/runner.h"
 #include "widgets/views/console/script_input.h"
 

@@ -9,7 +9,7 @@
 #include <QToolButton>
 
 #include "app/form_clicks.h"
-#include "app/lane_panel.h"
+#include "app/forms/lane_panel.h"
 #include "app/whole_window.h"
 #include "core/api/lanes_view.h"
 #include "support/runner.h"

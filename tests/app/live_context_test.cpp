@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The state that views see through the live context: newest snapshot, bounded history, scrubbing, a focus that
 // follows its row, replies that die with their receiver.
-#include "app/live_context.h"
+#include "app/engine/live_context.h"
 #include "app/fake_engine.h"
 #include "support/runner.h"
 

@@ -3,8 +3,8 @@
 // row types, layouts and kinds, and status, storage and model say it in the same words.
 #include <QLabel>
 
-#include "app/core_engine.h"
-#include "app/core_lists.h"
+#include "app/engine/core_engine.h"
+#include "app/engine/core_lists.h"
 #include "app/whole_window.h"
 #include "core/api/manifest.h"
 #include "support/runner.h"

@@ -7,10 +7,10 @@
 #include <QPushButton>
 #include <QTemporaryDir>
 
-#include "app/live_context.h"
-#include "app/model_offer.h"
-#include "app/new_session_panel.h"
-#include "app/session_form.h"
+#include "app/engine/live_context.h"
+#include "app/forms/model_offer.h"
+#include "app/forms/new_session_panel.h"
+#include "app/forms/session_form.h"
 #include "support/runner.h"
 
 using namespace kvlab;

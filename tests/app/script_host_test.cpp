@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "app/core_engine.h"
-#include "app/engine_thread.h"
+#include "app/engine/core_engine.h"
+#include "app/engine/engine_thread.h"
+#include "app/engine/live_session.h"
 #include "app/fake_engine.h"
-#include "app/live_session.h"
 #include "app/script/script_host.h"
 #include "support/runner.h"
 

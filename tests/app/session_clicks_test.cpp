@@ -8,9 +8,9 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "app/core_lists.h"
+#include "app/engine/core_lists.h"
 #include "app/form_clicks.h"
-#include "app/new_session_panel.h"
+#include "app/forms/new_session_panel.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 #include "widgets/base/button_use.h"

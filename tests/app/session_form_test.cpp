@@ -11,12 +11,12 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 
-#include "app/live_context.h"
-#include "app/manifest_path.h"
-#include "app/new_session_panel.h"
-#include "app/session_form.h"
-#include "app/session_name.h"
-#include "app/session_presets.h"
+#include "app/base/manifest_path.h"
+#include "app/base/session_name.h"
+#include "app/engine/live_context.h"
+#include "app/forms/new_session_panel.h"
+#include "app/forms/session_form.h"
+#include "app/forms/session_presets.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"
 #include "support/runner.h"

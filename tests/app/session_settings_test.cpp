@@ -8,10 +8,10 @@
 #include <QToolButton>
 
 #include "app/form_clicks.h"
+#include "app/forms/living_settings.h"
+#include "app/forms/new_session_panel.h"
+#include "app/forms/settings_panel.h"
 #include "app/held_engine.h"
-#include "app/living_settings.h"
-#include "app/new_session_panel.h"
-#include "app/settings_panel.h"
 #include "app/whole_window.h"
 #include "core/api/manifest.h"
 #include "support/runner.h"

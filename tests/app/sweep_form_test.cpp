@@ -11,11 +11,11 @@
 #include <QTabWidget>
 #include <QTemporaryDir>
 
-#include "app/core_sweep.h"
+#include "app/engine/core_sweep.h"
 #include "app/form_clicks.h"
-#include "app/session_form.h"
-#include "app/sweep_panel.h"
-#include "app/sweep_values.h"
+#include "app/forms/session_form.h"
+#include "app/forms/sweep_panel.h"
+#include "app/forms/sweep_values.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 #include "widgets/base/button_use.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "app/core_engine.h"
+#include "app/engine/core_engine.h"
 
 namespace kvlab::test {
 

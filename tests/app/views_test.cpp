@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The entry of each view in the list of views: its key, its place and its tab; and that the list may grow.
-#include "app/command_registry.h"
+#include "app/commands/command_registry.h"
 #include "support/runner.h"
 #include "widgets/base/view_registry.h"
 

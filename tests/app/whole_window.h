@@ -4,8 +4,8 @@
 #include <QSettings>
 #include <QtTest>
 
-#include "app/core_engine.h"
-#include "app/main_window.h"
+#include "app/engine/core_engine.h"
+#include "app/window/main_window.h"
 
 namespace kvlab::test {
 

@@ -2,7 +2,7 @@
 // A ring before, during and after a wrap, as pictures of a real session: the demo model with a ring of 24
 // rows and room for 8 more, fed the tokens of its story one by one. Given tokens make the pictures the same
 // whatever arithmetic computes the rows.
-#include "app/core_engine.h"
+#include "app/engine/core_engine.h"
 #include "support/runner.h"
 #include "widgets/fake_context.h"
 #include "widgets/golden.h"

@@ -18,6 +18,7 @@ ROOMS = {"kernels": 0, "core": 1, "widgets": 2, "app": 3}
 SOURCE = {".h", ".cpp", ".cu", ".cuh"}
 SPDX = SOURCE | {".py", ".js", ".ts", ".cmake", ".sh"}
 MAX_LINES = 600
+MAX_FILES = 40  # of a folder of app
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;\n]*\{", re.M)
@@ -159,8 +160,48 @@ def find_cycle(graph):
     return None
 
 
+def knots(graph):
+    """Groups of nodes that reach each other (Tarjan 1972)."""
+    index, low, stack, out = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for nxt in sorted(graph.get(node, ())):
+            if nxt not in index:
+                visit(nxt)
+                low[node] = min(low[node], low[nxt])
+            elif nxt in stack:
+                low[node] = min(low[node], index[nxt])
+        if low[node] == index[node]:
+            group = [stack.pop()]
+            while group[-1] != node:
+                group.append(stack.pop())
+            out.append(sorted(group))
+
+    sys.setrecursionlimit(10000)
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return [group for group in out if len(group) > 1]
+
+
+def check_knots(root, graph, say):
+    """Headers with their sources include each other in no circle but those of unit_cycles.txt, which only shrink."""
+    place = pathlib.Path("tests/lint/unit_cycles.txt")
+    lines = (root / place).read_text().split("\n") if (root / place).exists() else []
+    known = [set(line.split()) for line in lines if line and not line.startswith("#")]
+    now = [set(group) for group in knots(graph)]
+    for group in now:
+        if not any(group <= one for one in known):
+            say("units that include each other: " + " ".join(sorted(group)))
+    for one in known:
+        if one not in now:
+            say(f"{place}: {' '.join(sorted(one))} is no longer such a group: write down what is left of it")
+
+
 def main(root):
-    findings, graph, types, sources, texts = [], {}, {}, [], {}
+    findings, graph, units, types, sources, texts = [], {}, {}, {}, [], {}
     for path in tracked(root):
         if path.parts[0] not in TOP:
             findings.append(f"{path}: stands at the top, where only {', '.join(sorted(TOP))} belong")
@@ -188,9 +229,15 @@ def main(root):
                 check_direction(path, target, findings.append)
                 if path.parts[0] in ROOMS and folder(path) != folder(target):
                     graph.setdefault(folder(path), set()).add(folder(target))
+                if path.parts[0] in ROOMS and target.suffix in SOURCE and path.with_suffix("") != target.with_suffix(""):
+                    units.setdefault(path.with_suffix("").as_posix(), set()).add(target.with_suffix("").as_posix())
     check_documents(root, texts, findings.append)
     check_manual(texts, findings.append)
     check_format(root, sources, findings.append)
+    check_knots(root, units, findings.append)
+    for place in sorted({folder(path) for path in sources if path.parts[0] == "app"}):
+        if (count := sum(folder(path) == place for path in sources)) > MAX_FILES:
+            findings.append(f"{place}: {count} files, the limit is {MAX_FILES}")
     if cycle := find_cycle(graph):
         findings.append("cycle between folders: " + " -> ".join(cycle))
     for finding in findings:

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/base/bounded_file.h"
+
+#include <QFile>
+#include <QFileInfo>
+
+#include "core/api/path_fault.h"
+
+namespace kvlab {
+
+Result<QByteArray> readBounded(const QString& path, const std::string& what) {
+  constexpr qint64 kMost = qint64{64} << 20, kPart = qint64{1} << 20;
+  const auto refused = [&](const std::string& why) {
+    return Error("unreadable_file", what, why, "give the path of a text file", "path", path.toStdString());
+  };
+  if (const std::string fault = pathFault(path.toStdString()); !fault.empty()) return refused("the path " + fault);
+  if (QFileInfo(path).isDir()) return refused("the path is a folder");
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) return refused(file.errorString().toStdString());
+  QByteArray bytes;
+  for (QByteArray part; !(part = file.read(kPart)).isEmpty() && bytes.size() <= kMost;) bytes += part;
+  if (file.error() != QFileDevice::NoError) return refused(file.errorString().toStdString());
+  if (bytes.size() > kMost) return refused("the file is larger than 64 MiB");
+  return bytes;
+}
+
+}  // namespace kvlab

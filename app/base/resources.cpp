@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/base/resources.h"
+
+#include <QCoreApplication>
+#include <QDir>
+
+namespace kvlab {
+
+QStringList resourcePlaces() {
+  const QString chosen = qEnvironmentVariable("KVLAB_RESOURCES");
+  if (!chosen.isEmpty()) return {chosen};
+  QStringList places;
+  // An installed program must not use the source tree it was built from.
+  const QString program = QCoreApplication::instance() ? QCoreApplication::applicationDirPath() : "";
+  const bool installed = QDir::cleanPath(program).endsWith("/bin");
+  if (!program.isEmpty()) places << QDir::cleanPath(program + "/../share/kvlab");
+  if (!installed) places.prepend(KVLAB_SOURCE_RESOURCES);
+  places << KVLAB_INSTALL_RESOURCES;
+  return places;
+}
+
+QString resourceRoot() {
+  for (const QString& place : resourcePlaces())
+    if (QDir(place + "/scripts").exists()) return place;
+  return {};
+}
+
+QString resourcePath(const QString& path) {
+  const QString scheme = QStringLiteral("resource:");
+  return path.startsWith(scheme) ? resourceRoot() + '/' + path.mid(scheme.size()) : path;
+}
+
+}  // namespace kvlab

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/base/starting_text.h"
+
+#include <QFile>
+
+#include "app/base/resources.h"
+#include "core/api/read_json.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+json textAt(const json& request, const char* key) { return member(member(request, "start"), key); }
+
+Error refused(const std::string& path, const std::string& why) {
+  return {"io",
+          "the session was not opened",
+          "the file of its starting text " + why,
+          "choose another text file",
+          {},
+          "start",
+          path};
+}
+
+Result<QString> contentOf(const std::string& path) {
+  QFile file(resourcePath(QString::fromStdString(path)));
+  if (!file.open(QIODevice::ReadOnly)) return refused(path, "cannot be read: " + file.errorString().toStdString());
+  const QByteArray bytes = file.readAll();
+  const QString text = QString::fromUtf8(bytes);
+  if (text.toUtf8() != bytes) return refused(path, "is not UTF-8");
+  return text.trimmed();
+}
+
+}  // namespace
+
+json storyStart() { return {{"file", "resource:demo/story.txt"}}; }
+
+Result<QString> startingText(const json& request) {
+  if (!request.contains("start")) return QString();
+  const json text = textAt(request, "text"), file = textAt(request, "file");
+  if (file.is_string()) return contentOf(file);
+  if (text.is_string()) return QString::fromStdString(text);
+  return Error{"bad_argument",
+               "the session was not opened",
+               "start has neither a text nor a file",
+               "write {\"text\": \"…\"} or {\"file\": \"PATH\"}",
+               {},
+               "start",
+               member(request, "start")};
+}
+
+QString startingLine(const json& request) {
+  const json file = textAt(request, "file");
+  const QString text = QString::fromStdString((file.is_string() ? file : textAt(request, "text")).dump());
+  return file.is_string() ? QString("s.prompt(lab.readText(%1).trim())").arg(text) : QString("s.prompt(%1)").arg(text);
+}
+
+}  // namespace kvlab

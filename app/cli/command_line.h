@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The parsed command line. Values; made once by main.
+#pragma once
+#include <QString>
+#include <QStringList>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/api/error.h"
+
+namespace kvlab {
+
+/// Process exit codes.
+enum class Exit : int { Ok = 0, Failed = 1, Usage = 2, Refused = 3 };
+
+struct CommandLine {
+  std::string verb = "gui";  // gui run test bench sweep train perplexity clinic check model replay info list ..
+  nlohmann::json manifest = nlohmann::json::object();  // from --manifest and the session options
+  std::string file;                                    // script, tests, capture, sweep, text, model's name
+  std::string out;                                     // --out
+  QStringList args;                                    // after --
+  std::vector<std::string> names;                      // bench, check: which
+  std::string jsonFile;                                // bench, perplexity, check --json FILE
+  bool quick = false;                                  // bench --quick
+  std::string list;                                    // list: what
+  bool json = false;                                   // list, info, model list, clinic --json
+  bool reveal = false;                                 // clinic --reveal
+  std::optional<long long> blind;                      // clinic --blind SEED
+  bool markdown = false;                               // list --markdown
+  bool resume = false;                                 // sweep and train --resume
+  int jobs = 0;                                        // sweep --jobs, 0 = all cores
+  std::string train;                                   // train: gates, gists or lens
+  std::string model;                                   // model: get, list or remove
+  std::string work;                                    // train --work
+  std::string python;                                  // train --python, model get --python
+  bool recordOnly = false;                             // train --record-only
+  int window = 0;                                      // train --window, 0 = the default
+  long long rows = 0;                                  // train --rows, perplexity --tokens; 0 = the default
+  int context = 0, stride = 0;                         // perplexity, 0 = the defaults
+  bool verify = false;                                 // replay --verify
+  long long to = -1;                                   // replay --to
+  double limit = 0;                                    // run, test --time-limit; 0 = none, or the default
+  bool update = false;                                 // run, test --update
+  std::string junit;                                   // test --junit
+  std::string filter;                                  // test --filter
+  bool frozenClock = false;                            // run --frozen-clock
+  std::string logLevel = "warning";
+  std::string text;  // help and version: what to print
+};
+
+/// Error codes: usage (exit 2), or unreadable_file and bad_manifest of --manifest FILE (exit 3).
+Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments);
+/// "kvlab: error: <what>: <why>; <what to do>"
+std::string errorLine(const Error& error);
+Exit exitFor(const Error& error);
+
+/// "h2o:budget=64,sink=4" -> {"name":"h2o","budget":64,"sink":4}. Error: usage.
+Result<nlohmann::json> parseNamed(const std::string& text, const std::string& option);
+/// Sets a manifest key from "sampling.top_k=40". The value is JSON if it parses as JSON, else text.
+Status setKey(nlohmann::json& manifest, const std::string& assignment);
+
+}  // namespace kvlab

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <cstdio>
+#include <iostream>
+
+#include "app/base/resources.h"
+#include "app/cli/lists.h"
+#include "app/cli/programs.h"
+#include "app/engine/core_lists.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+std::string plainText(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+std::string mebibytes(const json& bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", bytes.get<double>() / 1048576.0);
+  return text;
+}
+
+/// "q4_1 (211 tensors), f32 (61)", or a name alone.
+std::string typesText(const json& types) {
+  if (types.size() == 1) return plainText(types[0]["type"]);
+  std::string out;
+  for (const json& one : types)
+    out += (out.empty() ? "" : ", ") + plainText(one["type"]) + " (" + plainText(one["tensors"]) +
+        (out.empty() ? " tensors)" : ")");
+  return out;
+}
+
+std::string weightsText(const json& weights) {
+  if (weights == "int8") return " with matrices in int8";
+  return weights == "dequantise" ? " brought to f32" : "";
+}
+
+void printModel(const json& m) {
+  const auto line = [](const char* name, const std::string& value) { std::printf("%-12s %s\n", name, value.c_str()); };
+  line("model", plainText(m["model"]) + " (" + plainText(m["architecture"]) + ")");
+  line("parameters",
+       plainText(m["parameters"]) + ", " + typesText(m["types"]) + weightsText(m["weights"]) + ", " +
+           mebibytes(m["weight_bytes"]));
+  line("shape",
+       plainText(m["layers"]) + " layers, " + plainText(m["heads"]) + " query and " + plainText(m["kv_heads"]) +
+           " KV heads of " + plainText(m["head_dim"]) + ", width " + plainText(m["hidden"]));
+  line("vocabulary", plainText(m["vocabulary"]));
+  line("positions", plainText(m["positions"]) + (m["window"] == 0 ? "" : ", window " + plainText(m["window"])));
+  line("KV cache",
+       mebibytes(m["kv_bytes"]) + " of room for " + plainText(m["capacity"]) + " rows per layer (" +
+           plainText(m["row_bytes"]) + " bytes a row and layer), " + mebibytes(m["kv_bytes_reserved"]) +
+           " of addresses reserved with history");
+}
+
+}  // namespace
+
+int printList(const CommandLine& line) {
+  const NamedList& list = *listNamed(line.list);
+  const json rows = list.rows();
+  if (line.json) std::cout << rows.dump(2) << "\n";
+  else std::cout << (line.markdown ? markdownTable(list, rows) : textTable(list, rows));
+  return static_cast<int>(Exit::Ok);
+}
+
+int printInfo(const CommandLine& line) {
+  const auto model = describeModel(line.manifest, resourceRoot().toStdString());
+  if (!model) return refuse(model.error());
+  json backends = listBackends();
+  for (json& backend : backends) backend["numerics"] = listNumerics(backend["id"]);
+  if (line.json) {
+    std::cout << json{{"model", *model}, {"backends", backends}}.dump(2) << "\n";
+    return static_cast<int>(Exit::Ok);
+  }
+  printModel(*model);
+  const auto row = [](const std::string& name, const json& one, const json& text) {
+    std::printf("%-12s %s%s\n", name.c_str(),
+                one["available"].get<bool>() ? "" : "not available: ", plainText(text).c_str());
+  };
+  for (const json& backend : backends) {
+    row("backend " + plainText(backend["id"]), backend, backend["why"]);
+    for (const json& numerics : backend["numerics"])
+      row("  numerics", numerics,
+          numerics["available"].get<bool>() ? plainText(numerics["id"])
+                                            : plainText(numerics["id"]) + ": " + plainText(numerics["why"]));
+  }
+  return static_cast<int>(Exit::Ok);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// kvlab check: the self-tests on a model; a line for each on standard output, progress on standard error. Exit codes: 0
+// = every test passed or was skipped, 1 = one failed or the run was stopped, 2 = command line, 3 = model, text or file
+// refused.
+#include <QTemporaryDir>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "app/base/interrupts.h"
+#include "app/base/resources.h"
+#include "app/cli/programs.h"
+#include "core/api/finite.h"
+#include "core/selftest/self_test.h"
+#include "widgets/base/save_file.h"
+
+namespace kvlab {
+
+namespace {
+
+std::string figureOf(const SelfTestResult& one) {
+  if (one.outcome == SelfTestOutcome::Skipped) return "-";
+  return numberWords(one.figure.figure, 3) + " of " + numberWords(one.figure.limit, 3);
+}
+
+void printResult(const SelfTestResult& one) {
+  static constexpr const char* kWords[] = {"passed", "FAILED", "skipped"};
+  std::printf("%-14s %-7s %-18s %7.1f s  %s%s%s\n", one.id.c_str(), kWords[static_cast<std::size_t>(one.outcome)],
+              figureOf(one).c_str(), one.seconds, one.title.c_str(), one.figure.says.empty() ? "" : ": ",
+              one.figure.says.c_str());
+  std::fflush(stdout);
+}
+
+int refusedCheck(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(error.code == "cancelled" ? Exit::Failed : exitFor(error));
+}
+
+/// Says on a terminal or in a pipe which test runs, and how far a long one is.
+bool tellTest(const std::string& what, std::int64_t done, std::int64_t all) {
+  if (all > 0)
+    std::fprintf(stderr, "kvlab: check %s %lld/%lld\n", what.c_str(), static_cast<long long>(done),
+                 static_cast<long long>(all));
+  return !interrupted();
+}
+
+}  // namespace
+
+int runCheck(const CommandLine& line) {
+  watchInterrupts();
+  const QTemporaryDir folder;
+  const auto results = runSelfTests(
+      {line.manifest, resourceRoot().toStdString(), folder.path().toStdString(), line.file, line.names, tellTest},
+      printResult);
+  if (!results) return refusedCheck(results.error());
+  nlohmann::json all = {{"model", line.manifest.value("model", "demo")}, {"tests", nlohmann::json::array()}};
+  for (const SelfTestResult& one : *results) all["tests"].push_back(toJson(one));
+  if (!line.jsonFile.empty())
+    if (const Status written = saveFile(QString::fromStdString(line.jsonFile),
+                                        QByteArray::fromStdString(all.dump(1) + "\n"), line.jsonFile);
+        !written)
+      return refusedCheck(written.error());
+  const auto failed = std::ranges::count(*results, SelfTestOutcome::Failed, &SelfTestResult::outcome);
+  std::printf("%zu tests, %lld failed\n", results->size(), static_cast<long long>(failed));
+  return static_cast<int>(failed ? Exit::Failed : Exit::Ok);
+}
+
+}  // namespace kvlab

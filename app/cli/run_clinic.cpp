@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// kvlab clinic: plants the bugs of the clinic one after another and says what finds them. Exit codes: 0 = every bug was
+// caught, 1 = one was missed, 2 = command line, 3 = a file or a step refused.
+#include <QTemporaryDir>
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "app/base/clinic_script.h"
+#include "app/base/resources.h"
+#include "app/cli/programs.h"
+#include "app/engine/core_engine.h"
+#include "core/clinic/clinic_run.h"
+
+namespace kvlab {
+
+namespace {
+
+using nlohmann::json;
+
+std::string layerText(const Violation& violation) {
+  return violation.layer ? std::to_string(violation.layer->value()) : "-";
+}
+std::string rowText(const Violation& violation) {
+  return violation.ledger ? std::to_string(violation.ledger->value()) : "-";
+}
+
+json findingJson(const Finding& finding) {
+  json out{{"check", finding.violation.invariant}, {"says", finding.violation.detail}, {"event", finding.blame}};
+  if (finding.violation.layer) out["layer"] = finding.violation.layer->value();
+  if (finding.violation.ledger) out["row"] = finding.violation.ledger->value();
+  return out;
+}
+
+/// The script with the files of its steps in the present folder.
+json scriptLines(const ClinicCase& one, std::optional<std::int64_t> blind = {}) {
+  json out = json::array();
+  for (const QString& line : clinicScript(one, coreVerbs(), blind)) out.push_back(line.toStdString());
+  return out;
+}
+
+json toJson(const ClinicCase& one, const ClinicResult& result) {
+  json out{{"bug", one.bug},         {"title", one.title},           {"story", one.story},
+           {"threads", one.threads}, {"script", scriptLines(one)},   {"view", one.view},
+           {"look", one.look},       {"caught", result.caught(one)}, {"ticks", result.ticks},
+           {"found", nullptr},       {"others", json::array()},      {"without", json::array()}};
+  if (result.finding) out["found"] = findingJson(*result.finding);
+  for (const Finding& other : result.findings)
+    if (other.violation.invariant != one.found.check) out["others"].push_back(findingJson(other));
+  for (const Finding& finding : result.healthy) out["without"].push_back(findingJson(finding));
+  out["cheap"] = nullptr;
+  if (result.cheapTicks) out["cheap"] = {{"check", result.cheapCheck}, {"ticks", *result.cheapTicks}};
+  return out;
+}
+
+void printLine(const ClinicCase& one, const ClinicResult& result) {
+  const Violation none;
+  const Violation& found = result.finding ? result.finding->violation : none;
+  const std::string cheap = result.cheapTicks ? std::to_string(*result.cheapTicks) + " " + result.cheapCheck : "-";
+  std::printf("%-24s %-7s %-18s %5s %5s %5lld  %s\n", one.bug.c_str(), result.caught(one) ? "caught" : "MISSED",
+              one.found.check.c_str(), layerText(found).c_str(), rowText(found).c_str(),
+              static_cast<long long>(result.ticks), cheap.c_str());
+}
+
+void printCase(const ClinicCase& one, const ClinicResult& result) {
+  std::printf("%s: %s\n\n%s\n\nWhere people met it:", one.bug.c_str(), one.title.c_str(), one.story.c_str());
+  for (std::size_t i = 0; i < one.threads.size(); ++i) std::printf("%s %s", i ? "," : "", one.threads[i].c_str());
+  std::printf("\n\nScript:\n");
+  for (const QString& text : clinicScript(one, coreVerbs())) std::printf("  %s\n", qPrintable(text));
+  std::printf("\n");
+  if (result.finding) {
+    std::printf("%s found it: %s\n", one.found.check.c_str(), result.finding->violation.detail.c_str());
+    std::printf("Event: %s\n", result.finding->blame.c_str());
+  } else {
+    std::printf("%s did not find it\n", one.found.check.c_str());
+  }
+  std::printf("Look at the view %s: %s\n", one.view.c_str(), one.look.c_str());
+}
+
+int refusedClinic(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(exitFor(error));
+}
+
+/// The bug that a seed draws, without its name or with it.
+int blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
+  const ClinicCase& one = *std::ranges::find(all, drawnBug(*line.blind), &ClinicCase::bug);
+  const std::string seed = std::to_string(*line.blind);
+  if (line.reveal) {
+    std::printf("%s: %s\n%s finds it. Look at the view %s: %s\n", one.bug.c_str(), one.title.c_str(),
+                one.found.check.c_str(), one.view.c_str(), one.look.c_str());
+    return static_cast<int>(Exit::Ok);
+  }
+  for (const QString& text : clinicScript(one, coreVerbs(), *line.blind)) std::printf("%s\n", qPrintable(text));
+  std::printf("// kvlab clinic --blind %s --reveal says which bug it is.\n", seed.c_str());
+  return static_cast<int>(Exit::Ok);
+}
+
+}  // namespace
+
+int runClinicCommand(const CommandLine& line) {
+  const std::string resources = resourceRoot().toStdString();
+  const Result<std::vector<ClinicCase>> read = readClinic(resources);
+  if (!read) return refusedClinic(read.error());
+  if (line.blind && *line.blind < 0)
+    return refusedClinic({"usage", "kvlab clinic --blind " + std::to_string(*line.blind), "a seed is not negative",
+                          "give a number from 0 on"});
+  if (line.blind) return blindCase(*read, line);
+  bool known = line.file.empty(), missed = false;
+  json out = json::array();
+  if (!line.json && line.file.empty())
+    std::printf("%-24s %-7s %-18s %5s %5s %5s  %s\n", "bug", "", "found by", "layer", "row", "ticks",
+                "cheap: ticks, check");
+  for (const ClinicCase& one : *read) {
+    if (!line.file.empty() && line.file != one.bug) continue;
+    known = true;
+    const QTemporaryDir folder;
+    const Result<ClinicResult> result = runClinic(one, resources, folder.path().toStdString());
+    if (!result) return refusedClinic(result.error());
+    missed = missed || !result->caught(one);
+    if (line.json) out.push_back(toJson(one, *result));
+    else if (line.file.empty()) printLine(one, *result);
+    else printCase(one, *result);
+  }
+  if (!known)
+    return refusedClinic(
+        {"usage", "kvlab clinic " + line.file, "the clinic has no such bug", "kvlab clinic lists all of them"});
+  if (line.json) std::cout << out.dump(1) << std::endl;
+  return static_cast<int>(missed ? Exit::Failed : Exit::Ok);
+}
+
+}  // namespace kvlab

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/run_gui.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QSettings>
+#include <QTimer>
+#include <iostream>
+
+#include "app/base/platform.h"
+#include "app/base/resources.h"
+#include "app/base/starting_text.h"
+#include "app/cli/programs.h"
+#include "app/engine/core_engine.h"
+#include "app/engine/core_lists.h"
+#include "core/api/read_json.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+QString backendNote() {
+  QStringList lines;
+  for (const json& backend : listBackends())
+    lines << QString("%1: %2%3")
+                 .arg(QString::fromStdString(backend["id"]).toUpper(),
+                      backend["available"].get<bool>() ? "" : "not available, ",
+                      QString::fromStdString(backend["why"]));
+  return lines.join('\n');
+}
+
+/// A demo session begins with its story, so that the window shows something.
+void openFirst(MainWindow& window, json request) {
+  if (request.contains("manifest") && memberOr(member(request, "manifest"), "model", std::string("demo")) == "demo")
+    request["start"] = storyStart();
+  window.openSession(request, [&window](const Result<SessionPtr>& opened) {
+    if (!opened) emit window.context().failed(opened.error());
+  });
+}
+
+int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
+  WindowSettings settings = windowSettings(line, false);
+  settings.recovery = recoveryFolder();
+  MainWindow window(std::move(settings));
+  QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
+  (void)window.setOptions("map", {{"quantity", "received"}});  // new rows all have the same brightness
+  window.show();
+  openFirst(window, request);
+  window.offerLeftSession();
+  return QApplication::exec();
+}
+
+}  // namespace
+
+WindowSettings windowSettings(const CommandLine& line, bool headless) {
+  WindowSettings settings;
+  settings.engines = coreEngines(resourceRoot().toStdString());
+  settings.verbs = coreVerbs();
+  settings.manifest = line.manifest;
+  settings.headless = headless;
+  settings.backendNote = backendNote();
+  settings.version = KVLAB_VERSION;
+  settings.memory = modelDescriber(resourceRoot().toStdString());
+  if (!headless) settings.theme = QSettings().value("window/theme", "dark").toString();
+  return settings;
+}
+
+ScriptSettings scriptSettings(const CommandLine& line) {
+  ScriptSettings settings;
+  settings.verbs = coreVerbs();
+  settings.manifest = line.manifest;
+  settings.resources = resourceRoot();
+  settings.args = line.args;
+  settings.out = QString::fromStdString(line.out);
+  settings.limitSeconds = line.limit;
+  settings.update = line.update;
+  settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
+  return settings;
+}
+
+int refuse(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(exitFor(error));
+}
+
+bool checkResources() {
+  if (!resourceRoot().isEmpty()) return true;
+  refuse({"no_resources", "the program's files were not found",
+          "looked in " + resourcePlaces().join(", ").toStdString(),
+          "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/"});
+  return false;
+}
+
+int runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }
+
+int showCapture(const CommandLine& line, LogRelay& log) {
+  json request{{"capture", line.file}};
+  if (line.to >= 0) request["to"] = line.to;
+  return showWindow(line, log, request);
+}
+
+int runScript(const CommandLine& line, LogRelay& log) {
+  MainWindow window(windowSettings(line, true));
+  QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
+  window.show();  // on the offscreen platform the window is laid out but not visible
+  window.context().setRest(19);
+  if (line.frozenClock) window.freezeClock();
+  ScriptSettings settings = scriptSettings(line);
+  if (!settings.out.isEmpty() && !QDir().mkpath(settings.out))
+    return refuse({"io", "--out " + line.out, "the folder cannot be created", "name another folder"});
+  ScriptHost host(window, settings);
+  const ScriptResult result = host.runFile(QString::fromStdString(line.file));
+  if (!result.failed) return static_cast<int>(Exit::Ok);
+  if (result.refused && result.file.isEmpty()) refuse(result.error);
+  else std::cerr << "kvlab: error: " << result.message().toStdString() << std::endl;
+  return static_cast<int>(result.refused ? Exit::Refused : Exit::Failed);
+}
+
+}  // namespace kvlab

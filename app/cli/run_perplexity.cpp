@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// kvlab perplexity: progress on standard error, figures on standard output. Exit codes: 0 = measured, 1 = stopped, 2 =
+// command line, 3 = model, text or file refused.
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+
+#include "app/base/interrupts.h"
+#include "app/base/resources.h"
+#include "app/cli/programs.h"
+#include "core/experiment/perplexity.h"
+#include "widgets/base/save_file.h"
+
+namespace kvlab {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Once a second: tokens, tokens/s, seconds left.
+Progress tellScored() {
+  const auto begin = Clock::now();
+  auto last = std::make_shared<Clock::time_point>(begin);
+  return [=](const std::string& unit, std::int64_t done, std::int64_t total) {
+    const auto now = Clock::now();
+    if (now - *last < std::chrono::seconds(1) || done == 0) return !interrupted();
+    *last = now;
+    const double seconds = std::chrono::duration<double>(now - begin).count(),
+                 rate = static_cast<double>(done) / seconds;
+    std::fprintf(stderr, "kvlab: %s %lld/%lld, %.1f tokens/s, %.0f s left\n", unit.c_str(),
+                 static_cast<long long>(done), static_cast<long long>(total), rate,
+                 static_cast<double>(total - done) / rate);
+    return !interrupted();
+  };
+}
+
+Status write(const Perplexity& result, const std::string& file) {
+  if (file.empty()) return ok();
+  return saveFile(QString::fromStdString(file), QByteArray::fromStdString(toJson(result).dump(1) + "\n"), file);
+}
+
+int refusedPerplexity(const Error& error) {
+  std::cerr << errorLine(error) << std::endl;
+  return static_cast<int>(error.code == "cancelled" ? Exit::Failed : exitFor(error));
+}
+
+}  // namespace
+
+int runPerplexity(const CommandLine& line) {
+  watchInterrupts();
+  const PerplexityOrder order{line.manifest, resourceRoot().toStdString(), line.file, line.context, line.stride,
+                              line.rows};
+  const auto result = perplexity(order, tellScored());
+  if (!result) return refusedPerplexity(result.error());
+  std::printf("model        %s (%s)\n", result->model.c_str(), result->numerics.c_str());
+  std::printf("tokens       %zu, %lld of them scored in %lld windows of %d, %d apart%s\n", result->ids.size(),
+              static_cast<long long>(result->scored), static_cast<long long>(result->windows), result->context,
+              result->stride, result->each ? ", one by one" : "");
+  std::printf("NLL          %.4f +- %.4f nats a token\n", result->nll, result->error);
+  std::printf("perplexity   %.3f\n", result->perplexity);
+  std::printf("speed        %.1f tokens/s\n", static_cast<double>(result->ids.size()) / result->seconds);
+  const Status written = write(*result, line.jsonFile);
+  return written ? static_cast<int>(Exit::Ok) : refusedPerplexity(written.error());
+}
+
+}  // namespace kvlab

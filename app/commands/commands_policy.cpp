@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commands that set eviction policies and measure lifespans.
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "app/commands/command_registry.h"
+#include "app/commands/command_rules.h"
+#include "app/jobs/train_job.h"
+#include "core/api/policy_spec.h"
+#include "core/api/read_json.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr auto kRefused = "the policy was refused";
+
+/// Checks the layer now; the verb would report the error only after the menu has closed.
+Status policySet(CommandHost& host, const Json& args) {
+  const auto spec = PolicySpec::fromJson(member(args, "policy"));
+  if (checkLayer(host, args, kRefused) && !spec) return spec.error();
+  return layerVerb(host, "setPolicy", args, {"policy", "layer"}, kRefused);
+}
+
+QString needsGates(const CommandHost& host) {
+  if (const QString why = needsIdle(host); !why.isEmpty()) return why;
+  const auto& audit = host.context().snapshot()->policies;
+  const auto gated = [](const LayerAudit& layer) { return layer.policy == "smartkv"; };
+  return audit && std::any_of(audit->layers.begin(), audit->layers.end(), gated)
+      ? QString()
+      : QString("no layer's policy is smartkv, so that no gate predicts");
+}
+
+Status train(CommandHost& host, const QString& what, const Json& args, const QString& file) {
+  const auto given = [&](const char* key) { return QString::fromStdString(memberOr(args, key, std::string())); };
+  const Json& manifest = host.context().snapshot()->info->manifest;
+  beginTraining(host.context().jobs(), QCoreApplication::applicationFilePath(),
+                {.what = what,
+                 .model = QString::fromStdString(memberOr(manifest, "model", std::string())),
+                 .text = file,
+                 .out = given("out"),
+                 .work = given("work"),
+                 .python = given("python"),
+                 .recordOnly = memberOr(args, "record_only", false)});
+  return host.showView("jobs");
+}
+
+/// A command for one kind of network.
+void addTraining(std::vector<Command>& list, const QString& what, const QString& title, const QString& tip) {
+  PathQuestion question{"Text to Train from", "Texts (*.txt *.md *.json)"};
+  question.argument = "text";
+  const auto run = [=](CommandHost& host, const Json& args) {
+    if (args.contains("text"))
+      return train(host, what, args, QString::fromStdString(memberOr(args, "text", std::string())));
+    return host.askPath(question, [=, &host](const QString& path) {
+      if (const Status begun = train(host, what, args, path); !begun) emit host.context().failed(begun.error());
+    });
+  };
+  add(list, {"train_" + what, title, "Run", tip}, run, needsSession,
+      {.args = {{"text", "string", "the file to train from; asked for when missing"},
+                {"out", "string", "the trained file; beside the model unless given"},
+                {"work", "string", "the folder of recordings; one in the data folder unless given"},
+                {"python", "string", "the interpreter; python3 unless given"},
+                {"record_only", "boolean", "record now, and train later"}},
+       .startsGroup = what == "gates"});
+}
+
+}  // namespace
+
+void addPolicyCommands(std::vector<Command>& list) {
+  add(list,
+      {"policy_set", "Set Eviction Policy", "",
+       "Use another eviction policy in a layer, or in all layers, from the next tick on."},
+      policySet, needsFree,
+      {.args = {{"policy", "string", "as `kvlab list policies` names it, with keys: h2o:ratio=0.25", true},
+                {"layer", "number", "the layer; all of them unless given"}}});
+  add(list,
+      {"lifespans_measure", "Measure Lifespans", "Run",
+       "Measure how long rows are used without eviction, and compare with what gates predicted."},
+      plainVerb("measureLifespans"), needsGates, {.view = shownIn("smartkv")});
+  addTraining(list, "gates", "Train Gates…", "Train gates for the model, which the policy smartkv asks.");
+  addTraining(list, "gists", "Train Gists…", "Train a gist network for the model, which wLOD asks.");
+  addTraining(list, "lens", "Train Lens…", "Train a lens network for the model, which says where detail is wanted.");
+}
+
+}  // namespace kvlab

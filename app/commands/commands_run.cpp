@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commands that run the engine: step, run, breakpoints, checks, measurements, rebuild.
+#include <algorithm>
+
+#include "app/commands/command_registry.h"
+#include "app/commands/command_rules.h"
+#include "core/api/read_json.h"
+#include "widgets/base/alignment_lamp.h"
+#include "widgets/base/format.h"
+#include "widgets/base/layer_text.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// A failed tick comes back as a report; the window shows it like an error.
+Status step(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  const Json count = args.contains("n") ? member(args, "n") : Json(1);
+  context.submit("step", {{"n", count}}, [&context, note = wentOn(context)](const Result<Json>& reports) {
+    if (!reports) return emit context.failed(reports.error());
+    if (const auto error = failedTick(*reports)) emit context.failed(*error);
+    if (!note.isEmpty()) emit context.noted(note);
+  });
+  return ok();
+}
+
+/// A failed tick comes back as a report here, too.
+Status stepStage(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  context.submit("stepStage", Json::object(), [&context](const Result<Json>& report) {
+    if (const auto refused = refusalOf(report)) emit context.failed(*refused);
+  });
+  emit context.scripted("s.stepStage()");
+  return ok();
+}
+
+Status stepBack(CommandHost& host, const Json&) {
+  const std::int64_t tick = host.context().snapshot()->tick.value() - 1;
+  return submitSaid(host, QString("s.goto(%1)").arg(tick), "goto", {{"tick", tick}});
+}
+
+Status goToTick(CommandHost& host, const Json& args) {
+  const QString branch = args.contains("branch") ? ", " + scriptText(member(args, "branch")) : QString();
+  return submitSaid(host, QString("s.goto(%1%2)").arg(scriptText(member(args, "tick")), branch), "goto", args);
+}
+
+Status run(CommandHost& host, const Json& args) {
+  runTicks(host.context(), args.contains("max_ticks") ? member(args, "max_ticks") : Json(1'000'000));
+  return ok();
+}
+
+Status runBack(CommandHost& host, const Json& args) {
+  const QString given = args.contains("condition") ? scriptText(member(args, "condition")) : QString();
+  return submitSaid(host, QString("s.runBack(%1)").arg(given), "runBack", args);
+}
+
+/// Shows the tick of the command that made a row stale, and the row where that began.
+Status why(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  Json asked = args;
+  if (!args.contains("ledger")) asked["ledger"] = context.focus().ledger.value();
+  const QString layer = args.contains("layer") ? ", " + scriptText(member(args, "layer")) : QString();
+  emit context.scripted(QString("s.why(%1%2)").arg(scriptText(member(asked, "ledger")), layer));
+  context.submitThen("why", asked, [&context](const Json& reply) {
+    const Json& cause = member(reply, "cause");
+    const Json& rows = member(cause, "rows");
+    const int row = jsonOr(element(rows, rows.size() - 1), -1);
+    if (row < 0 || !context.snapshot()) return;
+    context.showTick(Tick(memberOr(cause, "tick", std::int64_t{0})));
+    const CacheLayers& layers = context.snapshot()->info->cacheLayers;
+    const int at = memberOr(cause, "layer", 0), head = memberOr(cause, "kvHead", 0);
+    if (at >= 0 && at < layers.layers && head >= 0 && head < layers.perLayer)
+      context.focusLayer(layers.of(Layer(at))[head]);
+    context.focusLedger(LedgerId(row));
+  });
+  return ok();
+}
+
+/// Selects the rows for which a condition holds.
+Status selectWhere(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  emit context.scripted(
+      QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(member(args, "condition"))));
+  context.submitThen("rowsWhere", args, [&context](const Json& reply) {
+    std::vector<LedgerId> rows;
+    for (const Json& row : reply)
+      if (const LedgerId id(jsonOr(row, -1)); id >= LedgerId(0)) rows.push_back(id);
+    if (rows.empty()) return;
+    context.focusLedger(rows.front());
+    std::ranges::sort(rows);
+    context.select(std::move(rows));
+  });
+  return ok();
+}
+
+/// The view Events hears the reply.
+Status ticksWhere(CommandHost& host, const Json& args) {
+  LiveContext& context = host.context();
+  emit context.scripted(QString("s.ticksWhere(%1)").arg(scriptText(member(args, "condition"))));
+  context.submit("ticksWhere", args);
+  return ok();
+}
+
+/// Shows the first tick at which a condition held. more: what else to say.
+Status showFirst(CommandHost& host, const std::string& condition, void (*more)(LiveContext&) = nullptr) {
+  LiveContext& context = host.context();
+  emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
+  context.submitThen("firstTick", {{"condition", condition}}, [&context, more](const Json& reply) {
+    if (const Tick tick(jsonOr(reply, std::int64_t{-1})); tick >= Tick(0)) context.showTick(tick);
+    if (more) more(context);
+  });
+  return ok();
+}
+
+/// The tick from which on the next token differs from that of a rebuild.
+Status driftBegan(CommandHost& host, const Json& args) {
+  const double counts = memberOr(args, "kl", kDriftCounts);
+  if (counts < 0)
+    return Error{"bad_argument",
+                 "the search was refused",
+                 "a KL divergence is never below 0",
+                 "give what counts as drift, in nats, such as 0.001",
+                 std::nullopt,
+                 "kl",
+                 counts};
+  return showFirst(host, "kl > " + Json(counts).dump());
+}
+
+/// Says what is known to be broken, and since when.
+void sayFound(LiveContext& context) {
+  if (!context.snapshot()) return;
+  for (const InvariantState& one : context.snapshot()->invariants) {
+    if (one.ok) continue;
+    const std::string when = one.since ? "; it broke " + intervalText(*one.since) : "";
+    return emit context.noted(QString::fromStdString(one.title + ": " + one.detail + when));
+  }
+}
+
+Status brokeFirst(CommandHost& host, const Json&) { return showFirst(host, "invariant", sayFound); }
+
+Status stop(CommandHost& host, const Json& args) {
+  if (args.contains("job")) return host.runCommand("cancel_job", args);
+  host.context().cancel();
+  return ok();
+}
+
+/// Between which ticks an invariant of a reply broke.
+std::string brokeText(const Json& line) {
+  const std::string when = memberOr(member(line, "since"), "text", std::string());
+  return when.empty() ? when : "; it broke " + when;
+}
+
+Status checkInvariants(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  if (!context.asked()) (void)host.showView("invariants");
+  emit context.scripted("s.invariants()");
+  context.submit("invariants", Json::object(), [&context](const Result<Json>& list) {
+    if (!list) return emit context.failed(list.error());
+    for (const Json& one : *list)
+      if (!memberOr(one, "ok", true))
+        return emit context.failed({"invariant_broken", memberOr(one, "title", std::string("invariant")),
+                                    memberOr(one, "detail", std::string()) + brokeText(one),
+                                    "select it in Invariants to see where, then Rebuild"});
+  });
+  return ok();
+}
+
+/// The finding behind the one whose row has the focus, or the first, in the view that shows it.
+Status goToFinding(CommandHost& host, const Json&) {
+  LiveContext& context = host.context();
+  const SnapshotPtr shown = context.snapshot();
+  const std::vector<Finding>& all = shown->alignment.findings;
+  const Focus focus = context.focus();
+  const auto focused = std::ranges::find_if(all, [&](const Finding& one) {
+    return one.violation.layer == focus.layer && violatedRow(*shown, one.violation) == focus.ledger;
+  });
+  const Finding& found = focused == all.end() || focused + 1 == all.end() ? all.front() : *(focused + 1);
+  const Violation& next = found.violation;
+  const std::optional<LedgerId> row = violatedRow(*shown, next);
+  if (!row) return host.showView("invariants");
+  QString where;
+  if (next.layer) {
+    context.focusLayer(*next.layer);
+    where = QString("layer: %1, ").arg(next.layer->value());
+  }
+  context.focusLedger(*row);
+  emit context.scripted(QString("view.focus({%1ledger: %2})").arg(where).arg(row->value()));
+  return host.showView(findingPosition(*shown, found) < 0 ? "mirror" : "map");
+}
+
+Status opEvents(CommandHost& host, const Json& args) {
+  const SnapshotPtr shown = host.context().snapshot();
+  const bool on = memberOr(args, "on", !(shown && shown->info && memberOr(shown->info->manifest, "op_events", false)));
+  return submitSaid(host, on ? "s.opEvents()" : "s.opEvents(false)", "opEvents", {{"on", on}});
+}
+
+/// Measures with the figures of every row, which the view draws.
+Status measureQuantisation(CommandHost& host, const Json& args) {
+  if (!host.context().asked()) (void)host.showView("quant");
+  Json request{{"rows", true}, {"packed", true}};
+  QString tried;
+  for (const char* side : {"k", "v"})
+    if (args.contains(side)) {
+      request[side] = member(args, side);
+      tried += QString(", %1: %2").arg(side, scriptText(member(args, side)));
+    }
+  return submitSaid(host, QString("s.quantisation({rows: true%1})").arg(tried), "quantisation", request);
+}
+
+/// Arguments of a verb about the focused layer unless they name one.
+Json inLayer(CommandHost& host, Json args) {
+  const LiveContext& context = host.context();
+  return args.contains("layer") ? args : withLayer(*context.snapshot(), context.focus().layer, std::move(args));
+}
+
+/// "s.row(2, 5, {rotated: true})": arguments in the order of the script call, the others as options.
+QString callText(const char* verb, const Json& args, std::initializer_list<const char*> places) {
+  QStringList out, options;
+  for (const char* place : places)
+    if (args.contains(place)) out << scriptText(member(args, place));
+  for (const auto& [name, value] : args.items())
+    if (std::find(places.begin(), places.end(), name) == places.end() && name != "packed")
+      options << QString("%1: %2").arg(QString::fromStdString(name), scriptText(value));
+  if (!options.isEmpty()) out << "{" + options.join(", ") + "}";
+  return QString("s.%1(%2)").arg(verb, out.join(", "));
+}
+
+Status measureAttention(CommandHost& host, const Json& given) {
+  if (!host.context().asked()) (void)host.showView("attention");
+  Json args = inLayer(host, given);
+  args["packed"] = true;
+  return submitSaid(host, callText("attentionMatrix", args, {"layer"}), "attentionMatrix", args);
+}
+
+/// The place of the focused row in the map of the focused layer; none where the layer does not hold it.
+std::optional<std::ptrdiff_t> focusedIndex(const CommandHost& host) {
+  const LiveContext& context = host.context();
+  if (context.history().empty()) return {};
+  const SnapshotPtr newest = context.history().back();
+  if (newest->layers.empty()) return {};
+  const auto layer = static_cast<std::size_t>(std::max(0, context.focus().layer.value()));
+  const ResidencyView& map = *newest->layers[std::min(layer, newest->layers.size() - 1)];
+  const auto found = std::find(map.ledger.begin() + map.first, map.ledger.end(), context.focus().ledger);
+  return found == map.ledger.end() ? std::nullopt : std::optional(found - map.ledger.begin());
+}
+
+QString needsFocusedIndex(const CommandHost& host) {
+  return focusedIndex(host) ? QString() : QString("the focused layer holds no focused row; focus a row in the map");
+}
+
+/// Compares the focused row unless the arguments name one.
+Status rebuildRow(CommandHost& host, const Json& given) {
+  LiveContext& context = host.context();
+  if (!context.asked()) (void)host.showView("row");
+  Json args = inLayer(host, given);
+  if (!args.contains("index")) {
+    const auto index = focusedIndex(host);
+    if (!index)
+      return Error("not_resident", "the row was not compared", "the focused layer holds no focused row",
+                   "focus a row in the map");
+    args["index"] = *index;
+  }
+  args["which"] = "both";
+  args["compare"] = "rebuild";
+  return submitSaid(host, callText("row", args, {"layer", "index", "which"}), "row", args);
+}
+
+QString needsRows(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->length() > 0 ? QString() : QString("the context is empty; prompt some text first");
+}
+
+constexpr auto needsReadyAlone = allOf<needsReadyIdle, needsAlone>,
+               needsReadyClosedAlone = allOf<needsReadyIdle, needsAlone, needsClosed>;
+
+/// Rows that all KV heads of a layer share, outside a wLOD tree.
+QString needsSharedRows(const CommandHost& host) {
+  if (const QString why = needsRows(host); !why.isEmpty()) return why;
+  const Snapshot& s = *host.context().snapshot();
+  if (s.wlod) return "the rows of a wLOD session belong to its tree";
+  return s.info->cacheLayers.byHead() ? QString("each KV head has rows of its own; this needs residency layer")
+                                      : QString();
+}
+
+QString needsBreakpoint(const CommandHost& host) {
+  const SnapshotPtr s = host.context().snapshot();
+  const auto behindTicks = [](const BreakpointView& one) {
+    return one.enabled && one.condition.find("stage(") == std::string::npos;
+  };
+  const bool any = s && s->breakpoints && std::ranges::any_of(*s->breakpoints, behindTicks);
+  return any ? QString() : QString("no breakpoint stands behind a tick; add one in Events");
+}
+
+QString needsBreakpoints(const CommandHost& host) {
+  const auto all = newestOf(host)->breakpoints;
+  return all && !all->empty() ? QString() : QString("there are no breakpoints; Events adds one");
+}
+
+QString needsWatches(const CommandHost& host) {
+  const auto all = newestOf(host)->watches;
+  return all && !all->empty() ? QString() : QString("there are no watches; Watches adds one");
+}
+
+QString needsOpenTick(const CommandHost& host) {
+  if (const QString why = needsIdleAlone(host); !why.isEmpty()) return why;
+  return host.context().snapshot()->stage ? QString() : QString("no tick is open; Step Stage opens one");
+}
+
+QString breakLine(const Json& args) { return callText("break", args, {"condition"}); }
+
+Status addBreak(CommandHost& host, const Json& args) { return submitSaid(host, breakLine(args), "break", args); }
+
+Status changeBreak(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("changeBreak", args, {"id"}), "changeBreak", args);
+}
+
+Status clearBreaks(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("clearBreaks", args, {"id"}), "clearBreaks", args);
+}
+
+Status addWatch(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("watch", args, {"expression"}), "watch", args);
+}
+
+Status clearWatches(CommandHost& host, const Json& args) {
+  return submitSaid(host, callText("clearWatches", args, {"id"}), "clearWatches", args);
+}
+
+/// Removes all breakpoints and adds these. The reply of the last verb is that of the command.
+Status setBreaks(CommandHost& host, const Json& args) {
+  const Json& conditions = member(args, "conditions");
+  if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
+    return badArgument("the breakpoints stay as they are", "a condition is not a string",
+                       "give strings: [\"kl > 0.05\"]", "conditions", conditions);
+  if (conditions.empty()) return plainVerb("clearBreaks")(host, Json::object());
+  LiveContext& context = host.context();
+  const auto failed = [&context](const Result<Json>& reply) {
+    if (!reply) emit context.failed(reply.error());
+  };
+  emit context.scripted("s.clearBreaks()");
+  context.submit("clearBreaks", Json::object(), &context, failed);
+  for (const Json& one : conditions) {
+    if (&one == &conditions.back()) return addBreak(host, {{"condition", one}});
+    emit context.scripted(breakLine({{"condition", one}}));
+    context.submit("break", {{"condition", one}}, &context, failed);
+  }
+  return ok();
+}
+
+}  // namespace
+
+void addRunCommands(std::vector<Command>& list) {
+  add(list, {"step", "Step", "Run", "Generate one token and stop."}, step, needsReadyClosed,
+      {.keys = {"F10"},
+       .icon = "step",
+       .args = {{"n", "number", "ticks to run, 1 unless given"}},
+       .view = [](const Json& args) { return QString(memberOr(args, "n", 1.0) > 1 ? "events" : ""); }});
+  add(list,
+      {"step_into", "Step Into", "Run",
+       "Apply only the pending action with the highest position; without one, run a tick."},
+      plainVerb("stepAction"), needsReadyClosedAlone, {.keys = {"F11"}, .icon = "step_into"});
+  add(list,
+      {"step_stage", "Step Stage", "Run",
+       "Do the next stage of a tick and stop there: generate, observe, plan, each action, apply, verify."},
+      stepStage, needsReadyAlone, {.keys = {"F7"}});
+  add(list, {"finish_tick", "Finish Tick", "Run", "Run the open tick to its end."}, plainVerb("finishTick"),
+      needsOpenTick, {.keys = {"Shift+F7"}});
+  add(list, {"cancel_tick", "Cancel Tick", "Run", "Throw the open tick away; nothing has changed then."},
+      plainVerb("cancelTick"), needsOpenTick);
+  add(list, {"step_out", "Step Out", "Run", "Apply all pending actions without generating."}, plainVerb("apply"),
+      needsPending, {.keys = {"Shift+F11"}});
+  add(list, {"step_back", "Step Back", "Run", "Go to the previous tick; the future stays as a branch."}, stepBack,
+      needsPast, {.keys = {"Shift+F10"}, .icon = "step_back"});
+  add(list,
+      {"go_to_tick", "Go to Tick", "",
+       "Go to a tick of this branch or of another one, which then goes on; the future stays as a branch."},
+      goToTick, needsFreeAlone,
+      {.args = {{"tick", "number", "the tick", true},
+                {"branch", "string", "one of s.branches(); the shown one unless given"}}});
+  add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyClosed,
+      {.keys = {"F5"},
+       .icon = "run",
+       .args = {{"max_ticks", "number", "stop after so many ticks"}},
+       .startsGroup = true,
+       .view = shownIn("events")});
+  add(list,
+      {"run_back", "Run Back", "Run",
+       "Go back to the last tick at which a breakpoint, or the given condition, held; the future stays."},
+      runBack, needsPast,
+      {.keys = {"Ctrl+Shift+F5"},
+       .args = {{"condition", "string", "as s.runBack takes it: written(ledger==12, layer==3), kl > 0.05"}},
+       .view = shownIn("events"),
+       .bare = needsBreakpoint});
+  add(list,
+      {"why", "Why Stale?", "Run",
+       "Show the tick whose command made the focused row differ from a rebuild, and the row where that began."},
+      why, needsIdle,
+      {.args = {{"ledger", "number", "ledger row; the focused one when missing"},
+                {"layer", "number", "layer of the model; the last one in which the row differs when missing"}},
+       .bare = needsRow});
+  add(list,
+      {"drift_began", "When Did It Drift?", "Run",
+       "Show the first tick whose next token differs from that of a rebuild; a rebuild for every tick."},
+      driftBegan, needsIdle, {.args = {{"kl", "number", "KL divergence in nats that counts; 0.001 when missing"}}});
+  add(list,
+      {"broke_first", "When Did It Break?", "Run",
+       "Show the first tick after which a check found something: the damage came in it, or since the check before."},
+      brokeFirst, needsIdle);
+  add(list,
+      {"select_where", "Select Rows Where", "",
+       "Select the rows of the context for which a condition holds: brightness < 20 and exactness != 'exact'."},
+      selectWhere, needsRows,
+      {.args = {{"condition", "string", "an expression; facts of rows speak of each row", true}}});
+  add(list,
+      {"ticks_where", "Show Ticks Where", "",
+       "Mark the ticks at which a condition held in the strip of Events: evicted(layer==3), kl > 0.05."},
+      ticksWhere, needsIdle,
+      {.args = {{"condition", "string", "an expression that is true or false", true}}, .view = shownIn("events")});
+  add(list, {"stop", "Stop", "Run", "Cancel the job in front at its next safe point, or the given one."}, stop,
+      needsWork,
+      {.keys = {"Shift+F5", "Esc"},
+       .icon = "stop",
+       .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
+  add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
+      plainVerb("rebuild"), needsFree,
+      {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
+  add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
+      plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
+  add(list,
+      {"quantisation_measure", "Measure Quantisation", "Run",
+       "Compute every row again and compare it with the stored row, or with what another type would hold."},
+      measureQuantisation, needsSharedRows,
+      {.args = {{"k", "string", "a type to try for the keys; the stored type unless given"},
+                {"v", "string", "a type to try for the values; the stored type unless given"}},
+       .view = shownIn("quant")});
+  const CommandArgument layer{"layer", "number", "the focused layer unless given"},
+      kvHead{"kvHead", "number", "KV head, where residency is by KV head"};
+  add(list,
+      {"attention_measure", "Measure Attention by Head", "Run",
+       "Ask the queries of the newest token, or given ones, over the rows that a layer holds."},
+      measureAttention, needsRows,
+      {.args = {layer,
+                kvHead,
+                {"head", "number", "a query head; all unless given"},
+                {"begin", "number", "position of the first query; the newest unless given"},
+                {"end", "number", "position behind the last query"}},
+       .view = shownIn("attention")});
+  add(list,
+      {"row_rebuild", "Compare Row with a Rebuild", "Run",
+       "Compute the focused row again in a pass over the context and show the difference."},
+      rebuildRow, needsRows,
+      {.args = {layer,
+                kvHead,
+                {"index", "number", "place in the layer's map; the focused row unless given"},
+                {"rotated", "boolean", "keys as attention sees them"}},
+       .view = shownIn("row"),
+       .bare = needsFocusedIndex});
+  add(list,
+      {"op_events", "Record Ops", "Run",
+       "List every op call of the coming ticks among their events, or stop doing so."},
+      opEvents, needsFree,
+      {.keys = {"Ctrl+Shift+E"}, .args = {{"on", "boolean", "true or false; without it the setting changes over"}}});
+  add(list, {"check_invariants", "Check Invariants", "Run", "Run every check, in full."}, checkInvariants, needsIdle,
+      {.keys = {"Ctrl+I"}, .icon = "check"});
+  add(list, {"go_to_finding", "Go to Finding", "Run", "Focus the row and layer of the next known finding."},
+      goToFinding, needsFinding, {.keys = {"Ctrl+Shift+J"}});
+  add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, addBreak,
+      needsSession,
+      {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, changed(rows(layer==3))", true},
+                {"ignore", "number", "so many times it does not stop yet"},
+                {"once", "boolean", "forget it when it has stopped a run"},
+                {"log", "boolean", "write a line to the log instead of stopping"}}});
+  add(list, {"break_change", "Change Breakpoint", "", "Ask a breakpoint or not, log instead of stopping, stop once."},
+      changeBreak, needsSession,
+      {.args = {{"id", "number", "a number of s.breaks()", true},
+                {"enabled", "boolean", "false: it is not asked"},
+                {"ignore", "number", "so many times it does not stop yet"},
+                {"once", "boolean", "forget it when it has stopped a run"},
+                {"log", "boolean", "write a line to the log instead of stopping"}}});
+  add(list, {"break_set", "Set Breakpoints", "", "Stop runs on these conditions and on no others."}, setBreaks,
+      needsSession, {.args = {{"conditions", "array", "the conditions", true}}});
+  add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, addWatch, needsSession,
+      {.args = {{"expression", "string", "as s.value takes it: kl, rows(layer==3), brightness(ledger==12)", true}}});
+  add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, clearWatches, needsSession,
+      {.args = {{"id", "number", "a number of s.watches(); all when missing"}}, .bare = needsWatches});
+  add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."}, clearBreaks,
+      needsSession, {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}, .bare = needsBreakpoints});
+}
+
+}  // namespace kvlab

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commands for sessions and files: open, save, scripts, sweeps, quit.
+#include <QClipboard>
+#include <QGuiApplication>
+
+#include "app/base/manifest_file.h"
+#include "app/base/resources.h"
+#include "app/base/session_name.h"
+#include "app/base/session_script.h"
+#include "app/commands/command_registry.h"
+#include "app/commands/command_rules.h"
+#include "app/forms/living_settings.h"
+#include "core/api/read_json.h"
+#include "widgets/base/save_file.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+using PathAction = std::function<Status(CommandHost&, const QString& path)>;
+
+/// Uses the path in the arguments, else asks for one.
+Status withPath(CommandHost& host, const Json& args, const PathQuestion& question, PathAction action) {
+  if (args.contains("path")) return action(host, QString::fromStdString(memberOr(args, "path", std::string())));
+  return host.askPath(question, [&host, action](const QString& path) {
+    if (const Status status = action(host, path); !status) emit host.context().failed(status.error());
+  });
+}
+
+void openNow(CommandHost& host, const Json& request) {
+  host.openSession(request, [&host](const Result<SessionPtr>& opened) {
+    if (!opened && opened.error().code != "cancelled") emit host.context().failed(opened.error());
+  });
+  emit host.context().scripted(openingLine(request));
+}
+
+Status openAsking(CommandHost& host, const Json& request) {
+  host.beforeOpening(sessionName(request), [&host, request] { openNow(host, request); });
+  return ok();
+}
+
+QString quoted(const QString& text) { return scriptText(text.toStdString()); }
+
+/// The form says itself what opening ends.
+Status newSession(CommandHost& host, const Json& args) {
+  if (args.contains("manifest")) openNow(host, args);
+  else host.showNewSession(Json::object());
+  return ok();
+}
+
+/// The demo model has trained gists.
+Status newWlodSession(CommandHost& host, const Json&) {
+  host.showNewSession({{"model", "demo"}, {"wlod", {{"budget", 512}, {"gist", "trained"}}}});
+  return ok();
+}
+
+Status openManifestFile(CommandHost& host, const QString& path) {
+  const auto manifest = readManifest(path.toStdString());
+  return manifest ? openAsking(host, {{"manifest", *manifest}}) : Status(manifest.error());
+}
+
+Status openModel(CommandHost& host, const QString& path) {
+  return openAsking(host, {{"manifest", {{"model", path.toStdString()}}}});
+}
+
+Status openCapture(CommandHost& host, const QString& path) {
+  return openAsking(host, {{"capture", path.toStdString()}});
+}
+
+PathAction fileVerb(const char* verb) {
+  return [verb](CommandHost& host, const QString& path) {
+    return submitSaid(host, QString("s.%1(%2)").arg(verb, quoted(path)), verb, {{"path", path.toStdString()}});
+  };
+}
+
+using Blocked = QString (*)(const CommandHost&);
+
+void addFile(std::vector<Command>& list, Command head, const PathQuestion& question, PathAction action,
+             Blocked blocked = nullptr, CommandMore more = {}) {
+  more.args = {{"path", "string", "the file; asked for when missing"}};
+  const auto run = [question, action](CommandHost& host, const Json& args) {
+    return withPath(host, args, question, action);
+  };
+  add(list, std::move(head), run, blocked, std::move(more));
+}
+
+constexpr auto kCaches = "Cache files (*.safetensors)";
+
+Status loadCache(CommandHost& host, const Json& args) {
+  PathQuestion question{"Load Cache", kCaches};
+  question.choice = "Compare each row with what the model computes (takes as long as a prompt)";
+  question.chosen = std::make_shared<bool>(memberOr(args, "verify", false));
+  return withPath(host, args, question, [verify = question.chosen](CommandHost& window, const QString& path) {
+    const char* line = *verify ? "s.loadCache(%1, { verify: true })" : "s.loadCache(%1)";
+    return submitSaid(window, QString(line).arg(quoted(path)), "loadCache",
+                      {{"path", path.toStdString()}, {"verify", *verify}});
+  });
+}
+
+/// spec: a specification, or the path of one.
+Status beginSweep(CommandHost& host, const Json& spec, const Json& out) {
+  if (const Status shown = host.showView("sweep"); !shown) return shown;
+  Json request{{"spec", spec}, {"resume", true}};
+  Json options{{"resume", true}};
+  if (!out.is_null()) request["out"] = options["out"] = out;
+  emit host.context().scripted("lab.sweep(" + scriptText(spec) + ", " + scriptText(options) + ")");
+  host.sweep(request, [&host](const Result<Json>& reply) {
+    if (!reply && reply.error().code != "cancelled") emit host.context().failed(reply.error());
+  });
+  return ok();
+}
+
+Status runSweep(CommandHost& host, const Json& args) {
+  const Json out = member(args, "out");
+  if (args.contains("spec")) return beginSweep(host, member(args, "spec"), out);
+  PathQuestion specification{"Run Sweep", "Specifications (*.json)"};
+  specification.folder = resourceRoot() + "/sweeps";
+  return withPath(host, args, specification, [out](CommandHost& window, const QString& path) {
+    return beginSweep(window, resourcePath(path).toStdString(), out);
+  });
+}
+
+Status newSweep(CommandHost& host, const Json& args) {
+  host.showSweepForm(args.contains("spec") ? member(args, "spec") : Json::object());
+  return ok();
+}
+
+Status openSweepCell(CommandHost& host, const Json& args) {
+  Json request = KV_TRY(host.sweepCell(memberOr(args, "cell", std::int64_t{-1})));
+  request["manifest"] = shortManifest(request["manifest"]);
+  return openAsking(host, request);
+}
+
+Status saveScript(CommandHost& host, const QString& path) {
+  KV_TRY(saveFile(path, host.sessionScript().toUtf8(), "the script"));
+  emit host.context().noted("Saved " + path);
+  return ok();
+}
+
+Status copyScript(CommandHost& host, const Json&) {
+  QGuiApplication::clipboard()->setText(host.sessionScript());
+  emit host.context().noted("Copied a script that opens the session and does the same");
+  return ok();
+}
+
+void addFiles(std::vector<Command>& list) {
+  addFile(list, {"open_manifest", "Open Manifest…", "File", "Open the session a manifest describes."},
+          {"Open Manifest", "Manifests (*.json)"}, openManifestFile, nullptr, {.keys = {"Ctrl+O"}});
+  addFile(list, {"open_model", "Open Model Folder…", "File", "Open a Hugging Face model directory."},
+          {"Open Model Folder", ""}, openModel, nullptr, {.keys = {"Ctrl+Shift+O"}});
+  addFile(list, {"open_model_file", "Open Model File…", "File", "Open a model in GGUF format."},
+          {"Open Model File", "Models (*.gguf)"}, openModel);
+  addFile(list, {"open_capture", "Open Capture…", "File", "Open a recorded session."},
+          {"Open Capture", kSaveCapture.filter}, openCapture);
+  addFile(list, {"save_capture", "Save Capture…", "File", "Write the whole session so that it can be replayed."},
+          kSaveCapture, fileVerb("saveCapture"), needsIdle, {.keys = {"Ctrl+S"}, .icon = "save", .startsGroup = true});
+  addFile(list, {"save_cache", "Save Cache…", "File", "Write the KV cache, exactly."},
+          {"Save Cache", kCaches, true, ".safetensors"}, fileVerb("saveCache"), needsIdle);
+  add(list, {"load_cache", "Load Cache…", "File", "Replace the KV cache with the one that a file holds."}, loadCache,
+      needsFreeAlone,
+      {.args = {{"path", "string", "the file; asked for when missing"},
+                {"verify", "boolean", "compare each row with what the model computes"}}});
+  add(list,
+      {"copy_session_script", "Copy as Script", "File",
+       "Copy a script that opens this session, does the same, and shows the same."},
+      copyScript, needsSession, {.keys = {"Ctrl+Shift+C"}, .startsGroup = true});
+  addFile(list,
+          {"save_session_script", "Save as Script…", "File",
+           "Write a script that opens this session, does the same, and shows the same."},
+          {"Save as Script", "Scripts (*.js)", true, ".js"}, saveScript, needsSession);
+  addFile(list, {"run_script", "Run Script…", "File", "Run a script file in this window."},
+          {"Run Script", "Scripts (*.js)"}, &CommandHost::runScriptFile, nullptr, {.startsGroup = true});
+  addFile(list, {"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."},
+          {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
+  add(list, {"new_sweep", "New Sweep…", "File", "Build the specification of a sweep in a form, save it and run it."},
+      newSweep, {}, {.args = {{"spec", "object", "a specification to begin with"}}});
+  add(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."}, runSweep,
+      [](const CommandHost& host) {
+        return host.sweeping() ? QString("a sweep runs; wait for it or cancel it") : QString();
+      },
+      {.args = {{"path", "string", "the file; asked for when missing"},
+                {"spec", "object", "a specification that is in no file"},
+                {"out", "string", "the folder of the results; NAME.sweep when missing"}}});
+  add(list, {"open_sweep_cell", "Open Cell as Session", "", "Open a session as a cell of the shown sweep was one."},
+      openSweepCell, {}, {.args = {{"cell", "number", "the cell's index in the results", true}}});
+}
+
+}  // namespace
+
+void addSessionCommands(std::vector<Command>& list) {
+  add(list, {"new_session", "New Session…", "File", "Choose a model and settings and open them."}, newSession, {},
+      {.keys = {"Ctrl+N"},
+       .icon = "new",
+       .args = {{"manifest", "object", "the manifest; asked for when missing"},
+                {"name", "string", "a name for the title and Open Recent"},
+                {"start", "object", "{text} or {file}: what the session reads first"}}});
+  add(list, {"new_wlod_session", "New wLOD Session…", "File", "Begin the form of a new session with wLOD on."},
+      newWlodSession);
+  addFiles(list);
+  add(list, {"quit", "Quit", "File", "Leave the program."},
+      [](CommandHost& host, const Json&) { return host.quit(), ok(); }, {}, {.keys = {"Ctrl+Q"}, .startsGroup = true});
+}
+
+}  // namespace kvlab

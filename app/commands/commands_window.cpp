@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Commands for the window: views, theme, pictures, help.
+#include "app/base/task_layouts.h"
+#include "app/commands/command_registry.h"
+#include "app/commands/command_rules.h"
+#include "core/api/read_json.h"
+#include "widgets/base/save_file.h"
+
+namespace kvlab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+void say(CommandHost& host, const QString& line) { emit host.context().scripted(line); }
+
+template <class... Given>
+auto always(void (CommandHost::*body)(Given...), Given... given) {
+  return [=](CommandHost& host, const Json&) {
+    (host.*body)(given...);
+    return ok();
+  };
+}
+
+Status setTheme(CommandHost& host, const Json& args) {
+  const QString wanted = args.contains("name") ? QString::fromStdString(memberOr(args, "name", std::string()))
+      : host.theme() == "dark"                 ? QString("light")
+                                               : QString("dark");
+  KV_TRY(host.setTheme(wanted));
+  say(host, QString("view.theme(\"%1\")").arg(wanted));
+  return ok();
+}
+
+Status savePictureCommand(CommandHost& host, const Json& args) {
+  const auto save = [&host, what = memberOr(args, "view", std::string("window"))](const QString& path) -> Status {
+    return savePicture(path, KV_TRY(host.picture({QString::fromStdString(what)})));
+  };
+  if (args.contains("path")) return save(QString::fromStdString(memberOr(args, "path", std::string())));
+  return host.askPath({"Save Picture", "Pictures (*.png)", true, ".png"}, [&host, save](const QString& path) {
+    if (const Status saved = save(path); !saved) emit host.context().failed(saved.error());
+  });
+}
+
+void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
+  for (const ViewName& view : views) {
+    add(list, {"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."},
+        [id = view.id](CommandHost& host, const Json&) {
+          say(host, QString("view.show(\"%1\")").arg(id));
+          return host.showView(id);
+        },
+        {}, {.keys = view.key.isEmpty() ? QStringList() : QStringList(view.key)});
+  }
+}
+
+Status showNewest(CommandHost& host, const nlohmann::json&) {
+  LiveContext& context = host.context();
+  const Tick newest = context.history().back()->tick;
+  emit context.scripted(QString("view.focus({tick: %1})").arg(newest.value()));
+  context.showTick(newest);
+  return ok();
+}
+
+Status limitTicks(CommandHost& host, const Json& args) {
+  const auto first = memberOr(args, "first", std::int64_t{-1}), last = memberOr(args, "last", std::int64_t{-1});
+  const char* wrong = first < 0 ? "first" : "last";
+  if (first < 0 || last < first)
+    return badArgument("the ticks were not limited",
+                       "no tick lies from " + member(args, "first").dump() + " to " + member(args, "last").dump(),
+                       "give two ticks, the earlier one first", wrong, member(args, wrong));
+  say(host, QString("view.command(\"limit_ticks\", {first: %1, last: %2})").arg(first).arg(last));
+  host.context().limitTicks(TickRange{Tick(first), Tick(last)});
+  return ok();
+}
+
+Status allTicks(CommandHost& host, const Json&) {
+  say(host, QStringLiteral("view.command(\"all_ticks\")"));
+  host.context().limitTicks({});
+  return ok();
+}
+
+QString needsView(const CommandHost& host) {
+  return host.viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first") : QString();
+}
+
+QString needsLimits(const CommandHost& host) {
+  return host.context().tickLimits() ? QString() : QString("all ticks are shown");
+}
+
+QString looksBack(const CommandHost& host) {
+  if (const QString why = needsSession(host); !why.isEmpty()) return why;
+  return host.context().following() ? QString("the newest tick is shown") : QString();
+}
+
+Status onView(CommandHost& host, const Json& args, Status (CommandHost::*body)(const QString&)) {
+  return (host.*body)(QString::fromStdString(memberOr(args, "view", std::string())));
+}
+
+void addPlaces(std::vector<Command>& list) {
+  const std::vector<CommandArgument> view{{"view", "string", "a view's id; the one with the keyboard when missing"}};
+  add(list, {"close_view", "Close View", "View", "Close a view; its entry in the View menu brings it back."},
+      [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::closeView); }, {},
+      {.keys = {"Ctrl+W"}, .args = view, .startsGroup = true, .bare = needsView});
+  add(list, {"float_view", "Float or Dock View", "View", "Make a view a window of its own, or put it back."},
+      [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::floatView); }, {},
+      {.keys = {"Ctrl+Shift+W"}, .args = view, .bare = needsView});
+  for (const TaskLayout& layout : taskLayouts())
+    add(list, {layout.id, layout.title + " Layout", "View/Layout", layout.help},
+        [&layout](CommandHost& host, const Json&) {
+          say(host, QString("view.command(\"%1\")").arg(layout.id));
+          return host.arrangeViews(layout), ok();
+        });
+  add(list, {"row_tools", "Row Tools", "View", "Show or hide the tool bar for the chosen rows."},
+      [](CommandHost& host, const Json& args) {
+        const char* on = !args.contains("on") ? "" : memberOr(args, "on", false) ? ", {on: true}" : ", {on: false}";
+        say(host, QString("view.command(\"row_tools\"%1)").arg(on));
+        host.showRowTools(args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt);
+        return ok();
+      },
+      {}, {.keys = {"Ctrl+Alt+R"}, .args = {{"on", "boolean", "whether to show it; the other when missing"}}});
+  add(list, {"reset_layout", "Reset Layout", "View/Layout", "Put every view back to its first place."},
+      [](CommandHost& host, const Json&) {
+        say(host, QStringLiteral("view.command(\"reset_layout\")"));
+        return host.resetLayout(), ok();
+      },
+      {}, {.startsGroup = true});
+}
+
+}  // namespace
+
+void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
+  addViews(list, views);
+  add(list, {"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen."},
+      always(&CommandHost::showNeighbour, true), {}, {.keys = {"F6"}});
+  add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the previous view that can be seen."},
+      always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
+  addPlaces(list);
+  add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
+      [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});
+  add(list,
+      {"chat_mode", "Chat Mode", "View",
+       "Let the prompt line send messages to the model, which replies, or append text again."},
+      [](CommandHost& host, const Json& args) {
+        return host.chatMode(args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt);
+      },
+      {},
+      {.keys = {"Alt+Shift+0"},
+       .icon = "chat",
+       .args = {{"on", "boolean", "whether it sends messages; the other when missing"}}});
+  add(list, {"newest_tick", "Newest Tick", "View", "Show the newest tick in all views again."}, showNewest, looksBack,
+      {.keys = {"Alt+End"}});
+  add(
+      list, {"focus_back", "Back", "View", "Focus the row, layer and tick that were focused before."},
+      [](CommandHost& host, const Json&) {
+        say(host, QStringLiteral("view.command(\"focus_back\")"));
+        return host.trail().back(), ok();
+      },
+      [](const CommandHost& host) {
+        return host.trail().canGoBack() ? QString() : QString("nothing was focused before");
+      },
+      {.keys = {"Alt+Left"}, .startsGroup = true});
+  add(
+      list, {"focus_forward", "Forward", "View", "Focus what was focused before Back was used."},
+      [](CommandHost& host, const Json&) {
+        say(host, QStringLiteral("view.command(\"focus_forward\")"));
+        return host.trail().forward(), ok();
+      },
+      [](const CommandHost& host) { return host.trail().canGoForward() ? QString() : QString("Back was not used"); },
+      {.keys = {"Alt+Right"}});
+  add(list,
+      {"find", "Find…", "View",
+       "Find a token, a ledger id, a tick, an event, a command, a manifest key or a line of the log, and go there."},
+      always(&CommandHost::showFind), {}, {.keys = {"Ctrl+F"}});
+  add(list, {"limit_ticks", "Limit Ticks", "", "Show only some ticks in all views over ticks."}, limitTicks,
+      needsSession, {.args = {{"first", "number", "the first tick", true}, {"last", "number", "the last tick", true}}});
+  add(list, {"all_ticks", "All Ticks", "View", "Show all ticks in all views over ticks again."}, allTicks, needsLimits);
+  add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
+      {.keys = {"Ctrl+Shift+L"},
+       .icon = "theme",
+       .args = {{"name", "string", "dark or light; the other when missing"}},
+       .startsGroup = true});
+  add(list, {"screenshot", "Save Picture…", "View", "Write the window or one view as a PNG."}, savePictureCommand, {},
+      {.keys = {"Ctrl+Shift+S"},
+       .icon = "camera",
+       .args = {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}}});
+  add(list, {"palette", "Command Palette", "Help", "Find any command by typing a part of its name."},
+      always(&CommandHost::showPalette), {}, {.keys = {"Ctrl+P", "Ctrl+Shift+P"}});
+  add(list, {"manual", "Manual", "Help", "Open the manual at the page of the view that has the keyboard."},
+      [](CommandHost& host, const Json& args) {
+        return host.showManual(QString::fromStdString(memberOr(args, "page", std::string())));
+      },
+      {}, {.keys = {"F1"}, .args = {{"page", "string", "a page, as rings or view-map; the view's own when missing"}}});
+  add(list, {"help_commands", "Commands and Shortcuts", "Help", "List every command."},
+      always(&CommandHost::showCommandHelp), {}, {.keys = {"Shift+F1"}});
+  add(list, {"tour", "Tour", "Help", "Walk through the workbench in ten minutes."},
+      [](CommandHost& host, const Json&) { return host.runTour(false); });
+  add(
+      list, {"resume_tour", "Resume Tour", "Help", "Go on with the tour at the caption where it was left."},
+      [](CommandHost& host, const Json&) { return host.runTour(true); },
+      [](const CommandHost& host) { return host.tourLeft() ? QString() : QString("no tour was left before its end"); });
+  add(list, {"bug_clinic", "Bug Clinic…", "Help", "Plant known bugs of KV caches and find their causes."},
+      [](CommandHost& host, const Json&) { return host.showClinic(); }, {}, {.startsGroup = true});
+  add(list, {"check_model", "Check Model…", "Help", "Test the engine and the checkpoint on the session's model."},
+      always(&CommandHost::showCheck));
+  add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, always(&CommandHost::showAbout), {},
+      {.startsGroup = true});
+}
+
+}  // namespace kvlab

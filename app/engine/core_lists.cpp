@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/engine/core_lists.h"
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+
+#include "core/analysis/metrics.h"
+#include "core/api/error_codes.h"
+#include "core/api/layout_names.h"
+#include "core/api/manifest.h"
+#include "core/api/manifest_list.h"
+#include "core/bugs/bug_kind.h"
+#include "core/model/decoder/int8_weights.h"
+#include "core/model/tensor_types.h"
+#include "core/parts/kinds.h"
+#include "core/parts/open_parts.h"
+#include "core/selftest/self_test.h"
+#include "core/verbs/verbs.h"
+#include "core/watch/facts.h"
+#include "kernels/backend/backend.h"
+#include "kernels/cuda/runtime/find_module.h"
+#include "kernels/ops/op_table.h"
+
+namespace kvlab {
+
+using nlohmann::json;
+
+namespace {
+
+json entry(std::string_view id, std::string_view title) { return {{"id", id}, {"title", title}}; }
+
+template <class List, class Id, class Title>
+json entries(const List& list, Id id, Title title) {
+  json out = json::array();
+  for (const auto& one : list) out.push_back(entry(std::invoke(id, one), std::invoke(title, one)));
+  return out;
+}
+
+/// [{type, tensors, bytes}], the type of the most bytes first.
+json typesOf(const Model& model) {
+  json out = json::array();
+  for (const TensorTypes& one : tensorTypes(model))
+    out.push_back({{"type", kernels::dtypeName(one.dtype)}, {"tensors", one.tensors}, {"bytes", one.bytes}});
+  return out;
+}
+
+/// [{layers: [first, last], layout, k, v, row_bytes, slots}], neighbours that are alike as one.
+json layersOf(const MemoryNeed& need) {
+  json out = json::array();
+  for (const MemoryNeed::LayerRows& one : need.layers) {
+    json row{{"layout", one.layout}, {"k", one.k}, {"v", one.v}, {"row_bytes", one.rowBytes}, {"slots", one.slots}};
+    const int layer = one.layer.value();
+    json* last = out.empty() ? nullptr : &out.back();
+    const bool alike = last && std::all_of(row.items().begin(), row.items().end(), [&](const auto& item) {
+                         return (*last)[item.key()] == item.value();
+                       });
+    if (alike) (*last)["layers"][1] = layer;
+    else out.push_back(row), out.back()["layers"] = {layer, layer};
+  }
+  return out;
+}
+
+json describe(const Model& model, const json& types, const Manifest& manifest, const MemoryNeed& need) {
+  const ModelConfig& config = model.config();
+  const json layers = layersOf(need);
+  return {{"model", model.spec()},
+          {"architecture", config.type},
+          {"parameters", config.parameters()},
+          {"layers", config.layers},
+          {"heads", config.heads},
+          {"kv_heads", config.kvHeads},
+          {"head_dim", config.headDim},
+          {"hidden", config.hidden},
+          {"vocabulary", config.vocab},
+          {"positions", config.maxPositions},
+          {"window", config.slidingWindow},
+          {"dtype", kernels::dtypeName(model.dtype())},
+          {"types", types},
+          {"weights", manifest.weights.empty() ? types.front().at("type").get<std::string>() : manifest.weights},
+          {"weight_bytes", need.weights},
+          {"capacity", need.capacity},
+          {"row_bytes", layers.front()["row_bytes"]},
+          {"rows", layers},
+          {"kv_bytes", need.allocated},
+          {"kv_bytes_reserved", need.reserved},
+          {"pass_bytes", need.work}};
+}
+
+/// Weights in int8 are made from the model's, which takes time: the model without them is kept.
+Result<json> describeOpened(std::shared_ptr<const Model> model, const Manifest& manifest) {
+  const json types = typesOf(*model);
+  if (manifest.weights == "int8") model = KV_TRY(withInt8Weights(std::move(model)));
+  const MemoryNeed need = KV_TRY(memoryNeed(manifest, model));
+  return describe(*model, types, manifest, need);
+}
+
+}  // namespace
+
+json listInvariants() { return entries(invariants(), &Invariant::id, &Invariant::title); }
+json listLayouts() { return entries(layouts(), &LayoutName::name, &LayoutName::help); }
+json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::title); }
+json listBugs() {
+  json out = json::array();
+  for (const BugKind* bug : bugKinds()) out.push_back(entry(bug->name, bug->title));
+  return out;
+}
+json listSelfTests() {
+  json out = json::array();
+  for (const SelfTest& test : selfTests()) out.push_back(entry(test.id, test.title));
+  return out;
+}
+json listErrors() { return entries(errorCodes(), &ErrorCode::code, &ErrorCode::meaning); }
+
+json listPolicies() {
+  json list = json::array();
+  for (const PolicyName& one : policies()) {
+    list.push_back(entry(one.name, one.help));
+    for (const PolicyPreset& preset : policyPresets())
+      if (preset.policy == one.name)
+        list.back()["presets"].push_back(
+            {{"name", preset.name}, {"keys", json::parse(preset.keys)}, {"source", preset.source}});
+  }
+  return list;
+}
+
+json listVerbs() {
+  json list = json::array();
+  for (const VerbInfo& verb : verbs()) {
+    json args = json::array();
+    for (const ArgInfo& arg : verb.args) {
+      args.push_back({{"name", arg.name}, {"type", typeText(arg)}, {"required", !arg.optional}});
+      if (!arg.otherwise.is_null()) args.back()["default"] = arg.otherwise;
+    }
+    list.push_back(entry(verb.name, verb.help));
+    list.back().update({{"args", args}, {"effect", name(verb.effect)}, {"lanes", name(verb.lanes)}});
+  }
+  return list;
+}
+
+json listFacts() {
+  json list = json::array();
+  for (const Fact& fact : facts()) {
+    const char* type = fact.type() == ValueType::Text ? "text"
+        : fact.type() == ValueType::Flag              ? "condition"
+                                                      : "number";
+    list.push_back(entry(fact.name, fact.help));
+    list.back().update({{"type", fact.number && fact.flag ? "number, or condition" : type},
+                        {"keys", fact.keys},
+                        {"of", fact.ofTick ? "tick" : "state"}});
+  }
+  return list;
+}
+
+json listManifest() {
+  json list = json::array();
+  for (const ManifestKey& key : manifestKeys()) {
+    list.push_back(entry(key.key, key.meaning));
+    list.back().update({{"type", key.type}, {"default", key.otherwise}});
+  }
+  return list;
+}
+
+json listNumerics(const std::string& backend) {
+  json list = json::array();
+  for (const kernels::NumericsAnswer& one : kernels::numericsOf(backend))
+    list.push_back({{"id", one.id}, {"available", one.why.empty()}, {"why", one.why}});
+  return list;
+}
+
+json listBackends() {
+  const kernels::CudaAnswer cuda = kernels::askForCuda();
+  const bool there = cuda.why.empty();
+  return json::array(
+      {{{"id", "cpu"}, {"available", true}, {"why", std::string("runs as ") + kernels::cpuOps().targetName()}},
+       {{"id", "cuda"},
+        {"available", there},
+        {"why", there ? "runs on " + kernels::cudaDeviceText(cuda.device) : cuda.why}}});
+}
+
+Result<json> describeModel(const json& manifest, const std::string& resources) {
+  const auto checked = Manifest::fromJson(manifest);
+  if (!checked) return checked.error();
+  return describeOpened(KV_TRY(Model::open(checked->model, resources)), *checked);
+}
+
+ModelDescriber modelDescriber(const std::string& resources) {
+  struct Kept {
+    std::mutex lock;
+    std::string spec;
+    std::shared_ptr<const Model> model;
+  };
+  return [resources, kept = std::make_shared<Kept>()](const json& manifest) -> Result<json> {
+    const Manifest checked = KV_TRY(Manifest::fromJson(manifest));
+    const std::lock_guard guard(kept->lock);
+    if (kept->spec != checked.model || !kept->model) {
+      kept->model = nullptr;
+      kept->model = KV_TRY(Model::open(checked.model, resources));
+      kept->spec = checked.model;
+    }
+    return describeOpened(kept->model, checked);
+  };
+}
+
+}  // namespace kvlab

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The context that all views of a window share; it shows one live session. Replies go only to receivers that still
+// exist; errors without a receiver go to failed(). GUI thread only.
+#pragma once
+#include <QElapsedTimer>
+#include <QPointer>
+#include <QTimer>
+
+#include "app/engine/live_session.h"
+#include "widgets/base/job_list.h"
+
+namespace kvlab {
+
+class LiveContext : public InspectorContext {
+  Q_OBJECT
+ public:
+  using CommandRunner = std::function<Status(const QString& id, const nlohmann::json& args)>;
+  using Evaluated = std::function<void(const QString& text, bool failed)>;
+  using Evaluator = std::function<void(const QString& line, Evaluated reply)>;
+  using LiveSessionPtr = std::shared_ptr<LiveSession>;
+
+  explicit LiveContext(QObject* parent = nullptr);
+
+  void show(LiveSessionPtr session);
+  const LiveSessionPtr& session() const { return m_session; }
+  void setCommandRunner(CommandRunner runner) { m_runner = std::move(runner); }
+  using Obstacles = std::function<QString(const QString& id)>;
+  void setObstacles(Obstacles obstacles) { m_obstacles = std::move(obstacles); }
+  QString obstacleOf(const QString& id) const override { return m_obstacles ? m_obstacles(id) : QString(); }
+  void setEvaluator(Evaluator evaluator) { m_evaluator = std::move(evaluator); }
+  /// Runs the verb of a command. The receiver of the command gets the reply. Without a receiver `unasked` gets the
+  /// reply, or the error is shown.
+  void submit(const std::string& verb, const nlohmann::json& args, Reply unasked = {});
+  /// The same for a command that does something with a reply, whoever asked: `then` runs before the reply is handed on,
+  /// unless the verb was refused.
+  using Then = std::function<void(const nlohmann::json&)>;
+  void submitThen(const std::string& verb, const nlohmann::json& args, Then then, Reply unasked = {});
+  /// The facts about a command before it runs.
+  struct Call {
+    QString id;
+    nlohmann::json args = nlohmann::json::object();
+    QString title = {};
+    QString view = {};  // shows what a long command did; empty = the command is brief
+  };
+  /// Runs a command: each verb that `run` submits before it returns is a job and belongs to the command.
+  Status within(const Call& call, const std::function<Status()>& run);
+  /// True if the running command has a receiver.
+  bool asked() const { return m_running.asker.reply != nullptr; }
+  /// Gives the reply of the running command, which may come later: to the receiver of the command; without a receiver
+  /// to `unasked`, or the error is shown.
+  Reply answer(Reply unasked = {});
+  /// Cancels the job in front: work of the shown session before what goes on beside it.
+  void cancel();
+  JobList& jobs() const { return m_jobs; }
+  /// True if there is something that cancel() would stop.
+  bool working() const { return busy() || m_jobs.front(); }
+
+  SnapshotPtr snapshot() const override { return m_shown; }
+  const std::vector<SnapshotPtr>& history() const override;
+  void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) override {
+    send(verb, args, receiver, std::move(reply));
+  }
+  /// The same; the ticket cancels this verb alone (LiveSession::cancel). 0 without a session.
+  EngineThread::Ticket send(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply);
+  void query(const std::string& tag, const std::string& verb, const nlohmann::json& args, QObject* receiver,
+             Reply reply) override;
+  void fetch(const std::string& tag, const TileRequest& request, QObject* receiver, TileReply reply) override;
+  void showTick(Tick tick) override;
+  bool following() const override { return !m_lookingBack; }
+  bool arriving() const override { return m_arriving.has_value(); }
+  void freezeClock() override;
+  /// Shows the newest snapshot now. Usually views follow at the frame rate of the screen, so a script that steps a
+  /// thousand times per second is drawn sixty times.
+  void catchUp();
+  /// Sets the pause after showing a snapshot, as a multiple of the time that views needed, if this is longer than a
+  /// frame. A pause leaves time for input and scripts. Default: 1.
+  void setRest(int times) { m_rest = times; }
+  void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
+                  Reply reply = {}) override;
+  void evaluate(const QString& line, QObject* receiver, Evaluated reply) override;
+  bool busy() const override { return m_session && m_session->busy(); }
+  qint64 programBytes() const override { return clockFrozen() ? 0 : m_programBytes; }
+
+ signals:
+  /// Something about the last command that its reply does not say.
+  void noted(const QString& text);
+
+ private:
+  /// Receiver of a command; no receiver if the reply is empty.
+  struct Asker {
+    QPointer<QObject> receiver;
+    Reply reply;
+  };
+  struct Running {
+    Call call;
+    Asker asker;
+  };
+
+  void follow();
+  void followJobs();
+  int beginJob(const std::string& verb, std::shared_ptr<EngineThread::Ticket> ticket);
+  void endJob(int number, const CommandReply& command);
+  void showPast(Tick tick);
+  void showSnapshot(SnapshotPtr snapshot);
+  /// Says the line of a command that made ticks, with as many as it made: a run that was stopped stops there again.
+  void sayTicks(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply);
+
+  JobList& m_jobs;
+  LiveSessionPtr m_session;
+  SnapshotPtr m_shown;
+  qint64 m_programBytes = 0;  // when it was shown
+  QTimer m_pace;              // until the next snapshot may be shown
+  QElapsedTimer m_since;      // since the last snapshot was shown
+  int m_rest = 1;
+  bool m_behind = false;
+  bool m_lookingBack = false;      // showTick() chose an older tick
+  std::optional<Tick> m_arriving;  // tick whose snapshot the engine was asked for
+  CommandRunner m_runner;
+  Obstacles m_obstacles;
+  Asker m_asker;      // receiver of the next command
+  Running m_running;  // the running command
+  Evaluator m_evaluator;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The settings of the living session in the form of a new one: what can change is applied as edits, what is fixed
+// leads to a new session. Not modal; deletes itself when closed. GUI thread.
+#pragma once
+#include <QDialog>
+
+#include "app/forms/living_settings.h"
+#include "app/forms/memory_line.h"
+
+class QLabel;
+class QPushButton;
+
+namespace kvlab {
+
+class JobList;
+class ManifestEditor;
+
+struct LivingSession {
+  nlohmann::json manifest;  // in force, complete
+  int layers = 0;
+  std::function<QString(const SettingsCall& call)> line = {};  // the call in a script
+  MemoryAsk memory = {};
+};
+
+class SettingsPanel : public QDialog {
+  Q_OBJECT
+ public:
+  SettingsPanel(LivingSession session, JobList& jobs, QWidget* parent);
+  /// The session's manifest is another one now; what the person has written stays.
+  void follow(const nlohmann::json& manifest);
+  /// The outcome of the last `wanted`.
+  void answered(const Result<nlohmann::json>& reply);
+
+ signals:
+  /// Manifests as JSON.
+  void wanted(const QString& manifest);
+  void another(const QString& manifest);
+
+ private:
+  void addButtons();
+  /// Keeps the calls that lead to the manifest, or says why there are none.
+  std::optional<Error> readChange(const nlohmann::json& manifest);
+  void sayCalls(bool valid);
+  void apply();
+
+  LivingSession m_session;
+  std::vector<SettingsCall> m_change;  // to the newest valid manifest
+  ManifestEditor* m_editor;
+  QLabel* m_calls;
+  QPushButton* m_apply = nullptr;
+};
+
+}  // namespace kvlab

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/jobs/fetch_job.h"
+
+#include <QFileInfo>
+#include <algorithm>
+
+#include "app/base/outcome.h"
+#include "app/jobs/model_fetch.h"
+
+namespace kvlab {
+
+namespace {
+
+QString fetchName() { return JobList::tr("Fetch Model"); }
+
+void endFetch(JobList& jobs, int number, const Result<std::string>& path) {
+  if (!path) {
+    const JobOutcome how = endOf(path.error());
+    return jobs.end(number, how.state, how.how);
+  }
+  const QFileInfo file(QString::fromStdString(*path));
+  jobs.setPlace(number, {.folder = file.absolutePath()});
+  jobs.end(number, JobState::Done, JobList::tr("Saved in %1").arg(file.absoluteFilePath()));
+}
+
+}  // namespace
+
+int beginFetch(JobList& jobs, const NamedModel& model, const QString& python) {
+  auto* fetch = new ModelFetch(model, python, &jobs);
+  const int number = jobs.begin(
+      {.name = fetchName(), .on = QString::fromStdString(model.name), .rank = JobRank::Beside, .cancel = [fetch] {
+         fetch->cancel();
+       }});
+  QObject::connect(
+      fetch, &ModelFetch::progress, &jobs,
+      [&jobs, number](qint64 done, qint64 total, const QString& what) { jobs.report(number, what, done, total); });
+  QObject::connect(fetch, &ModelFetch::finished, &jobs, [&jobs, number, fetch](const Result<std::string>& path) {
+    fetch->deleteLater();
+    endFetch(jobs, number, path);
+  });
+  fetch->start();
+  return number;
+}
+
+const Job* fetchJob(const JobList& jobs, const QString& model) {
+  const auto& all = jobs.jobs();
+  const auto found = std::find_if(all.rbegin(), all.rend(),
+                                  [&](const Job& job) { return job.name == fetchName() && job.on == model; });
+  return found == all.rend() ? nullptr : &*found;
+}
+
+}  // namespace kvlab
