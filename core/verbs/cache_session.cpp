@@ -221,8 +221,9 @@ Result<json> saveCache(Session& session, const std::string& path, CacheForm form
   std::optional<NativeColumns> native;
   HfWriter rotated(session);
   if (form == CacheForm::Native) {
-    manifest.update(nativeManifest(session.state(), cacheTarget(session), session.pending()));
-    native.emplace(session.state(), session.store(), cacheTarget(session)).addTo(writer);
+    const CacheTarget target = cacheTarget(session);
+    manifest.update(nativeManifest(session.state(), target, session.pending()));
+    native.emplace(session.state(), session.store(), target).addTo(writer);
   } else {
     if (firstRagged(session.state())) manifest["rows"] = rowsByLayer(session.state());
     KV_TRY(rotated.addTo(writer));
