@@ -147,14 +147,18 @@ class OldRows {
     return out;
   }
 
-  /// Output of a layer for its input x; none where it cannot be known. shaken: as in storedAttention().
-  std::optional<std::vector<double>> handedOn(Layer layer, std::size_t position, const ScalarRow& row,
-                                              const std::vector<double>& x, double shaken) const {
-    const std::optional<std::vector<double>> given = storedAttention(
+  /// What a layer gets for a row; none where that cannot be known. shaken: as in storedAttention().
+  std::optional<ScalarInput> given(Layer layer, std::size_t position, const ScalarRow& row, std::vector<double> x,
+                                   double shaken) const {
+    std::optional<std::vector<double>> attended = storedAttention(
         m_input, m_decoder, m_stored, layer, row, [&](CacheLayer own) { return indexOfWhole(own, position); }, shaken);
-    if (!given) return std::nullopt;
-    std::vector<ScalarOutput> made = m_decoder.outputs(layer, *given, x);
-    return made.size() > 1 ? std::nullopt : std::optional(std::move(made[0].values));  // rounding chose among experts
+    return attended ? std::optional(ScalarInput{std::move(*attended), std::move(x)}) : std::nullopt;
+  }
+
+  /// Output of a layer; none where rounding chose among experts.
+  std::optional<std::vector<double>> handedOn(Layer layer, const ScalarInput& in) const {
+    std::vector<ScalarOutput> made = m_decoder.outputs(layer, in.attended, in.x);
+    return made.size() > 1 ? std::nullopt : std::optional(std::move(made[0].values));
   }
 
   /// Takes a row through the layers as far as it is exact and what it sees is there. Where types have rounded rows
@@ -172,9 +176,13 @@ class OldRows {
       const ScalarRow shaken = rounded > 0 ? m_decoder.project(layer, other) : row;
       if (!agrees(layer, position, row, (kDeep - 1) * m_stored.room() + kShaken * apart(row, shaken))) return;
       if (layer.value() + 1 == m_model.config().layers) return;  // nothing is stored behind the last one
-      std::optional<std::vector<double>> next = handedOn(layer, position, row, x, 0);
-      std::optional<std::vector<double>> second =
-          rounded > 0 ? handedOn(layer, position, shaken, other, rounded) : next;
+      const std::optional<ScalarInput> in = given(layer, position, row, std::move(x), 0);
+      const std::optional<ScalarInput> moved =
+          rounded > 0 ? given(layer, position, shaken, std::move(other), rounded) : in;
+      if (!in || !moved) return;
+      // Where types have rounded rows since, the pass may have chosen other experts than the rows say now.
+      if (rounded > 0 && !m_decoder.choosesAlike(layer, *in, *moved, kShaken)) return;
+      std::optional<std::vector<double>> next = handedOn(layer, *in), second = handedOn(layer, *moved);
       if (!next || !second) return;
       x = std::move(*next), other = std::move(*second);
     }

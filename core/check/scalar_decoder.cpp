@@ -335,16 +335,18 @@ std::vector<double> ScalarDecoder::end(Layer layer, const Middle& middle, const 
   return out;
 }
 
-/// Sets of experts that the scores may choose: the best ones, where scores that rounding may exchange count as equal.
-/// The first set is that of the scores as they are. One empty set where there are no experts.
-std::vector<ScalarDecoder::Chosen> ScalarDecoder::choices(const Middle& middle, const Middle& exact) const {
+/// Sets of experts that the scores may choose: the best ones, where scores count as equal that are no farther apart
+/// than `times` their distance from other ones. The first set is that of the scores as they are. One empty set where
+/// there are no experts.
+std::vector<ScalarDecoder::Chosen> ScalarDecoder::choices(const Middle& middle, const Middle& other,
+                                                          double times) const {
   constexpr double kNear = 1e-4;    // in parts of the largest score: sums in another order
   constexpr std::size_t kMost = 8;  // experts among which rounding decides
   if (middle.experts.empty()) return {{}};
   const std::vector<double>& scores = middle.experts;
   double near = 0;
   for (std::size_t i = 0; i < scores.size(); ++i)
-    near = std::max({near, 2 * std::abs(scores[i] - exact.experts[i]), kNear * std::abs(scores[i])});
+    near = std::max({near, times * std::abs(scores[i] - other.experts[i]), kNear * std::abs(scores[i])});
   Chosen order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
@@ -371,7 +373,7 @@ std::vector<ScalarOutput> ScalarDecoder::outputs(Layer layer, std::span<const do
   const ScalarDecoder other = plain();
   const Middle mine = middle(layer, attended, x), exact = rounds ? other.middle(layer, attended, x) : mine;
   std::vector<ScalarOutput> out;
-  for (const Chosen& chosen : choices(mine, exact)) {
+  for (const Chosen& chosen : choices(mine, exact, 2)) {
     ScalarOutput& one = out.emplace_back(end(layer, mine, chosen));
     if (!rounds) continue;
     const std::vector<double> sure = other.end(layer, exact, chosen);
@@ -380,6 +382,10 @@ std::vector<ScalarOutput> ScalarDecoder::outputs(Layer layer, std::span<const do
     one.unsure = std::sqrt(squares);
   }
   return out;
+}
+
+bool ScalarDecoder::choosesAlike(Layer layer, const ScalarInput& in, const ScalarInput& other, double times) const {
+  return choices(middle(layer, in.attended, in.x), middle(layer, other.attended, other.x), times).size() == 1;
 }
 
 ScalarOutput ScalarDecoder::logits(std::span<const double> x, int step) const {

@@ -44,6 +44,11 @@ struct ScalarOutput {
   double unsure = 0;
 };
 
+/// What a layer makes its output of.
+struct ScalarInput {
+  std::vector<double> attended, x;  // [heads*headDim] attention output of all heads; [hidden] input of the layer
+};
+
 /// How an arithmetic rounds what it multiplies with weights (kernels/numerics.h).
 enum class ScalarRounding : std::uint8_t { None, Bf16, Blocks };
 
@@ -68,6 +73,8 @@ class ScalarDecoder {
   /// Output of the layer for its input x; `attended` is the attention output of all heads. Where experts have scores so
   /// near each other that rounding decides between them, one output for each choice.
   std::vector<ScalarOutput> outputs(Layer layer, std::span<const double> attended, std::span<const double> x) const;
+  /// True if scores of experts that lie up to `times` as far from those of `in` as those of `other` choose the same.
+  bool choosesAlike(Layer layer, const ScalarInput& in, const ScalarInput& other, double times) const;
   /// Logits of every `step`-th token; unsure: the largest change that rounding makes.
   ScalarOutput logits(std::span<const double> x, int step = 1) const;
 
@@ -98,7 +105,7 @@ class ScalarDecoder {
   std::vector<double> mixed(const LayerWeights& weights, const Middle& middle, const Chosen& chosen) const;
   Middle middle(Layer layer, std::span<const double> attended, std::span<const double> x) const;
   std::vector<double> end(Layer layer, const Middle& middle, const Chosen& chosen) const;
-  std::vector<Chosen> choices(const Middle& middle, const Middle& exact) const;
+  std::vector<Chosen> choices(const Middle& middle, const Middle& other, double times) const;
 
   const Model& m_model;
   std::int64_t m_length;
