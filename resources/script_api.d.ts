@@ -37,7 +37,7 @@ type Action =
 interface TickEvent {
   /** "generate", "apply", "replace_pair", "compute_rows", "commit", ... */
   name: string;
-  /** 0 = step of the tick, 1 = action, 2 = operation, 3 and deeper = op of the back end (opEvents). */
+  /** 0 = step of the tick, 1 = action, 2 = operation, 3 and deeper = op of the back end (op_events). */
   depth: number;
   layer?: number;
   /** Microseconds since the tick began, and its duration. */
@@ -602,35 +602,11 @@ interface Session {
   tree(options?: { entries?: boolean }): WlodTree;
   setBrightness(ledger: number, value: number): null;
   pin(ledger: number, on?: boolean): null;
-  /** Every op call of a tick among its events, with time and bytes; slows ticks down. */
-  opEvents(on?: boolean): null;
-  /** The rows of a layer, or of all, in another layout, as the manifest names it; the content stays. */
-  setLayout(layout: string, layer?: number): null;
-  /** The rows of a layer, or of all, converted to other types; "" leaves one as it is. */
-  setFormat(k: string, v: string, layer?: number): null;
-  /** Another eviction policy, from the next tick on: "h2o:ratio=0.25", or { policy: { name, ... } } for an object; for all
-   * layers where none is named. */
-  setPolicy(policy: string, layer?: number): null;
-  setPolicy(policy: Policy, layer: number): null;
-  setPolicy(options: { policy: string | Policy; layer?: number }): null;
-  /** Other values of these manifest keys, from the next tick on; what is left out stays. Of ring only block_tokens, of
-   * brightness all but max. */
-  setRules(rules: {
-    after_edit?: "keep" | "recompute" | "selective" | { selective: { ratio: number } };
-    executor?: "batch" | "descending";
-    sampling?: { temperature?: number; top_k?: number; top_p?: number; repetition_penalty?: number; seed?: number };
-    ring?: { block_tokens: number };
-    position?: "context" | "absolute" | "cache";
-    check?: { level?: "off" | "cheap" | "full"; scrub_period?: number };
-    brightness?: {
-      decay?: number;
-      gain?: number;
-      start?: { [source: string]: number };
-      target?: number;
-      compressor?: "off" | "nearest" | "outside";
-      min_cosine?: number;
-    };
-  }): null;
+  /** Other values of these manifest keys, all or none, in one edit: settings({ policy: "h2o:ratio=0.25", kv: { k: "int8" } }).
+   * What is left out stays. layout, kv and policy hold for every layer, except where `layers` says otherwise. Keys that
+   * shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for this many rows
+   * per layer, which frees the memory of evicted ones. op_events alone is no edit. */
+  settings(change: Manifest): null;
   /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
   compact(rows?: number): { rows: number; bytes: number; done: boolean };
   /** What the rebuild has ended. stale: rows that were not what it computed; loaded: rows that had come from a file; both
@@ -762,8 +738,6 @@ interface Session {
   /** null where the layer is not stored as a ring. */
   ring(layer: number, options?: { kvHead?: number }): Ring | null;
   storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
-  /** Replaces the pools by pools for this many rows per layer and keeps the content: frees the memory of evicted rows. */
-  setCapacity(rows: number): null;
   /** One fresh pass in which nothing is evicted, as recordLifespans makes it: how long rows are used beside what gates predicted.
    * At most `points` (400) rows of each head are kept for `lifespans`. */
   measureLifespans(options?: { points?: number }): LifespanFigures;

@@ -77,7 +77,7 @@ QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, co
   QStringList words;
   std::size_t given = 0;
   for (const ArgInfo& arg : info->args) {
-    if (!args.contains(arg.name) || member(args, arg.name).is_object()) break;
+    if (!args.contains(arg.name) || member(args, arg.name).is_object() || arg.type == ArgType::Key) break;
     words << argText(arg, member(args, arg.name));
     ++given;
   }

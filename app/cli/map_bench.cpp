@@ -60,10 +60,10 @@ class StillContext : public InspectorContext {
     auto tick = std::make_shared<Snapshot>();
     auto info = std::make_shared<SessionInfo>();
     info->cacheLayers.layers = layers;
-    info->capacity = positions;
     info->tokenTexts = {" token"};
     info->specialTokens = {false};
     tick->info = info;
+    tick->settings = std::make_shared<const SettingsInfo>(SettingsInfo{positions, {}});
     tick->state = SessionState::Ready;
     tick->ledger = PlainLedger(at(positions));
     tick->context = Column<LedgerId>::make(at(positions), [&](LedgerId* ids) {

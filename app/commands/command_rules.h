@@ -114,14 +114,18 @@ inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, co
                      "name one from 0 to " + std::to_string(layers - 1) + ", or none for all", "layer", layer);
 }
 
-/// Runs a verb for one layer or all layers; `keys`: argument names in the order of the script call.
-inline Status layerVerb(CommandHost& host, const char* verb, const nlohmann::json& args,
-                        std::initializer_list<const char*> keys, const std::string& refused) {
+/// Changes settings of the session; an error names the key.
+inline Status submitSettings(CommandHost& host, const nlohmann::json& change) {
+  const auto session = host.context().session();
+  return submitSaid(host, session ? session->script().line("settings", change) : QString(), "settings", change);
+}
+/// The same for one layer or, where none is given, all of them.
+inline Status submitSettings(CommandHost& host, nlohmann::json change, const nlohmann::json& args,
+                             const std::string& refused) {
   if (Status known = checkLayer(host, args, refused); !known) return known;
-  QStringList said;
-  for (const char* key : keys)
-    if (args.contains(key)) said << scriptText(member(args, key));
-  return submitSaid(host, QString("s.%1(%2)").arg(verb, said.join(", ")), verb, args);
+  if (!args.contains("layer")) return submitSettings(host, change);
+  change["match"] = memberOr(args, "layer", std::int64_t{0});
+  return submitSettings(host, {{"layers", nlohmann::json::array({std::move(change)})}});
 }
 
 /// The note of a command that continues from the newest tick while the person looks at another one; else empty.

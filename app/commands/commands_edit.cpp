@@ -4,7 +4,7 @@
 
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
-#include "app/forms/settings_change.h"
+#include "app/forms/living_settings.h"
 #include "core/api/read_json.h"
 
 namespace kvlab {
@@ -26,8 +26,11 @@ Status takeToken(CommandHost& host, const Json& args) {
 
 /// Without a manifest shows the form.
 Status sessionSettings(CommandHost& host, const Json& args) {
-  if (args.contains("manifest")) changeSettings(host.context(), member(args, "manifest"), host.context().answer());
-  else host.showSettings();
+  if (!args.contains("manifest")) return host.showSettings(), ok();
+  const SnapshotPtr now = host.context().session()->snapshot();
+  const Json change = KV_TRY(settingsBetween(now->settings->manifest, member(args, "manifest")));
+  if (!change.empty()) return submitSettings(host, change);
+  host.context().answer()(Json(nullptr));
   return ok();
 }
 

@@ -22,7 +22,7 @@ constexpr auto kRefused = "the policy was refused";
 Status policySet(CommandHost& host, const Json& args) {
   const auto spec = PolicySpec::fromJson(member(args, "policy"));
   if (checkLayer(host, args, kRefused) && !spec) return spec.error();
-  return layerVerb(host, "setPolicy", args, {"policy", "layer"}, kRefused);
+  return submitSettings(host, {{"policy", member(args, "policy")}}, args, kRefused);
 }
 
 QString needsGates(const CommandHost& host) {
@@ -36,7 +36,7 @@ QString needsGates(const CommandHost& host) {
 
 Status train(CommandHost& host, const QString& what, const Json& args, const QString& file) {
   const auto given = [&](const char* key) { return QString::fromStdString(memberOr(args, key, std::string())); };
-  const Json& manifest = host.context().snapshot()->info->manifest;
+  const Json& manifest = host.context().snapshot()->settings->manifest;
   beginTraining(host.context().jobs(), QCoreApplication::applicationFilePath(),
                 {.what = what,
                  .model = QString::fromStdString(memberOr(manifest, "model", std::string())),

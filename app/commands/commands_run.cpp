@@ -193,8 +193,9 @@ Status goToFinding(CommandHost& host, const Json&) {
 
 Status opEvents(CommandHost& host, const Json& args) {
   const SnapshotPtr shown = host.context().snapshot();
-  const bool on = memberOr(args, "on", !(shown && shown->info && memberOr(shown->info->manifest, "op_events", false)));
-  return submitSaid(host, on ? "s.opEvents()" : "s.opEvents(false)", "opEvents", {{"on", on}});
+  const bool on =
+      memberOr(args, "on", !(shown && shown->settings && memberOr(shown->settings->manifest, "op_events", false)));
+  return submitSettings(host, {{"op_events", on}});
 }
 
 /// Measures with the figures of every row, which the view draws.

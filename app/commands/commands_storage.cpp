@@ -17,11 +17,15 @@ const CommandArgument kLayer{"layer", "number", "the layer; all of them unless g
 constexpr auto kStays = "the storage was not changed";
 
 Status layout(CommandHost& host, const Json& args) {
-  return layerVerb(host, "setLayout", args, {"layout", "layer"}, kStays);
+  return submitSettings(host, {{"layout", member(args, "layout")}}, args, kStays);
 }
 
 Status format(CommandHost& host, const Json& args) {
-  return layerVerb(host, "setFormat", args, {"k", "v", "layer"}, kStays);
+  Json types = Json::object();
+  for (const char* key : {"k", "v"})
+    if (const auto type = memberOr(args, key, std::string()); !type.empty()) types[key] = type;
+  if (types.empty()) return badArgument(kStays, "neither k nor v names a type", "name one or both", "k", "");
+  return submitSettings(host, {{"kv", types}}, args, kStays);
 }
 
 Status compact(CommandHost& host, const Json& args) {

@@ -74,8 +74,7 @@ class CoreEngine : public Engine {
 
 /// Why a session that chose its back end itself does not use a card that is there; else empty.
 std::string whyNoCard(const Session& session) {
-  const SessionInfo& info = *session.snapshot()->info;
-  if (info.backend != "cpu" || info.manifest.value("backend", "") != "auto") return {};
+  if (session.snapshot()->info->backend != "cpu" || session.manifest().backend != "auto") return {};
   const kernels::CudaAnswer cuda = kernels::askForCuda();
   return kernels::cudaCardIsThere(cuda.device) ? cuda.why : std::string();
 }

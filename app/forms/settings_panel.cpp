@@ -19,15 +19,15 @@ SettingsPanel::SettingsPanel(LivingSession session, JobList& jobs, QWidget* pare
     : QDialog(parent),
       m_session(std::move(session)),
       m_editor(new ManifestEditor(jobs, this)),
-      m_calls(new QLabel(this)) {
+      m_call(new QLabel(this)) {
   setAttribute(Qt::WA_DeleteOnClose);
   setWindowTitle(tr("Session Settings"));
   resize(900, 640);
-  m_calls->setObjectName("calls");
-  m_calls->setWordWrap(true);
-  m_calls->setTextFormat(Qt::PlainText);
-  m_calls->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  m_calls->setAccessibleName(tr("What Apply does"));
+  m_call->setObjectName("call");
+  m_call->setWordWrap(true);
+  m_call->setTextFormat(Qt::PlainText);
+  m_call->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_call->setAccessibleName(tr("What Apply does"));
   m_editor->form().lock(whyFixed);
   m_editor->setCheck([this](const json& manifest) { return readChange(manifest); });
   auto* column = new QVBoxLayout(this);
@@ -37,15 +37,15 @@ SettingsPanel::SettingsPanel(LivingSession session, JobList& jobs, QWidget* pare
     connect(m_editor, &ManifestEditor::changed, memory, &MemoryLine::ask);
     column->addWidget(memory);
   }
-  column->addWidget(m_calls);
+  column->addWidget(m_call);
   addButtons();
-  connect(m_editor, &ManifestEditor::checked, this, &SettingsPanel::sayCalls);
+  connect(m_editor, &ManifestEditor::checked, this, &SettingsPanel::sayCall);
   m_editor->setManifest(shortManifest(m_session.manifest));
 }
 
 void SettingsPanel::addButtons() {
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  m_apply = pushButton(tr("Apply"), tr("Change the session as the line above says; Undo takes each change back"), this);
+  m_apply = pushButton(tr("Apply"), tr("Apply the changes listed above. One Undo takes them back"), this);
   m_apply->setDefault(true);
   buttons->addButton(m_apply, QDialogButtonBox::ApplyRole);
   auto* other = pushButton(tr("New Session from These Settings…"),
@@ -67,20 +67,18 @@ void SettingsPanel::addButtons() {
 }
 
 std::optional<Error> SettingsPanel::readChange(const json& manifest) {
-  auto calls = settingsCalls(m_session.manifest, manifest, m_session.layers);
-  if (!calls) return calls.error();
-  m_change = calls.take();
+  auto change = settingsBetween(m_session.manifest, manifest);
+  if (!change) return change.error();
+  m_change = change.take();
   return {};
 }
 
-void SettingsPanel::sayCalls(bool valid) {
-  QStringList lines;
-  if (valid)
-    for (const SettingsCall& call : m_change) lines << m_session.line(call);
-  m_apply->setEnabled(!lines.isEmpty());
-  m_calls->setText(!valid              ? tr("Apply does nothing before the mistake is corrected.")
-                       : lines.empty() ? tr("The session has these settings.")
-                                       : tr("Apply runs %1").arg(lines.join("; ")));
+void SettingsPanel::sayCall(bool valid) {
+  const bool changes = valid && !m_change.empty();
+  m_apply->setEnabled(changes);
+  m_call->setText(!valid         ? tr("Apply does nothing before the mistake is corrected.")
+                      : !changes ? tr("The session has these settings.")
+                                 : tr("Apply runs %1").arg(m_session.line(m_change)));
 }
 
 void SettingsPanel::apply() {
@@ -95,11 +93,11 @@ void SettingsPanel::follow(const json& manifest) {
   const bool untouched = m_editor->manifest() == shortManifest(m_session.manifest);
   m_session.manifest = manifest;
   if (untouched) return m_editor->setManifest(shortManifest(manifest));
-  sayCalls(m_editor->valid());
+  sayCall(m_editor->valid());
 }
 
 void SettingsPanel::answered(const Result<json>& reply) {
-  sayCalls(m_editor->valid());
+  sayCall(m_editor->valid());
   if (!reply) m_editor->say(reply.error());
 }
 

@@ -16,9 +16,8 @@ class JobList;
 class ManifestEditor;
 
 struct LivingSession {
-  nlohmann::json manifest;  // in force, complete
-  int layers = 0;
-  std::function<QString(const SettingsCall& call)> line = {};  // the call in a script
+  nlohmann::json manifest;                                         // in force, complete
+  std::function<QString(const nlohmann::json& change)> line = {};  // the call in a script
   MemoryAsk memory = {};
 };
 
@@ -38,15 +37,15 @@ class SettingsPanel : public QDialog {
 
  private:
   void addButtons();
-  /// Keeps the calls that lead to the manifest, or says why there are none.
+  /// Keeps the change that leads to the manifest, or says why there is none.
   std::optional<Error> readChange(const nlohmann::json& manifest);
-  void sayCalls(bool valid);
+  void sayCall(bool valid);
   void apply();
 
   LivingSession m_session;
-  std::vector<SettingsCall> m_change;  // to the newest valid manifest
+  nlohmann::json m_change = nlohmann::json::object();  // to the newest valid manifest
   ManifestEditor* m_editor;
-  QLabel* m_calls;
+  QLabel* m_call;
   QPushButton* m_apply = nullptr;
 };
 

@@ -92,6 +92,19 @@
       },
     });
   }
+  // One setting each, as scripts of before have them.
+  const inLayer = (layer, keys) => (layer === undefined || layer === null ? keys : { layers: [Object.assign({ match: layer }, keys)] });
+  const typesIn = ({ k, v }) => Object.assign({}, k ? { k } : {}, v ? { v } : {});
+  const older = {
+    setLayout: [["layout", "layer"], (a) => inLayer(a.layer, { layout: a.layout })],
+    setFormat: [["k", "v", "layer"], (a) => inLayer(a.layer, { kv: typesIn(a) })],
+    setPolicy: [["policy", "layer"], (a) => inLayer(a.layer, { policy: a.policy })],
+    setCapacity: [["rows"], (a) => ({ capacity: a.rows })],
+    setRules: [[], (a) => a],
+    opEvents: [["on"], (a) => ({ op_events: a.on === undefined ? true : a.on })],
+  };
+  for (const [verb, [names, settings]] of Object.entries(older))
+    Object.defineProperty(Session.prototype, verb, { value(...given) { return this.verb("settings", settings(named(verb, names, given))); } });
   // A session after another tick.
   class Past extends Session {
     constructor(of, where) {

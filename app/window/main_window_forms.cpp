@@ -6,7 +6,6 @@
 #include "app/engine/core_sweep.h"
 #include "app/forms/lane_panel.h"
 #include "app/forms/new_session_panel.h"
-#include "app/forms/settings_change.h"
 #include "app/forms/settings_panel.h"
 #include "app/forms/sweep_panel.h"
 #include "app/window/main_window.h"
@@ -115,46 +114,40 @@ void MainWindow::showNewSession(const json& manifest) {
 }
 
 void MainWindow::showLaneForm() {
-  askSettings(m_context, this, [this](const Result<json>& manifest) {
-    if (!manifest) return emit m_context.failed(manifest.error());
-    auto* panel = new LanePanel({*manifest, !m_settings.headless}, m_context.jobs(), this);
-    connect(panel, &LanePanel::chosen, this, [this](const QString& changes) {
-      m_context.runCommand("add_lane", {{"changes", json::parse(changes.toStdString())}});
-    });
-    connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
-    panel->show();
+  auto* panel = new LanePanel({m_context.session()->snapshot()->settings->manifest, !m_settings.headless},
+                              m_context.jobs(), this);
+  connect(panel, &LanePanel::chosen, this, [this](const QString& changes) {
+    m_context.runCommand("add_lane", {{"changes", json::parse(changes.toStdString())}});
   });
+  connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
+  panel->show();
 }
 
 void MainWindow::showSettings() {
-  askSettings(m_context, this, [this](const Result<json>& manifest) {
-    if (!manifest) return emit m_context.failed(manifest.error());
-    if (auto* open = findChild<SettingsPanel*>()) return open->follow(*manifest), open->raise(), open->activateWindow();
-    LivingSession living{*manifest, m_context.snapshot()->info->cacheLayers.layers};
-    living.line = [this](const SettingsCall& call) {
-      const auto session = m_context.session();
-      return session ? session->script().line(call.verb, call.args) : QString();
-    };
-    living.memory = m_settings.memory;
-    auto* panel = new SettingsPanel(std::move(living), m_context.jobs(), this);
-    connect(panel, &SettingsPanel::wanted, this, [this, panel](const QString& text) {
-      m_context.runCommand("session_settings", {{"manifest", json::parse(text.toStdString())}}, panel,
-                           [panel](const Result<json>& reply) { panel->answered(reply); });
-    });
-    connect(panel, &SettingsPanel::another, this,
-            [this](const QString& text) { showNewSession(json::parse(text.toStdString())); });
-    panel->addActions({m_actions["undo"], m_actions["redo"]});
-    connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
-    const auto follow = [this, panel] {
-      if (m_context.busy()) return;
-      askSettings(m_context, panel, [panel](const Result<json>& now) {
-        if (now) panel->follow(*now);
-      });
-    };
-    connect(&m_context, &InspectorContext::snapshotChanged, panel, follow);
-    connect(&m_context, &InspectorContext::busyChanged, panel, follow);
-    panel->show();
+  const json now = m_context.session()->snapshot()->settings->manifest;
+  if (auto* open = findChild<SettingsPanel*>()) return open->follow(now), open->raise(), open->activateWindow();
+  LivingSession living{now};
+  living.line = [this](const json& change) {
+    const auto session = m_context.session();
+    return session ? session->script().line("settings", change) : QString();
+  };
+  living.memory = m_settings.memory;
+  auto* panel = new SettingsPanel(std::move(living), m_context.jobs(), this);
+  connect(panel, &SettingsPanel::wanted, this, [this, panel](const QString& text) {
+    m_context.runCommand("session_settings", {{"manifest", json::parse(text.toStdString())}}, panel,
+                         [panel](const Result<json>& reply) { panel->answered(reply); });
   });
+  connect(panel, &SettingsPanel::another, this,
+          [this](const QString& text) { showNewSession(json::parse(text.toStdString())); });
+  panel->addActions({m_actions["undo"], m_actions["redo"]});
+  connect(&m_context, &InspectorContext::sessionChanged, panel, &QDialog::close);
+  const auto follow = [this, panel] {
+    const auto session = m_context.session();
+    if (!m_context.busy() && session && session->snapshot()) panel->follow(session->snapshot()->settings->manifest);
+  };
+  connect(&m_context, &InspectorContext::snapshotChanged, panel, follow);
+  connect(&m_context, &InspectorContext::busyChanged, panel, follow);
+  panel->show();
 }
 
 void MainWindow::showSweepForm(const json& spec) {

@@ -338,7 +338,7 @@ void MainWindow::showCheck() {
   }
   const SnapshotPtr shown = m_context.snapshot();
   if (shown && shown->info)
-    panel->setModel(QString::fromStdString(memberOr(shown->info->manifest, "model", std::string("demo"))));
+    panel->setModel(QString::fromStdString(memberOr(shown->settings->manifest, "model", std::string("demo"))));
   else panel->setModel({});
   panel->show();
   panel->raise();

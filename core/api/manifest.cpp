@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/manifest.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/api/layout_names.h"
 #include "core/api/manifest_keys.h"
@@ -265,6 +267,23 @@ json afterEditJson(const Manifest& m) {
   return m.afterEdit == AfterEdit::Keep ? "keep" : "recompute";
 }
 
+/// What an entry of `layers` says of a key is taken away.
+void forget(LayerOverride& layer, const LayerOverride& what) {
+  if (!what.layout.empty()) layer.layout.clear();
+  if (!what.kvK.empty()) layer.kvK.clear();
+  if (!what.kvV.empty()) layer.kvV.clear();
+  if (what.window >= 0) layer.window = -1;
+  if (what.policy) layer.policy.reset();
+}
+
+/// Adds an entry. Older ones no longer say what it says of all their layers.
+void add(std::vector<LayerOverride>& layers, const LayerOverride& one) {
+  for (LayerOverride& old : layers)
+    if (one.from <= old.from && old.to <= one.to) forget(old, one);
+  layers.push_back(one);
+  std::erase_if(layers, [](const LayerOverride& layer) { return layer.empty(); });
+}
+
 /// The last override of a layer that says something, else the session's own.
 template <class Value, class Says>
 const Value& lastOf(const std::vector<LayerOverride>& layers, Layer layer, Value LayerOverride::*value,
@@ -311,6 +330,45 @@ Result<Manifest> Manifest::fromJson(const json& object) {
   readManifest(keys, m);
   if (const std::optional<Error> error = keys.finish()) return *error;
   return m;
+}
+
+Result<Manifest> Manifest::with(const json& change) const {
+  if (!change.is_object()) return badManifest("manifest", change, "is not an object");
+  static constexpr std::string_view kWhole[] = {"policy", "after_edit"};
+  json all = toJson();
+  all["layers"] = json::array();
+  for (const auto& [key, value] : change.items()) {
+    const bool inner = value.is_object() && all.contains(key) && all[key].is_object() &&
+        std::ranges::find(kWhole, key) == std::end(kWhole);
+    if (inner) all[key].update(value);
+    else all[key] = value;
+  }
+  Manifest out = KV_TRY(fromJson(all));
+  LayerOverride everywhere{Layer(0), Layer(std::numeric_limits<std::int32_t>::max())};
+  if (change.contains("layout")) everywhere.layout = out.layout;
+  const json kv = change.value("kv", json::object());
+  if (kv.contains("k")) everywhere.kvK = out.kvK;
+  if (kv.contains("v")) everywhere.kvV = out.kvV;
+  if (change.contains("policy")) everywhere.policy = out.policy;
+  std::vector<LayerOverride> own = std::exchange(out.layers, layers);
+  for (LayerOverride& old : out.layers) forget(old, everywhere);
+  for (const LayerOverride& one : own) add(out.layers, one);
+  std::erase_if(out.layers, [](const LayerOverride& one) { return one.empty(); });
+  return out;
+}
+
+std::span<const std::string_view> livingKeys() {
+  static constexpr std::string_view kLiving[] = {"layout",     "kv",         "policy",   "layers", "capacity",
+                                                 "after_edit", "executor",   "position", "ring",   "check",
+                                                 "sampling",   "brightness", "op_events"};
+  return kLiving;
+}
+
+bool livingKey(std::string_view path) {
+  const std::string_view first = path.substr(0, path.find_first_of(".["));
+  if (first == "ring") return path == "ring" || path == "ring.block_tokens";
+  if (path == "brightness.max") return false;  // tokens may be brighter than another one
+  return std::ranges::find(livingKeys(), first) != livingKeys().end();
 }
 
 std::vector<ManifestKey> manifestKeys() {

@@ -36,6 +36,7 @@ struct BrightnessSettings {
   int target = 500;                          // culling begins here
   std::string compressor = "off";            // off | nearest (built in) | outside (action lists)
   double minCosine = 0;                      // a replacement below this is no replacement
+  bool operator==(const BrightnessSettings&) const = default;
 };
 
 struct SamplingSettings {
@@ -44,6 +45,7 @@ struct SamplingSettings {
   double topP = 1;
   double repetitionPenalty = 1;
   std::uint64_t seed = 1;
+  bool operator==(const SamplingSettings&) const = default;
 };
 
 /// Settings of some layers in place of the session's own.
@@ -53,6 +55,7 @@ struct LayerOverride {
   std::int32_t window = -1;                     // phases that the mask lets through; -1 = the model's
   std::optional<PolicySpec> policy = {};
   bool operator==(const LayerOverride&) const = default;
+  bool empty() const { return layout.empty() && kvK.empty() && kvV.empty() && window < 0 && !policy; }
 };
 
 /// Unit that has a residency map of its own (cache_layers.h).
@@ -62,6 +65,7 @@ struct RingSettings {
   std::int32_t window = 0;       // rows that a ring keeps; 0 = as many as the layer's mask lets through
   std::int32_t blockTokens = 1;  // tokens per tick
   bool tailOnly = false;         // assembled reads take only rows that the mask lets through
+  bool operator==(const RingSettings&) const = default;
 };
 
 /// The value of the key `weights` that brings weights in blocks to f32.
@@ -102,9 +106,15 @@ struct Manifest {
   bool probes = true;
   bool faults = false;  // opens the door of the fault drill
 
+  bool operator==(const Manifest&) const = default;
   static Result<Manifest> fromJson(const nlohmann::json& json);
   /// Complete: every key with its value.
   nlohmann::json toJson() const;
+
+  /// With the keys of `change`, which has the form of a manifest and may leave any out. An object takes its keys one by
+  /// one, but for policy, after_edit and brightness.start, which are replaced. layout, kv and policy hold for all
+  /// layers then, except where `layers` of the change says otherwise. Errors: bad_manifest.
+  Result<Manifest> with(const nlohmann::json& change) const;
 
   const std::string& layoutOf(Layer layer) const;
   /// "" = dtype, or the weights' type.
@@ -115,6 +125,12 @@ struct Manifest {
   /// -1 = the model's.
   std::int32_t windowOf(Layer layer) const;
 };
+
+/// Keys that a living session takes other values of (verb settings), in their order; those of an object are meant
+/// with it.
+std::span<const std::string_view> livingKeys();
+/// The same for one key, as its path.
+bool livingKey(std::string_view path);
 
 /// The storage types of rows, as manifests name them.
 std::span<const std::string_view> rowTypes();

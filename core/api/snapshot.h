@@ -58,11 +58,15 @@ struct SessionInfo {
   std::string backend;      // "cpu"
   CacheLayers cacheLayers;  // layers of the model; lists by layer in a snapshot count cache layers
   int heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
-  std::int64_t capacity = 0;  // resident rows per layer
-  int staging = 0;
-  nlohmann::json manifest;              // complete, defaults filled in
+  int staging = 0;                      // slots of each pool for rows that are computed before a commit
   std::vector<std::string> tokenTexts;  // [vocab], as shown to people
   std::vector<bool> specialTokens;      // [vocab]
+};
+
+/// The settings in force, which a living session may change.
+struct SettingsInfo {
+  std::int64_t capacity = 0;  // resident rows per layer
+  nlohmann::json manifest;    // complete, defaults filled in
 };
 
 struct TokenChance {
@@ -97,6 +101,7 @@ struct WlodView;   // core/api/wlod_view.h
 
 struct Snapshot {
   std::shared_ptr<const SessionInfo> info;
+  std::shared_ptr<const SettingsInfo> settings;
   std::uint64_t serial = 0;  // grows with every publication
   int entry = 0;             // commit of the history that made the state: the same number, the same state
   Tick tick;

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/api/part_file.h"
+#include "core/files/older_commands.h"
 #include "core/model/files/mapped_file.h"
 #include "core/model/files/strict_json.h"
 
@@ -152,6 +153,7 @@ class CaptureReader {
     if (!out.args.is_object()) return bad("args is not an object", "args");
     CaptureProgress done = KV_TRY(progressOf(command));
     out.verb = verb.get<std::string>();
+    toPresent(out.verb, out.args);
     out.tick = done.tick;
     out.commits = done.commits;
     out.hash = std::move(done.hash);

@@ -10,6 +10,7 @@
 #include "core/api/manifest_values.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/samples.h"
+#include "core/session/settings.h"
 #include "core/session/ticks.h"
 #include "core/session/tiles.h"
 #include "core/session/truth.h"
@@ -19,17 +20,6 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// Merges objects key by key. A policy or a layout replaces the old one whole, because parameters belong to one
-/// strategy.
-json merged(json manifest, const json& changes) {
-  for (const auto& [key, value] : changes.items()) {
-    if (key != "policy" && key != "layout" && value.is_object() && manifest.contains(key) && manifest[key].is_object())
-      manifest[key].merge_patch(value);
-    else manifest[key] = value;
-  }
-  return manifest;
-}
-
 /// Example: "ring.window=32, kv.k=int8".
 std::string labelOf(const json& changes) {
   std::string out;
@@ -175,8 +165,9 @@ Status Lanes::open(const Session& origin, const json& changes) {
   if (!changes.is_object())
     return Error("bad_manifest", "the lane was not opened", "its changes are not an object",
                  "give an object of manifest keys", "changes", changes);
-  Manifest manifest = KV_TRY(Manifest::fromJson(merged(origin.manifest().toJson(), changes)));
-  const std::vector<std::string> idle = idleKeys(manifest, origin.manifest());
+  const Manifest own = settingsOf(origin.parts(), origin.state());
+  Manifest manifest = KV_TRY(own.with(changes));
+  const std::vector<std::string> idle = idleKeys(manifest, own);
   std::unique_ptr<Session> session = KV_TRY(origin.beside(std::move(manifest)));
   json ids = json::array();
   for (const LedgerId id : origin.state().context) ids.push_back(origin.state().ledger[id].token.value());

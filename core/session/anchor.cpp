@@ -3,7 +3,7 @@
 
 #include "core/parts/cache_kind.h"
 #include "core/parts/storage_plan.h"
-#include "core/session/rules.h"
+#include "core/session/settings.h"
 #include "core/session/storage.h"
 
 namespace kvlab {

@@ -73,18 +73,35 @@ std::string textOf(const json& args, const char* key) {
   return args.contains(key) && args[key].is_string() ? args[key].get<std::string>() : std::string();
 }
 
-std::string ofLayer(const json& args) {
-  return args.contains("layer") ? " of layer " + args["layer"].dump() : std::string();
+void say(std::string& all, const std::string& more) { all += (all.empty() || more.empty() ? "" : ", ") + more; }
+
+/// Words for the keys that all layers have, or some.
+std::string storageWords(const json& keys) {
+  std::string out;
+  const std::string layout = textOf(keys, "layout");
+  if (!layout.empty()) say(out, "layout " + layout);
+  const json kv = keys.value("kv", json::object());
+  std::string types;
+  for (const auto& [name, title] : {std::pair("k", "K "), std::pair("v", "V ")})
+    if (const std::string type = textOf(kv, name); !type.empty()) say(types, title + type);
+  if (!types.empty()) say(out, "format " + types);
+  const json policy = keys.value("policy", json());
+  const std::string name = policy.is_object() ? textOf(policy, "name") : textOf(keys, "policy");
+  if (!name.empty()) say(out, "policy " + name);
+  return out;
 }
 
-std::string policyName(const json& args) {
-  const json policy = args.value("policy", json());
-  return policy.is_object() ? textOf(policy, "name") : textOf(args, "policy");
-}
-
-std::string formats(const json& args) {
-  const std::string k = textOf(args, "k"), v = textOf(args, "v");
-  return (k.empty() ? "" : "K " + k) + (k.empty() || v.empty() ? "" : ", ") + (v.empty() ? "" : "V " + v);
+std::string settingsWords(const json& args) {
+  std::string out = storageWords(args), rules;
+  if (args.contains("capacity")) say(out, "capacity " + args["capacity"].dump());
+  for (const json& one : args.value("layers", json::array())) {
+    const json match = one.value("match", json());
+    say(out, storageWords(one) + " of layer " + (match.is_string() ? match.get<std::string>() : match.dump()));
+  }
+  for (const auto& [key, value] : args.items())
+    if (key != "layout" && key != "kv" && key != "policy" && key != "capacity" && key != "layers") say(rules, key);
+  if (!rules.empty()) say(out, "rule " + rules);
+  return out;
 }
 
 std::string lastMessage(const json& args) {
@@ -103,13 +120,6 @@ std::string tokensOf(const json& args, const char* key) {
   return counted(args.value(key, json::array()).size(), "token", "tokens");
 }
 
-std::string ruleNames(const json& args) {
-  std::string names;
-  for (const auto& [name, value] : args.items())
-    if (!value.is_null()) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
 LedgerId ledgerOf(const json& args) { return LedgerId(static_cast<std::int32_t>(args.value("ledger", -1.0))); }
 
 using Says = std::string (*)(const json& args, const ActionWords& words);
@@ -124,11 +134,7 @@ const std::map<std::string_view, Says>& sayings() {
       {"scoreIds", [](const json& a, const ActionWords&) { return "prompt of " + tokensOf(a, "ids"); }},
       {"endPrefill", [](const json&, const ActionWords&) { return std::string("end of the prompt"); }},
       {"chat", [](const json& a, const ActionWords&) { return "message " + inQuotes(lastMessage(a)); }},
-      {"setLayout", [](const json& a, const ActionWords&) { return "layout " + textOf(a, "layout") + ofLayer(a); }},
-      {"setFormat", [](const json& a, const ActionWords&) { return "format " + formats(a) + ofLayer(a); }},
-      {"setPolicy", [](const json& a, const ActionWords&) { return "policy " + policyName(a) + ofLayer(a); }},
-      {"setCapacity", [](const json& a, const ActionWords&) { return "capacity " + a.value("rows", json()).dump(); }},
-      {"setRules", [](const json& a, const ActionWords&) { return "rule " + ruleNames(a); }},
+      {"settings", [](const json& a, const ActionWords&) { return settingsWords(a); }},
       {"setBrightness", [](const json& a, const ActionWords& w) { return "brightness of " + w.row(ledgerOf(a)); }},
       {"pin",
        [](const json& a, const ActionWords& w) {

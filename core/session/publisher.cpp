@@ -5,6 +5,7 @@
 
 #include "core/session/planned.h"
 #include "core/session/session.h"
+#include "core/session/settings.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 
@@ -37,14 +38,23 @@ void Publisher::describe(const SessionParts& parts) {
   info->kvHeads = config.kvHeads;
   info->headDim = config.headDim;
   info->vocab = config.vocab;
-  info->capacity = parts.capacity;
   info->staging = parts.manifest.staging;
-  info->manifest = parts.manifest.toJson();
   for (std::int32_t id = 0; id < config.vocab; ++id) {
     info->tokenTexts.push_back(tokenizer.tokenText(TokenId(id)));
     info->specialTokens.push_back(tokenizer.isSpecial(TokenId(id)));
   }
   m_info = std::move(info);
+}
+
+/// The settings, described anew where they have changed.
+std::shared_ptr<const SettingsInfo> Publisher::settings(const Session& session) {
+  Manifest now = settingsOf(session.parts(), session.state());
+  const std::int64_t capacity = session.parts().capacity;
+  if (!m_settings || m_settings->capacity != capacity || now != m_settingsOf) {
+    m_settings = std::make_shared<const SettingsInfo>(SettingsInfo{capacity, now.toJson()});
+    m_settingsOf = std::move(now);
+  }
+  return m_settings;
 }
 
 /// The most likely tokens, cached per logits: a vocabulary is large and snapshots are frequent.
@@ -70,6 +80,7 @@ void Publisher::publish(Session& session) {
   const bool probes = session.manifest().probes;
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->info = m_info;
+  snapshot->settings = settings(session);
   snapshot->serial = ++m_serial;
   snapshot->entry = session.timeline().currentId();
   snapshot->tick = state.tick;

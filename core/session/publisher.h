@@ -18,7 +18,7 @@ class Publisher {
  public:
   SnapshotPtr snapshot() const { return m_snapshot; }
   void setReceiver(std::function<void(SnapshotPtr)> receive) { m_receive = std::move(receive); }
-  /// Stores the session's description for later snapshots. Call after opening and after each change of the manifest.
+  /// Stores the description of the session's model for all snapshots.
   void describe(const SessionParts& parts);
   /// Takes over the description by another publisher.
   void describeAs(const Publisher& other) { m_info = other.m_info; }
@@ -37,9 +37,12 @@ class Publisher {
   std::uint64_t start() const { return m_start; }
 
  private:
+  std::shared_ptr<const SettingsInfo> settings(const Session& session);
   const std::vector<TokenChance>& likeliest(const CacheState& state);
 
   std::shared_ptr<const SessionInfo> m_info;
+  std::shared_ptr<const SettingsInfo> m_settings;
+  Manifest m_settingsOf;  // the settings that m_settings describes
   SnapshotPtr m_snapshot;
   std::shared_ptr<const std::vector<float>> m_likeliestOf;  // the logits that the cached list belongs to
   std::vector<TokenChance> m_likeliest;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/api/nearest.h"
-#include "core/session/parts_before.h"
 
 namespace kvlab {
 namespace {
@@ -84,16 +83,6 @@ Status pin(Session& session, LedgerId id, bool on) {
     ledger.change(id).pinned = on;
     return commit;
   });
-}
-
-void setOpEvents(Session& session, bool on) {
-  SessionParts& parts = session.parts();
-  PartsBefore before(session);
-  parts.manifest.opEvents = on;
-  session.publisher().describe(parts);
-  before.keep();
-  parts.backend->setLogging(on);
-  session.publish();
 }
 
 Status undo(Session& session, std::int64_t n, HistoryStep by) {

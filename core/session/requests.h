@@ -18,8 +18,6 @@ Status noDraft(const Session& session, const char* what);
 /// Makes a commit. Errors: out_of_range.
 Status setBrightness(Session& session, LedgerId id, double value);
 Status pin(Session& session, LedgerId id, bool on);
-/// Turns recording of op events on or off, like op_events in the manifest.
-void setOpEvents(Session& session, bool on);
 
 /// Unit of one step through the history.
 enum class HistoryStep : std::uint8_t { Commit, Edit };

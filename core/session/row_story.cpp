@@ -120,14 +120,15 @@ class Story {
     const bool wrote = id < group.writers.size() && group.writers[id] == depth;
     const bool turned = from && then.phase(*from) != map.phase(to);
     if (!wrote && !turned && from) return;
-    const std::string& verb = verbOf(m_entry);
+    const Timeline::Entry& made = commandOf(m_entry);
+    const std::string& verb = made.verb;
     const bool again = from && id < old.provenance.size() && id < group.provenance.size() &&
         !(old.provenance[id] == group.provenance[id]);
     RowEvent event = RowEvent::Computed;
     if (!from) event = loads(verb) ? RowEvent::Loaded : RowEvent::Computed;
     else if (verb == "fault") event = RowEvent::Damaged;
     else if (verb == "rebuild") event = RowEvent::Rebuilt;
-    else if (converts(verb)) event = RowEvent::Converted;
+    else if (converts(made)) event = RowEvent::Converted;
     else if (again) event = RowEvent::Computed;
     else if (turned) event = RowEvent::Turned;
     else if (then.slotOf[*from] != map.slotOf[to]) event = RowEvent::Copied;
@@ -195,11 +196,14 @@ class Story {
   }
   static std::string text(float score) { return numberWords(static_cast<double>(score), 3); }
 
-  const std::string& verbOf(int entry) const {
+  const Timeline::Entry& commandOf(int entry) const {
     const Timeline& line = m_session.timeline();
-    return line.entry(line.commandOf(entry)).verb;
+    return line.entry(line.commandOf(entry));
   }
-  static bool converts(const std::string& verb) { return verb == "setFormat" || verb == "setLayout"; }
+  static bool converts(const Timeline::Entry& made) {
+    const auto names = [&](const char* key) { return made.args.is_object() && made.args.contains(key); };
+    return made.verb == "settings" && (names("kv") || names("layout") || names("layers"));
+  }
   static std::string text(Phase phase) {
     std::string out = std::to_string(phase.value());
     out.erase(out.find_last_not_of('0') + 1);

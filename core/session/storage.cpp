@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports how rows are stored, and changes layouts, formats and capacity of an open session.
+// Reports how rows are stored, and moves the rows of an open session to other pools.
 #include <algorithm>
 #include <limits>
 
@@ -126,18 +126,6 @@ PoolMemory memoryOf(const Session& session) {
 
 namespace {
 
-/// Rows that a cache layer must have room for; where heads share a budget, the average over heads.
-std::int64_t rowsNeeded(const Session& session, CacheLayer layer) {
-  const CacheState& state = session.state();
-  const CacheLayers& layers = session.cacheLayers();
-  if (!state.policy || !state.policy->layers[at(layer)].budget)
-    return static_cast<std::int64_t>(state.map(layer).size());
-  std::int64_t all = 0;
-  for (const CacheLayer part : layers.of(layers.layerOf(layer)))
-    all += state.policy->audit.layers[at(part)].bands.capacity() + session.manifest().ring.blockTokens;
-  return (all + layers.perLayer - 1) / layers.perLayer;
-}
-
 /// A layer's group with its rows in slots of another store.
 LayerGroup moved(LayerGroup group, const GroupRules& rules, SlotAllocator& slots, Tick now) {
   static_cast<GroupRules&>(group) = rules;
@@ -202,11 +190,6 @@ void notePasts(CacheState& state, CacheLayer layer, const kernels::RowFormat& fr
 }
 
 }  // namespace
-
-bool storedAlike(const Manifest& a, const Manifest& b) {
-  return a.layout == b.layout && a.kvK == b.kvK && a.kvV == b.kvV && a.layers == b.layers && a.capacity == b.capacity &&
-      a.position == b.position && a.ring.blockTokens == b.ring.blockTokens;
-}
 
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows) {
   NewPools made = KV_TRY(newPools(parts, before, std::move(rows)));
@@ -281,90 +264,6 @@ void resizePools(Session& session, std::vector<std::int32_t> rows) {
   const Status done =
       guarded("the pools stay", [&] { return resize(session, std::move(rows)); });  // where memory is short
   static_cast<void>(done);
-}
-
-namespace {
-
-/// Reopens the storage with another manifest and keeps the content.
-Status restore(Session& session, const Manifest& wanted) {
-  return session.change(
-      [&](CallContext& call) -> Result<Commit> {
-        SessionParts& parts = call.parts;
-        if (Status can = parts.kind->allows(parts, Capability::Storage, "the storage was not changed"); !can)
-          return can.error();
-        session.history().setApart(parts);
-        std::shared_ptr<const StoredAs> before = storedAs(parts);
-        parts.manifest = wanted;
-        parts.capacity = parts.kind->sizes(parts.manifest, parts.model->config()).capacity;
-        Commit commit = KV_TRY(carried(parts, session.state()));
-        commit.stored = std::move(before);
-        session.publisher().describe(parts);
-        return commit;
-      },
-      Session::Check::Full);
-}
-
-}  // namespace
-
-Status setLayout(Session& session, std::optional<Layer> layer, const std::string& layout) {
-  if (Result<LayoutSpec> spec = parseLayout(layout); !spec) return spec.error();
-  Manifest wanted = session.manifest();
-  if (layer) {
-    LayerOverride one;
-    one.from = one.to = *layer;
-    one.layout = layout;
-    wanted.layers.push_back(std::move(one));
-  } else {
-    wanted.layout = layout;
-    for (LayerOverride& one : wanted.layers) one.layout.clear();
-  }
-  return restore(session, wanted);
-}
-
-Status setFormat(Session& session, std::optional<Layer> layer, const std::string& k, const std::string& v) {
-  for (const std::string* type : {&k, &v})
-    if (!type->empty() && std::find(rowTypes().begin(), rowTypes().end(), *type) == rowTypes().end())
-      return Error{"bad_manifest",
-                   "the format was not changed",
-                   *type + " is not a row format",
-                   "f32, f16, bf16, int8 or fp8-e4m3",
-                   std::nullopt,
-                   type == &k ? "k" : "v",
-                   *type};
-  Manifest wanted = session.manifest();
-  LayerOverride one;
-  if (!layer) {
-    for (LayerOverride& old : wanted.layers) {
-      if (!k.empty()) old.kvK.clear();
-      if (!v.empty()) old.kvV.clear();
-    }
-    if (!k.empty()) wanted.kvK = k;
-    if (!v.empty()) wanted.kvV = v;
-    return restore(session, wanted);
-  }
-  one.from = one.to = *layer;
-  one.kvK = k;
-  one.kvV = v;
-  wanted.layers.push_back(std::move(one));
-  return restore(session, wanted);
-}
-
-Status setCapacity(Session& session, std::int64_t rows) {
-  const auto refused = [&](std::string why, const char* remedy) {
-    return Error{"capacity", "the capacity was not changed", std::move(why), remedy, std::nullopt, "rows", rows};
-  };
-  const std::int32_t phases = session.parts().maxPhases;
-  if (rows < 1 || rows >= phases)
-    return refused(std::to_string(rows) + " rows are outside 1 .. " + std::to_string(phases - 1),
-                   "open a session with a larger capacity");
-  for (const CacheLayer layer : session.state().layers())
-    if (const std::int64_t needed = rowsNeeded(session, layer); needed > rows && !session.state().group(layer).keep)
-      return refused("layer " + session.cacheLayers().name(layer) + " needs " + std::to_string(needed) +
-                         " rows, more than " + std::to_string(rows),
-                     "give a larger capacity, or evict rows first");
-  Manifest wanted = session.manifest();
-  wanted.capacity = rows;
-  return restore(session, wanted);
 }
 
 Status growPools(Session& session, std::int32_t more) {

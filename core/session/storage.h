@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports and changes how the rows of an open session are stored. Engine thread.
+// Reports how the rows of an open session are stored, and moves them to other pools. Engine thread.
 #pragma once
 #include <map>
 
@@ -19,15 +19,6 @@ PoolMemory memoryOf(const Session& session);
 /// Addresses of all slots of the pools, in bytes. Pages that nobody has written take no memory.
 std::int64_t reservedBytes(const Session& session);
 
-/// Another layout or other row formats for one layer or all, with the content kept: a commit. An
-/// empty name leaves what there is. Errors: bad_manifest, out_of_memory; nothing has changed then.
-Status setLayout(Session& session, std::optional<Layer> layer, const std::string& layout);
-Status setFormat(Session& session, std::optional<Layer> layer, const std::string& k, const std::string& v);
-/// Replaces the pools by pools for `rows` rows per layer and keeps the content. Memory of evicted rows returns to the
-/// system. Makes a commit. Errors: capacity (a layer holds more rows, or the rotary table is too short), out_of_memory.
-Status setCapacity(Session& session, std::int64_t rows);
-/// True if storage for one manifest of a session is storage for another, but for the size that pools have at present.
-bool storedAlike(const Manifest& a, const Manifest& b);
 /// A commit of the content in pools made as parts.manifest says, see newPools(). The old pools stay until all rows are
 /// over. Errors: those of newPools().
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {});

@@ -3,7 +3,7 @@
 #include "core/layout/row_swap.h"
 #include "core/parts/cache_kind.h"
 #include "core/session/parts_before.h"
-#include "core/session/rules.h"
+#include "core/session/settings.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 
@@ -17,24 +17,14 @@ std::vector<std::int32_t> poolSlots(const CacheStore& store) {
   return out;
 }
 
-/// Gives the session's manifest the storage of another one.
-void storeAs(SessionParts& parts, const Manifest& other) {
-  Manifest& own = parts.manifest;
-  own.layout = other.layout;
-  own.kvK = other.kvK;
-  own.kvV = other.kvV;
-  own.layers = other.layers;
-  own.capacity = other.capacity;
-  parts.capacity = parts.kind->sizes(own, parts.model->config()).capacity;
-}
-
 using Swap = std::function<Result<std::int64_t>(const Placed& to)>;
 
 /// Goes to an entry whose rows `swap` brings into pools like those that it had.
 Result<std::int64_t> swapPools(Session& session, int entry, const StoredAs& stored, const Swap& swap) {
   SessionParts& parts = session.parts();
   PartsBefore before(session);
-  storeAs(parts, stored.manifest);
+  copyStorage(stored.manifest, parts.manifest);
+  parts.capacity = parts.kind->sizes(parts.manifest, parts.model->config()).capacity;
   NewPools other = KV_TRY(newPools(parts, *session.timeline().entry(entry).state(), stored.rows));
   const std::int64_t bytes = KV_TRY(swap({other.content, other.store}));
   CacheState to = std::move(other.content);
@@ -42,7 +32,6 @@ Result<std::int64_t> swapPools(Session& session, int entry, const StoredAs& stor
   session.history().poolsChanged();
   session.history().select(entry, std::move(to));
   before.keep();
-  session.publisher().describe(parts);
   return bytes;
 }
 
@@ -141,10 +130,7 @@ Status Session::walk(int id) {
   const std::shared_ptr<const Manifest> rules = state().rules;
   const Status gone = go(id);
   if (gone) {
-    if (state().rules != rules) {
-      followRules(m_parts, state());
-      m_publisher.describe(m_parts);
-    }
+    if (state().rules != rules) followRules(m_parts, state());
     m_history.makeRoom(m_parts, 0);
     return ok();
   }
@@ -193,7 +179,6 @@ Status Session::replay(int id, int from, const Whereabouts& back) {
   }
   m_pending = pending;
   if (!counted) m_parts.layouts.restart(m_parts.store, state());
-  m_publisher.describe(m_parts);
   return done;
 }
 

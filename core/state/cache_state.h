@@ -86,7 +86,7 @@ struct CacheState {
   std::shared_ptr<const NewestAttention> received;           // latest attention summed over queries; null = none
   std::shared_ptr<const PolicyState> policy;                 // null while every policy is full
   std::shared_ptr<const std::vector<RowOrigin>> origins;     // row_origins.h; null = nobody asked
-  std::shared_ptr<const Manifest> rules;                     // as session/rules.h changed it; null = as opened
+  std::shared_ptr<const Manifest> rules;                     // as session/settings.h changed it; null = as opened
   std::shared_ptr<const KindState> kind = plainKindState();  // what the kind of session adds
   bool logitsStale = false;
   bool edited = false;                    // some row may have been computed from what is not there any more

@@ -6,10 +6,9 @@
 #include "core/bugs/bug_kind.h"
 #include "core/session/edit_words.h"
 #include "core/session/observe.h"
-#include "core/session/policies.h"
 #include "core/session/requests.h"
-#include "core/session/rules.h"
 #include "core/session/run_back.h"
+#include "core/session/settings.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
 #include "core/verbs/timeline_verb.h"
@@ -39,11 +38,6 @@ Result<json> setBrightnessVerb(Session& session, VerbArgs& in) {
 }
 
 Result<json> pinVerb(Session& session, VerbArgs& in) { return done(pin(session, ledgerId(in), in.flag("on"))); }
-
-Result<json> opEvents(Session& session, VerbArgs& in) {
-  setOpEvents(session, in.flag("on"));
-  return json(nullptr);
-}
 
 /// The labels of the last layer's rows that a rebuild takes away: how many are not what it computes, and how many came
 /// from a file. Null where nobody keeps them.
@@ -97,51 +91,20 @@ Result<json> bugsVerb(const Session&, VerbArgs&) {
   return out;
 }
 
-std::vector<ArgInfo> ruleArgs() {
+std::vector<ArgInfo> settingsArgs() {
   std::vector<ArgInfo> out;
-  for (const char* key : {"after_edit", "executor", "sampling", "ring", "position", "check", "brightness"})
-    out.push_back(arg::of(key, ArgType::Key).orNone());
+  for (const std::string_view key : livingKeys()) out.push_back(arg::of(std::string(key), ArgType::Key).orNone());
   return out;
 }
 
-/// None where the call names no layer.
-std::optional<Layer> layerOrAll(VerbArgs& in, const Session& session) {
-  if (!in.has("layer")) return std::nullopt;
-  return Layer(static_cast<std::int32_t>(in.within("layer", 0, session.cacheLayers().last().value())));
-}
-
-Result<json> setLayoutVerb(Session& session, VerbArgs& in) {
-  const std::string layout = in.text("layout");
-  const std::optional<Layer> layer = layerOrAll(in, session);
+Result<json> settingsVerb(Session& session, VerbArgs& in) {
+  json change = json::object();
+  for (const ArgInfo& key : settingsArgs())
+    if (in.has(key.name.c_str())) change[key.name] = in.raw(key.name.c_str());
+  if (change.empty()) in.fail("args", in.all(), "name no setting");
   if (in.error()) return *in.error();
-  return done(setLayout(session, layer, layout));
-}
-
-Result<json> setFormatVerb(Session& session, VerbArgs& in) {
-  const std::string k = in.text("k"), v = in.text("v");
-  const std::optional<Layer> layer = layerOrAll(in, session);
-  if (k.empty() && v.empty()) in.fail("k", nullptr, "and v are missing");
-  if (in.error()) return *in.error();
-  return done(setFormat(session, layer, k, v));
-}
-
-Result<json> setPolicyVerb(Session& session, VerbArgs& in) {
-  const std::optional<Layer> layer = layerOrAll(in, session);
-  if (in.error()) return *in.error();
-  PolicySpec spec = KV_TRY(PolicySpec::fromJson(in.raw("policy")));
-  return done(setPolicy(session, layer, spec));
-}
-
-Result<json> setCapacityVerb(Session& session, VerbArgs& in) { return done(setCapacity(session, in.integer("rows"))); }
-
-Result<json> setRulesVerb(Session& session, VerbArgs& in) {
-  KV_TRY(noDraft(session, "the rules were not changed"));
-  json rules = json::object();
-  for (const ArgInfo& key : ruleArgs())
-    if (in.has(key.name.c_str())) rules[key.name] = in.raw(key.name.c_str());
-  if (rules.empty()) in.fail("args", in.all(), "name no rule");
-  if (in.error()) return *in.error();
-  return done(setRules(session, rules));
+  KV_TRY(noDraft(session, "the settings were not changed"));
+  return done(changeSettings(session, change));
 }
 
 Result<json> compactVerb(Session& session, VerbArgs& in) {
@@ -261,37 +224,12 @@ std::span<const Verb> stateVerbs() {
         "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
         Effect::Commits},
        pinVerb},
-      {{"opEvents",
-        {arg::flag("on", true)},
-        "Lists every op call of a tick with its time and bytes among the events.",
-        Effect::Queues},
-       opEvents},
-      {{"setLayout",
-        {arg::text("layout"), layerArg().orNone()},
-        "Stores the rows of a layer, or of all, in another layout; the content stays.",
+      {{"settings", settingsArgs(),
+        "Gives the living session other values of these manifest keys, all or none, from the next tick on. layout, kv "
+        "and policy hold for every layer, except where layers of the call says otherwise. Keys that shape a session "
+        "stay.",
         Effect::Commits},
-       setLayoutVerb},
-      {{"setFormat",
-        {arg::text("k").orNone(), arg::text("v").orNone(), layerArg().orNone()},
-        "Converts the K or V rows of a layer, or of all, to another type.",
-        Effect::Commits},
-       setFormatVerb},
-      {{"setPolicy",
-        {arg::of("policy", ArgType::Policy), layerArg().orNone()},
-        "Another eviction policy for a layer, or for all, from the next tick on.",
-        Effect::Commits},
-       setPolicyVerb},
-      {{"setCapacity",
-        {arg::integer("rows", 1, 1 << 24)},
-        "Replaces the pools by pools for this many rows per layer and keeps the content: frees the memory of evicted "
-        "rows.",
-        Effect::Commits},
-       setCapacityVerb},
-      {{"setRules", ruleArgs(),
-        "Gives the living session other values of these manifest keys, from the next tick on; of ring only "
-        "block_tokens, of brightness all but max.",
-        Effect::Commits},
-       setRulesVerb},
+       settingsVerb},
       {{"compact",
         {arg::integer("rows", 1, kAllRows).orNone()},
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",

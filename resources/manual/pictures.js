@@ -113,7 +113,7 @@ tree.step(10);
 view.focus({ ledger: place, layer: 2 });
 const tip = tree.tick;
 tree.goto(12);
-tree.setPolicy("h2o:capacity=60,window=8");
+tree.settings({ policy: "h2o:capacity=60,window=8" });
 tree.step(30);
 tree.goto(20);
 tree.inject({ action: "delete", position: 20 }, { now: true });

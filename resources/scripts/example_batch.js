@@ -7,9 +7,9 @@ const story = lab.readText("resource:demo/story.txt").trim();
 const base = { model: "demo", dtype: "f32", capacity: 1024, history_bytes: 1 << 22, sampling: { temperature: 0.8, seed: 1 } };
 const questions = [" Where is the", " The", null];
 const changes = [
-  (one) => one.setPolicy("smartkv:ratio=0.25"),
-  (one) => one.setRules({ sampling: { temperature: 0.8, seed: 2 } }),
-  (one) => one.setRules({ sampling: { temperature: 0.8, seed: 3 } }) ];
+  (one) => one.settings({ policy: "smartkv:ratio=0.25" }),
+  (one) => one.settings({ sampling: { temperature: 0.8, seed: 2 } }),
+  (one) => one.settings({ sampling: { temperature: 0.8, seed: 3 } }) ];
 
 const s = lab.open(base);
 s.prompt(story);

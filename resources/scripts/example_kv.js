@@ -37,11 +37,11 @@ expectNear(other.logits(), s.logits(), {}, "a loaded cache goes on with the same
 // The same content in other forms.
 const content = s.rows(2).map((row) => [row.ledger, row.checksum]);
 for (const layout of ["paged:block=16", "contiguous_splice", "indirection"]) {
-  s.setLayout(layout);
+  s.settings({ layout });
   expectNear(s.rows(2).map((row) => [row.ledger, row.checksum]), content, {}, `${layout} holds the same rows`);
   expect(s.invariants().every((one) => one.ok), `${layout}: every invariant holds`);
 }
-s.setLayout("paged:block=16");
+s.settings({ layout: "paged:block=16" });
 s.show();
 view.set("map", { quantity: "age" });
 view.focus({ row: 44, layer: 2 });

@@ -116,7 +116,7 @@ const callsOf = (report) => {
           `${moved("ring_roll")} bytes rolled, ${lanes[1].storage(0).readBytes} assembled per read and layer`);
   }
   const shapes = lanes.map((s) => {  // once round the ring, and a wrap among them
-    s.opEvents(true);
+    s.settings({ op_events: true });
     const wraps = s.ring(0).wraps, calls = new Set();
     for (let i = 0; i <= s.ring(0).capacity / block; ++i) calls.add(callsOf(s.step()[0]));
     return s.ring(0).wraps > wraps && !calls.has("") ? calls.size : 0;

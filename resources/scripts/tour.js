@@ -98,7 +98,7 @@ expect(plain.position() === 110 && plain.remaining() === 10, "110 of 120 rows ar
 const hash = plain.stateHash();
 expectError(() => plain.prefill(plain.tokenise(story)), "capacity");
 expect(plain.stateHash() === hash, "what does not fit changes nothing");
-plain.setLayout("paged:block=16");
+plain.settings({ layout: "paged:block=16" });
 view.set("map", { quantity: "age" });
 view.focus({ row: 100, layer: 1 });
 show("The same engine is a plain KV cache. This one has room for 120 rows: 110 are written, and a text that does not fit is " +

@@ -249,7 +249,7 @@ class EndingSessionTest : public QObject {
     for (const auto& [verb, args] :
          std::vector<std::pair<const char*, json>>{{"note", {{"text", "x"}}},
                                                    {"break", {{"condition", "kl > 1"}}},
-                                                   {"setRules", {{"after_edit", "recompute"}}}}) {
+                                                   {"settings", {{"after_edit", "recompute"}}}}) {
       make(false);
       context().submit(verb, args);
       QVERIFY(settled());

@@ -44,7 +44,6 @@ class FakeEngine : public Engine {
     auto info = std::make_shared<SessionInfo>();
     info->model = "fake";
     info->cacheLayers.layers = 2;
-    info->capacity = 1024;
     for (int i = 0; i < 64; ++i) info->tokenTexts.push_back(" t" + std::to_string(i));
     info->vocab = 64;
     m_info = info;
@@ -103,6 +102,7 @@ class FakeEngine : public Engine {
   SnapshotPtr snapshot() const override {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->info = m_info;
+    snapshot->settings = std::make_shared<const SettingsInfo>(SettingsInfo{1024, nlohmann::json::object()});
     snapshot->serial = m_serial;
     snapshot->tick = Tick(m_tick);
     snapshot->state = m_state.broken ? SessionState::Broken : SessionState::Ready;

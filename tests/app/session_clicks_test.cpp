@@ -36,7 +36,9 @@ class SessionClicksTest : public QObject {
   /// The session whose manifest has this text.
   bool opened(const std::string& part) {
     return QTest::qWaitFor(
-        [&] { return settled() && now()->info && now()->info->manifest.dump().find(part) != std::string::npos; },
+        [&] {
+          return settled() && now()->settings && now()->settings->manifest.dump().find(part) != std::string::npos;
+        },
         20000);
   }
 
@@ -69,7 +71,7 @@ class SessionClicksTest : public QObject {
     m_hand.type(*form(), "policy.ratio", "0.25");
     QTest::keyClick(form()->control("policy.ratio"), Qt::Key_Return);
     QVERIFY(opened("h2o"));
-    QCOMPARE(now()->info->manifest["policy"]["ratio"], json(0.25));
+    QCOMPARE(now()->settings->manifest["policy"]["ratio"], json(0.25));
     QVERIFY2(m_hand.clicks <= 4, qPrintable(QString::number(m_hand.clicks)));
   }
 

@@ -157,13 +157,13 @@ class SweepFormTest : public QObject {
     for (QAction* one : m_window->docks().view("sweep")->viewActions())
       if (one->text() == "Open as Session") one->trigger();
     QTRY_VERIFY_WITH_TIMEOUT(context().snapshot() && context().snapshot()->length() > 100, 20000);
-    const json manifest = context().snapshot()->info->manifest;
+    const json manifest = context().snapshot()->settings->manifest;
     QCOMPARE(manifest["kv"]["v"], json("int8"));
     QCOMPARE(manifest["history_bytes"], json(std::int64_t{1} << 30));  // a cell has none, which no result depends on
     QVERIFY(
         m_window->runCommand("open_sweep", {{"path", m_folder.filePath("small.sweep/results.jsonl").toStdString()}}));
     QVERIFY(m_window->runCommand("open_sweep_cell", {{"cell", 0}}));
-    QTRY_COMPARE_WITH_TIMEOUT(context().snapshot()->info->manifest["kv"]["v"], json("f32"), 20000);
+    QTRY_COMPARE_WITH_TIMEOUT(context().snapshot()->settings->manifest["kv"]["v"], json("f32"), 20000);
     QTRY_VERIFY(!context().busy());
     const Status none = m_window->runCommand("open_sweep_cell", {{"cell", 99}});
     QVERIFY(!none && none.error().remedy.find("0 to 3") != std::string::npos);

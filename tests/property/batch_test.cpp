@@ -29,10 +29,10 @@ class Pair {
     switch (below(10)) {
       case 0: return prompt();
       case 1: return both(i, "undo", nullptr);
-      case 2: return both(i, "setRules", {{"sampling", {{"temperature", 0.9}, {"seed", below(99)}}}});
-      case 3: return both(i, "setPolicy", {{"policy", kPolicies[at(below(4))]}});
-      case 4: return both(i, "setLayout", {{"layout", kLayouts[at(below(4))]}});
-      case 5: return both(i, "setFormat", {{"k", kTypes[at(below(3))]}, {"v", kTypes[at(below(3))]}});
+      case 2: return both(i, "settings", {{"sampling", {{"temperature", 0.9}, {"seed", below(99)}}}});
+      case 3: return both(i, "settings", {{"policy", kPolicies[at(below(4))]}});
+      case 4: return both(i, "settings", {{"layout", kLayouts[at(below(4))]}});
+      case 5: return both(i, "settings", {{"kv", {{"k", kTypes[at(below(3))]}, {"v", kTypes[at(below(3))]}}}});
       case 6: return both(i, "inject", {{"actions", {edit(i)}}});
       case 7: return both(i, "inject", {{"actions", {edit(i)}}, {"now", true}});
       default: return step();

@@ -163,8 +163,7 @@ class HeadResidency : public QObject {
     QCOMPARE(code(heads, "quantisation", json::object()), QString("unsupported residency"));
     QCOMPARE(code(heads, "saveCache", {{"path", "/nowhere/at/all"}, {"form", "hf_tuple"}}),
              QString("unsupported form"));
-    QCOMPARE(code(layers, "setPolicy", {{"policy", "adakv:capacity=10,window=2"}}),
-             QString("bad_manifest head_budget"));
+    QCOMPARE(code(layers, "settings", {{"policy", "adakv:capacity=10,window=2"}}), QString("bad_manifest policy.head_budget"));
     QVERIFY(!heads.verb("rows", {{"layer", 0}}));  // which head?
     QCOMPARE(heads.hash(), hash);
     const Result<Manifest> contradiction =
@@ -192,8 +191,8 @@ class HeadResidency : public QObject {
     }
     QVERIFY(unequal);
     const json before = s.must("bytes");
-    QVERIFY(!s.verb("setCapacity", {{"rows", kCapacity}}));  // no room for the row of a tick
-    s.must("setCapacity", {{"rows", kCapacity + 1}});
+    QVERIFY(!s.verb("settings", {{"capacity", kCapacity}}));  // no room for the row of a tick
+    s.must("settings", {{"capacity", kCapacity + 1}});
     const json after = s.must("bytes");
     QCOMPARE(after["live"], before["live"]);
     std::int64_t wanted = 0;  // each head's pool has room for its own bands and the row of a tick, beside staging

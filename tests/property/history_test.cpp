@@ -50,7 +50,7 @@ class Walker {
     if (kind < 57) return call("pin", {{"ledger", idAt(pick(length))}, {"on", pick(2) == 0}});
     if (kind < 59) return call("rebuild");
     if (kind < 61) return call("compact", {{"rows", 1 + pick(20)}});
-    if (kind < 63) return call("setPolicy", {{"policy", pick(2) ? "h2o:capacity=24" : "full"}});
+    if (kind < 63) return call("settings", {{"policy", pick(2) ? "h2o:capacity=24" : "full"}});
     if (kind < 80) return call("undo");
     if (kind < 92) return call("redo");
     return call("goto", {{"tick", pick(static_cast<int>(s->state().tick.value()) + 4)}});
@@ -250,13 +250,14 @@ class HistoryTest : public QObject {
     };
     QVERIFY(grown());
     for (const LayoutName& info : layouts()) {
-      QVERIFY2(walker.call("setLayout", {{"layout", specOf(info)}}) && walker.call("step"), walker.said());
+      QVERIFY2(walker.call("settings", {{"layout", specOf(info)}}) && walker.call("step"), walker.said());
       QVERIFY2(walker.call("undo") && walker.call("undo") && walker.call("undo"), walker.said());
       QVERIFY2(walker.call("redo") && walker.call("redo") && walker.call("redo"), walker.said());
     }
-    QVERIFY2(walker.call("setFormat", {{"k", "int8"}, {"layer", 0}}) && walker.call("setCapacity", {{"rows", 90}}),
+    QVERIFY2(walker.call("settings", {{"layers", json::array({{{"match", 0}, {"kv", {{"k", "int8"}}}}})}}) &&
+                 walker.call("settings", {{"capacity", 90}}),
              walker.said());
-    QVERIFY2(walker.call("setFormat", {{"v", "f16"}}) && grown(), walker.said());
+    QVERIFY2(walker.call("settings", {{"kv", {{"v", "f16"}}}}) && grown(), walker.said());
     while (walker.s->timeline().canUndo()) QVERIFY2(walker.call("undo"), walker.said());
     while (walker.s->timeline().canRedo()) QVERIFY2(walker.call("redo"), walker.said());
     QCOMPARE(walker.executed, 0);

@@ -17,7 +17,7 @@ using test::ShortMemory;
 namespace {
 
 /// The reader of manifests destroys values of a library that takes memory for that: a failure there ends the program.
-bool readsManifests(const std::string& verb) { return verb == "differenceFrom" || verb == "setRules"; }
+bool readsManifests(const std::string& verb) { return verb == "differenceFrom" || verb == "settings"; }
 bool withOpenTick(const std::string& verb) {
   static const std::set<std::string> kVerbs = {"stepStage", "finishTick", "cancelTick", "break", "note", "watch"};
   return kVerbs.contains(verb);

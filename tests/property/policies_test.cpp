@@ -344,8 +344,8 @@ class PoliciesTest : public QObject {
     for (const SessionFixture* one : {&s, &same}) one->prompt(kPrompt);
     const json before = s.must("bytes");
     const std::string rows = s.rows();
-    QVERIFY(!s.verb("setCapacity", {{"rows", 19}}));
-    s.must("setCapacity", {{"rows", 21}});
+    QVERIFY(!s.verb("settings", {{"capacity", 19}}));
+    s.must("settings", {{"capacity", 21}});
     QCOMPARE(s.rows(), rows);
     const json after = s.must("bytes");
     QCOMPARE(after["live"], before["live"]);
@@ -499,7 +499,7 @@ class PoliciesTest : public QObject {
     QCOMPARE(residents(s, CacheLayer(0)).size(), std::size_t{12});
     QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPrompt});
     const std::string before = s.hash();
-    s.must("setPolicy", {{"policy", "knorm:capacity=30"}, {"layer", 1}});
+    s.must("settings", {{"layers", json::array({{{"match", 1}, {"policy", "knorm:capacity=30"}}})}});
     QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{kPrompt});
     s.must("step");
     QCOMPARE(residents(s, CacheLayer(1)).size(), std::size_t{30});

@@ -201,7 +201,7 @@ class WlodPoliciesTest : public QObject {
       } else {
         s.must("loadCache", {{"path", file}});
       }
-      s.must("setPolicy", {{"policy", "full"}});
+      s.must("settings", {{"policy", "full"}});
       s.must("collapse", {{"node", id(1, 32)}, {"now", true}});
       s.must("inject", {{"actions", {{{"action", "replace"}, {"positions", {20}}, {"new_token_ids", {9}}}}}});
       s.must("apply");
@@ -226,7 +226,7 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(first.map(CacheLayer(1)).size(), std::size_t{128});
     QVERIFY(first.map(CacheLayer(0)).size() < 128);
     QVERIFY(first.ledger[first.context[0]].state == RowState::Live);
-    s.must("setPolicy", {{"policy", "full"}});
+    s.must("settings", {{"policy", "full"}});
     s.must("inject", {{"actions", {{{"action", "delete"}, {"position", 10}}}}});
     s.must("apply");
     QCOMPARE(s->state().map(CacheLayer(0)).size(), first.map(CacheLayer(0)).size());

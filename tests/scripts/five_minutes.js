@@ -42,13 +42,13 @@ view.keys("window", "Ctrl+Z");
 expect(s.stateHash() !== rebuilt && Math.max(...s.drift().v) > 0, "Ctrl+Z takes the rebuild back, rows included");
 // 4
 for (const id of ["storage", "rings", "quant"]) view.show(id);
-s.setLayout("ring_fused");
+s.settings({ layout: "ring_fused" });
 expect(s.storage(0).layout === "ring_fused", "the layout has changed");
 expect(view.dump("rings").includes("ring_fused"), "Rings draws the circle");
-s.setFormat("int8", "");
+s.settings({ kv: { k: "int8" } });
 expect(s.quantisation().some((layer) => layer.k.worst > 0), "int8 rows have errors, and they are measured");
 // 5
-s.setPolicy("streaming_llm:ratio=0.5");
+s.settings({ policy: "streaming_llm:ratio=0.5" });
 view.show("audit");
 f10();
 expect(view.dump("audit").includes("streaming_llm"), "Audit names the policy");

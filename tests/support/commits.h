@@ -43,8 +43,8 @@ inline void randomCommit(SessionFixture& s, std::mt19937& random) {
     case 6: return (void)s.verb("setBrightness", {{"ledger", pick(length)}, {"value", pick(200)}});
     case 7:
       if (pick(4) == 0) return (void)s.verb("rebuild");
-      if (pick(4) == 0) return (void)s.verb("setFormat", {{"k", pick(2) ? "int8" : "f16"}, {"v", ""}});
-      if (pick(4) == 0) return (void)s.verb("setLayout", {{"layout", pick(2) ? "contiguous_splice" : "paged:block=4"}});
+      if (pick(4) == 0) return (void)s.verb("settings", {{"kv", {{"k", pick(2) ? "int8" : "f16"}, {"v", ""}}}});
+      if (pick(4) == 0) return (void)s.verb("settings", {{"layout", pick(2) ? "contiguous_splice" : "paged:block=4"}});
       [[fallthrough]];
     default: (void)s.verb("step", {{"n", 1 + pick(3)}});
   }

@@ -92,7 +92,7 @@ class AlignmentTest : public QObject {
           static_cast<void>(
               session.verb("fault", {{"kind", "tag_bit"}, {"layer", 1}, {"index", random() % 8}, {"bit", 0}}));
         else if (kind == 11 && seed % 3 == 0)
-          session.must("setRules", {{"check", {{"scrub_period", 1 + random() % 5}}}});
+          session.must("settings", {{"check", {{"scrub_period", 1 + random() % 5}}}});
         const CheckMarks expected = whole(session->timeline()), marks = CheckMarks::along(session->timeline());
         for (std::size_t one = 0; one < invariants().size(); ++one) {
           QVERIFY2(same(marks.last(one), expected.last(one)), invariants()[one].id.data());
@@ -254,9 +254,9 @@ class AlignmentTest : public QObject {
         {"an older state", {{"undo", {}}}},
         {"a state computed again", {{"goto", {{"tick", 1}}}, {"step", {}}}},
         {"behind a state that was not checked",
-         {{"setRules", {{"check", {{"level", "off"}}}}},
+         {{"settings", {{"check", {{"level", "off"}}}}},
           {"step", {}},
-          {"setRules", {{"check", {{"level", "cheap"}}}}},
+          {"settings", {{"check", {{"level", "cheap"}}}}},
           {"step", {}}}},
     };
     for (const auto& [name, commands] : ways) {
@@ -330,7 +330,7 @@ class AlignmentTest : public QObject {
     session.must("undo");
     session.must("undo");
     QCOMPARE(writer(20), 1);
-    session.must("setLayout", {{"layout", "paged"}});
+    session.must("settings", {{"layout", "paged"}});
     QCOMPARE(writer(3), 3);
   }
 

@@ -69,9 +69,9 @@ void BatchTest::areWhatTheyWouldBeAlone() {
     called(*batch, "sequence", of(i, verb, args));
     call(*alone[at(i)], verb, args);
   };
-  for (int i = 1; i < 4; ++i) both(i, "setRules", {{"sampling", {{"temperature", 0.9}, {"seed", 40 + i}}}});
-  both(1, "setPolicy", {{"policy", "h2o:sinks=2,window=6,capacity=20"}});
-  both(2, "setPolicy", {{"policy", "streaming_llm:sinks=2,window=12"}});
+  for (int i = 1; i < 4; ++i) both(i, "settings", {{"sampling", {{"temperature", 0.9}, {"seed", 40 + i}}}});
+  both(1, "settings", {{"policy", "h2o:sinks=2,window=6,capacity=20"}});
+  both(2, "settings", {{"policy", "streaming_llm:sinks=2,window=12"}});
   const json prompts{someIds(5, 200, 4), nullptr, someIds(17, 200, 5), someIds(1, 200, 6)};
   const json fed = called(*batch, "batchPrompts", {{"prompts", prompts}});
   for (const int i : {0, 2, 3}) call(*alone[at(i)], "promptIds", {{"ids", prompts[at(i)]}});

@@ -294,7 +294,7 @@ class DeviceTest : public QObject {
       SessionFixture s(manifest(backend));
       s.prompt(40);
       QVERIFY(opsIn(s.must("step")[0]["events"]).empty());
-      s.must("opEvents", {{"on", true}});
+      s.must("settings", {{"op_events", true}});
       const json events = s.must("step")[0]["events"];
       const std::map<std::string, int> ops = opsIn(events);
       const int layers = s->model().config().layers;
@@ -307,7 +307,7 @@ class DeviceTest : public QObject {
         QVERIFY2(e["start_us"].get<double>() + e["us"].get<double>() <= end + 2, e.dump().c_str());
         if (e["name"] == "linear") QVERIFY(e["depth"] >= 3 && e["bytes"] > 0 && e["us"] > 0);
       }
-      s.must("opEvents", {{"on", false}});
+      s.must("settings", {{"op_events", false}});
       QVERIFY(opsIn(s.must("step")[0]["events"]).empty());
     }
   }

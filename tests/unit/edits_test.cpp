@@ -39,9 +39,9 @@ void EditsTest::aCommandIsAnEditAndPlainTicksAreOne() {
   call(*s, "step");
   call(*s, "inject", {{"actions", {{{"action", "delete"}, {"position", 3}}, {{"action", "delete"}, {"position", 5}}}}});
   call(*s, "step");
-  call(*s, "setLayout", {{"layout", "paged"}});
-  call(*s, "setFormat", {{"k", "f16"}, {"v", nullptr}, {"layer", 0}});
-  call(*s, "setPolicy", {{"policy", "h2o:ratio=0.9"}});
+  call(*s, "settings", {{"layout", "paged"}});
+  call(*s, "settings", {{"layers", json::array({{{"match", 0}, {"kv", {{"k", "f16"}}}}})}});
+  call(*s, "settings", {{"policy", "h2o:ratio=0.9"}});
   call(*s, "rebuild");
   QStringList all = titles(*s, "undo");
   QVERIFY2(all.size() == 11, qPrintable(all.join("; ")));

@@ -259,9 +259,9 @@ void KvManagementTest::resetForgetsWhereRowsMovedTo() {
 
 void KvManagementTest::historyBeginsWithTheStorageThatResetKeeps() {
   const auto s = opened(tinyManifest({{"capacity", 12}, {"history_bytes", 0}}));
-  call(*s, "setCapacity", {{"rows", 24}});
-  call(*s, "setFormat", {{"k", "int8"}, {"v", "f16"}});
-  call(*s, "setLayout", {{"layout", "ring_fused"}});
+  call(*s, "settings", {{"capacity", 24}});
+  call(*s, "settings", {{"kv", {{"k", "int8"}, {"v", "f16"}}}});
+  call(*s, "settings", {{"layout", "ring_fused"}});
   call(*s, "reset");
   QCOMPARE(call(*s, "position"), json(0));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 1)}});

@@ -288,10 +288,10 @@ class RingsTest : public QObject {
   void aNewWindowIsTold() {
     SessionFixture s(json{{"ring", {{"window", 10}}}});
     s.prompt(16);
-    s.must("setLayout", {{"layout", "ring_fused"}, {"layer", 1}});
+    s.must("settings", {{"layers", json::array({{{"match", 1}, {"layout", "ring_fused"}}})}});
     QCOMPARE(lines(s, 3, "left_window"), (std::vector<std::pair<int, int>>{{1, 1}}));
     QCOMPARE(s.must("ledger", {{"id", 3}})["state"], "live");
-    s.must("setLayout", {{"layout", "ring_fused"}});
+    s.must("settings", {{"layout", "ring_fused"}});
     QCOMPARE(lines(s, 3, "left_window").size(), std::size_t(5));
     QCOMPARE(s.must("ledger", {{"id", 3}})["state"], "left_window");
     QCOMPARE(s.must("ledger", {{"id", 9}})["state"], "live");

@@ -83,7 +83,7 @@ int namedIn(const SessionFixture& s, int checks) {
 }
 
 void both(const SessionFixture& s, const std::string& k, const std::string& v) {
-  s.must("setFormat", {{"k", k}, {"v", v}});
+  s.must("settings", {{"kv", {{"k", k}, {"v", v}}}});
 }
 
 /// The rounding error of a type, in parts of the largest value, with some room.
@@ -117,9 +117,9 @@ class RoundedRowsTest : public QObject {
     settings["check"] = {{"level", "full"}};
     SessionFixture s(settings);
     s.prompt(40);
-    s.must("setFormat", {{"k", to.toStdString()}});
+    s.must("settings", {{"kv", {{"k", to.toStdString()}}}});
     QVERIFY(quiet(s, 3));
-    s.must("setFormat", {{"v", to.toStdString()}, {"layer", 1}});
+    s.must("settings", {{"layers", json::array({{{"match", 1}, {"kv", {{"v", to.toStdString()}}}}})}});
     QVERIFY(quiet(s, 3));
     both(s, to.toStdString(), to.toStdString());
     QVERIFY(quiet(s, 12));
@@ -226,7 +226,7 @@ class RoundedRowsTest : public QObject {
       for (int i = 0; i < 6; ++i)
         from.must("inject", {{"actions", {{{"action", "delete"}, {"position", 3}}}}, {"now", true}});
       QVERIFY(from.sound());
-      from.must("setFormat", {{"k", "f32"}});
+      from.must("settings", {{"kv", {{"k", "f32"}}}});
       QVERIFY(from.sound());
       from.must("saveCache", {{"path", path()}, {"form", "hf_dynamic"}});
       SessionFixture s(json{{"check", {{"level", "full"}}}});

@@ -44,11 +44,11 @@ class StorageTest : public QObject {
     s.must("step", {{"n", 3}});
     const std::string before = s.hash();
     for (const LayoutName& layout : layouts()) {
-      s.must("setLayout", {{"layout", std::string(layout.name)}});
+      s.must("settings", {{"layout", std::string(layout.name)}});
       QCOMPARE(s.hash(), before);
       QVERIFY2(s.sound(), layout.name.data());
     }
-    s.must("setLayout", {{"layout", "paged:block=4"}, {"layer", 1}});
+    s.must("settings", {{"layers", json::array({{{"match", 1}, {"layout", "paged:block=4"}}})}});
     QCOMPARE(s.hash(), before);
     QCOMPARE(s.must("storage", {{"layer", 1}})["pages"]["block"], 4);
     QCOMPARE(s.must("storage", {{"layer", 0}})["layout"], "ring_fused");
@@ -66,10 +66,13 @@ class StorageTest : public QObject {
     SessionFixture s;
     s.prompt(10);
     const std::string before = s.hash();
-    for (const auto& [verb, args] : {std::pair<std::string, json>{"setLayout", {{"layout", "heap"}}},
-                                     {"setLayout", {{"layout", "paged:block=x"}}},
-                                     {"setFormat", {{"k", "int4"}}},
-                                     {"setFormat", {{"v", "f16"}, {"layer", 9}}}}) {
+    for (const auto& [verb, args] :
+         {std::pair<std::string, json>{"settings", {{"layout", "heap"}}},
+          {"settings", {{"layout", "paged:block=x"}}},
+          {"settings", {{"kv", {{"k", "int4"}}}}},
+          {"settings", {{"layers", json::array({{{"match", 0}, {"window", 8}}})}}},
+          {"settings", {{"kv", {{"k", "int8"}}}, {"capacity", 3}}},
+          {"settings", {{"layers", json::array({{{"match", 9}, {"kv", {{"v", "f16"}}}}})}}}}) {
       const Result<json> result = s.verb(verb, args);
       QVERIFY2(!result, args.dump().c_str());
       QVERIFY(!result.error().remedy.empty());
@@ -85,7 +88,7 @@ class StorageTest : public QObject {
     SessionFixture s(json{{"dtype", "f32"}});
     s.prompt(20);
     const std::vector<float> exact = rowsOf(s, CacheLayer(1));
-    s.must("setFormat", {{"k", "int8"}, {"v", "fp8-e4m3"}, {"layer", 1}});
+    s.must("settings", {{"layers", json::array({{{"match", 1}, {"kv", {{"k", "int8"}, {"v", "fp8-e4m3"}}}}})}});
     QVERIFY(s.sound());
     QCOMPARE(s.must("storage", {{"layer", 1}})["k"], "int8");
     QCOMPARE(s.must("storage", {{"layer", 0}})["k"], "f32");
@@ -96,7 +99,7 @@ class StorageTest : public QObject {
     s.must("step", {{"n", 2}});
     // Codes and scales that were read are found again: a way back through f32 loses nothing more.
     const std::vector<float> grown = rowsOf(s, CacheLayer(1));
-    s.must("setFormat", {{"k", "f32"}, {"v", "f32"}, {"layer", 1}});
+    s.must("settings", {{"layers", json::array({{{"match", 1}, {"kv", {{"k", "f32"}, {"v", "f32"}}}}})}});
     QVERIFY(rowsOf(s, CacheLayer(1)) == grown);
     QVERIFY(s.sound());
   }

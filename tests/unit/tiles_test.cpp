@@ -141,7 +141,7 @@ class TilesTest : public QObject {
         {"reset", json::object(), [](SessionFixture& s) { s.must("reset"), s.prompt(30, 3); }},
         {"pools of another size", json::object(),
          [](SessionFixture& s) {
-           s.must("setCapacity", {{"rows", 120}}), s.must("step", {{"n", 2}});
+           s.must("settings", {{"capacity", 120}}), s.must("step", {{"n", 2}});
          }},
     };
     for (const Change& change : changes) {

@@ -86,12 +86,16 @@ class Maker {
     return TokenId(at->second);
   }
 
+  static std::shared_ptr<const SettingsInfo> settingsInfo() {
+    return std::make_shared<const SettingsInfo>(
+        SettingsInfo{1024, {{"model", "demo"}, {"layout", "indirection"}, {"policy", {{"name", "full"}}}}});
+  }
+
   void makeInfo() {
     auto info = std::make_shared<SessionInfo>();
     info->model = "demo", info->numerics = "avx2-f32", info->backend = "cpu";
     info->cacheLayers.layers = kLayers, info->heads = 8, info->kvHeads = 2, info->headDim = 16;
-    info->capacity = 1024, info->staging = 64;
-    info->manifest = {{"model", "demo"}, {"layout", "indirection"}, {"policy", {{"name", "full"}}}};
+    info->staging = 64;
     for (const char* text : {story(), reply(), "barn boathouse quietly indeed blue coat"}) {
       std::istringstream words(text);
       for (std::string word; words >> word;) token(word);
@@ -352,6 +356,7 @@ class Maker {
     prune(tick);
     if (m_options.policies) s->policies = std::make_shared<const PolicyAudit>(m_audit);
     s->info = m_info;
+    s->settings = settingsInfo();
     s->serial = static_cast<std::uint64_t>(m_history.size() + 1);
     s->tick = Tick(tick);
     s->entry = tick;
@@ -450,7 +455,8 @@ class Maker {
       s->bytes.live += static_cast<std::int64_t>(map->size()) * 256;
       s->layers.push_back(map);
     }
-    s->info = m_info, s->ledger = ledger, s->context = Column<LedgerId>(all), s->bytes.allocated = 1024 * 1024;
+    s->info = m_info, s->settings = settingsInfo(), s->ledger = ledger, s->context = Column<LedgerId>(all),
+    s->bytes.allocated = 1024 * 1024;
     out.snapshot = s;
     out.taken = Column<LedgerId>(all);
     return out;

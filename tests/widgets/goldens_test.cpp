@@ -194,7 +194,7 @@ class GoldensTest : public QObject {
     return {line(8, "inject", "computed", 61, ""),
             line(11, "inject", "turned", 61, "phase 43 to 44"),
             line(11, "inject", "became_stale", 61, "context_edited"),
-            line(13, "setFormat", "converted", 44, ""),
+            line(13, "settings", "converted", 44, ""),
             line(16, "rebuild", "rebuilt", 44, ""),
             line(17, "run", "left", -1, "evicted by h2o")};
   }

@@ -87,7 +87,7 @@ Branching branched(const std::vector<SnapshotPtr>& history) {
     for (int tick = 8; tick < 17; ++tick)
       out.commit(tick, tick == 10 ? "inject" : "step", tick == 10 ? "replace “·storm” → “·calm”" : "");
     out.goTo(12 + 9, 1);
-    out.commit(12, "setPolicy", "policy h2o");
+    out.commit(12, "settings", "policy h2o");
     for (int tick = 13; tick < 22; ++tick) out.commit(tick, "step", {}, 3);
     out.goTo(13, 0);
     out.commit(12, "rebuild", "rebuild");

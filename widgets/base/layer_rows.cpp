@@ -21,8 +21,8 @@ struct RowsOfLayer {
 
 /// The least of what limits the rows: the policy after the prompt, the window of a ring, or the pool.
 RowsOfLayer rowsOf(const Snapshot& s, std::size_t layer) {
-  RowsOfLayer out{static_cast<qint64>(s.layers[layer] ? s.layers[layer]->resident() : 0), s.info ? s.info->capacity : 0,
-                  Limit::Capacity};
+  RowsOfLayer out{static_cast<qint64>(s.layers[layer] ? s.layers[layer]->resident() : 0),
+                  s.settings ? s.settings->capacity : 0, Limit::Capacity};
   const auto narrow = [&out](qint64 most, Limit limit) {
     if (most > 0 && most < out.most) out.most = most, out.limit = limit;
   };

@@ -96,7 +96,7 @@ std::optional<Failure> Player::call(const Step& step) {
       return Failure{"read_changed", step.verb, what, "a reading call changed the " + what};
   }
   if (!refused && step.verb == "fault") m_faulty = true;
-  if (!refused && step.verb == "setPolicy") m_policySet = true;
+  if (!refused && step.verb == "settings" && step.args.dump().find("policy") != std::string::npos) m_policySet = true;
   if (!refused && step.verb == "reset") m_hashes.clear(), m_faulty = false;
   if (Found found = holds(step.verb)) return found;
   if (Found found = measured(step)) return found;

@@ -71,7 +71,7 @@ class Player {
   std::unique_ptr<Session> m_session;
   std::map<int, std::string> m_hashes;  // hashes of timeline entries, as they were seen last
   std::string m_capture;                // being written
-  bool m_policySet = false;             // by the verb
+  bool m_policySet = false;             // by settings
   bool m_through = false;               // the failure that was armed never came
   bool m_faulty = false;                // a failure was armed: steps may fail and be mended
   std::map<std::string, int> m_refused;

@@ -62,7 +62,8 @@ void Player::takePolicies(Session& other) {
   const Result<json> all = execute(*m_session, "policies", nullptr);
   if (!all) return;
   for (const json& layer : (*all)["layers"])
-    (void)execute(other, "setPolicy", {{"policy", layer["spec"]}, {"layer", layer["layer"]}});
+    (void)execute(other, "settings",
+                  {{"layers", json::array({{{"match", layer["layer"]}, {"policy", layer["spec"]}}})}});
 }
 
 std::optional<Failure> Player::saved(const Step& step) {

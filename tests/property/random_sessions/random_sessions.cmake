@@ -11,5 +11,6 @@ target_compile_options(random_sessions PRIVATE -O0)
 add_test(NAME property/random_sessions COMMAND random_sessions --seed 1 --sessions 100)
 add_test(NAME property/random_matrix COMMAND random_sessions --matrix all)
 add_test(NAME property/random_sequences COMMAND random_sessions --sequences ${CMAKE_CURRENT_LIST_DIR}/sequences)
-set_tests_properties(property/random_sessions property/random_matrix property/random_sequences PROPERTIES LABELS property TIMEOUT 3600)
+set_tests_properties(property/random_sessions property/random_sequences PROPERTIES LABELS property TIMEOUT 3600)
+set_tests_properties(property/random_matrix PROPERTIES LABELS "property;long" TIMEOUT 3600)
 set_tests_properties(property/random_matrix property/random_sequences PROPERTIES COST 1000)  # the longest begin first

@@ -72,24 +72,6 @@ json node(Drawing& in) {
   return {{"node", drawNode(in, expand)}, {"now", in.draw.percent(50)}};
 }
 
-json layout(Drawing& in) {
-  json out{{"layout", drawLayout(in.draw)}};
-  if (in.draw.percent(50)) out["layer"] = drawLayer(in)["layer"];
-  return out;
-}
-
-json format(Drawing& in) {
-  json out{{"k", in.draw.percent(20) ? "" : drawRowType(in.draw)}, {"v", drawRowType(in.draw)}};
-  if (in.draw.percent(50)) out["layer"] = drawLayer(in)["layer"];
-  return out;
-}
-
-json policy(Drawing& in) {
-  json out{{"policy", drawPolicy(in.draw)}};
-  if (in.draw.percent(40)) out["layer"] = drawLayer(in)["layer"];
-  return out;
-}
-
 json scores(Drawing& in) {
   json out = json::array();
   const int entries = in.draw.percent(80) ? lengthOf(in.session) : in.draw.between(1, 12);
@@ -147,6 +129,34 @@ json rules(Drawing& in) {
     if (drawn.contains(key) && in.draw.percent(40)) out[key] = drawn[key];
   if (out.contains("brightness") && in.draw.percent(90)) out["brightness"].erase("max");  // no living session takes it
   if (out.empty() || in.draw.percent(20)) out["ring"] = {{"block_tokens", in.draw.one({1, 1, 2, 3})}};
+  return out;
+}
+
+json drawnTypes(Drawing& in) {
+  json out{{"v", drawRowType(in.draw)}};
+  if (in.draw.percent(80)) out["k"] = drawRowType(in.draw);
+  return out;
+}
+
+/// Settings of one sort, for all layers or one.
+json settingsOfSort(Drawing& in) {
+  const int sort = in.draw.between(0, 26);
+  if (sort < 6) return rules(in);
+  if (sort < 11) return {{"capacity", in.draw.one({16, 24, 64, 200})}};
+  if (sort < 12) return {{"op_events", in.draw.percent(30)}};
+  json out = json::object();
+  if (sort < 17) out["layout"] = drawLayout(in.draw);
+  else if (sort < 22) out["kv"] = drawnTypes(in);
+  else out["policy"] = drawPolicy(in.draw);
+  if (in.draw.percent(55)) return out;
+  out["match"] = drawLayer(in)["layer"];
+  return {{"layers", json::array({out})}};
+}
+
+/// One call changes one sort of settings, or several.
+json settings(Drawing& in) {
+  json out = settingsOfSort(in);
+  while (in.draw.percent(25)) out.update(settingsOfSort(in));
   return out;
 }
 
@@ -234,18 +244,7 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"ledger", drawLedger(in)}, {"on", in.draw.percent(60)}};
      }},
-    {"opEvents", 1, false,
-     [](Drawing& in) -> json {
-       return {{"on", in.draw.percent(30)}};
-     }},
-    {"setLayout", 5, false, layout},
-    {"setFormat", 5, false, format},
-    {"setPolicy", 5, false, policy},
-    {"setCapacity", 5, false,
-     [](Drawing& in) -> json {
-       return {{"rows", in.draw.one({16, 24, 64, 200})}};
-     }},
-    {"setRules", 6, false, rules},
+    {"settings", 27, false, settings},
     {"compact", 5, false,
      [](Drawing& in) -> json {
        return {{"rows", in.draw.one({1, 3, 16, 1000})}};

@@ -86,10 +86,10 @@ void AuditView::onSnapshot() {
   std::vector<AuditLine> lines;
   if (shown()) lines = auditLines(*shown(), context().history());
   const bool any = !lines.empty();
-  const QString how = shown()
-      ? tr("Every layer keeps all its rows now. “Policy” above, s.setPolicy(\"h2o:ratio=0.25\") in the console or the "
-           "manifest's key `policy` sets another.")
-      : noSessionHow();
+  const QString how = shown() ? tr("Every layer keeps all its rows now. “Policy” above, s.settings({policy: "
+                                   "\"h2o:ratio=0.25\"}) in the console or the "
+                                   "manifest's key `policy` sets another.")
+                              : noSessionHow();
   setEmpty(any ? QString() : tr("What each layer's eviction policy was asked for, what it did and what it cost"), how);
   m_policy->setEnabled(shown() != nullptr);
   m_model->show(std::move(lines));

@@ -27,8 +27,8 @@ QPixmap lamp(bool good, const Theme& theme, qreal dpr) {
 
 /// "The checks of the last tick, at level cheap, took 46.6 µs of 555 µs."; empty where nothing was measured.
 QString costText(const Snapshot& snapshot) {
-  if (!snapshot.report || !snapshot.info) return {};
-  const nlohmann::json& check = member(snapshot.info->manifest, "check");
+  if (!snapshot.report || !snapshot.settings) return {};
+  const nlohmann::json& check = member(snapshot.settings->manifest, "check");
   const QString level = QString::fromStdString(memberOr(check, "level", std::string("cheap")));
   if (level == "off") return InvariantsView::tr("At level off no tick is checked.");
   double tickUs = 0, us = 0;

@@ -144,7 +144,7 @@ void ModelView::onSnapshot() {
 
 QList<std::pair<QString, QString>> ModelView::facts() const {
   const SnapshotPtr snapshot = shown();
-  if (!snapshot || !snapshot->info) return {};
+  if (!snapshot || !snapshot->info || !snapshot->settings) return {};
   const SessionInfo& info = *snapshot->info;
   QList<std::pair<QString, QString>> list{
       {tr("Model"), QString::fromStdString(info.model)},
@@ -158,7 +158,7 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
       {tr("Arithmetic"),
        QStringLiteral("%1 · %2").arg(QString::fromStdString(info.backend), QString::fromStdString(info.numerics))},
       {tr("Capacity"),
-       tr("%1 a layer, %2 staged").arg(counted(info.capacity, tr("row"), tr("rows"))).arg(info.staging)},
+       tr("%1 a layer, %2 staged").arg(counted(snapshot->settings->capacity, tr("row"), tr("rows"))).arg(info.staging)},
       {tr("Rows"), rowMemoryText(*snapshot)},
       {tr("KL to a rebuild"), snapshot->kl ? formatNumber(*snapshot->kl) : tr("not measured; Measure Drift (Ctrl+D)")}};
   const std::pair<const char*, QString> keys[] = {{"weights", tr("Weights")},
@@ -167,7 +167,8 @@ QList<std::pair<QString, QString>> ModelView::facts() const {
                                                   {"after_edit", tr("After an edit")},
                                                   {"policy", tr("Policy")}};
   for (const auto& [key, name] : keys)
-    if (const QString value = manifestText(info.manifest, key); !value.isEmpty()) list.append({name, value});
+    if (const QString value = manifestText(snapshot->settings->manifest, key); !value.isEmpty())
+      list.append({name, value});
   return list;
 }
 

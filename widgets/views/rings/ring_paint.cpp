@@ -77,7 +77,7 @@ void RingCanvas::paintAbsent(QPainter& painter, const Parts& p, const Theme& the
   painter.setPen(theme.muted);
   painter.drawText(p.large.adjusted(Theme::kHuge, 0, -Theme::kHuge, 0), Qt::AlignCenter | Qt::TextWordWrap,
                    tr("The rows of %1 are stored as %2: there is no ring here.\nChoose other layers, or "
-                      "s.setLayout(\"ring_fused\", %3).")
+                      "s.settings({layers: [{match: %3, layout: \"ring_fused\"}]}).")
                        .arg(group.name(), QString::fromStdString(group.storage->layout))
                        .arg(group.all.layerOf(group.layers.front()).value()));
 }

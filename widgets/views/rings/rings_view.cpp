@@ -85,11 +85,12 @@ void RingsView::onSnapshot() {
       entries.push_back({std::move(group), std::move(ring)});
     }
   m_canvas->setEntries(std::move(entries), shown() ? FindingMarks(*shown()) : FindingMarks());
-  const QString how = !shown() ? noSessionHow()
-                               : tr("No layer keeps its rows in a ring now. “Use %1” above, or s.setLayout(\"%1\") in "
-                                    "the console, stores them in one; "
-                                    "the content stays.")
-                                     .arg(kLayout);
+  const QString how = !shown()
+      ? noSessionHow()
+      : tr("No layer keeps its rows in a ring now. “Use %1” above, or s.settings({layout: \"%1\"}) in "
+           "the console, stores them in one; "
+           "the content stays.")
+            .arg(kLayout);
   setEmpty(any ? QString() : tr("Slots around a circle: oldest row, write pointer, wrap"), how);
   m_use->setVisible(shown() && !any);
   m_asMap->setVisible(any);

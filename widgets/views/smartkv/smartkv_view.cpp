@@ -157,10 +157,11 @@ bool SmartKvView::ready() const {
 void SmartKvView::onSnapshot() {
   const bool any = shown() && shown()->policies && shown()->length() > 0;
   setEmpty(any ? QString() : tr("Sinks, budget and window of each layer, and which rows compete for a place"),
-           !shown()                 ? noSessionHow()
-               : !shown()->policies ? tr("Every layer keeps all its rows now. s.setPolicy(\"smartkv:ratio=0.25\") in "
-                                         "the console or “Policy” in Audit sets a policy that chooses.")
-                                    : promptHow());
+           !shown() ? noSessionHow()
+               : !shown()->policies
+               ? tr("Every layer keeps all its rows now. s.settings({policy: \"smartkv:ratio=0.25\"}) in "
+                    "the console or “Policy” in Audit sets a policy that chooses.")
+               : promptHow());
   for (QWidget* one : std::initializer_list<QWidget*>{m_before, m_after, m_measure, m_readout}) one->setVisible(any);
   if (!any) return m_state->clear();
   m_tiles.request(Quantity::Score);

@@ -77,12 +77,11 @@ void paintBar(QPainter& painter, QPointF left, std::size_t begin, std::size_t en
 
 MarkSort sortOfVerb(const std::string& verb) {
   static const std::map<std::string, MarkSort> kSorts = {
-      {"prompt", MarkSort::Prompt},         {"promptIds", MarkSort::Prompt},      {"prefill", MarkSort::Prompt},
-      {"endPrefill", MarkSort::Prompt},     {"chat", MarkSort::Prompt},           {"score", MarkSort::Prompt},
-      {"scoreIds", MarkSort::Prompt},       {"rebuild", MarkSort::Rebuilt},       {"setLayout", MarkSort::Setting},
-      {"setFormat", MarkSort::Setting},     {"setPolicy", MarkSort::Setting},     {"setCapacity", MarkSort::Setting},
-      {"setRules", MarkSort::Setting},      {"setBrightness", MarkSort::Setting}, {"pin", MarkSort::Setting},
-      {"setLensScores", MarkSort::Setting}, {"fault", MarkSort::Damage}};
+      {"prompt", MarkSort::Prompt},         {"promptIds", MarkSort::Prompt}, {"prefill", MarkSort::Prompt},
+      {"endPrefill", MarkSort::Prompt},     {"chat", MarkSort::Prompt},      {"score", MarkSort::Prompt},
+      {"scoreIds", MarkSort::Prompt},       {"rebuild", MarkSort::Rebuilt},  {"settings", MarkSort::Setting},
+      {"setBrightness", MarkSort::Setting}, {"pin", MarkSort::Setting},      {"setLensScores", MarkSort::Setting},
+      {"fault", MarkSort::Damage}};
   const auto found = kSorts.find(verb);
   return found == kSorts.end() ? MarkSort::Edited : found->second;
 }

@@ -33,7 +33,7 @@ void goOn(const SessionFixture& s) {
 
 }  // namespace
 
-class RulesTest : public QObject {
+class SettingsTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void worksAsAtOpening_data();
@@ -51,7 +51,7 @@ class RulesTest : public QObject {
   void checksAsMuchAsTheRulesSay();
 };
 
-void RulesTest::worksAsAtOpening_data() {
+void SettingsTest::worksAsAtOpening_data() {
   QTest::addColumn<QString>("rules");
   QTest::newRow("recompute") << R"({"after_edit":"recompute"})";
   QTest::newRow("selective") << R"({"after_edit":{"selective":{"ratio":0.4}}})";
@@ -67,15 +67,15 @@ void RulesTest::worksAsAtOpening_data() {
 }
 
 /// Before anything has left the context, rules of an open session are those of a session opened with them.
-void RulesTest::worksAsAtOpening() {
+void SettingsTest::worksAsAtOpening() {
   QFETCH(QString, rules);
   const json wanted = json::parse(rules.toStdString());
   const SessionFixture changed, opened(wanted);
   for (const SessionFixture* s : {&changed, &opened}) s->prompt(24);
-  const json before = changed->snapshot()->info->manifest;
+  const json before = changed->snapshot()->settings->manifest;
   QCOMPARE(before.contains("position"), true);
-  changed.must("setRules", wanted);
-  QCOMPARE(changed->snapshot()->info->manifest, opened->snapshot()->info->manifest);
+  changed.must("settings", wanted);
+  QCOMPARE(changed->snapshot()->settings->manifest, opened->snapshot()->settings->manifest);
   QCOMPARE(changed.hash(), opened.hash());
   goOn(changed);
   goOn(opened);
@@ -83,7 +83,7 @@ void RulesTest::worksAsAtOpening() {
   QVERIFY(changed.sound());
 }
 
-void RulesTest::followsHistory_data() {
+void SettingsTest::followsHistory_data() {
   QTest::addColumn<QString>("manifest");
   QTest::addColumn<QString>("rules");
   for (const char* layout : {"indirection", "batch_splice", "paged:block=4", "ring_lut"})
@@ -92,7 +92,12 @@ void RulesTest::followsHistory_data() {
              {"culling", R"({"brightness":{"decay":9,"compressor":"nearest","target":30},"check":{"level":"full"}})"},
              {"blocks", R"({"ring":{"block_tokens":3}})"},
              {"absolute", R"({"position":"absolute"})"},
-             {"cache", R"({"position":"cache"})"}})
+             {"cache", R"({"position":"cache"})"},
+             {"policy", R"({"policy":"h2o:capacity=20,window=4"})"},
+             {"types", R"({"kv":{"k":"f16","v":"int8"},"capacity":90})"},
+             {"mixed", R"({"layout":"paged:block=8","policy":"streaming_llm:capacity=24,sinks=2","capacity":80,
+                 "layers":[{"match":1,"layout":"ring_fused","policy":"full"}],"sampling":{"temperature":0.6}})"},
+             {"mixed and severed", R"({"kv":{"v":"f16"},"ring":{"block_tokens":2},"policy":"snapkv:capacity=24"})"}})
       QTest::addRow("%s %s", layout, name) << QString(R"({"layout":"%1"})").arg(layout) << QString(rules);
   QTest::newRow("keys at write") << R"({"key_phase":"at_write"})"
                                  << R"({"position":"cache"})";
@@ -102,53 +107,53 @@ void RulesTest::followsHistory_data() {
                               << R"({"position":"absolute"})";
 }
 
-void RulesTest::followsHistory() {
+void SettingsTest::followsHistory() {
   QFETCH(QString, manifest);
   QFETCH(QString, rules);
   const SessionFixture s(json::parse(manifest.toStdString()));
   fill(s);
   const std::string before = s.hash();
-  const json manifestBefore = s->manifest().toJson();
-  s.must("setRules", json::parse(rules.toStdString()));
+  const json manifestBefore = s->snapshot()->settings->manifest;
+  s.must("settings", json::parse(rules.toStdString()));
   const std::string changed = s.hash();
-  const json manifestChanged = s->manifest().toJson();
+  const json manifestChanged = s->snapshot()->settings->manifest;
   QVERIFY(manifestChanged != manifestBefore);
   goOn(s);
   const std::string after = s.hash();
   QVERIFY(s.sound());
   for (int i = 0; i < 3; ++i) s.must("undo");
   QCOMPARE(s.hash(), changed);
-  QCOMPARE(s->manifest().toJson(), manifestChanged);
+  QCOMPARE(s->snapshot()->settings->manifest, manifestChanged);
   s.must("undo");
   QCOMPARE(s.hash(), before);
-  QCOMPARE(s->manifest().toJson(), manifestBefore);
-  QCOMPARE(s->snapshot()->info->manifest, manifestBefore);
+  QCOMPARE(s->snapshot()->settings->manifest, manifestBefore);
+  QCOMPARE(s->snapshot()->settings->manifest, manifestBefore);
   s.must("redo");
   QCOMPARE(s.hash(), changed);
   for (int i = 0; i < 3; ++i) s.must("redo");
   QCOMPARE(s.hash(), after);
-  QCOMPARE(s->manifest().toJson(), manifestChanged);
+  QCOMPARE(s->snapshot()->settings->manifest, manifestChanged);
   s.must("goto", {{"tick", 1}});
-  QCOMPARE(s->manifest().toJson(), manifestBefore);
+  QCOMPARE(s->snapshot()->settings->manifest, manifestBefore);
   QVERIFY(s.sound());
 }
 
-void RulesTest::goesWithCapturesForksAndFiles() {
+void SettingsTest::goesWithCapturesForksAndFiles() {
   QFETCH(QString, manifest);
   QFETCH(QString, rules);
   const QTemporaryDir folder;
   const json path{{"path", folder.filePath("saved").toStdString()}}, opening = json::parse(manifest.toStdString());
   const SessionFixture s(opening);
   fill(s);
-  s.must("setRules", json::parse(rules.toStdString()));
+  s.must("settings", json::parse(rules.toStdString()));
   goOn(s);
   const std::unique_ptr<Session> fork = s->fork().take();
-  QCOMPARE(fork->manifest().toJson(), s->manifest().toJson());
+  QCOMPARE(fork->snapshot()->settings->manifest, s->snapshot()->settings->manifest);
   s.must("saveCapture", path);
   const Result<Replay> replayed = replayCapture(path["path"], KVLAB_RESOURCES_DIR, {{}, true});
   QVERIFY(replayed && replayed->ok());
   QCOMPARE(stateHash(replayed->session->state(), replayed->session->store(), {}), s.hash());
-  const SessionFixture other(s->manifest().toJson());
+  const SessionFixture other(s->snapshot()->settings->manifest);
   const bool native = s->manifest().keyPhase == "on_read";
   if (native) s.must("saveCache", path), other.must("loadCache", path), goOn(other);
   goOn(s);
@@ -156,10 +161,10 @@ void RulesTest::goesWithCapturesForksAndFiles() {
   QVERIFY(execute(*fork, "inject", {{"actions", edits()}}) && execute(*fork, "step", {{"n", 3}}));
   QCOMPARE(stateHash(fork->state(), fork->store(), {}), s.hash());
   QVERIFY(execute(*fork, "goto", {{"tick", 1}}));
-  QCOMPARE(fork->manifest().toJson(), SessionFixture(opening)->manifest().toJson());
+  QCOMPARE(fork->snapshot()->settings->manifest, SessionFixture(opening)->snapshot()->settings->manifest);
 }
 
-void RulesTest::rotatesOrRecomputes_data() {
+void SettingsTest::rotatesOrRecomputes_data() {
   QTest::addColumn<QString>("from");
   QTest::addColumn<QString>("to");
   for (const char* from : {"context", "absolute", "cache"})
@@ -168,13 +173,13 @@ void RulesTest::rotatesOrRecomputes_data() {
 }
 
 /// Rows keep their keys and values. A rebuild then gives the rows of a session that was in the other mode all along.
-void RulesTest::rotatesOrRecomputes() {
+void SettingsTest::rotatesOrRecomputes() {
   QFETCH(QString, from);
   QFETCH(QString, to);
   const SessionFixture s(json{{"position", from.toStdString()}}), other(json{{"position", to.toStdString()}});
   fill(s);
   const std::string rows = s.rows();
-  s.must("setRules", {{"position", to.toStdString()}});
+  s.must("settings", {{"position", to.toStdString()}});
   QCOMPARE(s.rows(), rows);
   QVERIFY(s.sound());
   fill(other);
@@ -186,7 +191,7 @@ void RulesTest::rotatesOrRecomputes() {
   QVERIFY(s.sound());
 }
 
-void RulesTest::refusesAndChangesNothing_data() {
+void SettingsTest::refusesAndChangesNothing_data() {
   QTest::addColumn<QString>("manifest");
   QTest::addColumn<QString>("rules");
   QTest::addColumn<QString>("field");
@@ -220,9 +225,22 @@ void RulesTest::refusesAndChangesNothing_data() {
   QTest::newRow("culling in wLOD") << R"({"wlod":{"budget":64},"capacity":0})"
                                    << R"({"brightness":{"compressor":"nearest"}})"
                                    << "brightness.compressor";
-  QTest::newRow("not a rule") << "{}"
-                              << R"({"layout":"paged"})"
-                              << "layout";
+  QTest::newRow("a key that stays beside keys that change")
+      << "{}"
+      << R"({"layout":"paged","kv":{"k":"int8"},"ring":{"window":7}})"
+      << "ring.window";
+  QTest::newRow("a capacity below the rows beside a policy") << "{}"
+                                                             << R"({"policy":"h2o","layout":"paged","capacity":3})"
+                                                             << "capacity";
+  QTest::newRow("a policy that asks for heads") << "{}"
+                                                << R"({"layout":"paged","policy":"adakv:capacity=10,window=2"})"
+                                                << "policy.head_budget";
+  QTest::newRow("a layer that is not there") << "{}"
+                                             << R"({"layout":"paged","layers":[{"match":"1-9","policy":"h2o"}]})"
+                                             << "layers";
+  QTest::newRow("a window of a layer") << "{}"
+                                       << R"({"layout":"paged","layers":[{"match":1,"window":8}]})"
+                                       << "layers";
   QTest::newRow("nothing") << "{}"
                            << R"({})"
                            << "args";
@@ -231,60 +249,60 @@ void RulesTest::refusesAndChangesNothing_data() {
                                      << "after_edit";
 }
 
-void RulesTest::refusesAndChangesNothing() {
+void SettingsTest::refusesAndChangesNothing() {
   QFETCH(QString, manifest);
   QFETCH(QString, rules);
   QFETCH(QString, field);
   const SessionFixture s(json::parse(manifest.toStdString()));
   s.prompt(24);
   const std::string before = s.hash();
-  const json manifestBefore = s->manifest().toJson();
+  const json manifestBefore = s->snapshot()->settings->manifest;
   const int entries = s->timeline().size();
   json wanted = json::parse(rules.toStdString());
   if (!wanted.empty()) wanted["executor"] = wanted.value("executor", "descending");
-  const Result<json> result = s.verb("setRules", wanted);
+  const Result<json> result = s.verb("settings", wanted);
   QVERIFY(!result);
   QCOMPARE(QString::fromStdString(result.error().field), field);
   QVERIFY(!result.error().remedy.empty());
   QCOMPARE(s.hash(), before);
-  QCOMPARE(s->manifest().toJson(), manifestBefore);
+  QCOMPARE(s->snapshot()->settings->manifest, manifestBefore);
   QCOMPARE(s->timeline().size(), entries);
   QVERIFY(s.sound());
 }
 
-void RulesTest::startsTheRandomNumbersAnew() {
+void SettingsTest::startsTheRandomNumbersAnew() {
   const SessionFixture s(json{{"sampling", {{"temperature", 1.0}}}});
   s.prompt(12);
   s.must("step", {{"n", 3}});
-  s.must("setRules", {{"sampling", {{"seed", 77}}}});
+  s.must("settings", {{"sampling", {{"seed", 77}}}});
   QCOMPARE(s->state().random[0], 77u);
   QCOMPARE(s->state().random[1], 0u);
   s.must("step");
-  s.must("setRules", {{"sampling", {{"top_k", 5}}}});
+  s.must("settings", {{"sampling", {{"top_k", 5}}}});
   QCOMPARE(s->state().random[0], 77u);
   QCOMPARE(s->state().random[1], 1u);
 }
 
-void RulesTest::changesTheSizeOfBlocks() {
+void SettingsTest::changesTheSizeOfBlocks() {
   const SessionFixture s(json{{"layout", "ring_fused"}, {"ring", {{"window", 16}}}});
   s.prompt(24);
-  s.must("setRules", {{"ring", {{"block_tokens", 3}}}});
+  s.must("settings", {{"ring", {{"block_tokens", 3}}}});
   QCOMPARE(s->manifest().ring.window, 16);
   QCOMPARE(s.must("step")[0]["block"].size(), 3u);
-  s.must("setRules", {{"ring", {{"block_tokens", 1}}}});
+  s.must("settings", {{"ring", {{"block_tokens", 1}}}});
   QCOMPARE(s.must("step")[0]["block"].size(), 1u);
   QVERIFY(s.sound());
 }
 
 /// Level off finds no damage, level full finds it in the tick behind it.
-void RulesTest::checksAsMuchAsTheRulesSay() {
+void SettingsTest::checksAsMuchAsTheRulesSay() {
   const SessionFixture s(json{{"faults", true}, {"check", {{"level", "off"}}}});
   s.prompt(24);
   s.must("fault", {{"kind", "value_bit"}, {"layer", 0}, {"index", 1}});
   QVERIFY(s.must("step")[0]["violations"].empty());
-  s.must("setRules", {{"check", {{"level", "full"}}}});
+  s.must("settings", {{"check", {{"level", "full"}}}});
   QVERIFY(!s.must("step")[0]["violations"].empty());
 }
 
-KV_TEST(RulesTest)
-#include "rules_test.moc"
+KV_TEST(SettingsTest)
+#include "settings_test.moc"
