@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/map_bench.h"
-
+// Painting of the map over a still context, whose tiles are served at once: a repaint, a pan, and a new tick.
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QImage>
@@ -8,6 +7,7 @@
 #include <ctime>
 #include <functional>
 
+#include "bench/bench.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

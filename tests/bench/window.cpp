@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/window_bench.h"
-
+// The window while an engine runs at full speed: how long input would wait, and what the map shows meanwhile.
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QStringList>
 #include <map>
 
-#include "app/cli/event_waits.h"
 #include "app/engine/core_engine.h"
 #include "app/window/main_window.h"
+#include "bench/bench.h"
+#include "bench/event_waits.h"
 #include "widgets/views/map/map_canvas.h"
 #include "widgets/views/map/map_picture.h"
 

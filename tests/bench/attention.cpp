@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/experiment/bench_rig.h"
+#include "bench/rig.h"
 #include "kernels/backend/array.h"
 #include "kernels/ops/op_bytes.h"
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <random>
 
-#include "core/experiment/bench_rig.h"
+#include "bench/peak.h"
+#include "bench/rig.h"
 #include "core/files/cache_import.h"
 #include "core/session/import_rows.h"
 #include "core/session/ticks.h"
-#include "kernels/peak.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"
 

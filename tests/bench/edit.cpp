@@ -2,7 +2,7 @@
 // Cost of the knife: plan, splice and commit of the reference list (semantics.md, section 3) on a cache of 8 192
 // rows, in every layout. No model runs: the forward pass of the three new rows is another figure.
 
-#include "core/experiment/bench_cache.h"
+#include "bench/shaped_cache.h"
 
 namespace kvlab {
 namespace {
@@ -13,7 +13,7 @@ struct Samples {
   std::vector<double> plan, commit, bytes;
 };
 
-Result<Samples> measure(BenchCache& cache, int runs) {
+Result<Samples> measure(ShapedCache& cache, int runs) {
   Samples samples;
   for (int run = 0; run < runs; ++run) {
     EditCost cost = KV_TRY(applyTo(cache,
@@ -38,8 +38,8 @@ Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progre
     double indirection = 0;
     for (const LayoutName& info : layouts()) {
       KV_TRY(goOn(progress, std::string("edit: ") + shape.name + ", " + std::string(info.name)));
-      BenchCache cache =
-          KV_TRY(makeBenchCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend));
+      ShapedCache cache =
+          KV_TRY(makeShapedCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend));
       KV_TRY(measure(cache, 2));
       const bool cheap = info.name == "indirection" || info.name == "paged";
       Samples samples = KV_TRY(measure(cache, options.quick ? 3 : cheap ? 101 : 7));
