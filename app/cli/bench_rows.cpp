@@ -28,7 +28,7 @@ json benchRow(std::string_view bench, const std::string& what, std::string_view 
           {"case", what},
           {"metric", metric},
           {"unit", unit},
-          {"median", samples[samples.size() / 2]},
+          {"median", samples.at(samples.size() / 2)},
           {"min", samples.front()},
           {"max", samples.back()},
           {"runs", samples.size()}};

@@ -51,11 +51,13 @@ Result<json> measured(const CommandLine& line, LogRelay& log, const std::string&
   if (result.failed && result.error.code == "script_error")
     return Error("script_error", "benchmark " + name, result.message().toStdString(), "report this");
   if (result.failed) return result.error;
-  json rows = json::array();
-  for (const json& row : json::parse(result.text.toStdString()))
-    rows.push_back(
-        benchRow(name, row["case"], row["metric"].get<std::string>(), row["unit"].get<std::string>(), row["samples"]));
-  return rows;
+  return guarded("benchmark " + name + " was stopped", [&]() -> Result<json> {
+    json rows = json::array();
+    for (const json& row : json::parse(result.text.toStdString()))
+      rows.push_back(benchRow(name, row.at("case"), row.at("metric").get<std::string>(),
+                              row.at("unit").get<std::string>(), row.at("samples")));
+    return rows;
+  });
 }
 
 }  // namespace

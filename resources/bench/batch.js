@@ -21,13 +21,15 @@ function measured(s, size) {
 
 for (const model of models)
   for (const prefix of bench.quick ? [64] : [512, 4096]) {
-    const gates = model === "synthetic:smollm-135m" ? { gates: bench.gates(30, 3, 64) } : {};  // the demo model has its own
-    const sessions = [{ name: "full" }, Object.assign({ name: "smartkv", ratio: 0.25 }, gates)].map((policy) => {
+    const sessions = [];
+    for (const policy of [{ name: "full" }, { name: "smartkv", ratio: 0.25 }]) {
       log(`batch: prefix, ${policy.name}, ${model}`);
-      const s = bench.open({ model, probes: false, capacity: prefix + 256, policy });
+      const own = model === "demo" || policy.name === "full";  // the demo model has gates of its own
+      const gates = own ? {} : { gates: bench.gates(sessions[0].s) };
+      const s = bench.open({ model, probes: false, capacity: prefix + 256, policy: Object.assign(policy, gates) });
       s.promptIds(bench.tokens(prefix, bench.vocabulary(s)));
-      return { name: policy.name, s, runs: sizes.map(() => []) };
-    });
+      sessions.push({ name: policy.name, s, runs: sizes.map(() => []) });
+    }
     for (let turn = 0; turn < (bench.quick ? 1 : 5); ++turn)
       sizes.forEach((size, i) => {
         for (const one of sessions) one.runs[i].push(measured(one.s, size));

@@ -39,12 +39,13 @@ function costs(attention, budget, [name, dirty]) {
 
 /** Questions about stories that were read and asked in this way. */
 function answers([name, dirty]) {
+  const s = open({ budget: 352, moments: 4096, gist: "trained", protect: 64, every: 8, cooldown: 0, dirty });
   const truncation = bench.truncation(), right = [], truncated = [];
   for (const set of bench.prompts("recall-1024"))
     for (const story of set.stories) {
       log(`live: answers, ${name}: ${right.length}`);
-      const s = open({ budget: 352, moments: 4096, gist: "trained", protect: 64, every: 8, cooldown: 0, dirty });
       const text = bench.story(s, story);
+      s.reset();
       read(s, text);
       for (const question of story.questions) {
         const asker = s.fork(), { asked, begun, deciding } = bench.question(asker, question);
@@ -53,12 +54,12 @@ function answers([name, dirty]) {
         truncated.push(Number(bench.askTruncated(truncation, text, question, asker.length).right));
         asker.close();
       }
-      s.close();
     }
   bench.row(`questions, ${name}`, "answered", "share", bench.mean(right));
   bench.row(`questions, ${name}`, "answered_truncation", "share", bench.mean(truncated));
   bench.row(`questions, ${name}`, "asked", "questions", right.length);
   truncation.close();
+  s.close();
 }
 
 for (const attention of ["flat", "pyramid"])

@@ -13,7 +13,7 @@ for (const [model, rows, prompt, policies] of cases) {
   full.promptIds(bench.tokens(rows, vocabulary));
   for (const policy of policies) {
     log(`policy: ${policy} on ${model}`);
-    const gates = policy === "smartkv" && model === "synthetic:tinyllama-1.1b" ? { gates: bench.gates(22, 4, 64) } : {};
+    const gates = policy === "smartkv" ? { gates: bench.gates(full) } : {};
     const s = open(Object.assign({ name: policy, capacity: rows }, gates));
     const what = `${policy}, ${model}, ${prompt} -> ${rows} rows`;
     s.prefill(bench.tokens(prompt, vocabulary), { last: false });

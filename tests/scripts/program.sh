@@ -98,6 +98,8 @@ mkdir -p "$work/own/bench" && ln -s "$resources"/{demo,scripts} "$work/own/" && 
 printf '//\n// a plain figure\nbench.row("one", "figure", "x", [3, 1, 2]);\n' >"$work/own/bench/plain.js"
 printf '//\n// nothing\nbench.row("one", "figure", "x", []);\n' >"$work/own/bench/nothing.js"
 printf '//\n// broken\nbench.frob();\n' >"$work/own/bench/broken.js"
+printf '//\n// a figure of its own making\nbench.rows.push({ case: "a", metric: "b", unit: "c", samples: [] });\n' >"$work/own/bench/odd.js"
+KVLAB_RESOURCES=$work/own check bench-odd 3 'benchmark odd was stopped' -- bench odd
 KVLAB_RESOURCES=$work/own check bench-own 0 '^plain +one +figure +2 x +1\.\.3 \(3\)' 'bench plain: a plain figure' -- bench plain
 KVLAB_RESOURCES=$work/own check bench-nothing 3 'one: figure was not measured' -- bench nothing
 KVLAB_RESOURCES=$work/own check bench-broken 3 'benchmark broken: .*broken.js:3: TypeError' -- bench broken

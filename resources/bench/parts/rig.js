@@ -28,19 +28,18 @@ this.bench = {
     s.reset();
     return size;
   },
-  /** Microseconds of a tick, or of its steps of one name: the engine's clock. */
-  us(report, name) {
-    return name ? report.events.filter((event) => event.name === name).reduce((sum, event) => sum + event.us, 0)
-      : Math.max(...report.events.map((event) => event.start_us + event.us));
-  },
+  /** Microseconds of a tick, by the engine's clock. */
+  us(report) { return Math.max(...report.events.map((event) => event.start_us + event.us)); },
   /** Milliseconds of any work, by the script's clock, which ticks once in a millisecond. */
   ms(work) {
     const start = Date.now();
     work();
     return Date.now() - start;
   },
-  /** A file of gates for the policy smartkv of a model that has none: equal weights, because time does not depend on them. */
-  gates(layers, kvHeads, headDim) {
+  /** A file of gates for the policy smartkv of a session's model, which has rows: equal weights, because time does not
+   *  depend on them. */
+  gates(s) {
+    const layers = s.policies().layers.length, [kvHeads, headDim] = s.row(0, 0).shape;
     const hidden = 256, weight = "!<";  // two letters that are a small bf16
     const header = { __metadata__: { input: "pre_rope", model: "any", threshold: "0.05", cap: "6" } };
     let end = 0;
