@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench NAME..: figures that no script of `kvlab bench` can take. Its options are those of kvlab bench.
+// bench [NAME..]: figures that no script of `kvlab bench` can take. Its options are those of kvlab bench.
 #include <QApplication>
-#include <algorithm>
 #include <iostream>
 
 #include "app/base/platform.h"
@@ -14,26 +13,29 @@ namespace {
 using namespace kvlab;
 
 struct Bench {
-  std::string name, help;
+  std::string name;
   RunsBench* run;
   bool cases = false;  // "depth:decode:4096" is one of them
 };
 
 const Bench kBenches[] = {
-    {"attention", "one query over stored rows, format of K and V against f16: time, bytes, ratios", benchAttention},
-    {"bandwidth", "memory read bandwidth, the limit of decoding", benchBandwidth},
-    {"depth", "decode and prefill at depth (--model, --dtype), as shares of bandwidth and multiply-add rate",
-     benchDepth, true},
-    {"edit", "plan and commit of 2 replace_pair + 1 add, per layout, without the new rows' forward pass", benchEdit},
-    {"history", "a step back and forward per layout after more and more ticks; a tick with history against one without",
-     benchHistory},
-    {"map", "painting of the map at 32 layers x 131072 positions, 1200x300 pixels", benchMap},
-    {"snapshot", "a snapshot, and a tick while norms of all keys are asked for", benchSnapshot},
-    {"storage", "append, edit and read of a full window per layout, with bytes and ratios to contiguous_splice",
-     benchStorage},
-    {"watches", "a tick with 20 breakpoints, and with 20 watches, against one without", benchWatches},
-    {"window", "how long input waits while the engine runs at full speed beside it", benchWindow, true},
+    {"attention", benchAttention}, {"bandwidth", benchBandwidth}, {"depth", benchDepth, true},
+    {"edit", benchEdit},           {"history", benchHistory},     {"map", benchMap},
+    {"snapshot", benchSnapshot},   {"storage", benchStorage},     {"watches", benchWatches},
+    {"window", benchWindow, true},
 };
+
+/// The bench of a name, and the case that is wanted alone.
+Result<std::pair<Bench, std::string>> named(const std::string& name) {
+  const std::string own = name.substr(0, name.find(':'));
+  std::string known;
+  for (const Bench& bench : kBenches) {
+    if (bench.name == own && (own == name || bench.cases))
+      return std::pair(bench, own == name ? "" : name.substr(own.size() + 1));
+    known += (known.empty() ? "" : ", ") + bench.name;
+  }
+  return Error("usage", "benchmark " + name, "no benchmark has that name", "name some of: " + known);
+}
 
 int run(const CommandLine& line) {
   BenchOptions options;
@@ -50,15 +52,18 @@ int run(const CommandLine& line) {
     if (total >= 0 && !what.empty()) std::cerr << "bench: " << what << '\n';
     return true;
   };
+  std::vector<std::string> names = line.names;
+  if (names.empty())
+    for (const Bench& bench : kBenches) names.push_back(bench.name);
   nlohmann::json all = nlohmann::json::array();
-  for (const std::string& name : line.names) {
-    const std::string own = name.substr(0, name.find(':'));
-    const auto bench = std::ranges::find(kBenches, own, &Bench::name);
-    if (bench == std::end(kBenches) || (own != name && !bench->cases))
-      return refuse({"usage", "benchmark " + name, "no benchmark has that name", "run it without a name for a list"});
-    options.only = own == name ? "" : name.substr(own.size() + 1);
+  for (const std::string& name : names) {
+    const auto found = named(name);
+    if (!found) return refuse(found.error());
+    const auto& [bench, only] = *found;
+    options.only = only;
+    std::cerr << "bench: " << name << std::endl;
     nlohmann::json rows = nlohmann::json::array();
-    if (const Status done = bench->run(options, rows, progress); !done) return refuse(done.error());
+    if (const Status done = bench.run(options, rows, progress); !done) return refuse(done.error());
     printBenchRows(rows);
     all.insert(all.end(), rows.begin(), rows.end());
   }
@@ -73,10 +78,7 @@ int main(int argc, char** argv) {
   words.insert(words.end(), argv + 1, argv + argc);
   const auto line = parseCommandLine(words);
   if (!line) return refuse(line.error());
-  if (line->names.empty()) {
-    for (const Bench& bench : kBenches) std::cout << bench.name << ": " << bench.help << "\n";
-    return 0;
-  }
+  if (line->verb == "help") return std::cout << line->text, 0;
   useOffscreen();
   const QApplication application(argc, argv);
   return checkResources() ? run(*line) : 3;
