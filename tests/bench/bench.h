@@ -3,7 +3,6 @@
 // appends rows of benchRow(). Main thread; one at a time.
 #pragma once
 #include "app/cli/bench_rows.h"
-#include "core/api/progress.h"
 
 namespace kvlab {
 
@@ -17,7 +16,10 @@ struct BenchOptions {
   std::string only = {};                    // a case of the bench, which knows what it means; empty = all
 };
 
-using RunsBench = Status(const BenchOptions& options, nlohmann::json& rows, const Progress& progress);
+/// Says what is measured next, on standard error.
+void say(const std::string& what);
+
+using RunsBench = Status(const BenchOptions& options, nlohmann::json& rows);
 RunsBench benchAttention, benchBandwidth, benchDepth, benchEdit, benchHistory, benchMap, benchSnapshot, benchStorage,
     benchWatches, benchWindow;
 

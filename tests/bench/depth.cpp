@@ -146,12 +146,12 @@ Status measureShape(const BenchOptions& options, nlohmann::json& rows) {
 
 }  // namespace
 
-Status benchDepth(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchDepth(const BenchOptions& options, nlohmann::json& rows) {
   std::vector<std::string> models{"synthetic:tinyllama-1.1b", "synthetic:smollm-135m", "synthetic:stories-15m"};
   if (options.quick) models = {"synthetic:tiny"};
   if (!options.model.empty()) models = {options.model};
   for (const std::string& model : models) {
-    KV_TRY(goOn(progress, "depth: " + model));
+    say("depth: " + model);
     BenchOptions one = options;
     one.model = model;
     KV_TRY(measureShape(one, rows));

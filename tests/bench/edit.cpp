@@ -30,14 +30,14 @@ Result<Samples> measure(ShapedCache& cache, int runs) {
 
 }  // namespace
 
-Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchEdit(const BenchOptions& options, nlohmann::json& rows) {
   const CacheShape shapes[] = {{"tinyllama-1.1b, 22 layers", 22, 4, 64, 32}, {"7b-mha, 32 layers", 32, 32, 128, 32}};
   const std::unique_ptr<kernels::Backend> backend = KV_TRY(benchBackend(options));
   for (CacheShape shape : shapes) {
     if (options.quick) shape.layers = 2;
     double indirection = 0;
     for (const LayoutName& info : layouts()) {
-      KV_TRY(goOn(progress, std::string("edit: ") + shape.name + ", " + std::string(info.name)));
+      say(std::string("edit: ") + shape.name + ", " + std::string(info.name));
       ShapedCache cache =
           KV_TRY(makeShapedCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend));
       KV_TRY(measure(cache, 2));

@@ -63,9 +63,9 @@ Status measureHistory(const BenchOptions& options, const LayoutName& layout, boo
 
 }  // namespace
 
-Status benchHistory(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchHistory(const BenchOptions& options, nlohmann::json& rows) {
   for (const LayoutName& layout : layouts()) {
-    KV_TRY(goOn(progress, "history: " + std::string(layout.name)));
+    say("history: " + std::string(layout.name));
     for (const bool full : {false, true}) KV_TRY(measureHistory(options, layout, full, rows));
   }
   return ok();

@@ -8,6 +8,8 @@
 #include "app/cli/programs.h"
 #include "bench/bench.h"
 
+void kvlab::say(const std::string& what) { std::cerr << "bench: " << what << std::endl; }
+
 namespace {
 
 using namespace kvlab;
@@ -48,10 +50,6 @@ int run(const CommandLine& line) {
                                    {"numerics", &options.numerics},
                                    {"weights", &options.weights}})
     *value = line.manifest.value(key, *value);
-  const Progress progress = [](const std::string& what, std::int64_t, std::int64_t total) {
-    if (total >= 0 && !what.empty()) std::cerr << "bench: " << what << '\n';
-    return true;
-  };
   std::vector<std::string> names = line.names;
   if (names.empty())
     for (const Bench& bench : kBenches) names.push_back(bench.name);
@@ -61,9 +59,9 @@ int run(const CommandLine& line) {
     if (!found) return refuse(found.error());
     const auto& [bench, only] = *found;
     options.only = only;
-    std::cerr << "bench: " << name << std::endl;
+    say(name);
     nlohmann::json rows = nlohmann::json::array();
-    if (const Status done = bench.run(options, rows, progress); !done) return refuse(done.error());
+    if (const Status done = bench.run(options, rows); !done) return refuse(done.error());
     printBenchRows(rows);
     all.insert(all.end(), rows.begin(), rows.end());
   }
@@ -78,7 +76,7 @@ int main(int argc, char** argv) {
   words.insert(words.end(), argv + 1, argv + argc);
   const auto line = parseCommandLine(words);
   if (!line) return refuse(line.error());
-  if (line->verb == "help") return std::cout << line->text, 0;
+  if (line->verb != "bench") return std::cout << line->text, 0;
   useOffscreen();
   const QApplication application(argc, argv);
   return checkResources() ? run(*line) : 3;

@@ -65,11 +65,6 @@ std::vector<TokenId> benchTokens(int n, int vocab) {
   return out;
 }
 
-Status goOn(const Progress& progress, const std::string& what, std::int64_t done, std::int64_t total) {
-  if (report(progress, what, done, total)) return ok();
-  return Error("cancelled", "the benchmark was cancelled", "on request", "run it again");
-}
-
 Result<std::unique_ptr<kernels::Backend>> benchBackend(const BenchOptions& options) {
   kernels::BackendAnswer answer = kernels::openBackend(options.backend, threadsOf(options));
   if (!answer.backend) return Error("no_backend", "the benchmark did not run", answer.why, "use --backend cpu");

@@ -24,8 +24,6 @@ Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const
 /// Models and depths of the benches about a tick.
 std::vector<std::pair<const char*, int>> tickCases(const BenchOptions& options);
 std::vector<TokenId> benchTokens(int n, int vocab);
-/// Reports what is measured next. Error (cancelled): nothing more is.
-Status goOn(const Progress& progress, const std::string& what, std::int64_t done = 0, std::int64_t total = 0);
 /// The back end of a bench without a session. Error: no_backend.
 Result<std::unique_ptr<kernels::Backend>> benchBackend(const BenchOptions& options);
 /// The error of a tick that failed.

@@ -7,9 +7,9 @@
 
 namespace kvlab {
 
-Status benchSnapshot(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchSnapshot(const BenchOptions& options, nlohmann::json& rows) {
   for (const auto& [model, depth] : tickCases(options)) {
-    KV_TRY(goOn(progress, std::string("snapshot: ") + model));
+    say(std::string("snapshot: ") + model);
     const std::unique_ptr<Session> session = KV_TRY(benchSession(options, model, true, 4096));
     Session& s = *session;
     KV_TRY(failed(append(s, benchTokens(depth, s.model().config().vocab), Source::Prompt)));

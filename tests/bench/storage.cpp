@@ -98,7 +98,7 @@ void measureReads(ShapedCache& cache, ShapedCache& indirection, const CacheShape
 
 }  // namespace
 
-Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchStorage(const BenchOptions& options, nlohmann::json& rows) {
   const CacheShape shapes[] = {{"tinyllama-1.1b", kLayers, 4, 64, 32}, {"7b-mha", kLayers, 32, 128, 32}};
   const std::unique_ptr<kernels::Backend> backend = KV_TRY(benchBackend(options));
   for (const CacheShape& shape : shapes)
@@ -108,7 +108,7 @@ Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Pro
       ShapedCache indirection = KV_TRY(
           makeShapedCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend));
       for (const LayoutName& info : layouts()) {
-        KV_TRY(goOn(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name)));
+        say(std::string("storage: ") + shape.name + ", " + std::string(info.name));
         ShapedCache cache =
             KV_TRY(makeShapedCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend));
         Figures figures;

@@ -57,9 +57,9 @@ Status measureWatches(const BenchOptions& options, const char* model, int depth,
 
 }  // namespace
 
-Status benchWatches(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchWatches(const BenchOptions& options, nlohmann::json& rows) {
   for (const auto& [model, depth] : tickCases(options)) {
-    KV_TRY(goOn(progress, std::string("watches: ") + model));
+    say(std::string("watches: ") + model);
     KV_TRY(measureWatches(options, model, depth, rows));
   }
   return ok();

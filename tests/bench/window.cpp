@@ -224,13 +224,12 @@ Result<Wanted> wantedOf(const std::string& only) {
 
 }  // namespace
 
-Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchWindow(const BenchOptions& options, nlohmann::json& rows) {
   const Wanted wanted = KV_TRY(wantedOf(options.only));
   for (const Scene& scene : scenes(options, wanted.ticks)) {
     if (scene.name.find(wanted.scene) == std::string::npos) continue;
     for (const Views views : wanted.views) {
-      if (!report(progress, "window: " + scene.name + ", " + words(views), 0, 0))
-        return Error("cancelled", "the benchmark was cancelled", "", "");
+      say("window: " + scene.name + ", " + words(views));
       if (Status measured = measure(options, scene, views, rows); !measured) return measured;
     }
   }
