@@ -116,7 +116,7 @@ function selective(ratio) {
     }
   }
   for (const s of both) s.close();
-  const what = `selective ${ratio}, a block at 6 % collapsed`;
+  const what = `selective ${ratio || "0.0"}, a block at 6 % collapsed`;
   bench.row(what, "incremental_over_selective", "x", ms[0] / ms[1]);
   bench.row(what, "drift", "relative L2", drift);
   if (exact.length === 0) return;
