@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // wLOD on the demo model, token by token: what each edit of the focus allocator computes and takes against a full pass; answers beside truncation
-const weighings = [["weighs", 0.2], ["does not weigh", 1]];  // what an edit makes dirty
+const weighings = [["weighs", 0.2], ["does not weigh", 1]];  // wlod.dirty: as it is unless told, and as if nothing were made dirty
 
 const open = (wlod) => bench.open({ model: "demo", wlod, check: { level: "off" } });
 
