@@ -4,7 +4,7 @@ install(TARGETS kvlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET kvlab_cuda)
   install(TARGETS kvlab_cuda LIBRARY DESTINATION lib/kvlab)
 endif()
-install(DIRECTORY resources/clinic resources/demo resources/models resources/prompts resources/scripts resources/selftest resources/tests resources/sweeps resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
+install(DIRECTORY resources/bench resources/clinic resources/demo resources/models resources/prompts resources/scripts resources/selftest resources/tests resources/sweeps resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab
   PATTERN "__pycache__" EXCLUDE PATTERN "train.py" EXCLUDE PATTERN "evaluate.py" EXCLUDE)
 install(DIRECTORY resources/gates resources/gists resources/lens DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "__pycache__" EXCLUDE)  # with train.py: they serve any model
 install(DIRECTORY resources/manual DESTINATION ${CMAKE_INSTALL_DATADIR}/kvlab PATTERN "*.js" EXCLUDE)

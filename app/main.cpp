@@ -31,7 +31,7 @@ int runPlain(const CommandLine& line) {
 int runWindowed(const CommandLine& line, LogRelay& log) {
   if (line.verb == "run") return runScript(line, log);
   if (line.verb == "test") return runTests(line, log);
-  if (line.verb == "bench") return runBench(line);
+  if (line.verb == "bench") return runBench(line, log);
   return line.verb == "replay" ? showCapture(line, log) : runGui(line, log);
 }
 

@@ -857,6 +857,7 @@ interface LaneTick {
   overlap?: number | null;
   /** Share of the needles that are resident, per layer. */
   needles?: (number | null)[];
+  /** Microseconds of its tick; of a pass made together its share. */
   us?: number;
   weightBytes?: number;
 }
@@ -961,6 +962,8 @@ interface BatchTick {
   }[];
   /** Of weights that the ops of all sequences read. */
   weightBytes: number;
+  /** Microseconds of all sequences. */
+  us: number;
   /** One pass for several sequences; else `apart` says why not. */
   together: boolean;
   apart?: string;

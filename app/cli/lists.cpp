@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/lists.h"
 
+#include <QDir>
+#include <QFile>
 #include <algorithm>
 
+#include "app/base/resources.h"
 #include "app/commands/command_registry.h"
 #include "app/engine/core_lists.h"
 #include "widgets/base/view_registry.h"
@@ -22,6 +25,20 @@ json listViews() {
 json listCommands() {
   json list = json::array();
   for (const Command& command : builtinCommands(viewNames())) list.push_back(toJson(command));
+  return list;
+}
+
+/// The scripts of resources/bench; the line behind the licence says what each measures.
+json listBenches() {
+  json list = json::array();
+  const QDir folder(resourceRoot() + "/bench");
+  for (const QString& file : folder.entryList({"*.js"}, QDir::Files, QDir::Name)) {
+    QFile script(folder.filePath(file));
+    if (!script.open(QIODevice::ReadOnly)) continue;
+    script.readLine();
+    const QString title = QString::fromUtf8(script.readLine()).mid(3).trimmed();
+    list.push_back({{"id", file.chopped(3).toStdString()}, {"title", title.toStdString()}});
+  }
   return list;
 }
 
@@ -75,6 +92,7 @@ const std::vector<NamedList>& lists() {
       {"commands",
        listCommands,
        {{"id", "Command"}, {"keys", "Keys"}, {"args", "Arguments"}, {"help", "What it does"}}},
+      {"benches", listBenches, {{"id", "Benchmark"}, {"title", "What it measures"}}},
       {"bugs", listBugs, {{"id", "Bug"}, {"title", "What goes wrong"}}},
       {"selftests", listSelfTests, {{"id", "Test"}, {"title", "What holds"}}},
       {"invariants", listInvariants, {{"id", "Invariant"}, {"title", "What holds"}}},

@@ -13,13 +13,13 @@ bool checkResources();
 int runGui(const CommandLine& line, LogRelay& log);
 int runScript(const CommandLine& line, LogRelay& log);
 int runTests(const CommandLine& line, LogRelay& log);
+int runBench(const CommandLine& line, LogRelay& log);
 /// kvlab replay with a display and without --verify.
 int showCapture(const CommandLine& line, LogRelay& log);
 
 int printList(const CommandLine& line);
 int printInfo(const CommandLine& line);
 int printReplay(const CommandLine& line);
-int runBench(const CommandLine& line);
 int runSweepCommand(const CommandLine& line);
 int runTrain(const CommandLine& line);
 int runPerplexity(const CommandLine& line);

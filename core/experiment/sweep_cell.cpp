@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "core/analysis/metrics.h"
-#include "core/experiment/bench_rig.h"
 #include "core/model/decoder/likelihood.h"
 #include "core/session/observe.h"
 #include "core/session/policies.h"
@@ -18,6 +17,9 @@ namespace kvlab {
 namespace {
 
 constexpr int kDistances[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 1 << 30};
+
+/// The error of a tick that failed.
+Status failed(const TickReport& report) { return report.ok ? ok() : Status(*report.error); }
 
 /// Logits of the next token; an edit may have made those of the state stale.
 Result<std::vector<float>> freshLogits(Session& session) {

@@ -20,7 +20,10 @@ json toJson(const SequenceExit& exit) {
 }
 
 json toJson(const Batch& batch, const BatchTick& tick) {
-  json out{{"sequences", json::array()}, {"together", tick.passes.together}, {"weightBytes", tick.passes.weightBytes}};
+  json out{{"sequences", json::array()},
+           {"together", tick.passes.together},
+           {"weightBytes", tick.passes.weightBytes},
+           {"us", tick.passes.us}};
   if (!tick.passes.together) out["apart"] = tick.passes.apart;
   for (int i = 0; i < batch.size(); ++i) {
     const BatchTick::Outcome& outcome = tick.sequences[at(i)];

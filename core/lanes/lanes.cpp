@@ -64,6 +64,14 @@ class Lent {
   std::unique_ptr<Session>* m_place;
 };
 
+/// Microseconds of a session's last tick. What it costs to write its report as JSON is not the lane's.
+double lastTickUs(const Session& session) {
+  double end = 0;
+  if (const auto& report = session.health().report)
+    for (const Event& event : report->events) end = std::max(end, event.startUs + event.us);
+  return end;
+}
+
 const std::vector<float>* logitsOf(const CacheState& state) {
   return state.logits && !state.logitsStale ? state.logits.get() : nullptr;
 }
@@ -86,7 +94,7 @@ struct Lanes::Lane {
   std::optional<Error> failed = {};
   std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
   double loss = std::nan("");                             // -ln p of the first token taken, by `before`
-  double spent = 0;                                       // microseconds
+  double spent = 0, ticked = 0;                           // microseconds of the call, and of its tick
   std::int64_t weightBytes = 0;                           // bytes of weights read
 
   const CacheState& state() const { return session->state(); }
@@ -211,6 +219,7 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
     if (lane.place > 0 || !forced.empty())  // lane 0 generates the peeked token again with its own sampler
       for (const TokenId token : tokens) args["tokens"].push_back(token.value());
     const Result<json> reports = execute(*lane.session, "step", args);
+    lane.ticked = lastTickUs(*lane.session);
     if (block && lane.place == 0 && reports)
       for (const json& token : reports->back()["block"]) tokens.emplace_back(token.get<std::int32_t>());
     return failureOf(reports);
@@ -224,6 +233,9 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   KV_TRY(usable());
   const std::size_t before = m_lanes.front()->tokens.size();
   runAll(job, std::move(apart));
+  if (tick && !m_passes.last().together)
+    for (const auto& lane : m_lanes)
+      if (lane->stepped) lane->spent = lane->ticked;
   if (std::optional<Error> refused = settle()) {
     publish();
     return *refused;

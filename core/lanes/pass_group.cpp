@@ -55,8 +55,10 @@ std::vector<PassGroup::Outcome> PassGroup::run(const std::vector<Session*>& sess
   const std::int64_t wide = bytesOf(m_wide.get());
   for (std::size_t i = 0; i < sessions.size(); ++i) out[i].weightBytes = -bytesOf(&sessions[i]->transformer());
   m_last.apart = apart.empty() ? whyApart(sessions) : std::move(apart);
+  const auto start = std::chrono::steady_clock::now();
   if (m_last.apart.empty()) runTogether(sessions, job, out);
   else runApart(sessions, job, out);
+  m_last.us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   out.front().weightBytes += bytesOf(m_wide.get()) - wide;
   m_last.weightBytes = 0;
   for (std::size_t i = 0; i < sessions.size(); ++i)

@@ -14,6 +14,7 @@ struct PassReport {
   bool together = false;         // a pass served several sessions
   std::string apart;             // else: why not
   std::int64_t weightBytes = 0;  // bytes of weights read by all sessions
+  double us = 0;                 // microseconds of all sessions
 };
 
 class PassGroup {

@@ -14,7 +14,7 @@ for file in usr/bin/kvlab usr/share/applications/kvlab.desktop usr/share/metainf
   usr/share/icons/hicolor/scalable/apps/kvlab.svg usr/share/icons/hicolor/48x48/apps/kvlab.png \
   usr/share/man/man1/kvlab.1 usr/share/kvlab/demo/model.safetensors usr/share/kvlab/gates/demo.safetensors usr/share/kvlab/gists/demo.safetensors usr/share/kvlab/lens/demo.safetensors usr/share/kvlab/scripts/tour.js \
   usr/share/kvlab/script_api.d.ts usr/share/kvlab/manual/index.md usr/share/kvlab/gates/train.py usr/share/kvlab/gists/train.py usr/share/kvlab/lens/train.py \
-  usr/share/kvlab/gists/network.py usr/share/kvlab/python/kvlab_training.py; do
+  usr/share/kvlab/gists/network.py usr/share/kvlab/python/kvlab_training.py usr/share/kvlab/bench/tick.js usr/share/kvlab/bench/parts/rig.js; do
   grep -q " ./$file$" "$work/list" || { echo "not in the package: $file"; exit 1; }
 done
 depends=$(dpkg-deb -f "$package" Depends)

@@ -85,6 +85,24 @@ check list-verbs 0 '^step +n, tokens +commits +steps' '^lanesOpen +lanes' -- lis
 check list-manifest 0 '^sampling.top_k +integer 0 .. [0-9]+ +0 ' '^layers\[\]\.match ' -- list manifest
 check list-errors 0 '^bad_manifest ' -- list errors
 check list-markdown 0 '^\| `paged` \|' -- list layouts --markdown
+check list-benches 0 '^tick +a tick with all probes' -- list benches
+check bench 0 '^tick +demo, depth 64 +probes_ratio +[0-9.]+ x ' 'bench tick: a tick with' -- bench tick --quick --json "$work/tick.json"
+grep -q '"metric": "probes_sum_ratio"' "$work/tick.json" || { echo "bench: no figures in its file"; failures=$((failures + 1)); }
+check bench-name 2 'benchmark frobs: no benchmark has that name; name some of: batch, focus, .*, wlod' -- bench tick frobs
+check bench-option 2 'frob' -- bench --frob
+check bench-model 3 '/nowhere' -- bench generate --model /nowhere
+check bench-file 3 'nowhere/tick.json' -- bench tick --quick --json /nowhere/tick.json
+# Another folder of scripts: what is wrong in one of them is said with its place.
+resources=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../resources" && pwd)
+mkdir -p "$work/own/bench" && ln -s "$resources"/{demo,scripts} "$work/own/" && ln -s "$resources/bench/parts" "$work/own/bench/"
+printf '//\n// a plain figure\nbench.row("one", "figure", "x", [3, 1, 2]);\n' >"$work/own/bench/plain.js"
+printf '//\n// nothing\nbench.row("one", "figure", "x", []);\n' >"$work/own/bench/nothing.js"
+printf '//\n// broken\nbench.frob();\n' >"$work/own/bench/broken.js"
+printf '//\n// a figure of its own making\nbench.rows.push({ case: "a", metric: "b", unit: "c", samples: [] });\n' >"$work/own/bench/odd.js"
+KVLAB_RESOURCES=$work/own check bench-odd 3 'benchmark odd was stopped' -- bench odd
+KVLAB_RESOURCES=$work/own check bench-own 0 '^plain +one +figure +2 x +1\.\.3 \(3\)' 'bench plain: a plain figure' -- bench plain
+KVLAB_RESOURCES=$work/own check bench-nothing 3 'one: figure was not measured' -- bench nothing
+KVLAB_RESOURCES=$work/own check bench-broken 3 'benchmark broken: .*broken.js:3: TypeError' -- bench broken
 check info 0 'demo \(llama\)' 'KV cache' 'cuda not' -- info
 check info-types 0 ', f16 \(8 tensors\), f32 \(3\), [0-9.]+ MiB$' -- info --model "$fixtures/words.gguf"
 check info-dequantise 0 ', f16 \(8 tensors\), f32 \(3\) brought to f32, ' -- info --model "$fixtures/words.gguf" --set weights=dequantise

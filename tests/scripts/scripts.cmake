@@ -44,9 +44,13 @@ set_tests_properties(scripts/card_left_out PROPERTIES LABELS scripts TIMEOUT ${l
 add_test(NAME scripts/program
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/program.sh)
 set_tests_properties(scripts/program PROPERTIES LABELS scripts TIMEOUT 300)
-# Every benchmark of the engine runs to its end.
-add_test(NAME scripts/bench_quick COMMAND kvlab bench --quick attention bandwidth batch depth edit focus generate policy quality storage tick wlod)
-set_tests_properties(scripts/bench_quick PROPERTIES LABELS scripts TIMEOUT 600)
+# Every script of kvlab bench runs to its end.
+file(GLOB benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/resources/bench/*.js)
+foreach(bench ${benches})
+  get_filename_component(name ${bench} NAME_WE)
+  add_test(NAME scripts/bench_${name} COMMAND kvlab bench --quick ${name})
+  set_tests_properties(scripts/bench_${name} PROPERTIES LABELS scripts TIMEOUT 600)
+endforeach()
 # Lists in the manual are those of the program.
 add_test(NAME scripts/manual_lists
   COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/manual_lists.sh)

@@ -196,6 +196,12 @@ void LanesTest::readTheWeightsOnce() {
       for (int lane = 0; lane < group->size(); ++lane)
         for (const Event& event : group->session(lane).snapshot()->report->events)
           if (event.name == "linear") read[together].bytes += event.bytes, ++read[together].calls;
+      for (int lane = 0; rows == 1 && !together && lane < group->size(); ++lane) {  // its tick alone, not its report
+        double end = 0;
+        for (const Event& event : group->session(lane).snapshot()->report->events)
+          end = std::max(end, event.startUs + event.us);
+        QCOMPARE(tick.lanes[at(lane)].figures.us, end);
+      }
     }
     QCOMPARE(read[false].bytes - read[true].bytes, 4 * weights);
     QCOMPARE(read[false].calls, 5 * read[true].calls);

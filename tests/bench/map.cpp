@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/map_bench.h"
-
+// Painting of the map over a still context, whose tiles are served at once: a repaint, a pan, and a new tick.
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QImage>
@@ -8,6 +7,7 @@
 #include <ctime>
 #include <functional>
 
+#include "bench/bench.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -125,7 +125,7 @@ Frame frame(InspectorView& view, QImage& image, const std::function<void()>& cha
 
 }  // namespace
 
-Status benchMap(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchMap(const BenchOptions& options, nlohmann::json& rows) {
   const int layers = 32, positions = options.quick ? 4096 : 131072, runs = options.quick ? 5 : 50;
   const ViewInfo* info = findView("map");
   if (!info) return ok();
@@ -146,7 +146,6 @@ Status benchMap(const BenchOptions& options, nlohmann::json& rows, const Progres
   for (const auto& [name, change] : cases) {
     std::vector<double> whole, block;
     for (int i = 0; i < runs; ++i) {
-      if (!report(progress, "map frames", i, runs)) return Error("cancelled", "the benchmark was cancelled", "", "");
       const Frame one = frame(*view, image, change);
       whole.push_back(one.whole);
       block.push_back(one.block);

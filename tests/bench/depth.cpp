@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <random>
 
-#include "core/experiment/bench_rig.h"
+#include "bench/peak.h"
+#include "bench/rig.h"
 #include "core/files/cache_import.h"
 #include "core/session/import_rows.h"
 #include "core/session/ticks.h"
-#include "kernels/peak.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"
 
@@ -146,12 +146,12 @@ Status measureShape(const BenchOptions& options, nlohmann::json& rows) {
 
 }  // namespace
 
-Status benchDepth(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchDepth(const BenchOptions& options, nlohmann::json& rows) {
   std::vector<std::string> models{"synthetic:tinyllama-1.1b", "synthetic:smollm-135m", "synthetic:stories-15m"};
   if (options.quick) models = {"synthetic:tiny"};
   if (!options.model.empty()) models = {options.model};
   for (const std::string& model : models) {
-    KV_TRY(goOn(progress, "depth: " + model));
+    say("depth: " + model);
     BenchOptions one = options;
     one.model = model;
     KV_TRY(measureShape(one, rows));

@@ -4,7 +4,7 @@
 #pragma once
 #include <chrono>
 
-#include "core/experiment/bench.h"
+#include "bench/bench.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -21,11 +21,9 @@ std::vector<double> readBandwidth(int threads, std::size_t bytes, int runs);
 Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const std::string& model, bool probes,
                                               int capacity);
 
+/// Models and depths of the benches about a tick.
+std::vector<std::pair<const char*, int>> tickCases(const BenchOptions& options);
 std::vector<TokenId> benchTokens(int n, int vocab);
-/// Random bf16 gates for a model, in a file: time does not depend on their values.
-Status writeRandomGates(const ModelConfig& config, const std::string& path);
-/// Reports what is measured next. Error (cancelled): nothing more is.
-Status goOn(const Progress& progress, const std::string& what, std::int64_t done = 0, std::int64_t total = 0);
 /// The back end of a bench without a session. Error: no_backend.
 Result<std::unique_ptr<kernels::Backend>> benchBackend(const BenchOptions& options);
 /// The error of a tick that failed.

@@ -2,8 +2,8 @@
 // A cache without a model, for benches of the knife and of storage: pools of real shapes filled with
 // random rows, as long as they are asked for. Any thread; one at a time.
 #pragma once
+#include "bench/rig.h"
 #include "core/edit/transaction.h"
-#include "core/experiment/bench_rig.h"
 
 namespace kvlab {
 
@@ -12,7 +12,7 @@ struct CacheShape {
   int layers, kvHeads, headDim, heads;
 };
 
-struct BenchCache {
+struct ShapedCache {
   CacheStore store;
   CacheState state;
   LayoutSet layouts;
@@ -20,16 +20,16 @@ struct BenchCache {
 };
 
 /// `rows` live tokens; keep: the last so many stay, 0 = all.
-Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
-                                  std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend);
+Result<ShapedCache> makeShapedCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
+                                    std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend);
 
 /// Cost of a list of actions: microseconds without the forward pass of its new rows, and bytes moved.
 struct EditCost {
   double plan = 0, commit = 0, bytes = 0;
 };
-Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions);
+Result<EditCost> applyTo(ShapedCache& cache, std::vector<Action> actions);
 
 /// Gets back the room that edits left unused, as the verb compact does. Only paged layouts leave any.
-Status compactAll(BenchCache& cache);
+Status compactAll(ShapedCache& cache);
 
 }  // namespace kvlab

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/experiment/bench_rig.h"
+#include "bench/rig.h"
 #include "kernels/backend/array.h"
 #include "kernels/ops/op_bytes.h"
 
@@ -149,7 +149,7 @@ class AttentionBench {
 
 }  // namespace
 
-Status benchAttention(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchAttention(const BenchOptions& options, nlohmann::json& rows) {
   constexpr AttentionShape kTiny{"4 heads of 16", 4, 2, 16, 1},
       kShapes[] = {{"tinyllama-1.1b", 32, 4, 64, 22}, {"7b", 32, 32, 128, 32}};
   const std::vector<AttentionShape> shapes = options.quick
@@ -163,7 +163,7 @@ Status benchAttention(const BenchOptions& options, nlohmann::json& rows, const P
                                  {DType::i8, DType::i8},
                                  {DType::f16, DType::fp8e4m3}}) {
         if (!kernels::rowFormatSupported({shape.kvHeads, shape.headDim, k, v})) continue;
-        KV_TRY(goOn(progress, std::string("attention: ") + shape.name));
+        say(std::string("attention: ") + shape.name);
         bench.against(DType::f16, DType::f16, k, v);
       }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/event_waits.h"
+#include "bench/event_waits.h"
 
 #include <QCoreApplication>
 #include <QEvent>

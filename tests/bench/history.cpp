@@ -2,8 +2,8 @@
 // Cost of history: a step back and forward again in each layout after more and more ticks, and a tick that keeps
 // what it overwrites against one that keeps nothing. Contexts grow, or a window is full and each tick lets a row go.
 
+#include "bench/rig.h"
 #include "core/api/layout_names.h"
-#include "core/experiment/bench_rig.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 
@@ -63,9 +63,9 @@ Status measureHistory(const BenchOptions& options, const LayoutName& layout, boo
 
 }  // namespace
 
-Status benchHistory(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchHistory(const BenchOptions& options, nlohmann::json& rows) {
   for (const LayoutName& layout : layouts()) {
-    KV_TRY(goOn(progress, "history: " + std::string(layout.name)));
+    say("history: " + std::string(layout.name));
     for (const bool full : {false, true}) KV_TRY(measureHistory(options, layout, full, rows));
   }
   return ok();

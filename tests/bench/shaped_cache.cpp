@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/experiment/bench_cache.h"
+#include "bench/shaped_cache.h"
 
 #include <limits>
 #include <random>
@@ -10,7 +10,7 @@ namespace kvlab {
 namespace {
 
 /// A ledger and mirror of `rows` tokens, and one map for all layers, row i in slot i.
-void fillState(BenchCache& cache, std::int32_t rows) {
+void fillState(ShapedCache& cache, std::int32_t rows) {
   CacheState& state = cache.state;
   std::vector<LedgerId> ids;
   for (std::int32_t i = 0; i < rows; ++i) {
@@ -33,7 +33,7 @@ void fillState(BenchCache& cache, std::int32_t rows) {
   state.groups[0].provenance.assign(std::vector<Provenance>(at(rows)));
 }
 
-void fillPools(BenchCache& cache, std::int32_t rows) {
+void fillPools(ShapedCache& cache, std::int32_t rows) {
   constexpr std::int32_t kChunk = 64;
   std::mt19937 random(1);
   std::vector<float> values(at(cache.store.pool(CacheLayer(0)).width() * kChunk));
@@ -49,9 +49,9 @@ void fillPools(BenchCache& cache, std::int32_t rows) {
 
 }  // namespace
 
-Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
-                                  std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend) {
-  BenchCache cache;
+Result<ShapedCache> makeShapedCache(const CacheShape& shape, const LayoutName& layout, std::int32_t rows,
+                                    std::int32_t keep, kernels::DType k, kernels::DType v, kernels::Backend& backend) {
+  ShapedCache cache;
   cache.capacity = rows + 1;
   cache.layouts =
       LayoutSet::of(layout, shape.layers, {.capacity = cache.capacity, .keep = keep, .room = 64, .history = 0});
@@ -64,7 +64,7 @@ Result<BenchCache> makeBenchCache(const CacheShape& shape, const LayoutName& lay
   return cache;
 }
 
-Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions) {
+Result<EditCost> applyTo(ShapedCache& cache, std::vector<Action> actions) {
   const PlanRules rules{PositionMode::Context, false, 1000, cache.capacity, 0, Source::Model};
   TransactionRules how;
   how.probes = false;
@@ -84,7 +84,7 @@ Result<EditCost> applyTo(BenchCache& cache, std::vector<Action> actions) {
   return cost;
 }
 
-Status compactAll(BenchCache& cache) {
+Status compactAll(ShapedCache& cache) {
   FaultDoor faults;
   LayoutContext context{cache.store, faults};
   KV_TRY(cache.layouts.compact(cache.state, std::numeric_limits<std::int64_t>::max(), context));

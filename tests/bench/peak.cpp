@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/peak.h"
+#include "bench/peak.h"
 
 #include <chrono>
 
@@ -7,7 +7,7 @@
 #include "kernels/thread_pool.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/runtime/peak.cpp"
+#define HWY_TARGET_INCLUDE "bench/peak.cpp"
 #include <hwy/foreach_target.h>
 
 #include "kernels/cpu/runtime/lanes-inl.h"

@@ -2,7 +2,7 @@
 // Cost of the knife: plan, splice and commit of the reference list (semantics.md, section 3) on a cache of 8 192
 // rows, in every layout. No model runs: the forward pass of the three new rows is another figure.
 
-#include "core/experiment/bench_cache.h"
+#include "bench/shaped_cache.h"
 
 namespace kvlab {
 namespace {
@@ -13,7 +13,7 @@ struct Samples {
   std::vector<double> plan, commit, bytes;
 };
 
-Result<Samples> measure(BenchCache& cache, int runs) {
+Result<Samples> measure(ShapedCache& cache, int runs) {
   Samples samples;
   for (int run = 0; run < runs; ++run) {
     EditCost cost = KV_TRY(applyTo(cache,
@@ -30,16 +30,16 @@ Result<Samples> measure(BenchCache& cache, int runs) {
 
 }  // namespace
 
-Status benchEdit(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchEdit(const BenchOptions& options, nlohmann::json& rows) {
   const CacheShape shapes[] = {{"tinyllama-1.1b, 22 layers", 22, 4, 64, 32}, {"7b-mha, 32 layers", 32, 32, 128, 32}};
   const std::unique_ptr<kernels::Backend> backend = KV_TRY(benchBackend(options));
   for (CacheShape shape : shapes) {
     if (options.quick) shape.layers = 2;
     double indirection = 0;
     for (const LayoutName& info : layouts()) {
-      KV_TRY(goOn(progress, std::string("edit: ") + shape.name + ", " + std::string(info.name)));
-      BenchCache cache =
-          KV_TRY(makeBenchCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend));
+      say(std::string("edit: ") + shape.name + ", " + std::string(info.name));
+      ShapedCache cache =
+          KV_TRY(makeShapedCache(shape, info, kRows, 0, kernels::DType::bf16, kernels::DType::bf16, *backend));
       KV_TRY(measure(cache, 2));
       const bool cheap = info.name == "indirection" || info.name == "paged";
       Samples samples = KV_TRY(measure(cache, options.quick ? 3 : cheap ? 101 : 7));

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/experiment/bench_rig.h"
+#include "bench/rig.h"
 
-#include <cstring>
 #include <numeric>
 #include <thread>
 
-#include "core/model/counter_random.h"
-#include "core/model/files/safetensors.h"
-#include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"
 
 namespace kvlab {
@@ -58,45 +54,15 @@ Result<std::unique_ptr<Session>> benchSession(const BenchOptions& options, const
   return openSession(manifest, options.resources);
 }
 
+std::vector<std::pair<const char*, int>> tickCases(const BenchOptions& options) {
+  if (options.quick) return {{"synthetic:tiny", 64}};
+  return {{"demo", 512}, {"synthetic:smollm-135m", 1024}};
+}
+
 std::vector<TokenId> benchTokens(int n, int vocab) {
   std::vector<TokenId> out;
   for (int i = 0; i < n; ++i) out.push_back(TokenId((i * 7919 + 13) % vocab));
   return out;
-}
-
-Status writeRandomGates(const ModelConfig& config, const std::string& path) {
-  constexpr int kHidden = 256;  // semantics.md, section 6
-  SafetensorsWriter writer;
-  std::vector<std::vector<std::byte>> kept;
-  kept.reserve(static_cast<std::size_t>(config.layers) * 8);
-  std::uint64_t drawn = 0;
-  const auto add = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
-    std::int64_t n = 1;
-    for (const std::int64_t d : shape) n *= d;
-    std::vector<std::byte>& bytes = kept.emplace_back(static_cast<std::size_t>(2 * n));
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint16_t value =
-          kernels::floatToBf16(static_cast<float>(unitInterval(randomBits(1, drawn++)) - 0.5) * 0.2f);
-      std::memcpy(bytes.data() + 2 * i, &value, 2);
-    }
-    writer.add(name, Element::BF16, shape, bytes);
-  };
-  for (int layer = 0; layer < config.layers; ++layer)
-    for (int stage = 1; stage <= 4; ++stage) {
-      const std::string at = "layers." + std::to_string(layer) + ".";
-      const std::int64_t in = stage == 1 ? config.headDim : kHidden, out = stage == 4 ? 1 : kHidden;
-      add(at + "w" + std::to_string(stage), {config.kvHeads, out, in});
-      add(at + "b" + std::to_string(stage), {config.kvHeads, out});
-    }
-  for (const auto& [key, value] :
-       {std::pair{"input", "pre_rope"}, {"model", "any"}, {"threshold", "0.05"}, {"cap", "6"}})
-    writer.metadata(key, value);
-  return writer.write(path);
-}
-
-Status goOn(const Progress& progress, const std::string& what, std::int64_t done, std::int64_t total) {
-  if (report(progress, what, done, total)) return ok();
-  return Error("cancelled", "the benchmark was cancelled", "on request", "run it again");
 }
 
 Result<std::unique_ptr<kernels::Backend>> benchBackend(const BenchOptions& options) {

@@ -4,9 +4,9 @@
 // ratios to contiguous_splice. Reads take turns with reads of indirection, as the machine's bandwidth
 // wanders, and are compared through those. Forward passes are not in these figures.
 
+#include "bench/shaped_cache.h"
 #include "core/edit/assembly.h"
 #include "core/edit/recompute.h"
-#include "core/experiment/bench_cache.h"
 
 namespace kvlab {
 namespace {
@@ -17,7 +17,7 @@ struct Figures {
   std::vector<double> append, appendBytes, edit, editBytes, read, readBytes, turns;  // turns: read / indirection's
 };
 
-Status measureEdits(BenchCache& cache, std::int32_t rows, int runs, Figures& out) {
+Status measureEdits(ShapedCache& cache, std::int32_t rows, int runs, Figures& out) {
   const auto position = [&](double share) { return Position(static_cast<std::int32_t>(share * rows)); };
   const auto next = [](Position p) { return Position(p.value() + 1); };
   for (int run = 0; run < runs + 1; ++run) {
@@ -44,7 +44,7 @@ struct Read {
 };
 
 /// One query of the newest row over the window, as a forward pass makes it.
-Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& backend) {
+Read measureRead(ShapedCache& cache, const CacheShape& shape, kernels::Backend& backend) {
   const LayerGroup& group = cache.state.group(CacheLayer(0));
   const ResidencyView& map = *group.map;
   const kernels::RowFormat format = cache.store.pool(CacheLayer(0)).format();
@@ -85,7 +85,7 @@ Read measureRead(BenchCache& cache, const CacheShape& shape, kernels::Backend& b
   return {us, rows + (copy.records ? 2 * rows : 0)};
 }
 
-void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& shape, kernels::Backend& backend,
+void measureReads(ShapedCache& cache, ShapedCache& indirection, const CacheShape& shape, kernels::Backend& backend,
                   int runs, Figures& out) {
   for (int run = 0; run < runs + 1; ++run) {
     const Read beside = measureRead(indirection, shape, backend), read = measureRead(cache, shape, backend);
@@ -98,19 +98,19 @@ void measureReads(BenchCache& cache, BenchCache& indirection, const CacheShape& 
 
 }  // namespace
 
-Status benchStorage(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchStorage(const BenchOptions& options, nlohmann::json& rows) {
   const CacheShape shapes[] = {{"tinyllama-1.1b", kLayers, 4, 64, 32}, {"7b-mha", kLayers, 32, 128, 32}};
   const std::unique_ptr<kernels::Backend> backend = KV_TRY(benchBackend(options));
   for (const CacheShape& shape : shapes)
     for (const std::int32_t count : {8192, 32768}) {
       if (options.quick && (count > 8192 || shape.kvHeads > 4)) continue;
       std::vector<std::pair<std::string, Figures>> all;
-      BenchCache indirection = KV_TRY(
-          makeBenchCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend));
+      ShapedCache indirection = KV_TRY(
+          makeShapedCache(shape, layouts().front(), count, count, kernels::DType::f16, kernels::DType::f16, *backend));
       for (const LayoutName& info : layouts()) {
-        KV_TRY(goOn(progress, std::string("storage: ") + shape.name + ", " + std::string(info.name)));
-        BenchCache cache =
-            KV_TRY(makeBenchCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend));
+        say(std::string("storage: ") + shape.name + ", " + std::string(info.name));
+        ShapedCache cache =
+            KV_TRY(makeShapedCache(shape, info, count, count, kernels::DType::f16, kernels::DType::f16, *backend));
         Figures figures;
         KV_TRY(measureEdits(cache, count, options.quick ? 1 : 7, figures));
         measureReads(cache, indirection, shape, *backend, options.quick ? 1 : 15, figures);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/window_bench.h"
-
+// The window while an engine runs at full speed: how long input would wait, and what the map shows meanwhile.
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QStringList>
 #include <map>
 
-#include "app/cli/event_waits.h"
 #include "app/engine/core_engine.h"
 #include "app/window/main_window.h"
+#include "bench/bench.h"
+#include "bench/event_waits.h"
 #include "widgets/views/map/map_canvas.h"
 #include "widgets/views/map/map_picture.h"
 
@@ -224,13 +224,12 @@ Result<Wanted> wantedOf(const std::string& only) {
 
 }  // namespace
 
-Status benchWindow(const BenchOptions& options, nlohmann::json& rows, const Progress& progress) {
+Status benchWindow(const BenchOptions& options, nlohmann::json& rows) {
   const Wanted wanted = KV_TRY(wantedOf(options.only));
   for (const Scene& scene : scenes(options, wanted.ticks)) {
     if (scene.name.find(wanted.scene) == std::string::npos) continue;
     for (const Views views : wanted.views) {
-      if (!report(progress, "window: " + scene.name + ", " + words(views), 0, 0))
-        return Error("cancelled", "the benchmark was cancelled", "", "");
+      say("window: " + scene.name + ", " + words(views));
       if (Status measured = measure(options, scene, views, rows); !measured) return measured;
     }
   }
