@@ -8,7 +8,7 @@ namespace kvlab {
 
 /// Sets logits, attention, gate scores and the statistics of policies. The session keeps its own policies. A layer
 /// takes the file's statistics if the file's policy is the same; otherwise its statistics start empty, as after
-/// setPolicy. Without `rows.memory` all statistics start empty.
+/// settings with a policy. Without `rows.memory` all statistics start empty.
 void takeMemory(CacheState& state, const CacheImport& rows);
 
 }  // namespace kvlab

@@ -15,7 +15,7 @@ namespace kvlab {
 namespace {
 
 using nlohmann::json;
-/// The manifest at opening: recorded commands include later changes such as setFormat.
+/// The manifest at opening: recorded commands include later changes of settings.
 CaptureHeader headerOf(const Session& session) {
   return {session.parts().opened, modelFingerprint(session.model()), session.transformer().ops().numericsId()};
 }

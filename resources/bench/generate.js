@@ -11,7 +11,7 @@ for (const [model, prompt, ticks] of cases) {
     prefill.push(1e6 * prompt / bench.us(s.promptIds(tokens)));
     for (const report of s.step(ticks)) decode.push(1e6 / bench.us(report));
   }
-  s.opEvents();
+  s.settings({ op_events: true });
   const bytes = s.step()[0].events.filter((event) => event.depth > 2).reduce((sum, event) => sum + event.bytes, 0);
   const what = `${model}, ${s.storage(0).k}, depth ${prompt}`;
   bench.row(what, "prefill", "tokens/s", prefill);
