@@ -102,7 +102,7 @@ json listLayouts() { return entries(layouts(), &LayoutName::name, &LayoutName::h
 json listMetrics() { return entries(metrics(), &MetricName::id, &MetricName::title); }
 json listBugs() {
   json out = json::array();
-  for (const BugKind* bug : bugKinds()) out.push_back(entry(bug->name, bug->title));
+  for (const BugKind& bug : bugKinds()) out.push_back(entry(bug.name, bug.title));
   return out;
 }
 json listSelfTests() {

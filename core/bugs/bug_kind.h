@@ -70,8 +70,8 @@ struct BugKind {
   bool fullLaps = false;  // a chunk may fill a ring and leave no room for what its first queries read
 };
 
-/// All of bugs.inc, in its order.
-std::span<const BugKind* const> bugKinds();
+/// All of them, in the order of lists.
+std::span<const BugKind> bugKinds();
 /// The bug that a seed draws.
 const BugKind& bugDrawn(std::uint64_t seed);
 /// Null: there is none of the name.

@@ -100,12 +100,12 @@ class CaseReader {
 
 Result<std::vector<ClinicCase>> readClinic(const std::string& resources) {
   std::vector<ClinicCase> out;
-  for (const BugKind* bug : bugKinds()) {
-    const std::string path = resources + "/clinic/" + std::string(bug->name) + ".json";
+  for (const BugKind& bug : bugKinds()) {
+    const std::string path = resources + "/clinic/" + std::string(bug.name) + ".json";
     json file = KV_TRY(readJsonFile(path, "bad_file", {.uniqueKeys = true}));
     if (!file.is_object())
       return Error("bad_file", path, "it is no JSON object", "compare with the other files in the folder");
-    out.push_back(KV_TRY(CaseReader(path, std::move(file)).read(*bug)));
+    out.push_back(KV_TRY(CaseReader(path, std::move(file)).read(bug)));
   }
   return out;
 }

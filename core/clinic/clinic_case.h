@@ -18,7 +18,7 @@ struct ClinicStep {
 };
 
 struct ClinicCase {
-  std::string bug, title;  // as in bugs.inc
+  std::string bug, title;  // as in bugs/bug_kinds.cpp
   std::string story;
   std::vector<std::string> threads;       // where people met the bug
   nlohmann::json session;                 // keys of the manifest beside those of the clinic
@@ -32,7 +32,7 @@ struct ClinicCase {
   std::string look;  // tells what to look for there
 };
 
-/// All cases in the order of bugs.inc. Errors: bad_file names the file and the key.
+/// All cases in the order of bugKinds(). Errors: bad_file names the file and the key.
 Result<std::vector<ClinicCase>> readClinic(const std::string& resources);
 /// The name of the bug that a seed draws, as the verb `bug` does.
 std::string drawnBug(std::int64_t seed);

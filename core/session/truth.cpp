@@ -123,7 +123,7 @@ Status plantBug(Session& session, const std::string& name) {
   const BugKind* bug = bugNamed(name);
   if (!bug && !name.empty()) {
     std::string all;
-    for (const BugKind* one : bugKinds()) all.append(all.empty() ? "" : ", ").append(one->name);
+    for (const BugKind& one : bugKinds()) all.append(all.empty() ? "" : ", ").append(one.name);
     return Error("bad_bug", "the bug was not planted", name + " is not one of " + all, "choose one of these",
                  std::nullopt, "name", name);
   }

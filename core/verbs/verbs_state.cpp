@@ -87,7 +87,7 @@ Result<json> bugVerb(Session& session, VerbArgs& in) {
 
 Result<json> bugsVerb(const Session&, VerbArgs&) {
   json out = json::array();
-  for (const BugKind* bug : bugKinds()) out.push_back({{"name", bug->name}, {"title", bug->title}});
+  for (const BugKind& bug : bugKinds()) out.push_back({{"name", bug.name}, {"title", bug.title}});
   return out;
 }
 

@@ -69,13 +69,13 @@ class BugsTest : public QObject {
                     {"capacity", 128},
                     {"prefill_chunk", 16},
                     {"faults", true}};
-    for (const BugKind* bug : bugKinds())
+    for (const BugKind& bug : bugKinds())
       for (const char* type : {"f16", "int8"})
         for (const char* level : {"off", "full"}) {
           changes["kv"] = {{"k", type}, {"v", type}};
           changes["check"] = {{"level", level}};
           const SessionFixture session(changes);
-          session.must("bug", {{"name", std::string(bug->name)}});
+          session.must("bug", {{"name", std::string(bug.name)}});
           for (const int tokens : {37, 5}) {  // a refusal is an answer, too
             (void)session.verb("promptIds", {{"ids", SessionFixture::ids(tokens)}});
             (void)session.verb("step", {{"n", 3}});
