@@ -246,8 +246,9 @@ std::vector<LayerOverride> withoutPolicies(std::vector<LayerOverride> layers) {
 Manifest settingsOf(const SessionParts& parts, const CacheState& state) {
   Manifest out = parts.manifest;
   out.layers = withoutPolicies(std::move(out.layers));
-  const auto specOf = [&](Layer layer) {
-    return state.policy ? state.policy->specs[at(parts.cacheLayers.of(layer).front())] : PolicySpec{};
+  static const PolicySpec kFull;
+  const auto specOf = [&](Layer layer) -> const PolicySpec& {
+    return state.policy ? state.policy->specs[at(parts.cacheLayers.of(layer).front())] : kFull;
   };
   const auto layers = parts.cacheLayers.ofModel();
   if (std::ranges::all_of(layers, [&](Layer layer) { return specOf(layer) == specOf(Layer(0)); }))
