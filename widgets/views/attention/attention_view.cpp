@@ -30,11 +30,11 @@ AttentionView::AttentionView(InspectorContext& context, QWidget* parent)
   setContent(m_canvas);
   setMainControl(m_canvas);
   addRowActions(*m_canvas, [this](Position row) { return m_canvas->rowRect(row).translated(m_canvas->pos()); });
-  connect(m_canvas, &AttentionCanvas::clicked, this, &AttentionView::choose);
-  connect(m_canvas, &AttentionCanvas::pointed, this, [this](int row) {
+  connect(m_canvas, &AxisCanvas::chosen, this, &AttentionView::choose);
+  connect(m_canvas, &AxisCanvas::menuOver, this, [this](CanvasCell cell) {
     const Snapshot& of = *m_canvas->picture()->of;
-    if (shown() && row < shown()->length() && shown()->context[at(row)] == of.context[at(row)])
-      pointAt(m_canvas->picture()->layer, Position(row));
+    if (shown() && cell.item < shown()->length() && shown()->context[at(cell.item)] == of.context[at(cell.item)])
+      pointAt(m_canvas->picture()->layer, Position(cell.item));
   });
   connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
     if (m_ask.waiting() || command.id != QLatin1String("attention_measure") || !ofNewest(command.reply)) return;
@@ -193,7 +193,8 @@ void AttentionView::onFocus() {
   m_canvas->revealFocus();
 }
 
-void AttentionView::choose(int line, int row, InspectorContext::Choice choice) {
+void AttentionView::choose(CanvasCell cell, InspectorContext::Choice choice) {
+  const auto [line, row] = cell;
   const AttentionPicture& picture = *m_canvas->picture();
   if (line >= 0 && !picture.byQuery() && picture.headOf(line) != context().focus().head.value()) {
     chooseHead(picture.headOf(line));

@@ -33,7 +33,7 @@ class AttentionView : public InspectorView {
   void showState();
   void showHeads();
   void chooseHead(int head);
-  void choose(int line, int row, InspectorContext::Choice choice);
+  void choose(CanvasCell cell, InspectorContext::Choice choice);
   int heads() const;
   CacheLayer layer() const;
   bool wantsQueries() const;

@@ -34,8 +34,11 @@ MapView::MapView(InspectorContext& context, QWidget* parent)
   makeRange();
   connect(&context, &InspectorContext::quantityChanged, this, &MapView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
-  connect(m_canvas, &MapCanvas::clicked, this, &MapView::clickCell);
-  connect(m_canvas, &MapCanvas::pointed, this, &MapView::pointAt);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell, InspectorContext::Choice choice) {
+    clickCell(CacheLayer(cell.line), Position(cell.item), choice);
+  });
+  connect(m_canvas, &AxisCanvas::menuOver, this,
+          [this](CanvasCell cell) { pointAt(CacheLayer(std::max(0, cell.line)), Position(cell.item)); });
 }
 
 void MapView::makeStrip() {

@@ -9,7 +9,8 @@
 
 namespace kvlab {
 namespace {
-constexpr int kNameRoom = 44, kEdge = 10, kScaleTall = 22, kMostHead = 34, kGroupGap = 10;
+/// Lines stand apart where they are high enough.
+double within(double tall) { return tall >= 5 ? tall - 2 : std::max(1.0, tall); }
 
 /// The index of a signed value in a diverging table; the middle is 0.
 std::uint8_t signedIndex(float value, float most) {
@@ -19,8 +20,7 @@ std::uint8_t signedIndex(float value, float most) {
 }
 }  // namespace
 
-RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
-  setMinimumSize(160, 120);
+RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : MatrixCanvas(context, parent) {
   setAccessibleName(tr("Values of the row"));
   setToolTip(
       tr("Click chooses a head and a dimension; arrow keys move; the wheel, + and - zoom, dragging pans, 0 or a double "
@@ -30,8 +30,7 @@ RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(co
 void RowCanvas::show(RowPicturePtr picture) {
   m_picture = std::move(picture);
   if (m_picture) choosePlace(m_head, m_dimension);
-  forgetHover();
-  place();
+  changed();
 }
 
 void RowCanvas::choosePlace(int head, int dimension) {
@@ -40,40 +39,23 @@ void RowCanvas::choosePlace(int head, int dimension) {
   revealFocus();
 }
 
-RowCanvas::Parts RowCanvas::parts() const {
-  Parts p;
-  const int wide = std::max(1, width() - kNameRoom - kEdge);
-  p.ruler = QRect(kNameRoom, 0, wide, kScaleTall);
-  p.readout = QRect(0, height() - kReadout, width(), kReadout);
-  const int foot = legendHeight(legend(*Theme::current()), width() - 2 * Theme::kMedium) + Theme::kTight;
-  p.legend = QRect(Theme::kMedium, p.readout.top() - foot, width() - 2 * Theme::kMedium, foot);
-  p.gap = lines() > 0 ? kGroupGap : 0;
-  const int top = kScaleTall + Theme::kSmall, room = std::max(1, p.legend.top() - Theme::kMedium - top - p.gap);
-  p.tall = std::min<double>(kMostHead, static_cast<double>(room) / std::max(1, lines()));
-  if (p.tall > 3) p.tall = std::floor(p.tall);
-  p.cells = QRect(kNameRoom, top, wide, static_cast<int>(std::lround(p.tall * lines())) + p.gap);
-  return p;
+MatrixShape RowCanvas::shape() const {
+  return {.gutter = 44, .tallest = 34, .group = m_picture ? m_picture->heads : 0, .gap = 10};
 }
 
-QRectF RowCanvas::lineBox(const Parts& p, int line) const {
-  const double top = p.cells.top() + std::round(p.tall * line) + (keysOf(line) ? 0 : p.gap);
-  return {static_cast<double>(p.cells.left()), top, static_cast<double>(p.cells.width()),
-          std::max(1.0, std::round(p.tall) - (p.tall >= 5 ? 2 : 0))};
+QString RowCanvas::lineName(int line) const {
+  return (keysOf(line) ? QStringLiteral("K ") : QStringLiteral("V ")) + QString::number(headOf(line));
 }
 
-CanvasCell RowCanvas::cellAt(QPoint point) const {
-  const Parts p = parts();
-  const int item = point.x() < kNameRoom ? -1 : axis().at(point.x() - kNameRoom);
-  for (int line = 0; item >= 0 && line < lines(); ++line)
-    if (lineBox(p, line).adjusted(0, -1, 0, 1).contains(point)) return {line, item};
-  return {};
+QRectF RowCanvas::cellBox(const MatrixParts& p, CanvasCell cell) const {
+  const QRectF line = p.line(cell.line);
+  return {line.left() + std::floor(axis().pixel(cell.item)), line.top(), axis().scale, within(line.height())};
 }
 
 void RowCanvas::choose(CanvasCell cell) {
   m_keys = keysOf(cell.line);
   choosePlace(headOf(cell.line), cell.item);
-  emit chosen(m_head, m_dimension);
-  emit readoutChanged();
+  AxisCanvas::choose(cell);
 }
 
 QString RowCanvas::headText(bool keys, int head) const {
@@ -87,7 +69,7 @@ QString RowCanvas::headText(bool keys, int head) const {
 
 QString RowCanvas::readout() const {
   if (!m_picture) return {};
-  const CanvasCell cell = hovered().there() && hovered().line < lines() ? hovered() : focusCell();
+  const CanvasCell cell = pointed();
   const RowTensor& t = m_picture->of(keysOf(cell.line));
   const int i = headOf(cell.line) * m_picture->dim + cell.item;
   QString out = headText(keysOf(cell.line), headOf(cell.line)) +
@@ -96,34 +78,15 @@ QString RowCanvas::readout() const {
   return out;
 }
 
-void RowCanvas::paintContent(QPainter& painter, const Theme& theme) {
-  if (!m_picture) return;
-  const Parts p = parts();
-  paintRuler(painter, p.ruler, width(), axis(), theme);
-  painter.setFont(theme.small);
-  painter.setPen(theme.faint);
-  painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("head"));
-  for (int line = 0; line < lines(); ++line) {
-    paintLine(painter, p, line, theme);
-    paintName(painter, p, line, theme);
-  }
-  paintChosen(painter, p, theme);
-  paintLegend(painter, p.legend, legend(theme), theme);
-  paintReadout(painter, p.readout, readout(), {}, theme);
-}
-
-void RowCanvas::paintLine(QPainter& painter, const Parts& p, int line, const Theme& theme) const {
+void RowCanvas::paintLine(QPainter& painter, const QRectF& place, int line, const Theme& theme) {
   const RowTensor& t = m_picture->of(keysOf(line));
-  QRectF box = lineBox(p, line), below;
+  QRectF box(place.topLeft(), QSizeF(place.width(), within(place.height())));
   if (m_picture->compares()) {
-    below = box.adjusted(0, std::ceil(box.height() * 0.6), 0, 0);
+    const QRectF below = box.adjusted(0, std::ceil(box.height() * 0.6), 0, 0);
     box.setBottom(below.top() - (box.height() >= 8 ? 1 : 0));
+    paintCells(painter, below, t, headOf(line), true, theme);
   }
-  painter.save();
-  painter.setClipRect(p.cells);
   paintCells(painter, box, t, headOf(line), false, theme);
-  if (m_picture->compares()) paintCells(painter, below, t, headOf(line), true, theme);
-  painter.restore();
 }
 
 /// Paints a cell per dimension, or a pixel per group of dimensions with the value of the largest magnitude.
@@ -151,34 +114,6 @@ void RowCanvas::paintCells(QPainter& painter, const QRectF& box, const RowTensor
     fill(left, box.left() + std::floor(axis().pixel(next)), value);
     i = next;
   }
-}
-
-void RowCanvas::paintName(QPainter& painter, const Parts& p, int line, const Theme& theme) const {
-  const bool chosen = headOf(line) == m_head;
-  int every = 1;
-  while (p.tall * every < 13) every *= 2;
-  if (headOf(line) % every && !chosen) return;
-  if (!chosen && std::abs(headOf(line) - m_head) * p.tall < 13) return;
-  painter.setFont(theme.monoSmall);
-  painter.setPen(chosen ? theme.text : theme.faint);
-  const QRectF box = lineBox(p, line);
-  painter.drawText(QRectF(0, box.center().y() - 7, p.cells.left() - 7, 14), Qt::AlignRight | Qt::AlignVCenter,
-                   (keysOf(line) ? QStringLiteral("K ") : QStringLiteral("V ")) + QString::number(headOf(line)));
-}
-
-void RowCanvas::paintChosen(QPainter& painter, const Parts& p, const Theme& theme) const {
-  painter.save();
-  painter.setClipRect(p.cells.adjusted(-2, -2, 2, 2));
-  const auto frame = [&](const CanvasCell& cell, const QColor& colour, int wide) {
-    const QRectF line = lineBox(p, cell.line);
-    paintOutline(painter,
-                 QRectF(line.left() + std::floor(axis().pixel(cell.item)), line.top(),
-                        std::max(3.0, std::round(axis().scale)), line.height()),
-                 colour, wide, theme);
-  };
-  if (hovered().there() && hovered().line < lines()) frame(hovered(), theme.hover, 1);
-  frame(focusCell(), theme.focus, 2);
-  painter.restore();
 }
 
 std::vector<LegendEntry> RowCanvas::legend(const Theme& theme) const {

@@ -123,10 +123,10 @@ void RowView::makeBody() {
   auto* split = new TurningSplitter(
       kSideBySide, [](int width) { return width * 11 / 20; }, [](int height) { return height * 11 / 20; }, page);
   m_canvas = new RowCanvas(context(), split);
-  connect(m_canvas, &RowCanvas::chosen, this, [this](int head, int dimension) {
-    chooseHead(head);
-    m_model->show(m_canvas->picture(), head);
-    m_table->showRow(dimension);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell) {
+    chooseHead(m_canvas->head());
+    m_model->show(m_canvas->picture(), m_canvas->head());
+    m_table->showRow(cell.item);
   });
   m_table = new DataTable(split, m_model, tr("Numbers of the head"), tr("Click a line to mark its dimension"));
   m_table->stretch({"k", "v"});

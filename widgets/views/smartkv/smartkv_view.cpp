@@ -70,7 +70,9 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
   setContent(split);
   setMainControl(m_canvas);
   m_readout = readoutLine();
-  connect(m_canvas, &BandCanvas::clicked, this, &SmartKvView::clickCell);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell, InspectorContext::Choice choice) {
+    clickCell(CacheLayer(cell.line), Position(cell.item), choice);
+  });
   connect(m_canvas, &BandCanvas::readoutChanged, this, [this] { m_readout->setText(m_canvas->readout()); });
   connect(&m_tiles, &TileCache::arrived, this, &SmartKvView::take);
   connect(&context, &InspectorContext::busyChanged, this, [this] {
