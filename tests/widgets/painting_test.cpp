@@ -105,16 +105,20 @@ class PaintingTest : public QObject {
   }
   void blitHatchesMissingCells() {
     MaxPyramid pyramid;
-    pyramid.resize(1, 2);
-    pyramid.setColumns(0, 2, std::vector<std::uint8_t>{MaxPyramid::kNone, 9});
+    pyramid.resize(1, 3);
+    pyramid.setColumns(0, 3, std::vector<std::uint8_t>{kGone, 9, kUnmeasured});
     MaxPyramid::Look look;
-    look.ground = 0xff000001, look.colours[0] = 0xff000002, look.colours[9] = 0xff000003;
-    QImage image(30, 10, QImage::Format_RGB32);
+    look.ground = 0xff000001, look.colours[9] = 0xff000003;
+    look.colours[kGone] = 0xff000002, look.colours[kUnmeasured] = 0xff000004;
+    QImage image(42, 10, QImage::Format_RGB32);
     pyramid.blit(image, 0, 12, std::vector<int>{0, 10}, look);
     QCOMPARE(image.pixel(0, 0), 0xff000002);
     QCOMPARE(image.pixel(1, 0), 0xff000001);
     QCOMPARE(image.pixel(13, 3), 0xff000003);
-    QCOMPARE(image.pixel(26, 3), 0xff000001);
+    QCOMPARE(image.pixel(5, 1), 0xff000002);   // lines from corner to corner
+    QCOMPARE(image.pixel(24, 0), 0xff000004);  // dots
+    QCOMPARE(image.pixel(29, 1), 0xff000001);
+    QCOMPARE(image.pixel(38, 3), 0xff000001);  // behind the last position
   }
 
   void scalesAreMonotonic_data() {
@@ -145,9 +149,9 @@ class PaintingTest : public QObject {
     QCOMPARE(low({255, 253}), 247.0f);
     QCOMPARE(low({255, 243, NAN, INFINITY}), 240.0f);
     QCOMPARE(low({3, 255}), 0.0f);
-    QCOMPARE(scaleFor(Quantity::Brightness, {3, 90}).high, 255.0f);
-    QCOMPARE(scaleFor(Quantity::Brightness, {3, 400}).high, 400.0f);
-    const ColourScale scale = scaleFor(Quantity::Brightness, {255, 253});
+    QCOMPARE(scaleFor(Quantity::Brightness, std::vector<float>{3, 90}).high, 255.0f);
+    QCOMPARE(scaleFor(Quantity::Brightness, std::vector<float>{3, 400}).high, 400.0f);
+    const ColourScale scale = scaleFor(Quantity::Brightness, std::vector<float>{255, 253});
     QVERIFY(scale.index(255) - scale.index(253) > 40);
   }
   /// The fast pass over many values against the plain one.
@@ -169,7 +173,7 @@ class PaintingTest : public QObject {
     QFETCH(int, kind);
     const ColourTable table = colourTable(static_cast<MapKind>(kind), Theme::named("dark"));
     double last = -1;
-    for (std::size_t i = 1; i < table.size(); i += 6) {
+    for (std::size_t i = kFirstColour; i < table.size(); i += 6) {
       const double light = 0.2126 * std::pow(qRed(table[i]) / 255.0, 2.2) +
           0.7152 * std::pow(qGreen(table[i]) / 255.0, 2.2) + 0.0722 * std::pow(qBlue(table[i]) / 255.0, 2.2);
       QVERIFY2(light > last, qPrintable(QString::number(i)));

@@ -133,7 +133,7 @@ void MatrixCanvas::paintTexts(QPainter& painter, const MatrixParts& p, const The
   for (int line = 0; line < lines(); ++line)
     for (int item = begin; item < end; ++item) {
       const std::uint8_t index = from.values->at(line, item);
-      if (index == MaxPyramid::kNone) continue;
+      if (index < kFirstColour) continue;
       painter.setPen(readableOn(from.colours[index]));
       const QRectF box = cellBox(p, {line, item});
       painter.drawText(box, Qt::AlignCenter,

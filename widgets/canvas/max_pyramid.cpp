@@ -17,20 +17,25 @@ std::uint8_t maxIn(const std::uint8_t* values, int begin, int end) {
   return best;
 }
 
-/// Fills all pixel rows of a layer with one line of pixels; hatching is drawn row by row.
+/// Cells without a value have a pattern: lines from corner to corner where the row is gone, dots where nobody measured.
+bool inPattern(std::uint8_t index, int x, int y, int hatch) {
+  return index == kGone ? (x + y) % hatch == 0 : x % hatch < hatch / 3 && y % hatch < hatch / 3;
+}
+
+/// Fills all pixel rows of a layer with one line of pixels; patterns are drawn row by row.
 void fillLayer(QImage& image, int top, int bottom, std::span<const std::uint8_t> indices,
                const MaxPyramid::Look& look) {
   auto* line = reinterpret_cast<QRgb*>(image.scanLine(top));
   std::vector<int> none;
   for (std::size_t x = 0; x < indices.size(); ++x) {
-    line[x] = indices[x] == MaxPyramid::kNone ? look.ground : look.colours[indices[x]];
-    if (indices[x] == MaxPyramid::kNone) none.push_back(static_cast<int>(x));
+    line[x] = indices[x] < kFirstColour ? look.ground : look.colours[indices[x]];
+    if (indices[x] < kFirstColour) none.push_back(static_cast<int>(x));
   }
   for (int y = top + 1; y < bottom; ++y) std::memcpy(image.scanLine(y), line, indices.size() * sizeof(QRgb));
   for (int y = top; y < bottom && !none.empty(); ++y) {
     auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
     for (int x : none)
-      if ((x + y) % look.hatch == 0) row[x] = look.colours[MaxPyramid::kNone];
+      if (inPattern(indices[at(x)], x, y, look.hatch)) row[x] = look.colours[indices[at(x)]];
   }
 }
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A picture of [layers][positions] colour indices with a max-pyramid over positions. If several positions share a
-// pixel, it shows the largest index, so a single bad row stays visible. Index 0 means "no value" and is lower than any
-// other. Values; any one thread.
+// pixel, it shows the largest index, so a single bad row stays visible. The indices of cells without a value are lower
+// than all others. Values; any one thread.
 #pragma once
 #include <QImage>
 #include <QRgb>
@@ -10,11 +10,13 @@
 #include <span>
 #include <vector>
 
+#include "widgets/canvas/colour_scale.h"
+
 namespace kvlab {
 
 class MaxPyramid {
  public:
-  static constexpr std::uint8_t kNone = 0;
+  static constexpr std::uint8_t kNone = kUnmeasured;
 
   int layers() const { return m_layers; }
   int positions() const { return m_positions; }
@@ -36,9 +38,9 @@ class MaxPyramid {
   void line(int layer, double first, double scale, std::span<std::uint8_t> out) const;
 
   struct Look {
-    std::array<QRgb, 256> colours{};  // colour of each index; entry 0 is the hatching of kNone
-    QRgb ground = 0;                  // background of the hatching, and colour outside all positions
-    int hatch = 6;                    // distance of the hatching's lines in pixels
+    std::array<QRgb, 256> colours{};  // colour of each index: of the dots of kUnmeasured, the hatching of kGone
+    QRgb ground = 0;                  // background of dots and hatching, and colour outside all positions
+    int hatch = 6;                    // distance of the hatching's lines in pixels, and of the dots
   };
   /// Fills an RGB32 image: layer l covers pixel rows [tops[l], tops[l + 1]); tops has layers + 1
   /// entries.

@@ -19,7 +19,20 @@ AttentionCanvas::AttentionCanvas(InspectorContext& context, QWidget* parent) : M
 void AttentionCanvas::show(AttentionPicturePtr picture) {
   m_picture = std::move(picture);
   m_query = m_picture ? m_picture->lines() - 1 : -1;
+  setScale(m_colours.scales.choice);
+}
+
+void AttentionCanvas::setScale(const ScaleChoice& choice) {
+  m_colours.scales.choice = choice;
+  if (m_picture) {
+    const std::vector<CacheLayer> layers(at(m_picture->lines()), m_picture->layer);
+    m_colours = matrixColours(Quantity::Attention, m_picture->values, *m_picture->of, layers, choice);
+  }
   changed();
+}
+
+QString AttentionCanvas::cellText(CanvasCell cell) const {
+  return shortValueText(Quantity::Attention, m_picture->value(cell.line, cell.item));
 }
 
 MatrixShape AttentionCanvas::shape() const {
@@ -27,7 +40,7 @@ MatrixShape AttentionCanvas::shape() const {
 }
 
 MatrixCanvas::Cells AttentionCanvas::cells(const Theme& theme) const {
-  return {&m_picture->cells, colourTable(Quantity::Attention, theme)};
+  return {&m_colours.cells, colourTable(Quantity::Attention, theme)};
 }
 
 int AttentionCanvas::focusLine() const {

@@ -3,6 +3,7 @@
 // pixel the largest value shows. GUI thread.
 #pragma once
 #include "widgets/canvas/matrix_canvas.h"
+#include "widgets/canvas/matrix_colours.h"
 #include "widgets/views/attention/attention_picture.h"
 
 namespace kvlab {
@@ -14,6 +15,8 @@ class AttentionCanvas : public MatrixCanvas {
 
   /// Null shows nothing.
   void show(AttentionPicturePtr picture);
+  void setScale(const ScaleChoice& choice);
+  const MatrixColours& colours() const { return m_colours; }
   const AttentionPicturePtr& picture() const { return m_picture; }
   QString readout() const override;
   QString lineText(int line) const;
@@ -26,6 +29,7 @@ class AttentionCanvas : public MatrixCanvas {
   Cells cells(const Theme& theme) const override;
   /// That of the focused head, or the chosen query.
   int focusLine() const override;
+  QString cellText(CanvasCell cell) const override;
   CacheLayer layerOf(int) const override { return m_picture->layer; }
   QString lineName(int line) const override;
   QString lineWord() const override { return m_picture->byQuery() ? tr("query") : tr("head"); }
@@ -34,6 +38,7 @@ class AttentionCanvas : public MatrixCanvas {
 
  private:
   AttentionPicturePtr m_picture;
+  MatrixColours m_colours;
   int m_query = -1;  // chosen line of a matrix of queries
 };
 

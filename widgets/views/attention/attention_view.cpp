@@ -12,6 +12,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -71,8 +72,13 @@ void AttentionView::makeStrip() {
   m_count->setCurrentIndex(1);
   addOption("last", words, m_count, [this] { measureIfWanted(); });
   m_legend = new LegendBar(this);
-  m_legend->setScale(scaleFor(Quantity::Attention, {}));
+  m_legend->setMinimumWidth(300);
   strip()->addWidget(m_legend);
+  m_scale = stripScale([] { return std::string(name(Quantity::Attention)); }, tr("line"));
+  connect(&context(), &InspectorContext::scaleChanged, this, [this] {
+    m_canvas->setScale(context().scale(Quantity::Attention));
+    showColours();
+  });
   m_state = stripLabel({}, 1);
   m_stale = stripLabel({});
   m_stale->setObjectName("warning");
@@ -167,7 +173,7 @@ void AttentionView::take(const Result<nlohmann::json>& reply) {
   Result<AttentionPicturePtr> picture = attentionPicture(*reply, context().history());
   if (picture) {
     m_canvas->show(*picture);
-    m_legend->setScale((*picture)->scale, (*picture)->values);
+    showColours();
     m_canvas->revealFocus();
   } else {
     m_refused = picture.error();
@@ -253,6 +259,13 @@ void AttentionView::showHeads() {
   m_head->setCurrentIndex(std::clamp(context().focus().head.value(), 0, heads() - 1));
   m_countLabel->setVisible(wantsQueries());
   m_count->setVisible(wantsQueries());
+}
+
+void AttentionView::showColours() {
+  if (!m_canvas->picture()) return;
+  const auto& [scales, cells, gone, unmeasured] = m_canvas->colours();
+  m_legend->show({scales, onlyValue(m_canvas->picture()->values), gone, unmeasured});
+  m_scale->setEnds(scales.first().low, scales.first().high);
 }
 
 void AttentionView::showState() {

@@ -30,14 +30,14 @@ MatrixShape MapCanvas::shape() const {
 }
 
 MatrixCanvas::Cells MapCanvas::cells(const Theme& theme) const {
-  return {&m_picture->cells, colourTable(m_picture->scale.quantity, theme)};
+  return {&m_picture->colours.cells, colourTable(m_picture->quantity(), theme)};
 }
 
 QString MapCanvas::lineName(int line) const { return layerText(*m_picture->snapshot, CacheLayer(line)); }
 
 QString MapCanvas::cellText(CanvasCell cell) const {
   const Tile& tile = *m_picture->tile;
-  return shortValueText(m_picture->scale.quantity, tile.values[at(cell.line) * at(tile.positions) + at(cell.item)]);
+  return shortValueText(m_picture->quantity(), tile.values[at(cell.line) * at(tile.positions) + at(cell.item)]);
 }
 
 QString MapCanvas::hint() const {

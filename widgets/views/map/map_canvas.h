@@ -23,8 +23,8 @@ class MapCanvas : public MatrixCanvas {
 
  protected:
   MatrixShape shape() const override;
-  int lines() const override { return m_picture ? m_picture->cells.layers() : 0; }
-  int items() const override { return m_picture ? m_picture->cells.positions() : 0; }
+  int lines() const override { return m_picture ? m_picture->colours.cells.layers() : 0; }
+  int items() const override { return m_picture ? m_picture->colours.cells.positions() : 0; }
   SnapshotPtr of() const override { return m_picture ? m_picture->snapshot : nullptr; }
   Cells cells(const Theme& theme) const override;
   QString lineName(int line) const override;

@@ -73,7 +73,7 @@ QString MapCanvas::readout() const {
   if (position >= tile.positions || position >= s.length() || layer.value() >= tile.layers) return {};
   const LedgerId id = s.context[at(position)];
   const float value = tile.values[at(layer) * at(tile.positions) + at(position)];
-  const Quantity quantity = m_picture->scale.quantity;
+  const Quantity quantity = m_picture->quantity();
   QStringList parts{points() ? tr("under pointer") : tr("focus"), tr("position %1").arg(position), tokenText(s, id),
                     tr("ledger %1").arg(id.value()), tr("layer %1").arg(layerText(s, layer))};
   parts << (std::isnan(value) || leftThroughWindow(s, layer, id)

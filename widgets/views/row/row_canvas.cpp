@@ -13,10 +13,19 @@ namespace {
 double within(double tall) { return tall >= 5 ? tall - 2 : std::max(1.0, tall); }
 
 /// The index of a signed value in a diverging table; the middle is 0.
-std::uint8_t signedIndex(float value, float most) {
-  if (!std::isfinite(value)) return 0;
-  const float share = most > 0 ? std::clamp(value / most, -1.0f, 1.0f) : 0.0f;
-  return static_cast<std::uint8_t>(std::lround(128 + share * 127));
+std::uint8_t signedIndex(float value, const ColourScale& scale) {
+  if (!std::isfinite(value)) return kUnmeasured;
+  const float share = std::copysign(scale.unit(std::abs(value)), value);
+  return std::max(kFirstColour, static_cast<std::uint8_t>(std::lround(128 + share * 127)));
+}
+
+/// Magnitudes begin at 0, and their usual curve is a line.
+ColourScales magnitudes(std::vector<float> values, int lines, ScaleChoice choice) {
+  for (float& value : values) value = std::abs(value);
+  if (choice.curve == ScaleChoice::Curve::Usual) choice.curve = ScaleChoice::Curve::Linear;
+  const bool zeros = std::ranges::all_of(values, [](float value) { return value == 0; });
+  if (zeros && choice.range != ScaleChoice::Range::Fixed) return {{{Quantity::QuantK, 0, 0}}, choice};
+  return scalesFor(Quantity::QuantK, values, lines, choice);
 }
 }  // namespace
 
@@ -30,6 +39,19 @@ RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : MatrixCanvas(
 void RowCanvas::show(RowPicturePtr picture) {
   m_picture = std::move(picture);
   if (m_picture) choosePlace(m_head, m_dimension);
+  setScale(m_choice);
+}
+
+void RowCanvas::setScale(const ScaleChoice& choice) {
+  m_choice = choice;
+  for (const bool keys : {true, false}) {
+    if (!m_picture) break;
+    const RowTensor& t = m_picture->of(keys);
+    std::vector<float> apart;
+    for (int i = 0; m_picture->compares() && i < m_picture->heads * m_picture->dim; ++i) apart.push_back(t.apart(i));
+    m_scales[keys ? 0 : 1] = magnitudes(t.data, m_picture->heads, choice);
+    m_scales[keys ? 2 : 3] = magnitudes(std::move(apart), m_picture->heads, choice);
+  }
   changed();
 }
 
@@ -79,27 +101,26 @@ QString RowCanvas::readout() const {
 }
 
 void RowCanvas::paintLine(QPainter& painter, const QRectF& place, int line, const Theme& theme) {
-  const RowTensor& t = m_picture->of(keysOf(line));
   QRectF box(place.topLeft(), QSizeF(place.width(), within(place.height())));
   if (m_picture->compares()) {
     const QRectF below = box.adjusted(0, std::ceil(box.height() * 0.6), 0, 0);
     box.setBottom(below.top() - (box.height() >= 8 ? 1 : 0));
-    paintCells(painter, below, t, headOf(line), true, theme);
+    paintCells(painter, below, line, true, theme);
   }
-  paintCells(painter, box, t, headOf(line), false, theme);
+  paintCells(painter, box, line, false, theme);
 }
 
 /// Paints a cell per dimension, or a pixel per group of dimensions with the value of the largest magnitude.
-void RowCanvas::paintCells(QPainter& painter, const QRectF& box, const RowTensor& tensor, int head, bool apart,
-                           const Theme& theme) const {
+void RowCanvas::paintCells(QPainter& painter, const QRectF& box, int line, bool apart, const Theme& theme) const {
+  const RowTensor& tensor = m_picture->of(keysOf(line));
   const ColourTable colours = colourTable(MapKind::Diverging, theme);
-  const float most = apart ? tensor.mostApart : tensor.most;
+  const ColourScale& scale = scales(keysOf(line), apart).of(headOf(line));
   const auto valueAt = [&](int i) {
-    const int place = head * m_picture->dim + i;
+    const int place = headOf(line) * m_picture->dim + i;
     return apart ? tensor.apart(place) : tensor.value(place);
   };
   const auto fill = [&](double left, double right, float value) {
-    const std::uint8_t index = signedIndex(value, most);
+    const std::uint8_t index = signedIndex(value, scale);
     const QRectF cell(left, box.top(), right - left, box.height());
     if (index == 0) painter.fillRect(cell, theme.error);
     else painter.fillRect(cell, QColor(colours[index]));
@@ -120,18 +141,23 @@ std::vector<LegendEntry> RowCanvas::legend(const Theme& theme) const {
   static constexpr int kBarWide = 54;
   std::vector<LegendEntry> out;
   if (!m_picture) return out;
-  const auto bar = [&](const QString& words, float most) {
-    out.push_back({most > 0 ? tr("%1 −%2 to %2").arg(words, figureText(double(most))) : tr("%1 0").arg(words),
-                   kBarWide + Theme::kMedium, [&theme](QPainter& painter, const QRect& box) {
+  const auto bar = [&](const QString& words, bool keys, bool apart) {
+    const ColourScales& of = scales(keys, apart);
+    const double most = double(of.first().high);
+    const QString ends = of.lines.size() > 1 ? words
+        : most > 0                           ? tr("%1 −%2 to %2").arg(words, figureText(most))
+                                             : tr("%1 0").arg(words);
+    const bool plain = m_choice == ScaleChoice();
+    out.push_back({plain ? ends : ends + QStringLiteral(", ") + legendWords({of}), kBarWide + Theme::kMedium,
+                   [&theme](QPainter& painter, const QRect& box) {
                      paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBarWide, 10),
                                   colourTable(MapKind::Diverging, theme));
                    }});
   };
   for (const bool keys : {true, false}) {
-    const RowTensor& t = m_picture->of(keys);
-    bar(keys ? QStringLiteral("K") : QStringLiteral("V"), t.most);
+    bar(keys ? QStringLiteral("K") : QStringLiteral("V"), keys, false);
     if (m_picture->compares())
-      bar(keys ? tr("difference of K, below it") : tr("difference of V, below it"), t.mostApart);
+      bar(keys ? tr("difference of K, below it") : tr("difference of V, below it"), keys, true);
   }
   return out;
 }

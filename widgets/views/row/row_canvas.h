@@ -2,6 +2,8 @@
 // K and V of one row as heat strips: a line per KV head, a cell per dimension; below each line the difference to what
 // the row is compared with. Where dimensions share a pixel the largest magnitude shows. GUI thread.
 #pragma once
+#include <array>
+
 #include "widgets/canvas/matrix_canvas.h"
 #include "widgets/views/row/row_picture.h"
 
@@ -14,6 +16,9 @@ class RowCanvas : public MatrixCanvas {
 
   /// Null shows nothing.
   void show(RowPicturePtr picture);
+  void setScale(const ScaleChoice& choice);
+  /// The largest magnitude that K's colours reach.
+  float end() const { return m_scales[0].first().high; }
   const RowPicturePtr& picture() const { return m_picture; }
   /// The chosen KV head and dimension.
   void choosePlace(int head, int dimension);
@@ -39,10 +44,13 @@ class RowCanvas : public MatrixCanvas {
  private:
   bool keysOf(int line) const { return line < m_picture->heads; }
   int headOf(int line) const { return line % m_picture->heads; }
-  void paintCells(QPainter& painter, const QRectF& box, const RowTensor& tensor, int head, bool apart,
-                  const Theme& theme) const;
+  /// Scales of the magnitudes of K, of V, and of their differences.
+  const ColourScales& scales(bool keys, bool apart) const { return m_scales[(keys ? 0 : 1) + (apart ? 2 : 0)]; }
+  void paintCells(QPainter& painter, const QRectF& box, int line, bool apart, const Theme& theme) const;
 
   RowPicturePtr m_picture;
+  ScaleChoice m_choice;
+  std::array<ColourScales, 4> m_scales;
   bool m_keys = true;
   int m_head = 0, m_dimension = 0;
 };

@@ -14,6 +14,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/place_in.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -94,6 +95,8 @@ void RowView::makeStrip() {
   m_rotated = stripCheck(tr("Rotated"), tr("Keys rotated to their phase"),
                          tr("Show keys as attention sees them, rotated to the phase of the row"));
   addOption("rotated", m_rotated, [this] { ask(true); });
+  m_scale = stripScale([] { return std::string("row"); }, tr("head"), false);
+  connect(&context(), &InspectorContext::scaleChanged, this, [this] { m_canvas->setScale(context().scale("row")); });
   m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {});
   setCommand(m_measure, "attention_measure");
   connect(m_measure, &QToolButton::clicked, this, &RowView::measureAttention);
@@ -212,6 +215,7 @@ void RowView::take(const Result<nlohmann::json>& reply) {
   if (picture) m_canvas->show(*picture);
   else m_refused = picture.error();
   if (!m_canvas->picture()) return;
+  m_scale->setEnds(0, m_canvas->end());
   m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
   m_model->show(m_canvas->picture(), m_canvas->head());
 }

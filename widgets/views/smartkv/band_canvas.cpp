@@ -13,15 +13,19 @@ namespace kvlab {
 BandCanvas::BandCanvas(InspectorContext& context, QWidget* parent) : MatrixCanvas(context, parent) {
   setAccessibleName(tr("Rows of each layer by band and score"));
   setToolTip(
-      tr("Colours show scores, scaled to each layer's range. Click focuses a row; arrow keys move by tokens and "
+      tr("Colours show scores. Click focuses a row; arrow keys move by tokens and "
          "layers; the wheel, + and - zoom, dragging pans, 0 or a double click shows the whole context"));
   setToolTipDuration(5000);
   setMaxScale(24);
 }
 
-void BandCanvas::show(SnapshotPtr snapshot, std::vector<BandRows> layers) {
+void BandCanvas::show(SnapshotPtr snapshot, std::vector<BandRows> layers, ScaleChoice choice) {
   m_snapshot = std::move(snapshot);
   m_layers = std::move(layers);
+  if (choice.range == ScaleChoice::Range::Usual) choice.range = ScaleChoice::Range::Line;
+  std::vector<std::span<const float>> scores;
+  for (const BandRows& one : m_layers) scores.emplace_back(one.score);
+  m_scales = scalesFor(Quantity::Score, scores, choice);
   setFindings(m_snapshot ? FindingMarks(*m_snapshot) : FindingMarks());
   changed();
 }

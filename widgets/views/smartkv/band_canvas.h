@@ -12,7 +12,9 @@ class BandCanvas : public MatrixCanvas {
   Q_OBJECT
  public:
   BandCanvas(InspectorContext& context, QWidget* parent);
-  void show(SnapshotPtr snapshot, std::vector<BandRows> layers);
+  /// The usual range of the colours is that of each layer.
+  void show(SnapshotPtr snapshot, std::vector<BandRows> layers, ScaleChoice choice);
+  const ColourScales& scales() const { return m_scales; }
   const std::vector<BandRows>& layers() const { return m_layers; }
   QString readout() const override;
 
@@ -41,6 +43,7 @@ class BandCanvas : public MatrixCanvas {
 
   SnapshotPtr m_snapshot;
   std::vector<BandRows> m_layers;
+  ColourScales m_scales;
   std::vector<std::vector<Column>> m_columns;  // [layers][pixels], empty until painted
 };
 

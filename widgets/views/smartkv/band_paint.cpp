@@ -20,14 +20,17 @@ QColor bandColour(Band band, const Theme& theme) {
     default: return theme.faint;
   }
 }
+
+/// Of rows whose score nobody has measured.
+QColor unscored(const Theme& theme) { return Theme::mix(theme.surface, theme.accent, 0.5); }
 }  // namespace
 
 void BandCanvas::paintLine(QPainter& painter, const QRectF& line, int layer, const Theme& theme) {
   const BandRows& rows = m_layers[at(layer)];
   const QRectF strip = line.adjusted(0, 4, 0, -5 - kBand);
-  const ColourScale scale = scaleFor(Quantity::Score, rows.score);
+  const ColourScale& scale = m_scales.of(layer);
   const ColourTable table = colourTable(Quantity::Score, theme);
-  const QColor plain = Theme::mix(theme.surface, theme.accent, 0.5);
+  const QColor plain = unscored(theme);
   const std::vector<Column>& columns = columnsOf(at(layer), static_cast<int>(line.width()));
   for (std::size_t x = 0; x < columns.size(); ++x) {
     const Column& c = columns[x];
@@ -98,7 +101,11 @@ std::vector<LegendEntry> BandCanvas::legend(const Theme& theme) const {
   addBand(tr("sinks"), Band::Sink);
   addBand(tr("budget"), Band::Budget);
   addBand(tr("window"), Band::Window);
-  add(tr("not resident"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  if (std::ranges::any_of(m_layers, [](const BandRows& one) { return one.score.empty(); }))
+    add(tr("score not measured"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+      painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), unscored(theme));
+    });
+  add(tr("gone"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
     painter.setPen(theme.border);
     painter.setBrush(Qt::NoBrush);
@@ -110,7 +117,7 @@ std::vector<LegendEntry> BandCanvas::legend(const Theme& theme) const {
   add(tr("won a place in this tick"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     paintArrow(painter, QPointF(box.left() + 7, middle - 4), 7, theme.ok);
   });
-  add(tr("score"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  add(tr("score, %1").arg(legendWords({m_scales})), [&theme](QPainter& painter, const QRectF& box, double middle) {
     paintColours(painter, QRectF(box.left(), middle - 5, kBar, 10), colourTable(Quantity::Score, theme));
   });
   out.back().room = kBar + 6;

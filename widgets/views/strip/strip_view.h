@@ -30,7 +30,7 @@ class StripView : public InspectorView {
  private:
   void makeStrip();
   void take();
-  void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const;
+  void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScales& scales) const;
   QString readout() const;
   void sayReadout();
   QRect placeOf(Position row) const;
