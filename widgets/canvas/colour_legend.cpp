@@ -157,7 +157,8 @@ int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend
     const QString words = legendWords(legend);
     const int end = area.right() - (legend.gone ? pen.wide(kGoneWord) + kSwatchRoom : 0) -
         (legend.unmeasured ? pen.wide(kUnmeasuredWord) + kSwatchRoom : 0);
-    const int room = end - area.left() - pen.wide(low) - pen.wide(high) - pen.wide(words.section(kComma, 0, 0));
+    const int room =
+        end - area.left() - pen.wide({}) - pen.wide(low) - pen.wide(high) - pen.wide(words.section(kComma, 0, 0));
     pen.text(low);
     painter.drawImage(pen.box(std::clamp(room, kNarrowBar, kBarWidth)), barImage(colours));
     pen.text(high);

@@ -36,4 +36,10 @@ MatrixColours matrixColours(Quantity quantity, std::span<const float> values, co
   return out;
 }
 
+MatrixColours tileColours(const Tile& tile, const Snapshot& of, const ScaleChoice& choice) {
+  std::vector<CacheLayer> layers;
+  for (int layer = 0; layer < tile.layers; ++layer) layers.emplace_back(layer);
+  return matrixColours(tile.request.quantity, tile.values, of, layers, choice);
+}
+
 }  // namespace kvlab

@@ -16,6 +16,8 @@ struct MatrixColours {
 /// values: [lines][rows of the context]; layers: [lines]. A cell without a value is gone if its layer lacks the row.
 MatrixColours matrixColours(Quantity quantity, std::span<const float> values, const Snapshot& of,
                             const std::vector<CacheLayer>& layers, const ScaleChoice& choice);
+/// The colours of a tile: a line per cache layer.
+MatrixColours tileColours(const Tile& tile, const Snapshot& of, const ScaleChoice& choice);
 /// [rows of the context] whether a layer holds them.
 std::vector<bool> heldRows(const Snapshot& s, CacheLayer layer);
 

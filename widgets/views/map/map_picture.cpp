@@ -43,9 +43,7 @@ std::vector<StaleRun> staleRuns(const Snapshot& s) {
 std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile,
                                                  const ScaleChoice& choice) {
   auto picture = std::make_shared<MapPicture>();
-  std::vector<CacheLayer> layers;
-  for (int layer = 0; layer < tile->layers; ++layer) layers.emplace_back(layer);
-  picture->colours = matrixColours(tile->request.quantity, tile->values, *snapshot, layers, choice);
+  picture->colours = tileColours(*tile, *snapshot, choice);
   picture->edited = editedPositions(*snapshot);
   picture->ghosts = planGhosts(*snapshot);
   picture->pending = changedPositions(picture->ghosts, snapshot->length());

@@ -82,16 +82,17 @@ void StripView::onSnapshot() {
   if (!m_tiles.atNewest()) take();
 }
 
-void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const ColourScales& scales) const {
+void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const MaxPyramid& cells) const {
   const bool one = m_layers->currentIndex() == 1;
   const int first = one ? std::clamp(context().focus().layer.value(), 0, std::max(0, tile.layers - 1)) : 0;
   const int last = one ? std::min(first + 1, tile.layers) : tile.layers;
   for (Chip& chip : chips) {
     if (chip.position < 0 || chip.position >= tile.positions) continue;
     for (int l = first; l < last; ++l) {
-      const float value = tile.values[at(l) * at(tile.positions) + at(chip.position)];
-      const std::uint8_t index = scales.of(l).index(value);
-      if (index > chip.index) chip.index = index, chip.value = value;
+      const std::uint8_t index = cells.at(l, chip.position);
+      if (index <= chip.index) continue;
+      chip.index = index;
+      chip.value = tile.values[at(l) * at(tile.positions) + at(chip.position)];
     }
   }
 }
@@ -103,10 +104,9 @@ void StripView::take() {
   PlanGhosts planned = planGhosts(*snapshot);
   std::vector<Chip> chips = chipsOf(*snapshot, planned, m_ghosts->isChecked());
   if (tile) {
-    const Quantity quantity = tile->request.quantity;
-    const ColourScales scales = scalesFor(quantity, tile->values, tile->layers, context().scale(quantity));
-    m_legend->show({scales, onlyValue(tile->values)});
-    colour(chips, *tile, scales);
+    const MatrixColours colours = tileColours(*tile, *snapshot, context().scale(tile->request.quantity));
+    m_legend->show({colours.scales, onlyValue(tile->values), colours.gone, colours.unmeasured});
+    colour(chips, *tile, colours.cells);
   }
   const bool one = m_layers->currentIndex() == 1;
   if (!one) planned.evicted.clear();  // the strip shows the rows of all layers as one
