@@ -23,10 +23,10 @@ MatrixColours matrixColours(Quantity quantity, std::span<const float> values, co
   const ResidencyView* last = nullptr;
   for (std::size_t line = 0; line < layers.size() && at(layers[line]) < of.layers.size(); ++line) {
     const ResidencyView* map = of.layers[at(layers[line])].get();
-    if (std::exchange(last, map) != map) held = heldRows(of, layers[line]);
     for (std::size_t i = 0; i < items; ++i) {
       std::uint8_t& index = indices[line * items + i];
       if (index != kUnmeasured) continue;
+      if (std::exchange(last, map) != map) held = heldRows(of, layers[line]);
       const bool gone = i < held.size() && !held[i];
       index = gone ? kGone : kUnmeasured;
       (gone ? out.gone : out.unmeasured) = true;

@@ -21,14 +21,8 @@ class MaxPyramid {
   int layers() const { return m_layers; }
   int positions() const { return m_positions; }
 
-  /// Sets the size. Old positions keep their indices, new ones are kNone. Changing the number of layers clears
-  /// everything.
-  void resize(int layers, int positions);
   /// Replaces everything; indices: [layers][positions]. One pass; the indices are moved, not copied.
   void assign(int layers, int positions, std::vector<std::uint8_t> indices);
-  /// Replaces positions [begin, begin + count) of all layers; indices: [layers][count].
-  /// Costs O(layers * count), so appending a column to a long context is cheap.
-  void setColumns(int begin, int count, std::span<const std::uint8_t> indices);
   std::uint8_t at(int layer, int position) const;
   /// Largest index of positions [begin, end) of a layer.
   std::uint8_t maxOf(int layer, int begin, int end) const;
@@ -48,12 +42,12 @@ class MaxPyramid {
 
  private:
   struct Level {
-    int width = 0;                     // entries per layer in use
-    std::size_t stride = 0;            // entries per layer in memory
-    std::vector<std::uint8_t> values;  // [layers][stride]
+    int width = 0;                     // entries per layer
+    std::vector<std::uint8_t> values;  // [layers][width]
+    const std::uint8_t* of(int layer) const {
+      return values.data() + static_cast<std::size_t>(layer) * static_cast<std::size_t>(width);
+    }
   };
-  void resizeLevel(Level& level, int width);
-  void refreshAbove(int begin, int end);
 
   int m_layers = 0;
   int m_positions = 0;
