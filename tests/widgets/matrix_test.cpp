@@ -104,10 +104,15 @@ class MatrixTest : public QObject {
     QCOMPARE(matrixParts(shape, {600, 400}, 160).lineAt(p.cells.top()), 10);
     Rig rig;
     rig.canvas.form = shape;
-    rig.canvas.resize(1000, 120);
+    rig.canvas.resize(1000, 90);
     rig.context.setFocus(Focus{rig.context.snapshot()->tick, CacheLayer(3), Head(0), Position(5), LedgerId(-1)});
     rig.canvas.reveal();
     QVERIFY2(rig.canvas.rowRect(Position(5)).height() > 8, "the focused line is out of sight");
+    const auto ruler = [&] { return rig.canvas.grab(QRect(40, 0, 900, 25)).toImage(); };
+    const QImage before = ruler();
+    rig.context.setFocus(Focus{rig.context.snapshot()->tick, CacheLayer(0), Head(0), Position(5), LedgerId(-1)});
+    QVERIFY2(ruler() == before, "the frame of a line that is out of sight lies on the ruler");
+    QCOMPARE(rig.canvas.accessibleDescription(), QString("0,5"));
   }
 
   /// Arrow keys move from the focused cell and stop at the ends.

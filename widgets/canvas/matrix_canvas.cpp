@@ -16,19 +16,20 @@ MatrixCanvas::MatrixCanvas(InspectorContext& context, QWidget* parent)
     m_image = QImage();
     update();
   });
+  connect(&context, &InspectorContext::focusChanged, this, [this] { setAccessibleDescription(readout()); });
 }
 
 void MatrixCanvas::changed() {
   m_overall = QImage();
   if (!inside(hovered())) forgetHover();
   arrange();
+  setAccessibleDescription(readout());
 }
 
 void MatrixCanvas::resizeEvent(QResizeEvent*) { arrange(); }
 
 /// Lines that do not fit get a scroll bar, which takes room of the axis.
 void MatrixCanvas::arrange() {
-  m_bar->hide();
   const MatrixParts p = parts();
   const int wide = m_bar->sizeHint().width(), hidden = p.allTall() - p.cells.height();
   m_bar->setGeometry(width() - wide, 0, wide, height());

@@ -27,6 +27,9 @@ struct MatrixParts {
     return top(lines) + scrolled - cells.top();
   }  // height of the lines, also of those out of sight
 
+  /// The part of a box within the cells, while lines are out of sight.
+  QRectF seen(const QRectF& box) const { return scrolls() ? box & QRectF(cells) : box; }
+  bool scrolls() const { return allTall() > cells.height(); }
   int top(int line) const;
   QRectF line(int line) const;
   /// -1 = above or below all lines.

@@ -98,7 +98,8 @@ void MatrixCanvas::paintNames(QPainter& painter, const MatrixParts& p, const The
   int every = 1;
   while (p.tall * every < kNameTall) every *= 2;
   painter.save();
-  painter.setClipRect(QRect(0, p.ruler.bottom() + 1, width(), p.cells.bottom() - p.ruler.bottom() + kNameTall));
+  const QRect beside(0, p.cells.top(), width(), p.cells.height());
+  painter.setClipRect(p.scrolls() ? beside : beside.adjusted(0, -kNameTall, 0, kNameTall));
   painter.setFont(theme.monoSmall);
   for (int line = 0; line < lines(); ++line) {
     const bool wrong = lineIsWrong(line), near = line != focus && std::abs(line - focus) * p.tall < kNameTall;
@@ -158,14 +159,16 @@ void MatrixCanvas::paintWrong(QPainter& painter, const MatrixParts& p, const The
       const QRectF top = cellBox(p, {first, item}), bottom = cellBox(p, {last, item});
       QRectF box(top.topLeft(), bottom.bottomRight());
       if (whole) box.setLeft(p.cells.left() + 3), box.setRight(p.cells.right() - 2);
-      paintFinding(painter, box, theme);
+      if (!p.seen(box).isEmpty()) paintFinding(painter, p.seen(box), theme);
       first = last;
     }
   }
 }
 
 void MatrixCanvas::paintCrossHair(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
-  const auto frame = [&](const QRectF& box, const QColor& colour, int wide) {
+  const auto frame = [&](const QRectF& whole, const QColor& colour, int wide) {
+    const QRectF box = p.seen(whole);
+    if (p.scrolls() && box.isEmpty()) return;
     paintOutline(painter,
                  QRectF(std::round(box.left()), box.top(), std::max(3.0, std::round(box.width())), box.height()),
                  colour, wide, theme);

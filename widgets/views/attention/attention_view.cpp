@@ -286,7 +286,6 @@ void AttentionView::showState() {
   m_stale->setVisible(!m_stale->text().isEmpty());
   m_stale->setToolTip(tr("“Measure” measures the newest tick in the focused layer"));
   m_state->setText(summary());
-  m_canvas->setAccessibleDescription(m_state->text());
 }
 
 QString AttentionView::dump() const {

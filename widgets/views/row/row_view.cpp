@@ -367,7 +367,6 @@ void RowView::showState() {
                            : tr("Received from the newest query, by head  %1\nIts own query attends most to  %2")
                                  .arg(m_in.isEmpty() ? QStringLiteral("…") : m_in, m_out));
   m_attention->setVisible(!m_attention->text().isEmpty());
-  m_canvas->setAccessibleDescription(m_facts->text());
   if (m_canvas->head() != context().focus().head.value() / group()) {
     m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
     m_model->show(m_canvas->picture(), m_canvas->head());

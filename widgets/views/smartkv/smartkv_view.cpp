@@ -226,7 +226,6 @@ void SmartKvView::say() {
   state << QString::fromStdString(one.policy);
   if (one.score.empty()) state << tr("no scores known");
   m_state->setText(state.join(QStringLiteral("  ·  ")));
-  m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
 }
 
 void SmartKvView::onFocus() {
