@@ -92,7 +92,7 @@ void MatrixCanvas::paintSelected(QPainter& painter, const MatrixParts& p, const 
   }
 }
 
-/// As many names as fit; the focused line and those of wrong lines always have theirs.
+/// As many names as fit; the chosen lines and the wrong ones always have theirs.
 void MatrixCanvas::paintNames(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
   const int focus = focusLine(), room = p.cells.left() - 7;
   int every = 1;
@@ -102,11 +102,12 @@ void MatrixCanvas::paintNames(QPainter& painter, const MatrixParts& p, const The
   painter.setClipRect(p.scrolls() ? beside : beside.adjusted(0, -kNameTall, 0, kNameTall));
   painter.setFont(theme.monoSmall);
   for (int line = 0; line < lines(); ++line) {
-    const bool wrong = lineIsWrong(line), near = line != focus && std::abs(line - focus) * p.tall < kNameTall;
-    if (!wrong && ((line % every && line != focus) || near)) continue;
+    const bool wrong = lineIsWrong(line), chosen = lineIsChosen(line);
+    const bool near = std::abs(p.top(line) - p.top(focus)) < kNameTall;
+    if (!wrong && !chosen && (line % every || near)) continue;
     const QRectF box = p.line(line);
     const double tall = std::max<double>(kNameTall, box.height());
-    painter.setPen(wrong ? theme.error : lineIsChosen(line) ? theme.text : theme.faint);
+    painter.setPen(wrong ? theme.error : chosen ? theme.text : theme.faint);
     painter.drawText(QRectF(0, box.center().y() - tall / 2, room, tall), Qt::AlignRight | Qt::AlignVCenter,
                      (wrong ? QStringLiteral("✕") : QString()) + lineName(line));
     const LineFigure figure = lineFigure(line);

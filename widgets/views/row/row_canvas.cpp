@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/base/scale_menu.h"
 
 namespace kvlab {
 namespace {
@@ -19,10 +20,10 @@ std::uint8_t signedIndex(float value, const ColourScale& scale) {
   return std::max(kFirstColour, static_cast<std::uint8_t>(std::lround(128 + share * 127)));
 }
 
-/// Magnitudes begin at 0, and their usual curve is a line.
+/// Magnitudes begin at 0. Few dimensions are large, so the usual curve is a square root.
 ColourScales magnitudes(std::vector<float> values, int lines, ScaleChoice choice) {
   for (float& value : values) value = std::abs(value);
-  if (choice.curve == ScaleChoice::Curve::Usual) choice.curve = ScaleChoice::Curve::Linear;
+  if (choice.curve == ScaleChoice::Curve::Usual) choice.curve = ScaleChoice::Curve::Root;
   const bool zeros = std::ranges::all_of(values, [](float value) { return value == 0; });
   if (zeros && choice.range != ScaleChoice::Range::Fixed) return {{{Quantity::QuantK, 0, 0}}, choice};
   return scalesFor(Quantity::QuantK, values, lines, choice);
@@ -147,9 +148,7 @@ std::vector<LegendEntry> RowCanvas::legend(const Theme& theme) const {
     const QString ends = of.lines.size() > 1 ? words
         : most > 0                           ? tr("%1 −%2 to %2").arg(words, figureText(most))
                                              : tr("%1 0").arg(words);
-    const bool plain = m_choice == ScaleChoice();
-    out.push_back({plain ? ends : ends + QStringLiteral(", ") + legendWords({of}), kBarWide + Theme::kMedium,
-                   [&theme](QPainter& painter, const QRect& box) {
+    out.push_back({ends, kBarWide + Theme::kMedium, [&theme](QPainter& painter, const QRect& box) {
                      paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBarWide, 10),
                                   colourTable(MapKind::Diverging, theme));
                    }});
@@ -159,6 +158,7 @@ std::vector<LegendEntry> RowCanvas::legend(const Theme& theme) const {
     if (m_picture->compares())
       bar(keys ? tr("difference of K, below it") : tr("difference of V, below it"), keys, true);
   }
+  out.push_back({scaleText(scales(true, false).choice, {}), 0, [](QPainter&, const QRect&) {}});
   return out;
 }
 
