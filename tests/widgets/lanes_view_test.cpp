@@ -330,9 +330,8 @@ void LanesViewTest::lossesAreComparedTokenByToken() {
 
 void LanesViewTest::rangesOfDifferences() {
   const auto range = [](std::vector<float> values) {
-    std::vector<LaneLosses> lanes(2);
-    lanes[0].values = {100};  // losses of the reference: no difference
-    lanes[1].values = std::move(values);
+    std::vector<LaneLosses> lanes(1);
+    lanes[0].values = std::move(values);
     return differenceRange(lanes);
   };
   std::vector<float> most(200, 0.5f);
@@ -345,11 +344,6 @@ void LanesViewTest::rangesOfDifferences() {
   QCOMPARE(range({123.4f}), 130.0f);
   QCOMPARE(range({0.0001f}), kLeastRange);
   QCOMPARE(range({}), kLeastRange);
-  QCOMPARE(bentDifference(0, 2), 0.0f);
-  QCOMPARE(bentDifference(0.5f, 2), 0.5f);
-  QCOMPARE(bentDifference(-2, 2), -1.0f);
-  QCOMPARE(bentDifference(50, 2), 1.0f);
-  QVERIFY(std::isnan(bentDifference(std::nanf(""), 2)));
   QCOMPARE(strongest(std::vector<float>{std::nanf(""), 0.1f, -0.5f, 0.3f}), -0.5f);
   QVERIFY(std::isnan(strongest({})));
 }
@@ -360,7 +354,7 @@ void LanesViewTest::lossesArePainted() {
     LossRig rig;
     const ColourTable colours = differenceColours(*Theme::current()),
                       surprise = colourTable(Quantity::Surprise, *Theme::current());
-    QCOMPARE(differenceRange(rig.view.canvas().losses()), 4.0f);
+    QCOMPARE(differenceRange(std::span(rig.view.canvas().losses()).subspan(1)), 4.0f);
     QCOMPARE(rig.token(1, 60), colours[255]);
     QCOMPARE(rig.token(1, 70), colours[1]);
     QCOMPARE(rig.token(1, 80), colours[128]);

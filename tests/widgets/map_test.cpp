@@ -5,7 +5,6 @@
 #include <QToolButton>
 
 #include <QSignalSpy>
-#include <QWheelEvent>
 
 #include "fake_context.h"
 #include "golden.h"
@@ -41,58 +40,6 @@ class MapTest : public QObject {
     QCOMPARE(context.focus().ledger, context.snapshot()->context[30]);
     QCOMPARE(said.count(), 1);
     QCOMPARE(said[0][0].toString(), QString("view.focus({layer: %1, row: 30})").arg(context.focus().layer.value()));
-  }
-
-  void keysMoveTheFocus() {
-    FakeContext context;
-    MapView view(context, nullptr);
-    show(view);
-    context.setFocus(Focus{context.snapshot()->tick, CacheLayer(1), Head(0), Position(10), LedgerId(10)});
-    QTest::keyClick(&view.canvas(), Qt::Key_Right);
-    QCOMPARE(context.focus().position, Position(11));
-    QTest::keyClick(&view.canvas(), Qt::Key_Down);
-    QCOMPARE(context.focus().layer, CacheLayer(2));
-    QTest::keyClick(&view.canvas(), Qt::Key_End);
-    QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
-    QTest::keyClick(&view.canvas(), Qt::Key_Right);
-    QCOMPARE(context.focus().position.value(), context.snapshot()->length() - 1);
-  }
-
-  void wheelKeepsTheCellUnderThePointer() {
-    FakeContext context;
-    MapView view(context, nullptr);
-    show(view);
-    const QPoint at(700, 200);
-    const int before = view.canvas().axis().at(at.x() - 34);
-    for (int i = 0; i < 8; ++i) wheel(view.canvas(), at, 120);
-    QVERIFY(!view.canvas().axis().fitted);
-    QCOMPARE(view.canvas().axis().at(at.x() - 34), before);
-    QTest::mouseDClick(&view.canvas(), Qt::LeftButton, {}, at);
-    QVERIFY(view.canvas().axis().fitted);
-  }
-
-  void draggingPansAndDoesNotFocus() {
-    FakeContext context;
-    MapView view(context, nullptr);
-    show(view);
-    const QPoint at(700, 200);
-    for (int i = 0; i < 10; ++i) wheel(view.canvas(), at, 120);
-    const double before = view.canvas().axis().first;
-    QTest::mousePress(&view.canvas(), Qt::LeftButton, {}, at);
-    QTest::mouseMove(&view.canvas(), at - QPoint(200, 0));
-    QTest::mouseRelease(&view.canvas(), Qt::LeftButton, {}, at - QPoint(200, 0));
-    QVERIFY(view.canvas().axis().first > before);
-    QCOMPARE(context.focus().position, Position(-1));
-  }
-
-  void hoverIsShared() {
-    FakeContext context;
-    MapView view(context, nullptr);
-    show(view);
-    const QPoint at(34 + static_cast<int>(view.canvas().axis().pixel(12.5)), 200);
-    QTest::mouseMove(&view.canvas(), at);
-    QTRY_COMPARE(context.hovered(), Position(12));
-    QVERIFY(view.canvas().readout().contains("position 12"));
   }
 
   /// An older tick asks for its own values, and shows residency until they come.
@@ -222,9 +169,10 @@ class MapTest : public QObject {
   /// to something that differs is one click.
   void oneColourExplainsItself() {
     LegendBar bar(nullptr);
-    bar.setScale(scaleFor(Quantity::Brightness, {255, 250}), {255, 250});
+    const ColourScales scales = scalesFor(Quantity::Brightness, std::vector<float>{255, 250}, 1, {});
+    bar.show({scales});
     QVERIFY(!bar.plain());
-    bar.setScale(scaleFor(Quantity::Brightness, {255, 255}), {255, NAN, 255});
+    bar.show({scales, onlyValue(std::vector<float>{255, NAN, 255})});
     QVERIFY(bar.plain());
     QVERIFY2(bar.toolTip().contains("every row: 255; fades with each generated token"), qPrintable(bar.toolTip()));
     FakeContext context;
@@ -247,11 +195,6 @@ class MapTest : public QObject {
     view.show();
     QVERIFY(QTest::qWaitForWindowExposed(&view));
     QVERIFY(golden::settle(view));
-  }
-  static void wheel(QWidget& target, QPoint at, int turn) {
-    QWheelEvent event(at, target.mapToGlobal(at), {}, {0, turn}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
-                      false);
-    QApplication::sendEvent(&target, &event);
   }
 };
 

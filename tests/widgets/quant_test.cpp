@@ -302,15 +302,6 @@ class QuantTest : public QObject {
     QTest::keyClick(&rig.view.canvas(), Qt::Key_Up);
     QCOMPARE(rig.context.focus().layer, CacheLayer(1));
     QCOMPARE(rig.context.focus().position, Position(41));
-    QTest::keyClick(&rig.view.canvas(), Qt::Key_Home);
-    QCOMPARE(rig.context.focus().position, Position(0));
-    QTest::keyClick(&rig.view.canvas(), Qt::Key_End);
-    QCOMPARE(rig.context.focus().position.value(), rig.context.snapshot()->length() - 1);
-    const double fitted = rig.view.canvas().axis().scale;
-    QTest::keyClick(&rig.view.canvas(), Qt::Key_Plus);
-    QVERIFY(rig.view.canvas().axis().scale > fitted * 1.4);
-    QTest::keyClick(&rig.view.canvas(), Qt::Key_0);
-    QCOMPARE(rig.view.canvas().axis().scale, fitted);
     QTest::keyClick(&rig.view.table(), Qt::Key_Down);
     QCOMPARE(rig.context.focus().layer, CacheLayer(2));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2})"));

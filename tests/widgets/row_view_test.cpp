@@ -73,7 +73,7 @@ class RowViewTest : public QObject {
     const SnapshotPtr s = context.snapshot();
     nlohmann::json row = fixture::row(*s, {{"layer", 1}, {"index", 4}, {"compare", "rebuild"}});
     QVERIFY(rowPicture(row));
-    QVERIFY((*rowPicture(row))->k.mostApart > 0);
+    QVERIFY((*rowPicture(row))->compares());
     for (const auto& [key, bad] : std::map<std::string, nlohmann::json>{{"shape", {2, 15}},
                                                                         {"shape ", nullptr},
                                                                         {"k", nullptr},

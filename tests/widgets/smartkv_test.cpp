@@ -73,7 +73,7 @@ class SmartKvTest : public QObject {
     SmartKvView view(context, nullptr);
     show(view);
     QSignalSpy said(&context, &InspectorContext::scripted);
-    QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, view.canvas().middleOf(2, 40).toPoint());
+    QTest::mouseClick(&view.canvas(), Qt::LeftButton, {}, view.canvas().middleOf({2, 40}).toPoint());
     QCOMPARE(context.focus().layer, CacheLayer(2));
     QCOMPARE(context.focus().position, Position(40));
     QCOMPARE(said.last().at(0).toString(), QString("view.focus({layer: 2, row: 40})"));
@@ -96,11 +96,11 @@ class SmartKvTest : public QObject {
     SmartKvView view(context, nullptr);
     show(view);
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(60), LedgerId(-1)});
-    const double before = view.canvas().middleOf(2, 61).x() - view.canvas().middleOf(2, 60).x();
+    const double before = view.canvas().middleOf({2, 61}).x() - view.canvas().middleOf({2, 60}).x();
     QTest::keyClick(&view.canvas(), Qt::Key_Plus);
-    QVERIFY(view.canvas().middleOf(2, 61).x() - view.canvas().middleOf(2, 60).x() > before * 1.3);
+    QVERIFY(view.canvas().middleOf({2, 61}).x() - view.canvas().middleOf({2, 60}).x() > before * 1.3);
     QTest::keyClick(&view.canvas(), Qt::Key_0);
-    QVERIFY(std::abs(view.canvas().middleOf(2, 61).x() - view.canvas().middleOf(2, 60).x() - before) < 1e-6);
+    QVERIFY(std::abs(view.canvas().middleOf({2, 61}).x() - view.canvas().middleOf({2, 60}).x() - before) < 1e-6);
   }
 
   void ticksWithContestsAreFound() {
@@ -187,7 +187,7 @@ class SmartKvTest : public QObject {
       SmartKvView view(context, nullptr);
       show(view, {320, 480});
       context.setFocus(Focus{s->tick, CacheLayer(count - 1), Head(0), Position(19999), LedgerId(-1)});
-      const QPointF at = view.canvas().middleOf(count - 1, 19999);
+      const QPointF at = view.canvas().middleOf({count - 1, 19999});
       QVERIFY(view.canvas().rect().contains(at.toPoint()));
       QVERIFY(!view.picture({320, 480}, 1).isNull());
       QCOMPARE(view.canvas().layers().size(), static_cast<std::size_t>(count));

@@ -146,6 +146,18 @@ void InspectorContext::setHovered(Position position) {
   emit hoverChanged();
 }
 
+const ScaleChoice& InspectorContext::scale(const std::string& of) const {
+  static const ScaleChoice usual;
+  const auto found = m_scales.find(of);
+  return found == m_scales.end() ? usual : found->second;
+}
+
+void InspectorContext::setScale(const std::string& of, const ScaleChoice& choice) {
+  if (choice == scale(of)) return;
+  m_scales[of] = choice;
+  emit scaleChanged();
+}
+
 void InspectorContext::setQuantity(Quantity quantity) {
   if (quantity == m_quantity) return;
   m_quantity = quantity;

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QString>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
 #include "core/api/tile.h"
+#include "widgets/base/scale_choice.h"
 
 namespace kvlab {
 
@@ -127,6 +129,10 @@ class InspectorContext : public QObject {
   /// The quantity that colours map and token strip, shared by all views.
   Quantity quantity() const { return m_quantity; }
   void setQuantity(Quantity quantity);
+  /// How the values of a quantity, or of a figure of one view, become colours, in all views.
+  const ScaleChoice& scale(const std::string& of) const;
+  const ScaleChoice& scale(Quantity of) const { return scale(std::string(name(of))); }
+  void setScale(const std::string& of, const ScaleChoice& choice);
 
  signals:
   /// Another session is shown, or none; its first snapshot follows. Views must drop data of the old session.
@@ -136,6 +142,7 @@ class InspectorContext : public QObject {
   void selectionChanged();
   void hoverChanged();
   void quantityChanged();
+  void scaleChanged();
   void ticksLimited();
   void busyChanged();
   /// Progress of long work: done of total (0 = unknown) and its name; total < 0 = finished.
@@ -158,6 +165,7 @@ class InspectorContext : public QObject {
   LedgerId m_anchor{-1};  // where Extend begins
   Position m_hovered{-1};
   Quantity m_quantity = Quantity::Brightness;
+  std::map<std::string, ScaleChoice> m_scales;
   std::optional<TickRange> m_tickLimits;
   quint64 m_sessionNumber = 0;
   bool m_clockFrozen = false;

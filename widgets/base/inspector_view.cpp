@@ -23,6 +23,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/row_actions.h"
 #include "widgets/base/save_file.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/tick_limit_note.h"
 #include "widgets/base/tight_column.h"
 
@@ -254,6 +255,15 @@ QToolButton* InspectorView::stripMenu(const QString& text, const QString& name, 
   button->setPopupMode(QToolButton::InstantPopup);
   button->setMenu(new QMenu(button));
   return button;
+}
+
+ScaleMenu* InspectorView::stripScale(std::function<std::string()> of, const QString& line, bool tokens) {
+  QToolButton* button = stripMenu(tr("Scale"), tr("Colour scale"), tr("How values become colours: curve and range"));
+  setOwn({button});
+  auto* menu = new ScaleMenu(m_context, button, std::move(of), line, tokens);
+  for (ViewOption& option : menu->options()) addOption(std::move(option));
+  connect(menu, &ScaleMenu::chosen, this, &InspectorView::sayOption);
+  return menu;
 }
 
 QCheckBox* InspectorView::stripCheck(const QString& text, const QString& name, const QString& tip) {

@@ -25,6 +25,7 @@ class QToolButton;
 namespace kvlab {
 
 class RowActions;
+class ScaleMenu;
 
 class InspectorView : public QWidget {
   Q_OBJECT
@@ -117,6 +118,8 @@ class InspectorView : public QWidget {
   QToolButton* stripMenu(const QString& text, const QString& name, const QString& tip);
   QCheckBox* stripCheck(const QString& text, const QString& name, const QString& tip);
   QLineEdit* stripFilter(const QString& hint, const QString& name, const QString& tip, int stretch = 0);
+  /// The menu of colour scales, and its options. `of` names what the view colours now; `line` is its word for a line.
+  ScaleMenu* stripScale(std::function<std::string()> of, const QString& line, bool tokens = true);
   /// A line below the content for details of the hovered or focused item.
   QLabel* readoutLine();
   /// The same, where long texts take further lines: nothing of them is cut off.

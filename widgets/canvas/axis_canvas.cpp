@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/place_in.h"
+
 namespace kvlab {
 namespace {
 constexpr int kPullFrom = 4;  // pixels; a shorter drag counts as a click
@@ -102,6 +104,45 @@ void AxisCanvas::revealFocus() {
 double AxisCanvas::focusMiddle() const {
   const int item = focusCell().item;
   return item < 0 ? -1 : item + 0.5;
+}
+
+void AxisCanvas::choose(CanvasCell cell) {
+  emit chosen(cell, m_choice);
+  emit readoutChanged();
+}
+
+void AxisCanvas::menuAbout(CanvasCell cell) {
+  if (cell.item >= 0) emit menuOver(cell);
+}
+
+/// The canvas may show an older state than the other views do: there the row counts, and not its position.
+int AxisCanvas::itemOf(Position position, LedgerId row) const {
+  const SnapshotPtr own = of();
+  if (!own) return -1;
+  if (own != m_context.snapshot()) return placeIn(*own, row, position.value());
+  return position.value() < items() ? position.value() : -1;
+}
+
+int AxisCanvas::hoveredItem() const {
+  const SnapshotPtr shown = m_context.snapshot();
+  const Position under = m_context.hovered();
+  if (!of()) return m_hovered.item;
+  if (!shown || under.value() < 0 || under.value() >= shown->length()) return -1;
+  return itemOf(under, shown->context[at(under)]);
+}
+
+Position AxisCanvas::positionOf(CanvasCell cell) const {
+  const SnapshotPtr shown = m_context.snapshot(), own = of();
+  if (cell.item < 0 || !shown || !own || cell.item >= own->length()) return Position(-1);
+  return Position(own == shown ? cell.item : placeIn(*shown, own->context[at(cell.item)], cell.item));
+}
+
+QString AxisCanvas::tipOf(CanvasCell cell) const {
+  const SnapshotPtr own = of();
+  if (!own || m_findings.empty() || cell.line < 0 || cell.item < 0 || cell.item >= own->length()) return {};
+  const LedgerId row = own->context[at(cell.item)];
+  const CacheLayer layer = layerOf(cell.line);
+  return m_findings.of(row, layer) ? m_findings.text(row, layer) : m_findings.text(layer);
 }
 
 int AxisCanvas::page() const { return hasAxis() ? std::max(1, static_cast<int>(m_axis.visible())) : 10; }

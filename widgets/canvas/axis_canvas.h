@@ -49,6 +49,9 @@ class AxisCanvas : public QWidget {
   void readoutChanged();
   /// The person has zoomed or panned, by wheel, keys or pointer.
   void ranged();
+  void chosen(kvlab::CanvasCell cell, kvlab::InspectorContext::Choice choice);
+  /// The menu is about to open over a cell.
+  void menuOver(kvlab::CanvasCell cell);
 
  protected:
   /// Paints onto a filled surface.
@@ -56,10 +59,14 @@ class AxisCanvas : public QWidget {
   virtual CanvasCell cellAt(QPoint point) const = 0;
   virtual CanvasCell focusCell() const = 0;
   /// The user chose a cell, by click or key; choice() says how.
-  virtual void choose(CanvasCell cell) = 0;
+  virtual void choose(CanvasCell cell);
   InspectorContext::Choice choice() const { return m_choice; }
-  /// The row that all views mark while the pointer is on a cell.
-  virtual Position positionOf(CanvasCell cell) const { return Position(cell.line < 0 ? -1 : cell.item); }
+  /// The state whose rows are the items; null where items are something else.
+  virtual SnapshotPtr of() const { return nullptr; }
+  /// The cache layer of a line; its findings mark the line's cells.
+  virtual CacheLayer layerOf(int line) const { return CacheLayer(line); }
+  /// The row that all views mark while the pointer is on a cell, if it is in the shown context.
+  virtual Position positionOf(CanvasCell cell) const;
   virtual int lines() const { return 1; }
   virtual int items() const = 0;
   /// Area of the axis; empty if the canvas has none, which disables zoom.
@@ -75,18 +82,23 @@ class AxisCanvas : public QWidget {
   /// Handles a double click or Return; false if it has no effect.
   virtual bool activate(CanvasCell) { return false; }
   /// The menu is about to open over a cell.
-  virtual void menuAbout(CanvasCell) {}
+  virtual void menuAbout(CanvasCell cell);
   /// Dragging with Shift goes from one pixel of the canvas to another; `over`: it ended there. False if the canvas
   /// marks no ranges, and pans.
   virtual bool markRange(int /*from*/, int /*to*/, bool /*over*/) { return false; }
   /// Scrolls the lines by a number of pixels; false if lines do not scroll.
   virtual bool scrollLines(int) { return false; }
-  /// Tool tip of a cell; empty = the canvas's tool tip.
-  virtual QString tipOf(CanvasCell) const { return {}; }
+  /// Tool tip of a cell: findings of checks on its row, else on its layer; empty = the canvas's tool tip.
+  virtual QString tipOf(CanvasCell cell) const;
 
   InspectorContext& context() const { return m_context; }
   const FindingMarks& findings() const { return m_findings; }
   CanvasCell hovered() const { return m_hovered; }
+  /// The place of a row of the shown context among the items, of the focused row, and of the row under the pointer; -1
+  /// = none.
+  int itemOf(Position position, LedgerId row) const;
+  int focusItem() const { return itemOf(context().focus().position, context().focus().ledger); }
+  int hoveredItem() const;
   /// Call when the cells under the pointer have changed.
   void forgetHover() { m_hovered = {}; }
   /// Pans to this first item, as far as possible.

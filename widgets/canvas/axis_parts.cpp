@@ -168,7 +168,7 @@ void paintColours(QPainter& painter, const QRectF& box, const ColourTable& table
   const int wide = static_cast<int>(box.width());
   for (int x = 0; x < wide; ++x)
     painter.fillRect(QRectF(box.left() + x, box.top(), 1, box.height()),
-                     QColor(table[at(from + x * (to - from) / (wide - 1))]));
+                     QColor(table[at(std::max<int>(kFirstColour, from + x * (to - from) / (wide - 1)))]));
 }
 
 }  // namespace kvlab

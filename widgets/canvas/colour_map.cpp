@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <limits>
 
 #include "core/api/snapshot.h"
 #include "widgets/base/format.h"
@@ -51,31 +49,14 @@ std::span<const QRgb> classesOf(MapKind kind, const Theme& theme) {
   return theme.dark ? std::span<const QRgb>(kStaleness) : std::span<const QRgb>(kStalenessLight);
 }
 
-float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t>(value)); }
-
-ColourScale::Bend bendOf(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::Attention:
-    case Quantity::Surprise:
-    case Quantity::Received: return ColourScale::Bend::Root;
-    case Quantity::DriftK:
-    case Quantity::QuantK:
-    case Quantity::QuantV:
-    case Quantity::QuantLogit:
-    case Quantity::DifferenceK:
-    case Quantity::DifferenceV:
-    case Quantity::DriftV: return ColourScale::Bend::Log;
-    default: return ColourScale::Bend::Linear;
-  }
-}
 }  // namespace
 
 ColourTable colourTable(MapKind kind, const Theme& theme) {
   ColourTable table{};
-  table[0] = theme.missing.rgb();
+  table[kUnmeasured] = table[kGone] = theme.missing.rgb();
   const bool classes = kind == MapKind::Residency || kind == MapKind::Staleness;
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    const double t = static_cast<double>(i - 1) / 254;
+  for (std::size_t i = kFirstColour; i < table.size(); ++i) {
+    const double t = i == kFirstColour ? 0 : static_cast<double>(i - 1) / 254;
     if (classes) {
       const auto colours = classesOf(kind, theme);
       table[i] = colours[at(std::lround(t * static_cast<double>(colours.size() - 1)))];
@@ -108,97 +89,12 @@ MapKind mapKindFor(Quantity quantity) {
 
 ColourTable colourTable(Quantity quantity, const Theme& theme) { return colourTable(mapKindFor(quantity), theme); }
 
-float ColourScale::unit(float value) const {
-  if (std::isnan(value)) return value;
-  float from = low, to = high;
-  if (bend == Bend::Log) {  // the bits of a positive float grow approximately like its logarithm
-    from = bitsOf(low), to = bitsOf(high);
-    value = bitsOf(std::max(value, low));
-  }
-  float t = to > from ? (value - from) / (to - from) : (value > from ? 1.0f : 0.0f);
-  t = std::clamp(t, 0.0f, 1.0f);
-  if (bend == Bend::Root) t = std::sqrt(t);
-  return quantity == Quantity::Residency ? 1 - t : t;
-}
-
-std::uint8_t ColourScale::index(float value) const {
-  const float t = unit(value);
-  return std::isnan(t) ? std::uint8_t{0} : static_cast<std::uint8_t>(1.5f + t * 254);
-}
-
-void ColourScale::quantise(std::span<const float> values, std::span<std::uint8_t> out) const {
-  const bool plain = bend == Bend::Linear && quantity != Quantity::Residency && high > low;
-  if (!plain) {
-    for (std::size_t i = 0; i < values.size(); ++i) out[i] = index(values[i]);
-    return;
-  }
-  const float range = high - low;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float t = std::min(std::max((values[i] - low) / range, 0.0f), 1.0f);
-    const bool none = values[i] != values[i];
-    out[i] = none ? std::uint8_t{0} : static_cast<std::uint8_t>(static_cast<int>(1.5f + t * 254));
-  }
-}
-
-namespace {
-struct Extent {
-  float low = INFINITY, high = -INFINITY;  // range of finite values; low > high = there are none
-};
-
-/// Uses several running ranges so that the compiler can vectorise. NaN fails every comparison; infinite values are
-/// ignored.
-Extent extentOf(const std::vector<float>& values) {
-  constexpr std::size_t kLanes = 16;
-  constexpr float kMost = std::numeric_limits<float>::max();
-  std::array<float, kLanes> low, high;
-  low.fill(INFINITY);
-  high.fill(-INFINITY);
-  std::size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float v = values[i + lane];
-      const float down = v >= -kMost ? v : INFINITY, up = v <= kMost ? v : -INFINITY;
-      low[lane] = down < low[lane] ? down : low[lane];
-      high[lane] = up > high[lane] ? up : high[lane];
-    }
-  Extent out{*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
-  for (; i < values.size(); ++i)
-    if (std::isfinite(values[i])) out.low = std::min(out.low, values[i]), out.high = std::max(out.high, values[i]);
-  return out;
-}
-
-/// From a round number below the dimmest row up to the maximum. Rows lose only a few units per tick, and this must be
-/// visible from the first tick on.
-ColourScale brightnessScale(ColourScale scale, const Extent& extent) {
-  constexpr float kStep = 8;
-  scale.high = std::max(255.0f, extent.high);
-  if (extent.low > extent.high) return scale;
-  scale.low = std::max(0.0f, std::min(std::floor(extent.low / kStep) * kStep, scale.high - kStep));
-  return scale;
-}
-}  // namespace
-
-ColourScale scaleFor(Quantity quantity, const std::vector<float>& values) {
-  ColourScale scale{quantity, 0, 1, bendOf(quantity)};
-  if (quantity == Quantity::Staleness) scale.high = kExactnessLabels - 1;
-  if (isCategorical(quantity)) return scale;
-  const Extent extent = extentOf(values);
-  if (quantity == Quantity::Brightness) return brightnessScale(scale, extent);
-  scale.high = extent.high > 0 ? extent.high : 1;
-  const bool norm = quantity == Quantity::KNorm || quantity == Quantity::VNorm;
-  if (norm && extent.low < extent.high && extent.high > 0) scale.low = extent.low;
-  if (scale.bend == ColourScale::Bend::Log) scale.low = scale.high * 1e-4f;
-  return scale;
-}
-
 QString shortValueText(Quantity quantity, float value) {
   if (std::isnan(value)) return {};
   if (quantity == Quantity::Residency) return value > 0.5f ? "yes" : "no";
   if (quantity == Quantity::Age) return QString::number(static_cast<int>(value));
   return valueText(quantity, value).section(' ', -1);
 }
-
-bool isCategorical(Quantity quantity) { return quantity == Quantity::Residency || quantity == Quantity::Staleness; }
 
 QString titleInText(Quantity quantity) {
   QString text = wordOf(title(quantity));

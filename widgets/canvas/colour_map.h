@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colours for values: perceptually even maps that are safe for colour blindness, the scale that maps a value to a
-// colour index, and the legend. Index 0 of every table means "no value". Values; painting on the GUI thread, the rest
-// on any thread.
+// Colours for values: perceptually even maps that are safe for colour blindness, and their legend. Values; painting on
+// the GUI thread, the rest on any thread.
 //
 // Control values: viridis, cividis, inferno (matplotlib, CC0), PuOr (ColorBrewer, Apache-2.0),
 // categories after Okabe and Ito (2008).
@@ -10,63 +9,60 @@
 #include <QPainter>
 #include <QRect>
 #include <QString>
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "core/api/tile.h"
 #include "widgets/base/theme.h"
+#include "widgets/canvas/colour_scale.h"
 
 namespace kvlab {
 
 enum class MapKind : std::uint8_t { Viridis, Cividis, Inferno, Diverging, Residency, Staleness };
 
-/// 256 colours; entry 0 is Theme::missing, 1..255 run along the map.
+/// 256 colours; kUnmeasured and kGone are Theme::missing, kFirstColour..255 run along the map.
 using ColourTable = std::array<QRgb, 256>;
 ColourTable colourTable(MapKind kind, const Theme& theme);
+/// The colour at a share of the map, 0..1.
+inline QColor colourAt(const ColourTable& table, double share) {
+  return QColor(table[at(std::max<long>(kFirstColour, 1 + std::lround(share * 254)))]);
+}
 MapKind mapKindFor(Quantity quantity);
 
-/// Maps values to the range of a colour map: ends, and the curve between them.
-struct ColourScale {
-  enum class Bend : std::uint8_t { Linear, Root, Log };
-  Quantity quantity = Quantity::Brightness;
-  float low = 0, high = 1;
-  Bend bend = Bend::Linear;  // Log needs low > 0; it is piecewise linear between powers of 2
-
-  /// Maps to 0..1; NaN stays NaN. Residency is inverted: absent rows are more important and must win if rows share a
-  /// pixel.
-  float unit(float value) const;
-  /// 0 for not-a-number, else 1..255.
-  std::uint8_t index(float value) const;
-  /// index() of many values; both have the same size.
-  void quantise(std::span<const float> values, std::span<std::uint8_t> out) const;
-  bool operator==(const ColourScale&) const = default;
-};
-
-/// The scale of a quantity: its fixed ends, else the range of finite values.
-ColourScale scaleFor(Quantity quantity, const std::vector<float>& values);
 /// The quantity's title for use within a sentence: "drift of V", "K norm".
 QString titleInText(Quantity quantity);
 /// A readable value: "212", "0.031", "context edited"; "not resident" for NaN.
 QString valueText(Quantity quantity, float value);
 /// A short form that fits into a cell: "edited".
 QString shortValueText(Quantity quantity, float value);
-/// True for quantities whose values are names (residency, staleness).
-bool isCategorical(Quantity quantity);
 
 /// The value of all cells that have one; empty if values differ or there is none.
-std::optional<float> onlyValue(const std::vector<float>& values);
-/// Paints a legend of one line: low end, bar with marks, high end; or named swatches; or, if all cells have the value
-/// `only`, one swatch with an explanation. Returns its width.
-int paintLegend(QPainter& painter, const QRect& area, const ColourScale& scale, std::optional<float> only,
-                const Theme& theme);
+std::optional<float> onlyValue(std::span<const float> values);
+/// What a legend of colours says.
+struct ColourLegend {
+  ColourScales scales;
+  std::optional<float> only = {};        // the value of all cells
+  bool gone = true, unmeasured = false;  // cells without a value
+  Quantity quantity() const { return scales.first().quantity; }
+};
+/// The ends of the scale, its curve and its range, in words.
+QString legendText(const ColourLegend& legend);
+/// The curve and the range alone.
+QString legendWords(const ColourLegend& legend);
+/// Paints a legend of one line: low end, bar, high end, and the words that there is room for; or named swatches; or, if
+/// all cells have one value, one swatch with an explanation. Returns its width.
+int paintLegend(QPainter& painter, const QRect& area, const ColourLegend& legend, const Theme& theme);
 /// Explanation next to a colour map of a single value.
 QString onlyValueText(Quantity quantity, float value);
-/// Colours of a quantity at 1..255; entry 0 is "no value".
+/// Colours of a quantity at kFirstColour..255.
 ColourTable colourTable(Quantity quantity, const Theme& theme);
-/// Hatching for cells without a value.
+/// Hatching for cells whose row is gone, dots for cells that nobody measured.
 QBrush missingBrush(const Theme& theme);
+QBrush unmeasuredBrush(const Theme& theme);
 /// Black or white, whichever is more readable on `background`.
 QColor readableOn(QRgb background);
 

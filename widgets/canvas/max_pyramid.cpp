@@ -17,105 +17,52 @@ std::uint8_t maxIn(const std::uint8_t* values, int begin, int end) {
   return best;
 }
 
-/// Fills all pixel rows of a layer with one line of pixels; hatching is drawn row by row.
+/// Cells without a value have a pattern: lines from corner to corner where the row is gone, dots where nobody measured.
+bool inPattern(std::uint8_t index, int x, int y, int hatch) {
+  return index == kGone ? (x + y) % hatch == 0 : x % hatch < hatch / 3 && y % hatch < hatch / 3;
+}
+
+/// Fills all pixel rows of a layer with one line of pixels; patterns are drawn row by row.
 void fillLayer(QImage& image, int top, int bottom, std::span<const std::uint8_t> indices,
                const MaxPyramid::Look& look) {
   auto* line = reinterpret_cast<QRgb*>(image.scanLine(top));
   std::vector<int> none;
   for (std::size_t x = 0; x < indices.size(); ++x) {
-    line[x] = indices[x] == MaxPyramid::kNone ? look.ground : look.colours[indices[x]];
-    if (indices[x] == MaxPyramid::kNone) none.push_back(static_cast<int>(x));
+    line[x] = indices[x] < kFirstColour ? look.ground : look.colours[indices[x]];
+    if (indices[x] < kFirstColour) none.push_back(static_cast<int>(x));
   }
   for (int y = top + 1; y < bottom; ++y) std::memcpy(image.scanLine(y), line, indices.size() * sizeof(QRgb));
   for (int y = top; y < bottom && !none.empty(); ++y) {
     auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
     for (int x : none)
-      if ((x + y) % look.hatch == 0) row[x] = look.colours[MaxPyramid::kNone];
+      if (inPattern(indices[at(x)], x, y, look.hatch)) row[x] = look.colours[indices[at(x)]];
   }
 }
 }  // namespace
-
-void MaxPyramid::resizeLevel(Level& level, int width) {
-  const auto wanted = static_cast<std::size_t>(width);
-  if (wanted > level.stride) {
-    const std::size_t stride = std::max<std::size_t>(64, wanted + wanted / 2);
-    std::vector<std::uint8_t> grown(static_cast<std::size_t>(m_layers) * stride, kNone);
-    for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l)
-      std::copy_n(level.values.begin() + static_cast<std::ptrdiff_t>(l * level.stride), level.width,
-                  grown.begin() + static_cast<std::ptrdiff_t>(l * stride));
-    level.values = std::move(grown);
-    level.stride = stride;
-  } else if (width < level.width) {
-    for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l)
-      std::fill_n(level.values.begin() + static_cast<std::ptrdiff_t>(l * level.stride + wanted), level.width - width,
-                  kNone);
-  }
-  level.width = width;
-}
-
-void MaxPyramid::resize(int layers, int positions) {
-  if (layers != m_layers) m_levels.clear();
-  const int kept = layers == m_layers ? std::min(m_positions, positions) : 0;
-  m_layers = layers;
-  m_positions = positions;
-  std::size_t depth = 1;
-  for (int width = positions; width > 1; width = (width + 1) / 2) ++depth;
-  m_levels.resize(depth);
-  int width = positions;
-  for (Level& level : m_levels) {
-    resizeLevel(level, width);
-    width = (width + 1) / 2;
-  }
-  // When growing: entries above new positions. When shrinking: the last entry may have lost members.
-  refreshAbove(positions > kept ? kept : positions - 1, positions);
-}
 
 void MaxPyramid::assign(int layers, int positions, std::vector<std::uint8_t> indices) {
   m_layers = layers;
   m_positions = positions;
   m_levels.clear();
-  indices.resize(static_cast<std::size_t>(layers) * static_cast<std::size_t>(positions), kNone);
-  m_levels.push_back({positions, static_cast<std::size_t>(positions), std::move(indices)});
-  for (int width = positions; width > 1;) {
-    width = (width + 1) / 2;
-    const auto stride = static_cast<std::size_t>(width);
-    m_levels.push_back({width, stride, std::vector<std::uint8_t>(static_cast<std::size_t>(layers) * stride)});
-  }
-  refreshAbove(0, positions);
-}
-
-void MaxPyramid::refreshAbove(int begin, int end) {
-  for (std::size_t k = 1; k < m_levels.size() && begin < end; ++k) {
-    const Level& below = m_levels[k - 1];
-    Level& level = m_levels[k];
-    const int from = begin / 2, to = std::min((end + 1) / 2, level.width);
-    for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l) {
-      const std::uint8_t* in = below.values.data() + l * below.stride;
-      std::uint8_t* out = level.values.data() + l * level.stride;
-      const int whole = std::min(to, below.width / 2);  // entries with two members
-      for (int i = from; i < whole; ++i) out[i] = std::max(in[2 * i], in[2 * i + 1]);
-      for (int i = std::max(from, whole); i < to; ++i) out[i] = in[2 * i];
+  indices.resize(kvlab::at(layers) * kvlab::at(positions), kNone);
+  m_levels.push_back({positions, std::move(indices)});
+  while (m_levels.back().width > 1) {
+    const Level& below = m_levels.back();
+    const int whole = below.width / 2, width = (below.width + 1) / 2;  // whole: entries with two members
+    Level level{width, std::vector<std::uint8_t>(kvlab::at(layers) * kvlab::at(width))};
+    for (int l = 0; l < layers; ++l) {
+      const std::uint8_t* in = below.of(l);
+      std::uint8_t* out = level.values.data() + kvlab::at(l) * kvlab::at(width);
+      for (int i = 0; i < whole; ++i) out[i] = std::max(in[2 * i], in[2 * i + 1]);
+      if (whole < width) out[whole] = in[2 * whole];
     }
-    begin = from;
-    end = to;
+    m_levels.push_back(std::move(level));
   }
-}
-
-void MaxPyramid::setColumns(int begin, int count, std::span<const std::uint8_t> indices) {
-  count = std::min(count, m_positions - begin);
-  if (begin < 0 || count <= 0 || m_levels.empty()) return;
-  const std::size_t given = indices.size() / static_cast<std::size_t>(std::max(1, m_layers));
-  Level& base = m_levels.front();
-  for (std::size_t l = 0; l < static_cast<std::size_t>(m_layers); ++l)
-    std::memcpy(base.values.data() + l * base.stride + begin, indices.data() + l * given,
-                std::min(static_cast<std::size_t>(count), given));
-  refreshAbove(begin, begin + count);
 }
 
 std::uint8_t MaxPyramid::at(int layer, int position) const {
   if (layer < 0 || layer >= m_layers || position < 0 || position >= m_positions) return kNone;
-  const Level& base = m_levels.front();
-  return base.values[static_cast<std::size_t>(layer) * base.stride + static_cast<std::size_t>(position)];
+  return m_levels.front().of(layer)[position];
 }
 
 std::uint8_t MaxPyramid::maxOf(int layer, int begin, int end) const {
@@ -126,7 +73,7 @@ std::uint8_t MaxPyramid::maxOf(int layer, int begin, int end) const {
   // here; the middle is read four levels up.
   for (std::size_t k = 0; begin < end; k += kStride) {
     const Level& level = m_levels[k];
-    const std::uint8_t* in = level.values.data() + static_cast<std::size_t>(layer) * level.stride;
+    const std::uint8_t* in = level.of(layer);
     if (end - begin <= kShort || k + kStride >= m_levels.size()) return std::max(best, maxIn(in, begin, end));
     const int from = (begin + kGroup - 1) / kGroup, to = end / kGroup;
     best = std::max({best, maxIn(in, begin, from * kGroup), maxIn(in, to * kGroup, end)});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A picture of [layers][positions] colour indices with a max-pyramid over positions. If several positions share a
-// pixel, it shows the largest index, so a single bad row stays visible. Index 0 means "no value" and is lower than any
-// other. Values; any one thread.
+// pixel, it shows the largest index, so a single bad row stays visible. The indices of cells without a value are lower
+// than all others. Values; any one thread.
 #pragma once
 #include <QImage>
 #include <QRgb>
@@ -10,23 +10,19 @@
 #include <span>
 #include <vector>
 
+#include "widgets/canvas/colour_scale.h"
+
 namespace kvlab {
 
 class MaxPyramid {
  public:
-  static constexpr std::uint8_t kNone = 0;
+  static constexpr std::uint8_t kNone = kUnmeasured;
 
   int layers() const { return m_layers; }
   int positions() const { return m_positions; }
 
-  /// Sets the size. Old positions keep their indices, new ones are kNone. Changing the number of layers clears
-  /// everything.
-  void resize(int layers, int positions);
   /// Replaces everything; indices: [layers][positions]. One pass; the indices are moved, not copied.
   void assign(int layers, int positions, std::vector<std::uint8_t> indices);
-  /// Replaces positions [begin, begin + count) of all layers; indices: [layers][count].
-  /// Costs O(layers * count), so appending a column to a long context is cheap.
-  void setColumns(int begin, int count, std::span<const std::uint8_t> indices);
   std::uint8_t at(int layer, int position) const;
   /// Largest index of positions [begin, end) of a layer.
   std::uint8_t maxOf(int layer, int begin, int end) const;
@@ -36,9 +32,9 @@ class MaxPyramid {
   void line(int layer, double first, double scale, std::span<std::uint8_t> out) const;
 
   struct Look {
-    std::array<QRgb, 256> colours{};  // colour of each index; entry 0 is the hatching of kNone
-    QRgb ground = 0;                  // background of the hatching, and colour outside all positions
-    int hatch = 6;                    // distance of the hatching's lines in pixels
+    std::array<QRgb, 256> colours{};  // colour of each index: of the dots of kUnmeasured, the hatching of kGone
+    QRgb ground = 0;                  // background of dots and hatching, and colour outside all positions
+    int hatch = 6;                    // distance of the hatching's lines in pixels, and of the dots
   };
   /// Fills an RGB32 image: layer l covers pixel rows [tops[l], tops[l + 1]); tops has layers + 1
   /// entries.
@@ -46,12 +42,12 @@ class MaxPyramid {
 
  private:
   struct Level {
-    int width = 0;                     // entries per layer in use
-    std::size_t stride = 0;            // entries per layer in memory
-    std::vector<std::uint8_t> values;  // [layers][stride]
+    int width = 0;                     // entries per layer
+    std::vector<std::uint8_t> values;  // [layers][width]
+    const std::uint8_t* of(int layer) const {
+      return values.data() + static_cast<std::size_t>(layer) * static_cast<std::size_t>(width);
+    }
   };
-  void resizeLevel(Level& level, int width);
-  void refreshAbove(int begin, int end);
 
   int m_layers = 0;
   int m_positions = 0;

@@ -71,29 +71,17 @@ LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
   setToolTip(tr("Legend of the colours"));
 }
 
-void LegendBar::setScale(const ColourScale& scale, const std::vector<float>& values) {
-  m_scale = scale;
-  m_only = onlyValue(values);
-  QString text =
-      tr("%1: %2 to %3")
-          .arg(titleOf(scale.quantity), valueText(scale.quantity, scale.low), valueText(scale.quantity, scale.high));
-  if (isCategorical(scale.quantity)) {
-    QStringList names;
-    for (int v = 0; v <= static_cast<int>(scale.high); ++v) names << valueText(scale.quantity, static_cast<float>(v));
-    text = titleOf(scale.quantity) + ": " + names.join(", ");
-  } else if (m_only) {
-    text = titleOf(scale.quantity) + ", " + onlyValueText(scale.quantity, *m_only);
-  }
+void LegendBar::show(ColourLegend legend) {
+  m_legend = std::move(legend);
+  const QString text = legendText(m_legend);
   setAccessibleDescription(text);
   setToolTip(tr("Legend of the colours. %1").arg(text));
   update();
 }
 
-QSize LegendBar::sizeHint() const { return {280, Theme::kStrip - 2}; }
-
 void LegendBar::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  paintLegend(painter, rect(), m_scale, m_only, *Theme::current());
+  paintLegend(painter, rect(), m_legend, *Theme::current());
 }
 
 }  // namespace kvlab

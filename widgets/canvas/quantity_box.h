@@ -26,19 +26,17 @@ class LegendBar : public QWidget {
   Q_OBJECT
  public:
   explicit LegendBar(QWidget* parent);
-  /// values: the values that the scale is for.
-  void setScale(const ColourScale& scale, const std::vector<float>& values = {});
+  void show(ColourLegend legend);
   /// True if all values are equal.
-  bool plain() const { return m_only.has_value(); }
-  QSize sizeHint() const override;
+  bool plain() const { return m_legend.only.has_value(); }
+  QSize sizeHint() const override { return {280, Theme::kStrip - 2}; }
   QSize minimumSizeHint() const override { return {190, Theme::kStrip - 2}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  ColourScale m_scale;
-  std::optional<float> m_only;
+  ColourLegend m_legend;
 };
 
 }  // namespace kvlab

@@ -6,11 +6,12 @@
 
 namespace kvlab {
 
-TileRows::TileRows(Quantity quantity, const ShownTile& from)
-    : m_tile(from.tile), m_scale(scaleFor(quantity, from.tile ? from.tile->values : std::vector<float>())) {
+TileRows::TileRows(Quantity quantity, const ShownTile& from, ScaleChoice choice) : m_tile(from.tile) {
+  if (choice.range == ScaleChoice::Range::Line) choice.range = ScaleChoice::Range::All;
+  const std::span<const float> values = m_tile ? std::span<const float>(m_tile->values) : std::span<const float>();
+  m_legend = {scalesFor(quantity, values, m_tile ? m_tile->layers : 0, choice), onlyValue(values)};
   if (!m_tile) return;
-  m_none = std::ranges::all_of(m_tile->values, [](float value) { return std::isnan(value); });
-  m_only = onlyValue(m_tile->values);
+  m_none = std::ranges::all_of(values, [](float value) { return std::isnan(value); });
   const auto& context = from.snapshot->context;
   const std::size_t rows = std::min(context.size(), at(m_tile->positions));
   m_positions.reserve(rows);
@@ -28,7 +29,7 @@ float TileRows::strongest(LedgerId row) const {
   std::uint8_t most = 0;
   for (int layer = 0; m_tile && layer < m_tile->layers; ++layer) {
     const float here = value(CacheLayer(layer), row);
-    if (const std::uint8_t index = m_scale.index(here); index > most) most = index, out = here;
+    if (const std::uint8_t index = scale().index(here); index > most) most = index, out = here;
   }
   return out;
 }

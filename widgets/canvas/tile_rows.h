@@ -14,14 +14,13 @@ class TileRows {
  public:
   /// No values.
   TileRows() = default;
-  /// The tile has the values of all cache layers; null = none yet.
-  TileRows(Quantity quantity, const ShownTile& from);
+  /// The tile has the values of all cache layers; null = none yet. They share one scale.
+  TileRows(Quantity quantity, const ShownTile& from, ScaleChoice choice);
 
   /// True if no row has a value.
   bool none() const { return m_none; }
-  const ColourScale& scale() const { return m_scale; }
-  /// The value of all rows that have one, if it is the same.
-  std::optional<float> only() const { return m_only; }
+  const ColourScale& scale() const { return m_legend.scales.first(); }
+  const ColourLegend& legend() const { return m_legend; }
   /// NaN = the row has no value there.
   float value(CacheLayer layer, LedgerId row) const;
   /// The value with the strongest colour in any layer; NaN = no layer has one.
@@ -30,8 +29,7 @@ class TileRows {
  private:
   std::shared_ptr<const Tile> m_tile;
   std::unordered_map<std::int32_t, std::int32_t> m_positions;  // by ledger id
-  ColourScale m_scale = {};
-  std::optional<float> m_only;
+  ColourLegend m_legend;
   bool m_none = true;
 };
 

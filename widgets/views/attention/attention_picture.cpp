@@ -70,10 +70,6 @@ Status readPicture(AttentionPicture& out, const nlohmann::json& reply, const std
 Result<AttentionPicturePtr> attentionPicture(const nlohmann::json& reply, const std::vector<SnapshotPtr>& history) {
   auto out = std::make_shared<AttentionPicture>();
   KV_TRY(wholeReply(kRefused, "measure again", [&] { return readPicture(*out, reply, history); }));
-  out->scale = scaleFor(Quantity::Attention, out->values);
-  std::vector<std::uint8_t> indices(out->values.size());
-  out->scale.quantise(out->values, indices);
-  out->cells.assign(out->lines(), out->length(), std::move(indices));
   return AttentionPicturePtr(std::move(out));
 }
 

@@ -6,8 +6,6 @@
 
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
-#include "widgets/canvas/colour_map.h"
-#include "widgets/canvas/max_pyramid.h"
 
 namespace kvlab {
 
@@ -18,8 +16,6 @@ struct AttentionPicture {
   int begin = 0, queries = 0;  // context positions of the queries
   std::vector<float> values;  // [heads][queries][length], one head or one query; NaN: not resident, or a summary's line
   std::vector<float> own;     // [heads][queries] on the query's own row where the layer lacks the row
-  ColourScale scale;
-  MaxPyramid cells;
 
   bool byQuery() const { return queries > 1; }
   int lines() const { return byQuery() ? queries : static_cast<int>(heads.size()); }

@@ -12,6 +12,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {
@@ -30,11 +31,11 @@ AttentionView::AttentionView(InspectorContext& context, QWidget* parent)
   setContent(m_canvas);
   setMainControl(m_canvas);
   addRowActions(*m_canvas, [this](Position row) { return m_canvas->rowRect(row).translated(m_canvas->pos()); });
-  connect(m_canvas, &AttentionCanvas::clicked, this, &AttentionView::choose);
-  connect(m_canvas, &AttentionCanvas::pointed, this, [this](int row) {
+  connect(m_canvas, &AxisCanvas::chosen, this, &AttentionView::choose);
+  connect(m_canvas, &AxisCanvas::menuOver, this, [this](CanvasCell cell) {
     const Snapshot& of = *m_canvas->picture()->of;
-    if (shown() && row < shown()->length() && shown()->context[at(row)] == of.context[at(row)])
-      pointAt(m_canvas->picture()->layer, Position(row));
+    if (shown() && cell.item < shown()->length() && shown()->context[at(cell.item)] == of.context[at(cell.item)])
+      pointAt(m_canvas->picture()->layer, Position(cell.item));
   });
   connect(&context, &InspectorContext::commandReplied, this, [this](const CommandReply& command) {
     if (m_ask.waiting() || command.id != QLatin1String("attention_measure") || !ofNewest(command.reply)) return;
@@ -71,8 +72,13 @@ void AttentionView::makeStrip() {
   m_count->setCurrentIndex(1);
   addOption("last", words, m_count, [this] { measureIfWanted(); });
   m_legend = new LegendBar(this);
-  m_legend->setScale(scaleFor(Quantity::Attention, {}));
+  m_legend->setMinimumWidth(300);
   strip()->addWidget(m_legend);
+  m_scale = stripScale([] { return std::string(name(Quantity::Attention)); }, tr("line"));
+  connect(&context(), &InspectorContext::scaleChanged, this, [this] {
+    m_canvas->setScale(context().scale(Quantity::Attention));
+    showColours();
+  });
   m_state = stripLabel({}, 1);
   m_stale = stripLabel({});
   m_stale->setObjectName("warning");
@@ -167,7 +173,7 @@ void AttentionView::take(const Result<nlohmann::json>& reply) {
   Result<AttentionPicturePtr> picture = attentionPicture(*reply, context().history());
   if (picture) {
     m_canvas->show(*picture);
-    m_legend->setScale((*picture)->scale, (*picture)->values);
+    showColours();
     m_canvas->revealFocus();
   } else {
     m_refused = picture.error();
@@ -193,7 +199,8 @@ void AttentionView::onFocus() {
   m_canvas->revealFocus();
 }
 
-void AttentionView::choose(int line, int row, InspectorContext::Choice choice) {
+void AttentionView::choose(CanvasCell cell, InspectorContext::Choice choice) {
+  const auto [line, row] = cell;
   const AttentionPicture& picture = *m_canvas->picture();
   if (line >= 0 && !picture.byQuery() && picture.headOf(line) != context().focus().head.value()) {
     chooseHead(picture.headOf(line));
@@ -254,6 +261,13 @@ void AttentionView::showHeads() {
   m_count->setVisible(wantsQueries());
 }
 
+void AttentionView::showColours() {
+  if (!m_canvas->picture()) return;
+  const auto& [scales, cells, gone, unmeasured] = m_canvas->colours();
+  m_legend->show({scales, onlyValue(m_canvas->picture()->values), gone, unmeasured});
+  m_scale->setEnds(scales.first().low, scales.first().high);
+}
+
 void AttentionView::showState() {
   showHeads();
   const bool some = m_canvas->picture() != nullptr && shown();
@@ -272,7 +286,6 @@ void AttentionView::showState() {
   m_stale->setVisible(!m_stale->text().isEmpty());
   m_stale->setToolTip(tr("“Measure” measures the newest tick in the focused layer"));
   m_state->setText(summary());
-  m_canvas->setAccessibleDescription(m_state->text());
 }
 
 QString AttentionView::dump() const {

@@ -32,8 +32,9 @@ class AttentionView : public InspectorView {
   void take(const Result<nlohmann::json>& reply);
   void showState();
   void showHeads();
+  void showColours();
   void chooseHead(int head);
-  void choose(int line, int row, InspectorContext::Choice choice);
+  void choose(CanvasCell cell, InspectorContext::Choice choice);
   int heads() const;
   CacheLayer layer() const;
   bool wantsQueries() const;
@@ -44,6 +45,7 @@ class AttentionView : public InspectorView {
 
   AttentionCanvas* m_canvas = nullptr;
   LegendBar* m_legend = nullptr;
+  ScaleMenu* m_scale = nullptr;
   QLabel *m_state = nullptr, *m_stale = nullptr, *m_headLabel = nullptr, *m_countLabel = nullptr;
   QComboBox *m_mode = nullptr, *m_head = nullptr, *m_count = nullptr;
   QCheckBox* m_follow = nullptr;

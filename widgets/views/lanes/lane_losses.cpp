@@ -55,18 +55,13 @@ std::vector<LaneLosses> laneLosses(const LanesView& view) {
 
 float differenceRange(std::span<const LaneLosses> lanes) {
   std::vector<float> sizes;
-  for (std::size_t lane = 1; lane < lanes.size(); ++lane)
-    for (const float value : lanes[lane].values)
+  for (const LaneLosses& lane : lanes)
+    for (const float value : lane.values)
       if (std::isfinite(value)) sizes.push_back(std::abs(value));
   if (sizes.empty()) return kLeastRange;
   const auto rank = sizes.begin() + static_cast<std::ptrdiff_t>((99 * sizes.size() + 99) / 100 - 1);
   std::nth_element(sizes.begin(), rank, sizes.end());
   return *rank > kLeastRange ? roundedUp(*rank) : kLeastRange;
-}
-
-float bentDifference(float value, float range) {
-  if (std::isnan(value)) return value;
-  return std::copysign(std::sqrt(std::min(1.0f, std::abs(value) / range)), value);
 }
 
 float strongest(std::span<const float> values) {

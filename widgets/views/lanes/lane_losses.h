@@ -27,13 +27,11 @@ struct LaneLosses {
 
 /// [lanes]
 std::vector<LaneLosses> laneLosses(const LanesView& view);
-/// The end of a symmetrical range for the differences of all lanes: the 99th percentile of their sizes, with two
+/// The end of a symmetrical range for the differences of some lanes: the 99th percentile of their sizes, with two
 /// significant digits, and not below kLeastRange.
 float differenceRange(std::span<const LaneLosses> lanes);
 constexpr float kLeastRange = 0.01f;
 
-/// Place of a difference in the range, -1..1. A square root spreads the small ones. NaN stays NaN.
-float bentDifference(float value, float range);
 /// The value of largest size; NaN if none is measured.
 float strongest(std::span<const float> values);
 

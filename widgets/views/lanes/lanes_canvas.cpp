@@ -52,8 +52,29 @@ void LanesCanvas::compare() {
                  ? noLossesHow()
                  : tr("Click focuses a token, the wheel zooms, dragging pans, a double click shows the whole axis"));
   if (m_losses.empty()) return;
-  m_range = differenceRange(m_losses);
-  m_surprise = scaleFor(Quantity::Surprise, m_losses.front().values);
+  rescale();
+}
+
+void LanesCanvas::rescale() {
+  if (m_losses.empty()) return;
+  const ScaleChoice& choice = context().scale(Quantity::Surprise);
+  m_surprise = scalesFor(Quantity::Surprise, m_losses.front().values, 1, choice);
+  m_apart = {{}, choice};
+  for (int lane = 1; choice.range == ScaleChoice::Range::Line && lane < lanes(); ++lane)
+    m_apart.lines.push_back(scaleOf(std::span(m_losses).subspan(at(lane), 1)));
+  if (m_apart.lines.empty()) m_apart.lines.push_back(scaleOf(std::span(m_losses).subspan(1)));
+  update();
+}
+
+/// The end is the 99th percentile, so that one token does not darken all others.
+ColourScale LanesCanvas::scaleOf(std::span<const LaneLosses> lanes) const {
+  ScaleChoice choice = context().scale(Quantity::Surprise);
+  if (choice.range != ScaleChoice::Range::Fixed) choice.low = 0, choice.high = differenceRange(lanes);
+  choice.range = ScaleChoice::Range::Fixed;
+  std::vector<float> sizes;
+  for (const LaneLosses& lane : lanes)
+    for (const float value : lane.values) sizes.push_back(std::abs(value));
+  return scaleFor(Quantity::Surprise, sizes, choice);
 }
 
 void LanesCanvas::setLane(int lane) {

@@ -27,6 +27,10 @@ class LanesCanvas : public AxisCanvas {
   /// Shows the loss of each token instead of its rows. Needs one layer.
   void setLosses(bool losses);
   void setLane(int lane);
+  /// The colour scales of the losses have changed.
+  void rescale();
+  /// The largest difference that the colours reach.
+  float end() const { return m_apart.first().high; }
   int lane() const { return m_lane; }
   /// The token under the pointer, else the focused token, in every lane.
   QString readout() const override;
@@ -92,6 +96,9 @@ class LanesCanvas : public AxisCanvas {
 
   // In loss_paint.cpp.
   bool noLosses() const { return !m_losses.empty() && !m_losses.front().any(); }
+  ColourScale scaleOf(std::span<const LaneLosses> lanes) const;
+  /// Place of a difference in its range, -1..1. NaN stays NaN.
+  float bentPlace(int lane, float value) const;
   int lossIndex(int lane, float value) const;
   void paintLosses(QPainter& painter, int lane, const QRect& box, const Theme& theme) const;
   void paintFineLosses(QPainter& painter, int lane, const QRect& box, const ColourTable& table) const;
@@ -105,8 +112,7 @@ class LanesCanvas : public AxisCanvas {
   std::vector<FindingMarks> m_findings;  // [lanes]
   std::vector<LaneCells> m_cells;
   std::vector<LaneLosses> m_losses;  // [lanes]; empty = rows are shown
-  float m_range = kLeastRange;       // range of the differences
-  ColourScale m_surprise;            // colours of lane 0's losses
+  ColourScales m_surprise, m_apart;  // of lane 0's losses, and of the sizes of differences: one, or one for each lane
   bool m_byLoss = false;
   std::optional<int> m_layer = 0;
   int m_lane = 0, m_per = 1;  // lines per layer

@@ -12,6 +12,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/policy_menu.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/views/lanes/lane_lines.h"
@@ -45,6 +46,8 @@ void LanesTableView::makeStrip() {
                          tr("Colour each token by whether the lane still has its row, or by how much more surprised "
                             "by it the lane was than lane 0"));
   addOption("colour", {"rows", "loss"}, m_colour, [this] { showLayer(); });
+  m_scale = stripScale([] { return std::string(name(Quantity::Surprise)); }, tr("lane"));
+  connect(&context(), &InspectorContext::scaleChanged, this, [this] { m_canvas->rescale(); });
   m_state = stripLabel({}, 1);
   m_changes = new QLineEdit(this);
   m_changes->setText(QStringLiteral(R"([{"policy":"streaming_llm:ratio=0.5"},{"policy":"h2o:ratio=0.5"}])"));
@@ -176,6 +179,8 @@ void LanesTableView::showLayer() {
   const bool all = m_layers->currentIndex() == 1 && !losses();
   m_canvas->setLayer(all ? std::nullopt : std::optional(context().focus().layer.value()));
   m_canvas->setLosses(losses());
+  m_scale->setVisible(view && losses());
+  m_scale->setEnds(0, m_canvas->end());
   m_layers->setEnabled(!losses());
   m_layers->setToolTip(layersTip(losses()));
   m_layers->setItemText(0,

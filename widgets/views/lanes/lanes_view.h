@@ -37,6 +37,7 @@ class LanesTableView : public InspectorView {
   LanesViewPtr lanes() const { return shown() ? shown()->lanes : nullptr; }
 
   LanesModel* m_model;
+  ScaleMenu* m_scale = nullptr;
   LanesCanvas* m_canvas = nullptr;
   DataTable* m_table = nullptr;
   QComboBox *m_layers = nullptr, *m_colour = nullptr;

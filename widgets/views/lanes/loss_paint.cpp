@@ -61,16 +61,20 @@ ColourTable differenceColours(const Theme& theme) {
   return table;
 }
 
+float LanesCanvas::bentPlace(int lane, float value) const {
+  return std::copysign(m_apart.of(lane - 1).unit(std::abs(value)), value);
+}
+
 /// Index of a lane's value in its table; 0 = not measured.
 int LanesCanvas::lossIndex(int lane, float value) const {
-  if (lane == 0) return m_surprise.index(value);
-  const float place = bentDifference(value, m_range);
+  if (lane == 0) return m_surprise.first().index(value);
+  const float place = bentPlace(lane, value);
   return std::isnan(place) ? 0 : 128 + static_cast<int>(std::lround(place * 127));
 }
 
 void LanesCanvas::paintLosses(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const ColourTable table = lane == 0 ? colourTable(Quantity::Surprise, theme) : differenceColours(theme);
-  painter.fillRect(box, missingBrush(theme));
+  painter.fillRect(box, unmeasuredBrush(theme));
   if (axis().scale < 3) return paintFineLosses(painter, lane, box, table);
   const std::vector<float>& values = m_losses[at(lane)].values;
   const auto [begin, end] = axis().inSight();
@@ -92,7 +96,7 @@ void LanesCanvas::paintSign(QPainter& painter, int lane, const QRectF& cell, flo
                             const Theme& theme) const {
   const bool numbers = axis().scale >= kNumberScale;
   if (axis().scale < kSignScale || cell.height() < QFontMetrics(theme.monoSmall).height()) return;
-  if (!numbers && (lane == 0 || std::abs(bentDifference(value, m_range)) < kSigned)) return;
+  if (!numbers && (lane == 0 || std::abs(bentPlace(lane, value)) < kSigned)) return;
   const double shown = static_cast<double>(value);
   painter.setFont(numbers ? theme.small : theme.monoSmall);
   painter.setPen(readableOn(ground));
@@ -158,18 +162,20 @@ QString LanesCanvas::lossReadout(int token) const {
 std::vector<LegendEntry> LanesCanvas::lossLegend(const Theme& theme) const {
   std::vector<LegendEntry> out;
   if (m_losses.front().any())
-    out.push_back(barEntry(tr("lane 0: 0"), tr("%1 nats").arg(number(static_cast<double>(m_surprise.high))),
+    out.push_back(barEntry(tr("lane 0: 0"), tr("%1 nats").arg(number(static_cast<double>(m_surprise.first().high))),
                            colourTable(Quantity::Surprise, theme), theme));
   if (std::any_of(m_losses.begin() + 1, m_losses.end(), [](const LaneLosses& lane) { return lane.any(); })) {
-    const QString least = differenceText(static_cast<double>(-m_range)),
-                  most = differenceText(static_cast<double>(m_range));
+    const bool own = m_apart.lines.size() > 1;
+    const double end = static_cast<double>(m_apart.first().high);
+    const QString least = own ? tr("least") : differenceText(-end), most = own ? tr("most") : differenceText(end);
     const bool wide = width() >= kWideLegend;
     out.push_back(barEntry(wide ? tr("less surprised than lane 0: %1").arg(least) : tr("less %1").arg(least),
                            wide ? tr("%1 nats: more surprised").arg(most) : tr("%1 nats: more").arg(most),
                            differenceColours(theme), theme));
   }
+  out.push_back({legendWords({m_apart}), 0, [](QPainter&, const QRect&) {}});
   out.push_back({tr("not measured"), 15, [&theme](QPainter& painter, const QRect& box) {
-                   painter.fillRect(QRect(box.left(), box.center().y() - 4, 10, 10), missingBrush(theme));
+                   painter.fillRect(QRect(box.left(), box.center().y() - 4, 10, 10), unmeasuredBrush(theme));
                  }});
   return out;
 }

@@ -12,7 +12,7 @@ constexpr double kLeastMark = 5;  // a ghost is never narrower, whatever the zoo
 constexpr int kHatch = 5;
 }  // namespace
 
-void MapCanvas::paintGhosts(QPainter& painter, const Parts& p, const Theme& theme) const {
+void MapCanvas::paintGhosts(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
   const auto [begin, end] = axis().inSight();
   for (const PositionRun& run : m_picture->ghosts.stale) {
     if (run.end <= begin || run.begin >= end) continue;
@@ -24,10 +24,10 @@ void MapCanvas::paintGhosts(QPainter& painter, const Parts& p, const Theme& them
   paintAdded(painter, p, theme);
 }
 
-void MapCanvas::paintLeaving(QPainter& painter, const Parts& p, const Theme& theme) const {
+void MapCanvas::paintLeaving(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
   const auto [begin, end] = axis().inSight();
   const auto strike = [&](int layer, std::int32_t first, std::int32_t last) {
-    const QRectF from = cell(p, layer, first), to = cell(p, layer, last);
+    const QRectF from = cellBox(p, {layer, first}), to = cellBox(p, {layer, last});
     const double more = std::max(0.0, kLeastMark - (to.right() - from.left())) / 2;
     paintStrike(painter, {from.left() - more, from.center().y(), to.right() + more, from.center().y()}, theme);
   };
@@ -36,15 +36,15 @@ void MapCanvas::paintLeaving(QPainter& painter, const Parts& p, const Theme& the
     std::size_t next = i + 1;
     while (next < all.size() && all[next] == all[next - 1] + 1) ++next;
     const std::int32_t first = std::max(all[i], begin), last = std::min(all[next - 1], end - 1);
-    for (int layer = 0; first <= last && layer < layers(); ++layer) strike(layer, first, last);
+    for (int layer = 0; first <= last && layer < lines(); ++layer) strike(layer, first, last);
     i = next;
   }
   for (const PlanGhosts::Evicted& one : m_picture->ghosts.evicted)
-    if (one.layer.value() < layers() && one.position >= begin && one.position < end)
+    if (one.layer.value() < lines() && one.position >= begin && one.position < end)
       strike(one.layer.value(), one.position, one.position);
 }
 
-void MapCanvas::paintAdded(QPainter& painter, const Parts& p, const Theme& theme) const {
+void MapCanvas::paintAdded(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
   painter.setRenderHint(QPainter::Antialiasing);
   const double wide = std::clamp(axis().scale / 2, kLeastMark, 14.0);
   for (const PlanGhosts::Added& one : m_picture->ghosts.added) {

@@ -25,14 +25,6 @@ std::vector<std::int32_t> changedPositions(const PlanGhosts& ghosts, std::int32_
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
-
-std::vector<bool> residentRows(const Snapshot& s, std::size_t layer) {
-  std::vector<bool> here(s.ledger.size(), false);
-  const ResidencyView& map = *s.layers[layer];
-  for (LedgerId id : map.ledger.span().subspan(at(map.first)))
-    if (s.ledger.contains(id)) here[at(id.value())] = true;
-  return here;
-}
 }  // namespace
 
 std::vector<StaleRun> staleRuns(const Snapshot& s) {
@@ -48,12 +40,10 @@ std::vector<StaleRun> staleRuns(const Snapshot& s) {
   return runs;
 }
 
-std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile) {
+std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile,
+                                                 const ScaleChoice& choice) {
   auto picture = std::make_shared<MapPicture>();
-  picture->scale = scaleFor(tile->request.quantity, tile->values);
-  std::vector<std::uint8_t> indices(tile->values.size());
-  picture->scale.quantise(tile->values, indices);
-  picture->cells.assign(tile->layers, tile->positions, std::move(indices));
+  picture->colours = tileColours(*tile, *snapshot, choice);
   picture->edited = editedPositions(*snapshot);
   picture->ghosts = planGhosts(*snapshot);
   picture->pending = changedPositions(picture->ghosts, snapshot->length());
@@ -77,10 +67,9 @@ std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& s, Quantity quantit
     return s.exactness && p < s.exactness->size() ? static_cast<float>((*s.exactness)[p]) : NAN;
   };
   for (std::size_t layer = 0; layer < s.layers.size(); ++layer) {
-    const std::vector<bool> here = residentRows(s, layer);
+    const std::vector<bool> here = heldRows(s, CacheLayer(static_cast<int>(layer)));
     for (std::size_t p = 0; p < s.context.size(); ++p) {
-      const bool resident = s.ledger.contains(s.context[p]) && here[at(s.context[p].value())];
-      tile->values.push_back(resident ? valueAt(p) : quantity == Quantity::Residency ? 0.0f : NAN);
+      tile->values.push_back(here[p] ? valueAt(p) : quantity == Quantity::Residency ? 0.0f : NAN);
     }
   }
   return tile;

@@ -9,7 +9,7 @@
 #include "core/api/tile.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/canvas/colour_map.h"
-#include "widgets/canvas/max_pyramid.h"
+#include "widgets/canvas/matrix_colours.h"
 #include "widgets/canvas/plan_ghosts.h"
 
 namespace kvlab {
@@ -22,18 +22,20 @@ struct StaleRun {
 
 struct MapPicture {
   std::shared_ptr<const Tile> tile;
-  ColourScale scale;
-  MaxPyramid cells;
+  MatrixColours colours;
   std::vector<std::int32_t> edited;   // positions of replaced or inserted tokens, ascending
   std::vector<std::int32_t> pending;  // positions that the queue changes, ascending
   PlanGhosts ghosts;                  // planned effects of the queue
   std::vector<StaleRun> stale;        // ascending, without exact rows
   FindingMarks findings;
   SnapshotPtr snapshot;
+
+  Quantity quantity() const { return tile->request.quantity; }
 };
 
 /// Makes the picture with one pass over the tile and one over the context.
-std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile);
+std::shared_ptr<const MapPicture> makeMapPicture(SnapshotPtr snapshot, std::shared_ptr<const Tile> tile,
+                                                 const ScaleChoice& choice = {});
 /// A tile computed from the snapshot alone, for ticks whose tiles were dropped: residency, age and staleness; null for
 /// other quantities.
 std::shared_ptr<const Tile> tileFromSnapshot(const Snapshot& snapshot, Quantity quantity);

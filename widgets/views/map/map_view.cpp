@@ -13,6 +13,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/token_text.h"
 #include "widgets/base/view_registry.h"
 
@@ -32,10 +33,14 @@ MapView::MapView(InspectorContext& context, QWidget* parent)
   addRowActions(*m_canvas, [this](Position row) { return m_canvas->rowRect(row).translated(m_canvas->pos()); });
   makeActions();
   makeRange();
-  connect(&context, &InspectorContext::quantityChanged, this, &MapView::takeAgain);
+  for (const auto changed : {&InspectorContext::quantityChanged, &InspectorContext::scaleChanged})
+    connect(&context, changed, this, &MapView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &MapView::take);
-  connect(m_canvas, &MapCanvas::clicked, this, &MapView::clickCell);
-  connect(m_canvas, &MapCanvas::pointed, this, &MapView::pointAt);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell, InspectorContext::Choice choice) {
+    clickCell(CacheLayer(cell.line), Position(cell.item), choice);
+  });
+  connect(m_canvas, &AxisCanvas::menuOver, this,
+          [this](CanvasCell cell) { pointAt(CacheLayer(std::max(0, cell.line)), Position(cell.item)); });
 }
 
 void MapView::makeStrip() {
@@ -45,8 +50,9 @@ void MapView::makeStrip() {
   connect(box, &QuantityBox::chosen, this, [this] { sayOption("quantity"); });
   addOption(quantityOption(context()));
   m_legend = new LegendBar(this);
-  m_legend->setScale(scaleFor(context().quantity(), {}));
+  m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
   strip()->addWidget(m_legend, 1);
+  m_scale = stripScale([this] { return std::string(name(context().quantity())); }, tr("layer"));
   m_ghosts = new GhostLegend(*strip(), this);
   m_received = stripButton(tr("Show received"), tr("Show received attention"),
                            tr("Colour the rows by the attention that they received from the prompt's queries"));
@@ -118,7 +124,7 @@ bool MapView::ready() const {
 
 void MapView::onSnapshot() {
   if (!hasRows()) {
-    m_legend->setScale(scaleFor(context().quantity(), {}));
+    m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
     m_received->hide();
     return setEmpty(tr("Every row of the cache, layer by position"), shown() ? promptHow() : noSessionHow());
   }
@@ -143,12 +149,13 @@ void MapView::take() {
     m_canvas->setNote(lamp.text);
   if (!tile) return emit readyChanged();
   const quint64 job = ++m_job;
+  const ScaleChoice choice = context().scale(tile->request.quantity);
   if (tile->values.size() < kBigTile) {
     m_done = job;
-    return showPicture(makeMapPicture(snapshot, tile));
+    return showPicture(makeMapPicture(snapshot, tile, choice));
   }
-  QThreadPool::globalInstance()->start([self = QPointer<MapView>(this), app = qApp, job, snapshot, tile] {
-    auto picture = makeMapPicture(snapshot, tile);
+  QThreadPool::globalInstance()->start([self = QPointer<MapView>(this), app = qApp, job, snapshot, tile, choice] {
+    auto picture = makeMapPicture(snapshot, tile, choice);
     QMetaObject::invokeMethod(app, [self, job, picture] {
       if (!self || job != self->m_job) return;
       self->m_done = job;
@@ -158,9 +165,11 @@ void MapView::take() {
 }
 
 void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
-  m_legend->setScale(picture->scale, picture->tile->values);
+  const MatrixColours& colours = picture->colours;
+  m_legend->show({colours.scales, onlyValue(picture->tile->values), colours.gone, colours.unmeasured});
+  m_scale->setEnds(colours.scales.first().low, colours.scales.first().high);
   m_ghosts->setGhosts(picture->ghosts);
-  m_received->setVisible(picture->scale.quantity == Quantity::Brightness &&
+  m_received->setVisible(picture->quantity() == Quantity::Brightness &&
                          m_legend->plain());  // before the first generated token all rows are equally bright
   m_canvas->setPicture(std::move(picture));
   m_canvas->revealFocus();
@@ -168,9 +177,7 @@ void MapView::showPicture(std::shared_ptr<const MapPicture> picture) {
 }
 
 void MapView::onTheme() {
-  if (m_canvas)
-    m_canvas->setPicture(m_canvas->picture() ? makeMapPicture(m_canvas->picture()->snapshot, m_canvas->picture()->tile)
-                                             : nullptr);
+  if (m_canvas) m_canvas->update();
 }
 
 QString MapView::dump() const {
@@ -182,13 +189,11 @@ QString MapView::dump() const {
                     .arg(tile.tick.value())
                     .arg(tile.layers)
                     .arg(tile.positions);
-  out += QString("scale: %1 to %2\n")
-             .arg(valueText(tile.request.quantity, picture->scale.low),
-                  valueText(tile.request.quantity, picture->scale.high));
+  out += QString("scale: %1\n").arg(m_legend->accessibleDescription());
   for (int l = 0; l < tile.layers; ++l) {
     QStringList cells;
     for (int p = 0; p < std::min(tile.positions, 256); ++p)
-      cells << QString("%1").arg(picture->cells.at(l, p), 2, 16, QChar('0'));
+      cells << QString("%1").arg(picture->colours.cells.at(l, p), 2, 16, QChar('0'));
     out += QString("layer %1: %2\n").arg(layerText(*picture->snapshot, CacheLayer(l)), cells.join(' '));
   }
   const auto list = [](const std::vector<std::int32_t>& positions) {

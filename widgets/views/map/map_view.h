@@ -36,6 +36,7 @@ class MapView : public InspectorView {
   TileCache m_tiles;
   MapCanvas* m_canvas;
   LegendBar* m_legend = nullptr;
+  ScaleMenu* m_scale = nullptr;
   GhostLegend* m_ghosts = nullptr;
   QToolButton* m_received = nullptr;
   QTimer m_rangeSaid;

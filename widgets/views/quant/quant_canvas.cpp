@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/place_in.h"
-
 namespace kvlab {
 namespace {
 constexpr int kGutter = 58, kRight = 10, kRuler = 22, kCaption = 19, kStrip = 9, kGap = 6;
@@ -41,12 +39,6 @@ void QuantCanvas::show(QuantMeasurePtr measure, CacheLayer layer, QuantFigure fi
   place();
 }
 
-/// Findings of checks on the row in the layer.
-QString QuantCanvas::tipOf(CanvasCell cell) const {
-  if (!m_measure || findings().empty() || cell.item < 0) return {};
-  return findings().text(m_measure->of->context[at(cell.item)], m_layer);
-}
-
 QuantCanvas::Parts QuantCanvas::parts() const {
   Parts p;
   const int wide = std::max(1, width() - kGutter - kRight), fixed = 2 * (kCaption + kStrip + kGap);
@@ -67,17 +59,6 @@ QuantCanvas::Parts QuantCanvas::parts() const {
   return p;
 }
 
-int QuantCanvas::focusRow() const {
-  return m_measure ? placeIn(*m_measure->of, context().focus().ledger, context().focus().position.value()) : -1;
-}
-
-int QuantCanvas::hoveredRow() const {
-  const SnapshotPtr shown = context().snapshot();
-  const int position = context().hovered().value();
-  if (!m_measure || !shown || position < 0 || position >= shown->length()) return -1;
-  return placeIn(*m_measure->of, shown->context[at(position)], position);
-}
-
 QRect QuantCanvas::axisArea() const {
   const QRect ruler = parts().ruler;
   return QRect(ruler.left(), ruler.bottom() + 1, ruler.width(), m_measure ? height() - ruler.height() : 0);
@@ -86,13 +67,6 @@ QRect QuantCanvas::axisArea() const {
 CanvasCell QuantCanvas::cellAt(QPoint point) const {
   const int row = point.x() < kGutter ? -1 : axis().at(point.x() - kGutter);
   return {row < 0 || point.y() < kRuler ? -1 : m_layer.value(), row};
-}
-
-/// All views mark the row under the pointer, if it is in the shown context.
-Position QuantCanvas::positionOf(CanvasCell cell) const {
-  const SnapshotPtr shown = context().snapshot();
-  const bool known = cell.line >= 0 && cell.item >= 0 && shown && m_measure;
-  return Position(known ? placeIn(*shown, m_measure->of->context[at(cell.item)], cell.item) : -1);
 }
 
 }  // namespace kvlab

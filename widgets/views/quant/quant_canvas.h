@@ -22,21 +22,16 @@ class QuantCanvas : public AxisCanvas {
   /// Area of a band's bars; for tests.
   QRect bars(int lane) const { return parts().lanes[at(lane)].bars; }
   /// Focused row of the measured context and row under the pointer; -1 = none.
-  int focusRow() const;
-  int hoveredRow() const;
+  int focusRow() const { return focusItem(); }
+  int hoveredRow() const { return hoveredItem(); }
   /// The view's card shows the details instead.
   QString readout() const override { return {}; }
-
- signals:
-  void clicked(kvlab::CacheLayer layer, int row);
 
  protected:
   void paintContent(QPainter& painter, const Theme& theme) override;
   CanvasCell cellAt(QPoint point) const override;
   CanvasCell focusCell() const override { return {m_layer.value(), focusRow()}; }
-  void choose(CanvasCell cell) override { emit clicked(CacheLayer(cell.line), cell.item); }
-  Position positionOf(CanvasCell cell) const override;
-  QString tipOf(CanvasCell cell) const override;
+  SnapshotPtr of() const override { return m_measure ? m_measure->of : nullptr; }
   int lines() const override { return m_measure ? static_cast<int>(m_measure->layers.size()) : 0; }
   int items() const override { return length(); }
   QRect axisArea() const override;

@@ -120,7 +120,7 @@ void QuantCanvas::paintBars(QPainter& painter, std::size_t lane, const QRect& bo
   const QBrush missing = missingBrush(theme);
   const auto bar = [&](double left, double wide, std::uint8_t index) {
     if (index == MaxPyramid::kNone) return painter.fillRect(QRectF(left, box.top(), wide, box.height()), missing);
-    const double tall = std::max(index > 1 ? 1.0 : 0.0, std::round((index - 1) / 254.0 * box.height()));
+    const double tall = std::max(index > kFirstColour ? 1.0 : 0.0, std::round((index - 1) / 254.0 * box.height()));
     painter.fillRect(QRectF(left, box.bottom() + 1 - tall, wide, tall), colour);
   };
   if (axis().scale >= 3) {

@@ -99,7 +99,7 @@ void QuantView::makeBody() {
   connect(m_table, &DataTable::chosen, this,
           [this](const QModelIndex& index) { clickLayer(CacheLayer(m_sorted->mapToSource(index).row())); });
   m_canvas = new QuantCanvas(context(), split);
-  connect(m_canvas, &QuantCanvas::clicked, this, &QuantView::focusRow);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell) { focusRow(CacheLayer(cell.line), cell.item); });
   split->addWidget(m_table);
   split->addWidget(m_canvas);
   setContent(split);

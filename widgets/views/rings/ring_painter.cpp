@@ -96,7 +96,7 @@ QColor RingPainter::rowColour(int begin, int end) const {
   }
   const int row = end - 1;
   const double share = m_ring.rows() > 1 ? static_cast<double>(row) / (m_ring.rows() - 1) : 1.0;
-  return QColor(m_ages[at(1 + std::lround(ageShare(share, m_theme.dark) * 254))]);
+  return colourAt(m_ages, ageShare(share, m_theme.dark));
 }
 
 void RingPainter::orderBand() {

@@ -28,7 +28,8 @@ RingsView::RingsView(InspectorContext& context, QWidget* parent)
   connect(m_canvas, &RingCanvas::clicked, this, &RingsView::clickCell);
   connect(m_canvas, &RingCanvas::groupChosen, this, &RingsView::clickLayer);
   connect(m_ticks, &WrapStrip::picked, this, &RingsView::clickTick);
-  connect(&context, &InspectorContext::quantityChanged, this, &RingsView::takeAgain);
+  for (const auto changed : {&InspectorContext::quantityChanged, &InspectorContext::scaleChanged})
+    connect(&context, changed, this, &RingsView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &RingsView::takeValues);
 }
 
@@ -62,8 +63,8 @@ void RingsView::takeValues() {
   std::optional<TileRows> values;
   if (m_asMap->isChecked() && !isEmpty()) {
     const ShownTile best = m_tiles.best(context().quantity());
-    values = TileRows(context().quantity(), best);
-    m_legend->setScale(values->scale(), best.tile ? best.tile->values : std::vector<float>());
+    values = TileRows(context().quantity(), best, context().scale(context().quantity()));
+    m_legend->show(values->legend());
   }
   m_legend->setVisible(values.has_value());
   m_state->setVisible(!values);  // the legend takes its room

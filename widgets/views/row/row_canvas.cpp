@@ -6,21 +6,31 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
+#include "widgets/base/scale_menu.h"
 
 namespace kvlab {
 namespace {
-constexpr int kNameRoom = 44, kEdge = 10, kScaleTall = 22, kMostHead = 34, kGroupGap = 10;
+/// Lines stand apart where they are high enough.
+double within(double tall) { return tall >= 5 ? tall - 2 : std::max(1.0, tall); }
 
 /// The index of a signed value in a diverging table; the middle is 0.
-std::uint8_t signedIndex(float value, float most) {
-  if (!std::isfinite(value)) return 0;
-  const float share = most > 0 ? std::clamp(value / most, -1.0f, 1.0f) : 0.0f;
-  return static_cast<std::uint8_t>(std::lround(128 + share * 127));
+std::uint8_t signedIndex(float value, const ColourScale& scale) {
+  if (!std::isfinite(value)) return kUnmeasured;
+  const float share = std::copysign(scale.unit(std::abs(value)), value);
+  return std::max(kFirstColour, static_cast<std::uint8_t>(std::lround(128 + share * 127)));
+}
+
+/// Magnitudes begin at 0. Few dimensions are large, so the usual curve is a square root.
+ColourScales magnitudes(std::vector<float> values, int lines, ScaleChoice choice) {
+  for (float& value : values) value = std::abs(value);
+  if (choice.curve == ScaleChoice::Curve::Usual) choice.curve = ScaleChoice::Curve::Root;
+  const bool zeros = std::ranges::all_of(values, [](float value) { return value == 0; });
+  if (zeros && choice.range != ScaleChoice::Range::Fixed) return {{{Quantity::QuantK, 0, 0}}, choice};
+  return scalesFor(Quantity::QuantK, values, lines, choice);
 }
 }  // namespace
 
-RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(context, parent) {
-  setMinimumSize(160, 120);
+RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : MatrixCanvas(context, parent) {
   setAccessibleName(tr("Values of the row"));
   setToolTip(
       tr("Click chooses a head and a dimension; arrow keys move; the wheel, + and - zoom, dragging pans, 0 or a double "
@@ -30,8 +40,20 @@ RowCanvas::RowCanvas(InspectorContext& context, QWidget* parent) : AxisCanvas(co
 void RowCanvas::show(RowPicturePtr picture) {
   m_picture = std::move(picture);
   if (m_picture) choosePlace(m_head, m_dimension);
-  forgetHover();
-  place();
+  setScale(m_choice);
+}
+
+void RowCanvas::setScale(const ScaleChoice& choice) {
+  m_choice = choice;
+  for (const bool keys : {true, false}) {
+    if (!m_picture) break;
+    const RowTensor& t = m_picture->of(keys);
+    std::vector<float> apart;
+    for (int i = 0; m_picture->compares() && i < m_picture->heads * m_picture->dim; ++i) apart.push_back(t.apart(i));
+    m_scales[keys ? 0 : 1] = magnitudes(t.data, m_picture->heads, choice);
+    m_scales[keys ? 2 : 3] = magnitudes(std::move(apart), m_picture->heads, choice);
+  }
+  changed();
 }
 
 void RowCanvas::choosePlace(int head, int dimension) {
@@ -40,40 +62,23 @@ void RowCanvas::choosePlace(int head, int dimension) {
   revealFocus();
 }
 
-RowCanvas::Parts RowCanvas::parts() const {
-  Parts p;
-  const int wide = std::max(1, width() - kNameRoom - kEdge);
-  p.ruler = QRect(kNameRoom, 0, wide, kScaleTall);
-  p.readout = QRect(0, height() - kReadout, width(), kReadout);
-  const int foot = legendHeight(legend(*Theme::current()), width() - 2 * Theme::kMedium) + Theme::kTight;
-  p.legend = QRect(Theme::kMedium, p.readout.top() - foot, width() - 2 * Theme::kMedium, foot);
-  p.gap = lines() > 0 ? kGroupGap : 0;
-  const int top = kScaleTall + Theme::kSmall, room = std::max(1, p.legend.top() - Theme::kMedium - top - p.gap);
-  p.tall = std::min<double>(kMostHead, static_cast<double>(room) / std::max(1, lines()));
-  if (p.tall > 3) p.tall = std::floor(p.tall);
-  p.cells = QRect(kNameRoom, top, wide, static_cast<int>(std::lround(p.tall * lines())) + p.gap);
-  return p;
+MatrixShape RowCanvas::shape() const {
+  return {.gutter = 44, .tallest = 34, .group = m_picture ? m_picture->heads : 0, .gap = 10};
 }
 
-QRectF RowCanvas::lineBox(const Parts& p, int line) const {
-  const double top = p.cells.top() + std::round(p.tall * line) + (keysOf(line) ? 0 : p.gap);
-  return {static_cast<double>(p.cells.left()), top, static_cast<double>(p.cells.width()),
-          std::max(1.0, std::round(p.tall) - (p.tall >= 5 ? 2 : 0))};
+QString RowCanvas::lineName(int line) const {
+  return (keysOf(line) ? QStringLiteral("K ") : QStringLiteral("V ")) + QString::number(headOf(line));
 }
 
-CanvasCell RowCanvas::cellAt(QPoint point) const {
-  const Parts p = parts();
-  const int item = point.x() < kNameRoom ? -1 : axis().at(point.x() - kNameRoom);
-  for (int line = 0; item >= 0 && line < lines(); ++line)
-    if (lineBox(p, line).adjusted(0, -1, 0, 1).contains(point)) return {line, item};
-  return {};
+QRectF RowCanvas::cellBox(const MatrixParts& p, CanvasCell cell) const {
+  const QRectF line = p.line(cell.line);
+  return {line.left() + std::floor(axis().pixel(cell.item)), line.top(), axis().scale, within(line.height())};
 }
 
 void RowCanvas::choose(CanvasCell cell) {
   m_keys = keysOf(cell.line);
   choosePlace(headOf(cell.line), cell.item);
-  emit chosen(m_head, m_dimension);
-  emit readoutChanged();
+  AxisCanvas::choose(cell);
 }
 
 QString RowCanvas::headText(bool keys, int head) const {
@@ -87,7 +92,7 @@ QString RowCanvas::headText(bool keys, int head) const {
 
 QString RowCanvas::readout() const {
   if (!m_picture) return {};
-  const CanvasCell cell = hovered().there() && hovered().line < lines() ? hovered() : focusCell();
+  const CanvasCell cell = pointed();
   const RowTensor& t = m_picture->of(keysOf(cell.line));
   const int i = headOf(cell.line) * m_picture->dim + cell.item;
   QString out = headText(keysOf(cell.line), headOf(cell.line)) +
@@ -96,47 +101,27 @@ QString RowCanvas::readout() const {
   return out;
 }
 
-void RowCanvas::paintContent(QPainter& painter, const Theme& theme) {
-  if (!m_picture) return;
-  const Parts p = parts();
-  paintRuler(painter, p.ruler, width(), axis(), theme);
-  painter.setFont(theme.small);
-  painter.setPen(theme.faint);
-  painter.drawText(QRect(0, 0, p.cells.left() - 7, p.ruler.height()), Qt::AlignRight | Qt::AlignVCenter, tr("head"));
-  for (int line = 0; line < lines(); ++line) {
-    paintLine(painter, p, line, theme);
-    paintName(painter, p, line, theme);
-  }
-  paintChosen(painter, p, theme);
-  paintLegend(painter, p.legend, legend(theme), theme);
-  paintReadout(painter, p.readout, readout(), {}, theme);
-}
-
-void RowCanvas::paintLine(QPainter& painter, const Parts& p, int line, const Theme& theme) const {
-  const RowTensor& t = m_picture->of(keysOf(line));
-  QRectF box = lineBox(p, line), below;
+void RowCanvas::paintLine(QPainter& painter, const QRectF& place, int line, const Theme& theme) {
+  QRectF box(place.topLeft(), QSizeF(place.width(), within(place.height())));
   if (m_picture->compares()) {
-    below = box.adjusted(0, std::ceil(box.height() * 0.6), 0, 0);
+    const QRectF below = box.adjusted(0, std::ceil(box.height() * 0.6), 0, 0);
     box.setBottom(below.top() - (box.height() >= 8 ? 1 : 0));
+    paintCells(painter, below, line, true, theme);
   }
-  painter.save();
-  painter.setClipRect(p.cells);
-  paintCells(painter, box, t, headOf(line), false, theme);
-  if (m_picture->compares()) paintCells(painter, below, t, headOf(line), true, theme);
-  painter.restore();
+  paintCells(painter, box, line, false, theme);
 }
 
 /// Paints a cell per dimension, or a pixel per group of dimensions with the value of the largest magnitude.
-void RowCanvas::paintCells(QPainter& painter, const QRectF& box, const RowTensor& tensor, int head, bool apart,
-                           const Theme& theme) const {
+void RowCanvas::paintCells(QPainter& painter, const QRectF& box, int line, bool apart, const Theme& theme) const {
+  const RowTensor& tensor = m_picture->of(keysOf(line));
   const ColourTable colours = colourTable(MapKind::Diverging, theme);
-  const float most = apart ? tensor.mostApart : tensor.most;
+  const ColourScale& scale = scales(keysOf(line), apart).of(headOf(line));
   const auto valueAt = [&](int i) {
-    const int place = head * m_picture->dim + i;
+    const int place = headOf(line) * m_picture->dim + i;
     return apart ? tensor.apart(place) : tensor.value(place);
   };
   const auto fill = [&](double left, double right, float value) {
-    const std::uint8_t index = signedIndex(value, most);
+    const std::uint8_t index = signedIndex(value, scale);
     const QRectF cell(left, box.top(), right - left, box.height());
     if (index == 0) painter.fillRect(cell, theme.error);
     else painter.fillRect(cell, QColor(colours[index]));
@@ -153,51 +138,27 @@ void RowCanvas::paintCells(QPainter& painter, const QRectF& box, const RowTensor
   }
 }
 
-void RowCanvas::paintName(QPainter& painter, const Parts& p, int line, const Theme& theme) const {
-  const bool chosen = headOf(line) == m_head;
-  int every = 1;
-  while (p.tall * every < 13) every *= 2;
-  if (headOf(line) % every && !chosen) return;
-  if (!chosen && std::abs(headOf(line) - m_head) * p.tall < 13) return;
-  painter.setFont(theme.monoSmall);
-  painter.setPen(chosen ? theme.text : theme.faint);
-  const QRectF box = lineBox(p, line);
-  painter.drawText(QRectF(0, box.center().y() - 7, p.cells.left() - 7, 14), Qt::AlignRight | Qt::AlignVCenter,
-                   (keysOf(line) ? QStringLiteral("K ") : QStringLiteral("V ")) + QString::number(headOf(line)));
-}
-
-void RowCanvas::paintChosen(QPainter& painter, const Parts& p, const Theme& theme) const {
-  painter.save();
-  painter.setClipRect(p.cells.adjusted(-2, -2, 2, 2));
-  const auto frame = [&](const CanvasCell& cell, const QColor& colour, int wide) {
-    const QRectF line = lineBox(p, cell.line);
-    paintOutline(painter,
-                 QRectF(line.left() + std::floor(axis().pixel(cell.item)), line.top(),
-                        std::max(3.0, std::round(axis().scale)), line.height()),
-                 colour, wide, theme);
-  };
-  if (hovered().there() && hovered().line < lines()) frame(hovered(), theme.hover, 1);
-  frame(focusCell(), theme.focus, 2);
-  painter.restore();
-}
-
 std::vector<LegendEntry> RowCanvas::legend(const Theme& theme) const {
   static constexpr int kBarWide = 54;
   std::vector<LegendEntry> out;
   if (!m_picture) return out;
-  const auto bar = [&](const QString& words, float most) {
-    out.push_back({most > 0 ? tr("%1 −%2 to %2").arg(words, figureText(double(most))) : tr("%1 0").arg(words),
-                   kBarWide + Theme::kMedium, [&theme](QPainter& painter, const QRect& box) {
+  const auto bar = [&](const QString& words, bool keys, bool apart) {
+    const ColourScales& of = scales(keys, apart);
+    const double most = double(of.first().high);
+    const QString ends = of.lines.size() > 1 ? words
+        : most > 0                           ? tr("%1 −%2 to %2").arg(words, figureText(most))
+                                             : tr("%1 0").arg(words);
+    out.push_back({ends, kBarWide + Theme::kMedium, [&theme](QPainter& painter, const QRect& box) {
                      paintColours(painter, QRectF(box.left(), QRectF(box).center().y() - 5, kBarWide, 10),
                                   colourTable(MapKind::Diverging, theme));
                    }});
   };
   for (const bool keys : {true, false}) {
-    const RowTensor& t = m_picture->of(keys);
-    bar(keys ? QStringLiteral("K") : QStringLiteral("V"), t.most);
+    bar(keys ? QStringLiteral("K") : QStringLiteral("V"), keys, false);
     if (m_picture->compares())
-      bar(keys ? tr("difference of K, below it") : tr("difference of V, below it"), t.mostApart);
+      bar(keys ? tr("difference of K, below it") : tr("difference of V, below it"), keys, true);
   }
+  out.push_back({scaleText(scales(true, false).choice, {}), 0, [](QPainter&, const QRect&) {}});
   return out;
 }
 

@@ -2,20 +2,23 @@
 // K and V of one row as heat strips: a line per KV head, a cell per dimension; below each line the difference to what
 // the row is compared with. Where dimensions share a pixel the largest magnitude shows. GUI thread.
 #pragma once
-#include "widgets/canvas/axis_canvas.h"
-#include "widgets/canvas/axis_parts.h"
-#include "widgets/canvas/colour_map.h"
+#include <array>
+
+#include "widgets/canvas/matrix_canvas.h"
 #include "widgets/views/row/row_picture.h"
 
 namespace kvlab {
 
-class RowCanvas : public AxisCanvas {
+class RowCanvas : public MatrixCanvas {
   Q_OBJECT
  public:
   RowCanvas(InspectorContext& context, QWidget* parent);
 
   /// Null shows nothing.
   void show(RowPicturePtr picture);
+  void setScale(const ScaleChoice& choice);
+  /// The largest magnitude that K's colours reach.
+  float end() const { return m_scales[0].first().high; }
   const RowPicturePtr& picture() const { return m_picture; }
   /// The chosen KV head and dimension.
   void choosePlace(int head, int dimension);
@@ -24,39 +27,30 @@ class RowCanvas : public AxisCanvas {
   QString readout() const override;
   QString headText(bool keys, int head) const;
 
- signals:
-  void chosen(int head, int dimension);
-
  protected:
-  void paintContent(QPainter& painter, const Theme& theme) override;
-  CanvasCell cellAt(QPoint point) const override;
-  CanvasCell focusCell() const override { return {lineOf(m_keys, m_head), m_dimension}; }
-  void choose(CanvasCell cell) override;
-  Position positionOf(CanvasCell) const override { return Position(-1); }
+  MatrixShape shape() const override;
   int lines() const override { return m_picture ? 2 * m_picture->heads : 0; }
   int items() const override { return m_picture ? m_picture->dim : 0; }
-  QRect axisArea() const override { return parts().cells; }
+  CanvasCell focusCell() const override { return {focusLine(), m_dimension}; }
+  int focusLine() const override { return m_picture ? m_head + (m_keys ? 0 : m_picture->heads) : -1; }
+  QString lineName(int line) const override;
+  bool lineIsChosen(int line) const override { return headOf(line) == m_head; }
+  QString lineWord() const override { return tr("head"); }
+  std::vector<LegendEntry> legend(const Theme& theme) const override;
+  void choose(CanvasCell cell) override;
+  void paintLine(QPainter& painter, const QRectF& box, int line, const Theme& theme) override;
+  QRectF cellBox(const MatrixParts& parts, CanvasCell cell) const override;
 
  private:
-  struct Parts {
-    QRect ruler, cells, legend, readout;
-    double tall = 0;  // height of a head's lines together
-    int gap = 0;      // between K and V
-  };
-  Parts parts() const;
   bool keysOf(int line) const { return line < m_picture->heads; }
   int headOf(int line) const { return line % m_picture->heads; }
-  int lineOf(bool keys, int head) const { return m_picture ? head + (keys ? 0 : m_picture->heads) : -1; }
-  /// The line of a head: values above, difference below.
-  QRectF lineBox(const Parts& parts, int line) const;
-  void paintLine(QPainter& painter, const Parts& parts, int line, const Theme& theme) const;
-  void paintCells(QPainter& painter, const QRectF& box, const RowTensor& tensor, int head, bool apart,
-                  const Theme& theme) const;
-  void paintName(QPainter& painter, const Parts& parts, int line, const Theme& theme) const;
-  void paintChosen(QPainter& painter, const Parts& parts, const Theme& theme) const;
-  std::vector<LegendEntry> legend(const Theme& theme) const;
+  /// Scales of the magnitudes of K, of V, and of their differences.
+  const ColourScales& scales(bool keys, bool apart) const { return m_scales[(keys ? 0 : 1) + (apart ? 2 : 0)]; }
+  void paintCells(QPainter& painter, const QRectF& box, int line, bool apart, const Theme& theme) const;
 
   RowPicturePtr m_picture;
+  ScaleChoice m_choice;
+  std::array<ColourScales, 4> m_scales;
   bool m_keys = true;
   int m_head = 0, m_dimension = 0;
 };

@@ -29,15 +29,6 @@ bool fits(const RowTensor& t, std::size_t heads, std::size_t dim) {
       t.relative.size() == (t.other.empty() ? 0 : heads);
 }
 
-void measureEnds(RowTensor& t) {
-  for (std::size_t i = 0; i < t.data.size(); ++i) {
-    if (std::isfinite(t.data[i])) t.most = std::max(t.most, std::abs(t.data[i]));
-    if (t.other.empty()) continue;
-    const float apart = std::abs(t.data[i] - t.other[i]);
-    if (std::isfinite(apart)) t.mostApart = std::max(t.mostApart, apart);
-  }
-}
-
 constexpr auto kRefused = "the row cannot be shown", kRemedy = "focus it again";
 
 Error badRow(const std::string& why) { return {"bad_reply", kRefused, why, kRemedy}; }
@@ -64,8 +55,6 @@ Status readRow(RowPicture& out, const nlohmann::json& reply) {
 Result<RowPicturePtr> rowPicture(const nlohmann::json& reply) {
   auto out = std::make_shared<RowPicture>();
   KV_TRY(wholeReply(kRefused, kRemedy, [&] { return readRow(*out, reply); }));
-  measureEnds(out->k);
-  measureEnds(out->v);
   return RowPicturePtr(std::move(out));
 }
 

@@ -15,7 +15,6 @@ struct RowTensor {
   std::vector<float> data, other;      // [heads][dim]; other: what the row is compared with, or empty
   std::vector<float> norms, relative;  // [heads]; NaN = not finite; relative is empty without other
   std::vector<float> scales;           // [heads]; empty where the type has none
-  float most = 0, mostApart = 0;       // largest magnitude of data, and of data - other
 
   float value(int i) const { return data[at(i)]; }
   float apart(int i) const { return data[at(i)] - other[at(i)]; }

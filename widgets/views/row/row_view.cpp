@@ -14,6 +14,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/place_in.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -94,6 +95,8 @@ void RowView::makeStrip() {
   m_rotated = stripCheck(tr("Rotated"), tr("Keys rotated to their phase"),
                          tr("Show keys as attention sees them, rotated to the phase of the row"));
   addOption("rotated", m_rotated, [this] { ask(true); });
+  m_scale = stripScale([] { return std::string("row"); }, tr("head"), false);
+  connect(&context(), &InspectorContext::scaleChanged, this, [this] { m_canvas->setScale(context().scale("row")); });
   m_measure = stripButton(tr("Attention"), tr("Measure the attention of the row"), {});
   setCommand(m_measure, "attention_measure");
   connect(m_measure, &QToolButton::clicked, this, &RowView::measureAttention);
@@ -123,10 +126,10 @@ void RowView::makeBody() {
   auto* split = new TurningSplitter(
       kSideBySide, [](int width) { return width * 11 / 20; }, [](int height) { return height * 11 / 20; }, page);
   m_canvas = new RowCanvas(context(), split);
-  connect(m_canvas, &RowCanvas::chosen, this, [this](int head, int dimension) {
-    chooseHead(head);
-    m_model->show(m_canvas->picture(), head);
-    m_table->showRow(dimension);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell) {
+    chooseHead(m_canvas->head());
+    m_model->show(m_canvas->picture(), m_canvas->head());
+    m_table->showRow(cell.item);
   });
   m_table = new DataTable(split, m_model, tr("Numbers of the head"), tr("Click a line to mark its dimension"));
   m_table->stretch({"k", "v"});
@@ -212,6 +215,7 @@ void RowView::take(const Result<nlohmann::json>& reply) {
   if (picture) m_canvas->show(*picture);
   else m_refused = picture.error();
   if (!m_canvas->picture()) return;
+  m_scale->setEnds(0, m_canvas->end());
   m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
   m_model->show(m_canvas->picture(), m_canvas->head());
 }
@@ -363,7 +367,6 @@ void RowView::showState() {
                            : tr("Received from the newest query, by head  %1\nIts own query attends most to  %2")
                                  .arg(m_in.isEmpty() ? QStringLiteral("…") : m_in, m_out));
   m_attention->setVisible(!m_attention->text().isEmpty());
-  m_canvas->setAccessibleDescription(m_facts->text());
   if (m_canvas->head() != context().focus().head.value() / group()) {
     m_canvas->choosePlace(context().focus().head.value() / group(), m_canvas->dimension());
     m_model->show(m_canvas->picture(), m_canvas->head());

@@ -58,6 +58,7 @@ class RowView : public InspectorView {
   QCheckBox* m_rotated = nullptr;
   QToolButton *m_rebuild = nullptr, *m_measure = nullptr;
   QLabel *m_title = nullptr, *m_state = nullptr, *m_found = nullptr, *m_facts = nullptr, *m_attention = nullptr;
+  ScaleMenu* m_scale = nullptr;
   RowCanvas* m_canvas = nullptr;
   RowNumbers* m_model;
   DataTable* m_table = nullptr;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QPainter>
-#include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/layer_text.h"
-#include "widgets/canvas/axis_parts.h"
 #include "widgets/canvas/colour_map.h"
 #include "widgets/canvas/series_palette.h"
 #include "widgets/views/smartkv/band_canvas.h"
@@ -23,35 +20,18 @@ QColor bandColour(Band band, const Theme& theme) {
     default: return theme.faint;
   }
 }
+
+/// Of rows whose score nobody has measured.
+QColor unscored(const Theme& theme) { return Theme::mix(theme.surface, theme.accent, 0.5); }
 }  // namespace
 
-void BandCanvas::paintContent(QPainter& painter, const Theme& theme) {
-  if (!m_snapshot || m_layers.empty()) return;
-  painter.save();
-  painter.setClipRect(QRect(0, area().top(), wide(), area().height()));
-  for (std::size_t layer = 0; layer < m_layers.size(); ++layer)
-    if (const QRectF line = lineRect(static_cast<int>(layer));
-        line.bottom() > area().top() && line.top() < area().bottom())
-      paintLine(painter, layer, theme);
-  paintFindings(painter, theme);
-  paintFocus(painter, theme);
-  painter.restore();
-  paintAxis(painter, theme);
-  painter.fillRect(QRect(0, legendRect().top(), wide(), legendRect().height()), theme.surface);
-  paintLegend(painter, legendRect(), bandLegend(theme, !m_findings.empty()), theme);
-}
-
-void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& theme) {
-  const BandRows& rows = m_layers[layer];
-  const QRectF line = lineRect(static_cast<int>(layer));
-  const bool focused = context().focus().layer == rows.layer;
-  if (focused)
-    painter.fillRect(QRectF(0, line.top(), wide(), line.height()), Theme::mix(theme.surface, theme.selection, 0.6));
+void BandCanvas::paintLine(QPainter& painter, const QRectF& line, int layer, const Theme& theme) {
+  const BandRows& rows = m_layers[at(layer)];
   const QRectF strip = line.adjusted(0, 4, 0, -5 - kBand);
-  const ColourScale scale = scaleFor(Quantity::Score, rows.score);
+  const ColourScale& scale = m_scales.of(layer);
   const ColourTable table = colourTable(Quantity::Score, theme);
-  const QColor plain = Theme::mix(theme.surface, theme.accent, 0.5);
-  const std::vector<Column>& columns = columnsOf(layer);
+  const QColor plain = unscored(theme);
+  const std::vector<Column>& columns = columnsOf(at(layer), static_cast<int>(line.width()));
   for (std::size_t x = 0; x < columns.size(); ++x) {
     const Column& c = columns[x];
     if (c.there < 0) break;
@@ -64,17 +44,6 @@ void BandCanvas::paintLine(QPainter& painter, std::size_t layer, const Theme& th
   }
   paintBands(painter, rows, line, theme);
   paintContests(painter, rows, line, theme);
-  painter.setFont(focused ? theme.monoStrong : theme.mono);
-  const bool wrong = m_findings.in(rows.layer);
-  painter.setPen(wrong ? theme.error : focused ? theme.text : theme.muted);
-  painter.drawText(QRectF(0, line.top(), line.left() - 8, line.height()), Qt::AlignRight | Qt::AlignVCenter,
-                   (wrong ? QStringLiteral("✕") : QString()) + layerText(*m_snapshot, rows.layer));
-  painter.setFont(theme.monoSmall);
-  painter.setPen(rows.bounded && rows.rows() > rows.requested.capacity() ? theme.error : theme.muted);
-  const QString figure = rows.bounded ? QStringLiteral("%1/%2").arg(rows.rows()).arg(rows.requested.capacity())
-                                      : tr("%1, all").arg(rows.rows());
-  painter.drawText(QRectF(line.right() + 6, line.top(), wide() - line.right() - 8, line.height()),
-                   Qt::AlignLeft | Qt::AlignVCenter, figure);
 }
 
 /// Paints one line from the first to the last row of each band: thick for the budget, with feet for sinks and window.
@@ -107,54 +76,13 @@ void BandCanvas::paintContests(QPainter& painter, const BandRows& rows, const QR
   }
 }
 
-/// Empty if the cell is not in sight.
-QRectF BandCanvas::cellRect(int layer, int position) const {
-  if (layer < 0 || layer >= static_cast<int>(m_layers.size()) || position < 0 || position >= axis().count) return {};
-  const QRectF line = lineRect(layer);
-  const double left = line.left() + axis().pixel(position), right = line.left() + axis().pixel(position + 1);
-  if (right < line.left() || left > line.right()) return {};
-  return {left - 1, line.top() + 3, std::max(3.0, right - left + 1), line.height() - 7 - kBand};
+QRectF BandCanvas::cellBox(const MatrixParts& p, CanvasCell cell) const {
+  const QRectF line = p.line(cell.line);
+  return {line.left() + axis().pixel(cell.item) - 1, line.top() + 3, std::max(3.0, axis().scale + 1),
+          line.height() - 7 - kBand};
 }
 
-void BandCanvas::paintFindings(QPainter& painter, const Theme& theme) const {
-  for (const FindingMark& one : m_findings.all())
-    for (const BandRows& rows : m_layers)
-      if (const QRectF box = cellRect(rows.layer.value(), one.position); one.concerns(rows.layer) && !box.isEmpty())
-        paintFinding(painter, box, theme);
-}
-
-void BandCanvas::paintFocus(QPainter& painter, const Theme& theme) const {
-  const auto outline = [&](int layer, int position, const QColor& colour, int wide) {
-    const QRectF box = cellRect(layer, position);
-    if (box.isEmpty()) return;
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(QPen(colour, wide));
-    painter.drawRect(box);
-  };
-  painter.setRenderHint(QPainter::Antialiasing);
-  outline(hovered().line, context().hovered().value(), theme.hover, 1);
-  outline(context().focus().layer.value(), context().focus().position.value(), theme.focus, 2);
-  painter.setRenderHint(QPainter::Antialiasing, false);
-}
-
-void BandCanvas::paintAxis(QPainter& painter, const Theme& theme) const {
-  const QRect strips = area();
-  painter.setFont(theme.monoSmall);
-  painter.setPen(theme.faint);
-  const int last =
-      std::max(0, static_cast<int>(std::ceil(std::min(axis().first + axis().visible(), axis().count))) - 1);
-  const double end = strips.left() + std::min(axis().pixel(axis().count), static_cast<double>(strips.width()));
-  const QRectF room(strips.left(), 0, end - strips.left(), kBand + 15);
-  painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter, QString::number(static_cast<int>(axis().first)));
-  painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, QString::number(last));
-  painter.setFont(theme.small);
-  painter.drawText(room, Qt::AlignHCenter | Qt::AlignVCenter, tr("position"));
-  painter.drawText(QRectF(strips.right() + 6, 0, wide() - strips.right() - 6, room.height()),
-                   Qt::AlignLeft | Qt::AlignVCenter, tr("rows"));
-  painter.drawText(QRectF(0, 0, strips.left() - 4, room.height()), Qt::AlignRight | Qt::AlignVCenter, tr("layer"));
-}
-
-std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings) {
+std::vector<LegendEntry> BandCanvas::legend(const Theme& theme) const {
   constexpr int kRoom = 20, kBar = 48;
   std::vector<LegendEntry> out;
   const auto add = [&](const QString& words, std::function<void(QPainter&, const QRectF& box, double middle)> mark) {
@@ -162,7 +90,6 @@ std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings) {
                      mark(painter, QRectF(box), QRectF(box).center().y());
                    }});
   };
-  const auto tr = [](const char* text) { return BandCanvas::tr(text); };
   const auto addBand = [&](const QString& words, Band band) {
     add(words, [band, colour = bandColour(band, theme)](QPainter& painter, const QRectF& box, double middle) {
       painter.fillRect(QRectF(box.left(), middle - 1, 14, band == Band::Budget ? 3 : 2), colour);
@@ -174,7 +101,11 @@ std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings) {
   addBand(tr("sinks"), Band::Sink);
   addBand(tr("budget"), Band::Budget);
   addBand(tr("window"), Band::Window);
-  add(tr("not resident"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  if (std::ranges::any_of(m_layers, [](const BandRows& one) { return one.score.empty(); }))
+    add(tr("score not measured"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+      painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), unscored(theme));
+    });
+  add(tr("gone"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
     painter.setPen(theme.border);
     painter.setBrush(Qt::NoBrush);
@@ -186,11 +117,11 @@ std::vector<LegendEntry> bandLegend(const Theme& theme, bool findings) {
   add(tr("won a place in this tick"), [&theme](QPainter& painter, const QRectF& box, double middle) {
     paintArrow(painter, QPointF(box.left() + 7, middle - 4), 7, theme.ok);
   });
-  add(tr("score"), [&theme](QPainter& painter, const QRectF& box, double middle) {
+  add(tr("score, %1").arg(legendWords({m_scales})), [&theme](QPainter& painter, const QRectF& box, double middle) {
     paintColours(painter, QRectF(box.left(), middle - 5, kBar, 10), colourTable(Quantity::Score, theme));
   });
   out.back().room = kBar + 6;
-  if (findings) out.push_back(findingLegend(theme));
+  if (!findings().empty()) out.push_back(findingLegend(theme));
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/scale_menu.h"
 #include "widgets/base/tight_column.h"
 #include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
@@ -70,9 +71,12 @@ SmartKvView::SmartKvView(InspectorContext& context, QWidget* parent)
   setContent(split);
   setMainControl(m_canvas);
   m_readout = readoutLine();
-  connect(m_canvas, &BandCanvas::clicked, this, &SmartKvView::clickCell);
+  connect(m_canvas, &AxisCanvas::chosen, this, [this](CanvasCell cell, InspectorContext::Choice choice) {
+    clickCell(CacheLayer(cell.line), Position(cell.item), choice);
+  });
   connect(m_canvas, &BandCanvas::readoutChanged, this, [this] { m_readout->setText(m_canvas->readout()); });
   connect(&m_tiles, &TileCache::arrived, this, &SmartKvView::take);
+  connect(&context, &InspectorContext::scaleChanged, this, &SmartKvView::takeAgain);
   connect(&context, &InspectorContext::busyChanged, this, [this] {
     if (!this->context().busy() && inUse()) askLifespans();
     showLifespans();
@@ -88,6 +92,7 @@ void SmartKvView::makeStrip() {
   for (QToolButton* one : {m_before, m_after}) one->setAutoRaise(true);
   connect(m_before, &QToolButton::clicked, this, [this] { stepTick(-1); });
   connect(m_after, &QToolButton::clicked, this, [this] { stepTick(1); });
+  m_scale = stripScale([] { return std::string(name(Quantity::Score)); }, tr("layer"));
   m_measure = stripButton(tr("Measure lifespans"), tr("Measure lifespans"),
                           tr("Measure how long each row is used, and compare with its gate's prediction"));
   setOwn({m_before, m_after});
@@ -177,7 +182,8 @@ void SmartKvView::take() {
   const std::vector<float> scores = before ? scoresFrom(*before, shown()->length()) : std::vector<float>();
   std::vector<BandRows> layers = bandRows(*shown(), before ? &scores : nullptr);
   m_model->show(shown(), layers);
-  m_canvas->show(shown(), std::move(layers));
+  m_canvas->show(shown(), std::move(layers), context().scale(Quantity::Score));
+  m_scale->setEnds(m_canvas->scales().first().low, m_canvas->scales().first().high);
   say();
   onFocus();
   emit readyChanged();
@@ -221,7 +227,6 @@ void SmartKvView::say() {
   state << QString::fromStdString(one.policy);
   if (one.score.empty()) state << tr("no scores known");
   m_state->setText(state.join(QStringLiteral("  ·  ")));
-  m_canvas->setAccessibleDescription(m_state->text() + QStringLiteral("; ") + m_canvas->readout());
 }
 
 void SmartKvView::onFocus() {

@@ -50,6 +50,7 @@ class SmartKvView : public InspectorView {
 
   TileCache m_tiles;
   ContestModel* m_model;
+  ScaleMenu* m_scale = nullptr;
   BandCanvas* m_canvas = nullptr;
   DataTable* m_contests = nullptr;
   LifespanPlot* m_plot = nullptr;

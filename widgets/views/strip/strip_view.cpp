@@ -34,7 +34,8 @@ StripView::StripView(InspectorContext& context, QWidget* parent)
   QAction* copy = addViewAction(tr("Copy text"), tr("Copy the selected tokens as text (Ctrl+C)"));
   connect(copy, &QAction::triggered, this, &StripView::copySelection);
   setObstacle(copy, [this] { return hasRows() ? QString() : tr("the context is empty"); });
-  connect(&context, &InspectorContext::quantityChanged, this, &StripView::takeAgain);
+  for (const auto changed : {&InspectorContext::quantityChanged, &InspectorContext::scaleChanged})
+    connect(&context, changed, this, &StripView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &StripView::take);
   connect(&context, &InspectorContext::selectionChanged, this, &StripView::sayReadout);
   connect(m_text, &TokenText::clicked, this, [this](int chip, InspectorContext::Choice choice) {
@@ -63,7 +64,7 @@ void StripView::makeStrip() {
   m_ghosts->setChecked(true);
   addOption("ghosts", m_ghosts, [this] { take(); });
   m_legend = new LegendBar(this);
-  m_legend->setScale(scaleFor(context().quantity(), {}));
+  m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
   strip()->addWidget(m_legend, 1);
   m_planned = new GhostLegend(*strip(), this);
 }
@@ -72,7 +73,7 @@ bool StripView::ready() const { return InspectorView::ready() && (!shown() || !m
 
 void StripView::onSnapshot() {
   if (!hasRows()) {
-    m_legend->setScale(scaleFor(context().quantity(), {}));
+    m_legend->show({scalesFor(context().quantity(), {}, 0, {})});
     return setEmpty(tr("The text that the cache remembers, coloured like the map"),
                     shown() ? promptHow() : noSessionHow());
   }
@@ -81,16 +82,17 @@ void StripView::onSnapshot() {
   if (!m_tiles.atNewest()) take();
 }
 
-void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const {
+void StripView::colour(std::vector<Chip>& chips, const Tile& tile, const MaxPyramid& cells) const {
   const bool one = m_layers->currentIndex() == 1;
   const int first = one ? std::clamp(context().focus().layer.value(), 0, std::max(0, tile.layers - 1)) : 0;
   const int last = one ? std::min(first + 1, tile.layers) : tile.layers;
   for (Chip& chip : chips) {
     if (chip.position < 0 || chip.position >= tile.positions) continue;
     for (int l = first; l < last; ++l) {
-      const float value = tile.values[at(l) * at(tile.positions) + at(chip.position)];
-      const std::uint8_t index = scale.index(value);
-      if (index > chip.index) chip.index = index, chip.value = value;
+      const std::uint8_t index = cells.at(l, chip.position);
+      if (index <= chip.index) continue;
+      chip.index = index;
+      chip.value = tile.values[at(l) * at(tile.positions) + at(chip.position)];
     }
   }
 }
@@ -102,9 +104,9 @@ void StripView::take() {
   PlanGhosts planned = planGhosts(*snapshot);
   std::vector<Chip> chips = chipsOf(*snapshot, planned, m_ghosts->isChecked());
   if (tile) {
-    const ColourScale scale = scaleFor(tile->request.quantity, tile->values);
-    m_legend->setScale(scale, tile->values);
-    colour(chips, *tile, scale);
+    const MatrixColours colours = tileColours(*tile, *snapshot, context().scale(tile->request.quantity));
+    m_legend->show({colours.scales, onlyValue(tile->values), colours.gone, colours.unmeasured});
+    colour(chips, *tile, colours.cells);
   }
   const bool one = m_layers->currentIndex() == 1;
   if (!one) planned.evicted.clear();  // the strip shows the rows of all layers as one

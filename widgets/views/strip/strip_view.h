@@ -6,6 +6,7 @@
 #include <QComboBox>
 
 #include "widgets/base/inspector_view.h"
+#include "widgets/canvas/matrix_colours.h"
 #include "widgets/canvas/quantity_box.h"
 #include "widgets/canvas/tile_cache.h"
 #include "widgets/views/strip/token_text.h"
@@ -30,7 +31,7 @@ class StripView : public InspectorView {
  private:
   void makeStrip();
   void take();
-  void colour(std::vector<Chip>& chips, const Tile& tile, const ColourScale& scale) const;
+  void colour(std::vector<Chip>& chips, const Tile& tile, const MaxPyramid& cells) const;
   QString readout() const;
   void sayReadout();
   QRect placeOf(Position row) const;

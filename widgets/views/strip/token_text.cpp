@@ -202,13 +202,14 @@ void TokenText::paintChip(QPainter& painter, int chip, const ColourTable& colour
   painter.setPen(Qt::NoPen);
   if (c.isPlanned()) paintNew(painter, QRectF(box).adjusted(1, 1, -1, -1), theme), painter.setPen(Qt::NoPen);
   else if (ghost) painter.setBrush(Qt::NoBrush), painter.setPen(QPen(theme.border, 1, Qt::DashLine));
-  else if (c.index == 0) painter.setBrush(missingBrush(theme)), painter.setPen(theme.border);
+  else if (c.index < kFirstColour)
+    painter.setBrush(c.index == kGone ? missingBrush(theme) : unmeasuredBrush(theme)), painter.setPen(theme.border);
   else painter.setBrush(QColor(colours[c.index]));
   if (!c.isPlanned()) painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
   QFont font = theme.ui;
   font.setStrikeOut(ghost);
   painter.setFont(font);
-  painter.setPen(ghost ? theme.ghost : c.index == 0 ? theme.text : readableOn(colours[c.index]));
+  painter.setPen(ghost ? theme.ghost : c.index < kFirstColour ? theme.text : readableOn(colours[c.index]));
   painter.drawText(box, Qt::AlignCenter, textOf(c));
   paintStale(painter, c, box, theme);
   paintPlanned(painter, c, box, theme);

@@ -46,7 +46,6 @@ class TimeStrip : public AxisCanvas {
   CanvasCell cellAt(QPoint point) const override;
   CanvasCell focusCell() const override;
   void choose(CanvasCell cell) override;
-  Position positionOf(CanvasCell) const override { return Position(-1); }
   int lines() const override { return m_tree ? static_cast<int>(m_tree->lanes().size()) : 0; }
   int items() const override { return m_tree && m_tree->size() ? static_cast<int>(m_tree->lastTick()) + 1 : 0; }
   QRect axisArea() const override { return items() ? parts().lanes : QRect(); }

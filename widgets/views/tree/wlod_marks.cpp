@@ -203,14 +203,13 @@ std::vector<LegendEntry> WlodCanvas::legend(const Theme& theme) const {
       add(levelText(level),
           [level, &theme](QPainter& painter, const QRectF& box) { painter.fillRect(box, levelColour(level, theme)); });
   } else if (m_colour == TreeColour::Map) {
-    const ColourScale& scale = m_values.scale();
     if (m_values.none())
-      add(tr("no %1 yet").arg(titleInText(scale.quantity)),
+      add(tr("no %1 yet").arg(titleInText(m_values.scale().quantity)),
           [&theme](QPainter& painter, const QRectF& box) { painter.fillRect(box, missingBrush(theme)); });
     else
       out.push_back({QString(), kMapLegend, [this, &theme](QPainter& painter, const QRect& box) {
                        kvlab::paintLegend(painter, QRect(box.left(), box.top(), kMapLegend, box.height()),
-                                          m_values.scale(), m_values.only(), theme);
+                                          m_values.legend(), theme);
                      }});
   } else {
     const bool scores = m_colour == TreeColour::Score;

@@ -20,7 +20,7 @@ int rank(DirtyWhy why) {
 }  // namespace
 
 QColor WlodCanvas::scoreColour(float score) const {
-  return QColor(m_table[at(1 + std::lround((std::clamp(score, -1.0f, 1.0f) + 1) * 127))]);
+  return colourAt(m_table, double(std::clamp(score, -1.0f, 1.0f) + 1) / 2);
 }
 
 /// Omits the ends of the colour map, which are close to the window's colours.

@@ -27,7 +27,8 @@ WlodTreeView::WlodTreeView(InspectorContext& context, QWidget* parent)
   makeActions();
   makeOptions();
   connect(&context, &InspectorContext::busyChanged, this, &WlodTreeView::buttons);
-  connect(&context, &InspectorContext::quantityChanged, this, &WlodTreeView::takeAgain);
+  for (const auto changed : {&InspectorContext::quantityChanged, &InspectorContext::scaleChanged})
+    connect(&context, changed, this, &WlodTreeView::takeAgain);
   connect(&m_tiles, &TileCache::arrived, this, &WlodTreeView::takeValues);
 }
 
@@ -177,7 +178,8 @@ void WlodTreeView::showColour() {
 
 void WlodTreeView::takeValues() {
   if (m_tree && m_canvas->colour() == TreeColour::Map)
-    m_canvas->setValues({context().quantity(), m_tiles.best(context().quantity())});
+    m_canvas->setValues(
+        {context().quantity(), m_tiles.best(context().quantity()), context().scale(context().quantity())});
   emit readyChanged();
 }
 

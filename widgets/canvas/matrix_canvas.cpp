@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Geometry and input; painting is in matrix_paint.cpp.
+#include "widgets/canvas/matrix_canvas.h"
+
+#include <QScrollBar>
+#include <algorithm>
+#include <cmath>
+
+namespace kvlab {
+
+MatrixCanvas::MatrixCanvas(InspectorContext& context, QWidget* parent)
+    : AxisCanvas(context, parent), m_bar(new QScrollBar(Qt::Vertical, this)) {
+  setMinimumSize(160, 90);
+  m_bar->hide();
+  connect(m_bar, &QScrollBar::valueChanged, this, [this] {
+    m_image = QImage();
+    update();
+  });
+  connect(&context, &InspectorContext::focusChanged, this, [this] { setAccessibleDescription(readout()); });
+}
+
+void MatrixCanvas::changed() {
+  m_overall = QImage();
+  if (!inside(hovered())) forgetHover();
+  arrange();
+  setAccessibleDescription(readout());
+}
+
+void MatrixCanvas::resizeEvent(QResizeEvent*) { arrange(); }
+
+/// Lines that do not fit get a scroll bar, which takes room of the axis.
+void MatrixCanvas::arrange() {
+  const MatrixParts p = parts();
+  const int wide = m_bar->sizeHint().width(), hidden = p.allTall() - p.cells.height();
+  m_bar->setGeometry(width() - wide, 0, wide, height());
+  m_bar->setVisible(hidden > 0);
+  m_bar->setRange(0, std::max(0, hidden));
+  m_bar->setPageStep(p.cells.height());
+  m_bar->setSingleStep(static_cast<int>(p.tall));
+  place();
+}
+
+bool MatrixCanvas::scrollLines(int pixels) {
+  m_bar->setValue(m_bar->value() + pixels);
+  return m_bar->maximum() > 0;
+}
+
+void MatrixCanvas::reveal() {
+  const int line = focusLine();
+  const MatrixParts p = parts();
+  if (line >= 0 && line < lines() && m_bar->maximum() > 0) {
+    const QRectF box = p.line(line);
+    if (box.top() < p.cells.top()) scrollLines(static_cast<int>(box.top()) - p.cells.top());
+    else if (box.bottom() > p.cells.bottom() + 1) scrollLines(static_cast<int>(box.bottom()) - p.cells.bottom() - 1);
+  }
+  revealFocus();
+}
+
+MatrixParts MatrixCanvas::parts() const {
+  MatrixShape s = shape();
+  s.lines = lines();
+  const auto entries = legend(*Theme::current());
+  if (!entries.empty()) s.legend = legendHeight(entries, width() - 2 * Theme::kMedium) + Theme::kTight;
+  if (axis().scale < kTokenScale) s.tokens = 0;
+  return matrixParts(s, {width() - (m_bar->isHidden() ? 0 : m_bar->width()), height()}, m_bar->value());
+}
+
+bool MatrixCanvas::inside(CanvasCell cell) const {
+  return cell.line >= 0 && cell.line < lines() && cell.item >= 0 && cell.item < items();
+}
+
+QRectF MatrixCanvas::cellBox(const MatrixParts& p, CanvasCell cell) const {
+  const QRectF line = p.line(cell.line);
+  return {line.left() + std::ceil(axis().pixel(cell.item) - 1e-6), line.top(), std::max(1.0, axis().scale),
+          line.height()};
+}
+
+/// Ruler and texts above the cells are items without a line.
+CanvasCell MatrixCanvas::cellAt(QPoint point) const {
+  const MatrixParts p = parts();
+  const bool beside = point.x() < p.cells.left() || point.x() > p.cells.right() || point.y() > p.cells.bottom();
+  const int item = beside ? -1 : axis().at(point.x() - p.cells.left());
+  return {item < 0 ? -1 : p.lineAt(point.y()), item};
+}
+
+CanvasCell MatrixCanvas::pointed() const { return points() ? hovered() : focusCell(); }
+
+QString MatrixCanvas::itemText(int item) const {
+  const SnapshotPtr own = of();
+  return own && item < own->length() ? shortTokenText(*own, own->context[at(item)]) : QString();
+}
+
+QRect MatrixCanvas::rowRect(Position position) const {
+  const SnapshotPtr shown = context().snapshot();
+  if (!shown || lines() == 0 || position.value() < 0 || position.value() >= shown->length()) return {};
+  const int item = itemOf(position, shown->context[at(position)]);
+  const MatrixParts p = parts();
+  const CanvasCell cell{std::clamp(focusLine(), 0, lines() - 1), item};
+  return item < 0 ? QRect() : cellBox(p, cell).toAlignedRect().intersected(p.cells);
+}
+
+}  // namespace kvlab

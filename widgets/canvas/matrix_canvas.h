@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Base class of painted matrices: lines from top to bottom (layers, heads, queries), items along the axis (rows of a
+// context, dimensions of a head). It places ruler, texts of the items, names of the lines, cells, overview, legend and
+// readout, finds the cell under the pointer, and marks the focused, the hovered, the selected and the wrong cells. A
+// subclass says by hooks what the lines are, what the cells hold and what is read out of one. Owned by a view. GUI
+// thread. Device-independent pixels.
+#pragma once
+#include <QImage>
+
+#include "widgets/canvas/axis_canvas.h"
+#include "widgets/canvas/axis_parts.h"
+#include "widgets/canvas/matrix_layout.h"
+#include "widgets/canvas/max_pyramid.h"
+
+class QScrollBar;
+
+namespace kvlab {
+
+class MatrixCanvas : public AxisCanvas {
+  Q_OBJECT
+ public:
+  MatrixCanvas(InspectorContext& context, QWidget* parent);
+
+  /// Place of a row of the shown context in the focused line, for a line to type in.
+  QRect rowRect(Position position) const;
+  /// Middle of a cell.
+  QPointF middleOf(CanvasCell cell) const { return cellBox(parts(), cell).center(); }
+  /// Scrolls and pans until the focused cell is visible.
+  void reveal();
+
+ protected:
+  /// The cells that are painted as one image.
+  struct Cells {
+    const MaxPyramid* values = nullptr;
+    ColourTable colours;
+  };
+
+  /// A figure at the right of a line.
+  struct LineFigure {
+    QString text;
+    bool wrong = false;
+  };
+
+  virtual MatrixShape shape() const = 0;
+  virtual Cells cells(const Theme&) const { return {}; }
+  virtual int focusLine() const { return context().focus().layer.value(); }
+  virtual QString lineName(int line) const = 0;
+  /// The name of the line stands out.
+  virtual bool lineIsChosen(int line) const { return line == focusLine(); }
+  virtual QString lineWord() const { return tr("layer"); }
+  virtual bool lineIsWrong(int) const { return false; }
+  virtual LineFigure lineFigure(int) const { return {}; }
+  virtual QString figureWord() const { return {}; }
+  virtual QString itemText(int item) const;
+  /// A text within a cell that is large enough.
+  virtual QString cellText(CanvasCell) const { return {}; }
+  virtual std::vector<LegendEntry> legend(const Theme&) const { return {}; }
+  /// What the readout says while there is nothing to read out, and a remark at its right.
+  virtual QString hint() const { return {}; }
+  virtual QString note() const { return {}; }
+  virtual void paintLine(QPainter&, const QRectF&, int /*line*/, const Theme&) {}
+  /// Marks of the view, above the cells and below the cross-hair.
+  virtual void paintOver(QPainter&, const MatrixParts&, const Theme&) {}
+  virtual QRectF cellBox(const MatrixParts& parts, CanvasCell cell) const;
+
+  MatrixParts parts() const;
+  /// The cell under the pointer, else the focused one.
+  CanvasCell pointed() const;
+  bool points() const { return inside(hovered()); }
+  /// Call when the cells have changed.
+  void changed();
+
+  void paintContent(QPainter& painter, const Theme& theme) override;
+  CanvasCell cellAt(QPoint point) const override;
+  CanvasCell focusCell() const override { return {focusLine(), focusItem()}; }
+  QRect axisArea() const override { return parts().cells; }
+  QRect overviewArea() const override { return parts().overview; }
+  void axisMoved() override { m_image = QImage(); }
+  bool scrollLines(int pixels) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  bool inside(CanvasCell cell) const;
+  void arrange();
+  void paintCells(QPainter& painter, const MatrixParts& parts, const Theme& theme);
+  QImage cellImage(const MatrixParts& parts, const Cells& from, double dpr, const Theme& theme) const;
+  void paintSelected(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
+  void paintNames(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
+  void paintTexts(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
+  void paintWrong(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
+  void paintCrossHair(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
+  void paintOverview(QPainter& painter, const MatrixParts& parts, const Theme& theme);
+
+  QScrollBar* m_bar;          // of the lines
+  QImage m_image, m_overall;  // of the cells, in device pixels; null = outdated
+  bool m_dark = true;         // the theme of the images
+};
+
+}  // namespace kvlab
