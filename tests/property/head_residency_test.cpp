@@ -163,7 +163,8 @@ class HeadResidency : public QObject {
     QCOMPARE(code(heads, "quantisation", json::object()), QString("unsupported residency"));
     QCOMPARE(code(heads, "saveCache", {{"path", "/nowhere/at/all"}, {"form", "hf_tuple"}}),
              QString("unsupported form"));
-    QCOMPARE(code(layers, "settings", {{"policy", "adakv:capacity=10,window=2"}}), QString("bad_manifest policy.head_budget"));
+    QCOMPARE(code(layers, "settings", {{"policy", "adakv:capacity=10,window=2"}}),
+             QString("bad_manifest policy.head_budget"));
     QVERIFY(!heads.verb("rows", {{"layer", 0}}));  // which head?
     QCOMPARE(heads.hash(), hash);
     const Result<Manifest> contradiction =

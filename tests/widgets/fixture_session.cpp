@@ -86,11 +86,6 @@ class Maker {
     return TokenId(at->second);
   }
 
-  static std::shared_ptr<const SettingsInfo> settingsInfo() {
-    return std::make_shared<const SettingsInfo>(
-        SettingsInfo{1024, {{"model", "demo"}, {"layout", "indirection"}, {"policy", {{"name", "full"}}}}});
-  }
-
   void makeInfo() {
     auto info = std::make_shared<SessionInfo>();
     info->model = "demo", info->numerics = "avx2-f32", info->backend = "cpu";
@@ -355,8 +350,7 @@ class Maker {
     auto s = std::make_shared<Snapshot>();
     prune(tick);
     if (m_options.policies) s->policies = std::make_shared<const PolicyAudit>(m_audit);
-    s->info = m_info;
-    s->settings = settingsInfo();
+    s->info = m_info, s->settings = demoSettings();
     s->serial = static_cast<std::uint64_t>(m_history.size() + 1);
     s->tick = Tick(tick);
     s->entry = tick;
@@ -455,7 +449,7 @@ class Maker {
       s->bytes.live += static_cast<std::int64_t>(map->size()) * 256;
       s->layers.push_back(map);
     }
-    s->info = m_info, s->settings = settingsInfo(), s->ledger = ledger, s->context = Column<LedgerId>(all),
+    s->info = m_info, s->settings = demoSettings(), s->ledger = ledger, s->context = Column<LedgerId>(all),
     s->bytes.allocated = 1024 * 1024;
     out.snapshot = s;
     out.taken = Column<LedgerId>(all);

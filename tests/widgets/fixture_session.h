@@ -88,4 +88,10 @@ nlohmann::json attentionMatrix(const Snapshot& s, const nlohmann::json& args);
 /// A snapshot of `layers` by `positions` where all layers share one map.
 SnapshotPtr hugeSnapshot(int layers, int positions);
 
+/// The settings of the session: those of the demo model.
+inline std::shared_ptr<const SettingsInfo> demoSettings() {
+  return std::make_shared<const SettingsInfo>(
+      SettingsInfo{1024, {{"model", "demo"}, {"layout", "indirection"}, {"policy", {{"name", "full"}}}}});
+}
+
 }  // namespace kvlab::fixture
