@@ -227,16 +227,16 @@ Result<nlohmann::json> History::executeAgain(Session& session, const PastCommand
 }
 
 Timeline History::beginReplay(CacheState state, int entry) {
-  m_replaying = true;
-  Timeline kept = std::move(m_timeline);
-  m_timeline.start(state, m_pools, kept.entry(entry).depth, kept.anchorBytes());
+  Timeline again = m_timeline.another();
+  again.start(state, m_pools, m_timeline.entry(entry).depth, m_timeline.anchorBytes());
+  m_replaying = true;  // from here on nothing fails
   become(std::move(state));
-  return kept;
+  return std::exchange(m_timeline, std::move(again));
 }
 
 Timeline History::beginReplay(CacheStore& store) {
-  m_replaying = true;
   Timeline again = m_timeline.takeKept(store);
+  m_replaying = true;
   return std::exchange(m_timeline, std::move(again));
 }
 

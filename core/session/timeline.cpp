@@ -361,10 +361,10 @@ Timeline Timeline::takeKept(CacheStore& store) {
   const std::vector<int> kept = path(m_current, oldestKept());
   Timeline out;
   out.start(*entry(kept.front()).state(), 0, entry(kept.front()).depth, m_anchorBytes);
-  for (const int id : kept) {
-    if (id != kept.front()) out.push(Entry());
-    out.m_entries[at(out.m_current)].tick = entry(id).tick;
-    out.moveState(*this, m_entries[at(id)], out.m_entries[at(out.m_current)]);
+  for (std::size_t i = 1; i < kept.size(); ++i) out.push(Entry());
+  for (std::size_t i = 0; i < kept.size(); ++i) {  // nothing fails between one state and the next
+    out.m_entries[i].tick = entry(kept[i]).tick;
+    out.moveState(*this, m_entries[at(kept[i])], out.m_entries[i]);
   }
   return out;
 }
