@@ -2,6 +2,7 @@
 #include "kernels/backend/arena.h"
 
 #include <algorithm>
+#include <new>
 
 #include "kernels/backend/backend.h"
 
@@ -14,7 +15,12 @@ void* Arena::take(int64_t bytes) {
     m_top = {m_top.chunk + 1, 0};
   if (m_top.chunk == m_chunks.size()) {
     const int64_t size = std::max({wanted, kLeast, m_chunks.empty() ? 0 : 2 * m_chunks.back().bytes});
+    m_chunks.reserve(m_chunks.size() + 1);
     auto* memory = static_cast<std::byte*>(m_backend.allocate(size));
+    if (!memory && m_backend.onHost()) {  // no op of the host looks before it writes
+      m_backend.takeFailure();
+      throw std::bad_alloc();
+    }
     if (!memory) return nullptr;
     m_chunks.push_back({memory, size});
   }
