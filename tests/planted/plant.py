@@ -88,6 +88,11 @@ def copy_to(folder, files):
         elif not to.exists() or to.read_bytes() != (ROOT / name).read_bytes():
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes((ROOT / name).read_bytes())
+    kept = set(names) | {"core/api/planted.h"}
+    for old in folder.glob("*/**/*"):  # of an earlier copy
+        name = old.relative_to(folder).as_posix()
+        if old.is_file() and not name.startswith("build/") and name not in kept:
+            old.unlink()
     write(folder / "core/api/planted.h", (HERE / "planted.h").read_text())
     listed = (ROOT / "CMakeLists.txt").read_text() + "include(tests/planted/planted.cmake)\n"
     write(folder / "CMakeLists.txt", listed)
