@@ -52,15 +52,6 @@ LayerWindow windowOf(const SessionParts& parts, Layer layer) {
   return {mask ? std::min(mask, kept) : kept, kept};  // rows outside the ring are gone for every query
 }
 
-Status checkOverrides(const SessionParts& parts) {
-  const Layer last = parts.cacheLayers.last();
-  for (const LayerOverride& one : parts.manifest.layers)
-    if (one.to > last)
-      return badKey("layers", one.to.value(), "layer " + std::to_string(one.to.value()) + " does not exist",
-                    "the model has layers 0 to " + std::to_string(last.value()));
-  return ok();
-}
-
 /// The demand of every layer before its own budget or mask.
 LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::RowFormat>& formats) {
   const Manifest& m = parts.manifest;
@@ -96,6 +87,14 @@ Error badKey(const char* key, const nlohmann::json& value, const std::string& wh
   return {"bad_manifest", "the manifest was refused", why, remedy, std::nullopt, key, value};
 }
 
+Status checkOverrides(const Manifest& manifest, Layer last) {
+  for (const LayerOverride& one : manifest.layers)
+    if (one.to > last)
+      return badKey("layers", one.to.value(), "layer " + std::to_string(one.to.value()) + " does not exist",
+                    "the model has layers 0 to " + std::to_string(last.value()));
+  return ok();
+}
+
 /// Stored rotations would have to change when the context outgrows the length that its frequencies are for.
 Status checkKeyPhase(const SessionParts& parts) {
   if (parts.manifest.keyPhase == "on_read") return ok();
@@ -115,7 +114,7 @@ std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
 }
 
 Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content, std::vector<std::int32_t> rows) {
-  if (Status there = checkOverrides(parts); !there) return there.error();
+  if (Status there = checkOverrides(parts.manifest, parts.cacheLayers.last()); !there) return there.error();
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
   if (Status there = checkKeyPhase(parts); !there) return there.error();

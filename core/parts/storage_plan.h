@@ -9,6 +9,8 @@ namespace kvlab {
 
 /// An error about a key of the manifest: code bad_manifest.
 Error badKey(const char* key, const nlohmann::json& value, const std::string& why, const std::string& remedy);
+/// Error if `layers` names one behind the model's last.
+Status checkOverrides(const Manifest& manifest, Layer last);
 
 /// The storage type that manifests call so; none if there is no such type.
 std::optional<kernels::DType> rowTypeNamed(const std::string& name);

@@ -59,10 +59,7 @@ Error kept(const std::string& key, const json& value) {
 /// A living session can go from one manifest to the other.
 Status possible(const SessionParts& parts, const Manifest& now, const Manifest& wanted) {
   if (const auto fixed = fixedIn(now.toJson(), wanted.toJson())) return kept(fixed->first, fixed->second);
-  for (const LayerOverride& one : wanted.layers)
-    if (one.to > parts.cacheLayers.last())
-      return forSettings(badKey("layers", one.to.value(), "layer " + std::to_string(one.to.value()) + " does not exist",
-                                "the model has layers 0 to " + std::to_string(parts.cacheLayers.last().value())));
+  if (const Status there = checkOverrides(wanted, parts.cacheLayers.last()); !there) return forSettings(there.error());
   for (const Layer layer : parts.cacheLayers.ofModel())
     if (now.windowOf(layer) != wanted.windowOf(layer))
       return forSettings(badKey("layers", wanted.windowOf(layer), "a living session keeps the windows of its layers",

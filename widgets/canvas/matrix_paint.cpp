@@ -127,8 +127,9 @@ void MatrixCanvas::paintNames(QPainter& painter, const MatrixParts& p, const The
 }
 
 void MatrixCanvas::paintTexts(QPainter& painter, const MatrixParts& p, const Theme& theme) const {
+  if (axis().scale < kWideScale || p.tall < kTextTall) return;
   const Cells from = cells(theme);
-  if (!from.values || axis().scale < kWideScale || p.tall < kTextTall) return;
+  if (!from.values) return;
   painter.setFont(theme.monoSmall);
   const QFontMetrics metrics = painter.fontMetrics();
   const auto [begin, end] = axis().inSight();
