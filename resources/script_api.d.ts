@@ -233,29 +233,6 @@ interface RowShape {
   compared?: { with: "rebuild" | "before"; tick: number; there: boolean };
 }
 
-interface Row {
-  /** Place in the layer's residency map. */
-  index: number;
-  /** Physical row of the layer's pool. */
-  slot: number;
-  phase: number;
-  sigma: number;
-  ledger: number;
-  /** Ledger id that the stored record itself carries; another one than `ledger` means damage. */
-  tag: number;
-  /** Place in the context. */
-  position: number;
-  tokenId: number;
-  brightness: number;
-  score: number | null;
-  exactness: "exact" | "context-evicted" | "context-edited" | "phase-shifted" | "inherited" | "loaded";
-  bornTick: number;
-  /** 16 hexadecimal digits. */
-  checksum: string;
-  /** With key_phase at_write: how often the stored key was turned, by how many phases in all, and an upper bound of its relative error. */
-  rotations?: { count: number; phases: number; error: number };
-}
-
 /** Names, presets and help: `kvlab list policies`. Of budget, capacity and ratio at most one. */
 interface Policy {
   name: string;
@@ -336,26 +313,6 @@ interface PolicyAudit {
   }[];
 }
 
-interface LedgerEntry {
-  id: number;
-  kind: "token" | "gist";
-  tokenId: number;
-  text: string;
-  source: string;
-  /** live, replaced, deleted, evicted, left_window (no layer holds it, and it left through windows), collapsed or aborted. */
-  state: string;
-  pinned: boolean;
-  brightness: number;
-  bornTick: number;
-  changedTick: number;
-  /** null for a token that is no longer in the context. */
-  position: number | null;
-  parents: number[];
-  children: number[];
-}
-
-interface HistoryEntry { tick: number; event: string; layer: number | null; detail: string; }
-interface Chance { id: number; text: string; p: number; }
 interface Drift {
   /** Relative L2 against a rebuild, per layer. */
   k: number[];
@@ -525,6 +482,332 @@ interface Note {
 /** value is null where it is not known. */
 interface Watch { id: number; expression: string; value: number | boolean | string | null; }
 
+/** Which columns of a table, or expressions in their place; a condition on its columns and facts; the first row and how many. */
+interface TableShape { columns?: string[]; where?: string; begin?: number; limit?: number }
+interface TableAnswer { table: string; begin: number; rows: number; next: number | null; columns: { [name: string]: any[] } }
+
+// generated: tables
+/** The resident rows of a layer, or also those of an open tick that wait for its commit. A cell is null where it is not known, or does not apply. */
+interface RowOfRows {
+  /** place in the layer's residency map */
+  index: number | null;
+  /** physical row of the layer's pool; null for a row of an open tick */
+  slot: number | null;
+  /** rotary phase of the key */
+  phase: number | null;
+  /** blur of a gist's phase; 0 for a token */
+  sigma: number | null;
+  /** id in the ledger */
+  ledger: number | null;
+  /** ledger id that the stored record carries; another one than ledger means damage */
+  tag: number | null;
+  /** place in the context */
+  position: number | null;
+  /** the token */
+  tokenId: number | null;
+  /** brightness of the token */
+  brightness: number | null;
+  /** the policy's score; null without one */
+  score: number | null;
+  /** how the row stands to a rebuild: exact, context-evicted, context-edited, phase-shifted, inherited or loaded */
+  exactness: string | null;
+  /** tick in which the token came */
+  bornTick: number | null;
+  /** of the stored bytes, 16 hexadecimal digits */
+  checksum: string | null;
+  /** with key_phase at_write: count of turns, phases in all, bound of the relative error */
+  rotations: any | null;
+}
+
+/** The tokens that the session has had: all, one, or those of the context in its order. A cell is null where it is not known, or does not apply. */
+interface RowOfLedger {
+  /** number of the row */
+  id: number | null;
+  /** token or gist */
+  kind: string | null;
+  /** the token */
+  tokenId: number | null;
+  /** its text */
+  text: string | null;
+  /** where it came from */
+  source: string | null;
+  /** live, replaced, deleted, evicted, left_window, collapsed or aborted */
+  state: string | null;
+  /** no policy may take it */
+  pinned: boolean | null;
+  /** brightness, the last one where it is not live */
+  brightness: number | null;
+  /** tick in which it came */
+  bornTick: number | null;
+  /** tick in which its state changed last */
+  changedTick: number | null;
+  /** place in the context; null where it is not in it */
+  position: number | null;
+  /** ids in whose place it stands */
+  parents: any | null;
+  /** ids that stand in its place */
+  children: any | null;
+}
+
+/** The session as a whole: one row. A cell is null where it is not known, or does not apply. */
+interface RowOfState {
+  /** ticks so far */
+  tick: number | null;
+  /** the branch that goes on here */
+  branch: string | null;
+  /** tokens in the context */
+  length: number | null;
+  /** tokens that still fit: free rows of the fullest cache layer, as far as the model's positions reach */
+  remaining: number | null;
+  /** remaining is 0: the next token is refused with capacity */
+  isFull: boolean | null;
+  /** the live context */
+  text: string | null;
+  /** one number for everything that the session remembers, 16 hexadecimal digits */
+  stateHash: string | null;
+}
+
+/** The commits that led to the present state, from a tick on, oldest first or newest first. Facts speak of the state behind a commit, the one before it, and the tick between; dropped ticks are executed again for them. A cell is null where it is not known, or does not apply. */
+interface RowOfTicks {
+  /** number of the commit in the history */
+  entry: number | null;
+  /** tick behind it */
+  tick: number | null;
+  /** the command that made it */
+  verb: string | null;
+  /** the edit that begins with it, in words */
+  words: string | null;
+  /** id of the tick's token, of a block the last one */
+  token: number | null;
+  /** text of the tick's tokens */
+  text: string | null;
+  /** actions of the tick */
+  actions: number | null;
+  /** rows that left layers, by an action or through a window */
+  left: number | null;
+  /** code of the error of a tick that failed */
+  failed: string | null;
+  /** its state is kept */
+  kept: boolean | null;
+  /** its state is the present one */
+  present: boolean | null;
+}
+
+/** The branches of the history. A cell is null where it is not known, or does not apply. */
+interface RowOfBranches {
+  /** of the branch */
+  name: string | null;
+  /** at its tip */
+  tick: number | null;
+  /** it goes on here */
+  current: boolean | null;
+}
+
+/** The edits that undo and redo go over, nearest first. A cell is null where it is not known, or does not apply. */
+interface RowOfEdits {
+  /** undo or redo */
+  way: string | null;
+  /** the edit, in words */
+  title: string | null;
+  /** tick at its end */
+  tick: number | null;
+}
+
+/** What happened to one token, as far as history keeps it. A cell is null where it is not known, or does not apply. */
+interface RowOfHistory {
+  /** tick of the commit */
+  tick: number | null;
+  /** born, moved, left_layer, left_window, rebuilt, verified, damage_found, pinned, or a state */
+  event: string | null;
+  /** null where it is about the token */
+  layer: number | null;
+  /** more, in words */
+  detail: string | null;
+}
+
+/** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command; dropped ticks are executed again. A cell is null where it is not known, or does not apply. */
+interface RowOfStory {
+  /** tick of the commit */
+  tick: number | null;
+  /** the command that made it */
+  verb: string | null;
+  /** and its arguments */
+  args: any | null;
+  /** loaded, computed, rebuilt, turned, copied, converted, damaged, left, became_stale or became_exact */
+  event: string | null;
+  /** the stored bytes are new, or stand in another slot */
+  wrote: boolean | null;
+  /** behind the event; null where the row has left */
+  slot: number | null;
+  /** behind the event; null where the row has left */
+  phase: number | null;
+  /** behind the event */
+  exactness: string | null;
+  /** more, in words */
+  detail: string | null;
+  /** of the last write, as the row has it now */
+  checksum: string | null;
+}
+
+/** How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again. A cell is null where it is not known, or does not apply. */
+interface RowOfReads {
+  /** tick of the commit */
+  tick: number | null;
+  /** the command that made it */
+  verb: string | null;
+  /** and its arguments */
+  args: any | null;
+  /** share of the attention, mean over query heads */
+  mass: number | null;
+}
+
+/** The breakpoints. A cell is null where it is not known, or does not apply. */
+interface RowOfBreaks {
+  /** its number */
+  id: number | null;
+  /** in the expression language */
+  condition: string | null;
+  /** so many times more it does not stop yet */
+  ignore: number | null;
+  /** it goes when it has stopped a run */
+  once: boolean | null;
+  /** it writes a line to the log instead of stopping */
+  log: boolean | null;
+  /** it is asked */
+  enabled: boolean | null;
+  /** how often it has held */
+  hits: number | null;
+  /** tick at which it held last; null = never */
+  last: number | null;
+}
+
+/** The watches with their values now. A cell is null where it is not known, or does not apply. */
+interface RowOfWatches {
+  /** its number */
+  id: number | null;
+  /** in the expression language */
+  expression: string | null;
+  /** a number, a text, true or false; null where it is not known */
+  value: any | null;
+}
+
+/** The notes and bookmarks. A cell is null where it is not known, or does not apply. */
+interface RowOfNotes {
+  /** its number */
+  id: number | null;
+  /** empty = a bookmark */
+  text: string | null;
+  /** where it stands */
+  tick: number | null;
+  /** on which it was written */
+  branch: string | null;
+  /** of the model; null where it names none */
+  layer: number | null;
+  /** of the layer; null where it names none */
+  kvHead: number | null;
+  /** the row; null where it names none */
+  ledger: number | null;
+  /** the state lies on the way to the present one, or is that one */
+  here: boolean | null;
+  /** the history does not have the state any more */
+  lost: boolean | null;
+}
+
+/** The bugs of KV caches that can be planted. A cell is null where it is not known, or does not apply. */
+interface RowOfBugs {
+  /** as the verb bug takes it */
+  name: string | null;
+  /** what goes wrong */
+  title: string | null;
+}
+
+/** What expressions can ask. A cell is null where it is not known, or does not apply. */
+interface RowOfFacts {
+  /** as expressions write it */
+  name: string | null;
+  /** what its brackets compare */
+  keys: string | null;
+  /** number, flag or text */
+  type: string | null;
+  /** what it says */
+  help: string | null;
+}
+
+/** Checks every invariant in full. A cell is null where it is not known, or does not apply. */
+interface RowOfInvariants {
+  /** of the invariant */
+  id: string | null;
+  /** what holds */
+  title: string | null;
+  /** nothing is broken */
+  ok: boolean | null;
+  /** what is broken, or why it was not checked */
+  detail: string | null;
+  /** tick of the last check that passed; null = none */
+  lastPass: number | null;
+  /** tick of the last check of all rows that passed; null = none */
+  allPassed: number | null;
+  /** between which ticks it broke */
+  since: any | null;
+}
+
+/** The likeliest next tokens. A cell is null where it is not known, or does not apply. */
+interface RowOfTopk {
+  /** the token */
+  id: number | null;
+  /** its text */
+  text: string | null;
+  /** probability */
+  p: number | null;
+}
+
+interface Session {
+  /** The resident rows of a layer, or also those of an open tick that wait for its commit. */
+  rows(layer: number, options?: { begin?: number; end?: number; kvHead?: number; view?: "committed" | "committed_plus_pending" } & TableShape): RowOfRows[];
+  rows(layer: number, begin?: number, end?: number, kvHead?: number, view?: "committed" | "committed_plus_pending", options?: TableShape): RowOfRows[];
+  rows(options: { layer: number; begin?: number; end?: number; kvHead?: number; view?: "committed" | "committed_plus_pending" } & TableShape): RowOfRows[];
+  /** The tokens that the session has had: all, one, or those of the context in its order. */
+  ledger(options?: { id?: number; live?: boolean } & TableShape): RowOfLedger[];
+  ledger(id?: number, live?: boolean, options?: TableShape): RowOfLedger[];
+  ledger(id: number): RowOfLedger;
+  /** The session as a whole: one row. */
+  state(options?: TableShape): RowOfState[];
+  /** The commits that led to the present state, from a tick on, oldest first or newest first. Facts speak of the state behind a commit, the one before it, and the tick between; dropped ticks are executed again for them. */
+  ticks(options?: { since?: number; newest?: boolean } & TableShape): RowOfTicks[];
+  ticks(since?: number, newest?: boolean, options?: TableShape): RowOfTicks[];
+  /** The branches of the history. */
+  branches(options?: TableShape): RowOfBranches[];
+  /** The edits that undo and redo go over, nearest first. */
+  edits(options?: { most?: number } & TableShape): RowOfEdits[];
+  edits(most?: number, options?: TableShape): RowOfEdits[];
+  /** What happened to one token, as far as history keeps it. */
+  history(ledger: number, options?: TableShape): RowOfHistory[];
+  history(options: { ledger: number } & TableShape): RowOfHistory[];
+  /** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command; dropped ticks are executed again. */
+  story(ledger: number, layer: number, options?: { kvHead?: number } & TableShape): RowOfStory[];
+  story(ledger: number, layer: number, kvHead?: number, options?: TableShape): RowOfStory[];
+  story(options: { ledger: number; layer: number; kvHead?: number } & TableShape): RowOfStory[];
+  /** How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again. */
+  reads(ledger: number, layer: number, options?: TableShape): RowOfReads[];
+  reads(options: { ledger: number; layer: number } & TableShape): RowOfReads[];
+  /** The breakpoints. */
+  breaks(options?: TableShape): RowOfBreaks[];
+  /** The watches with their values now. */
+  watches(options?: TableShape): RowOfWatches[];
+  /** The notes and bookmarks. */
+  notes(options?: TableShape): RowOfNotes[];
+  /** The bugs of KV caches that can be planted. */
+  bugs(options?: TableShape): RowOfBugs[];
+  /** What expressions can ask. */
+  facts(options?: TableShape): RowOfFacts[];
+  /** Checks every invariant in full. */
+  invariants(options?: TableShape): RowOfInvariants[];
+  /** The likeliest next tokens. */
+  topk(options?: { k?: number } & TableShape): RowOfTopk[];
+  topk(k?: number, options?: TableShape): RowOfTopk[];
+}
+// end
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -569,8 +852,6 @@ interface Session {
    * "stage(plan)" stops inside a tick, which stays open. ignore: how often it may hold before it stops. once: it is forgotten
    * when it has stopped a run. log: it writes a line to the log instead of stopping. */
   break(condition: string, options?: BreakOptions): string[];
-  /** The breakpoints, how often each has held, and at which tick last. */
-  breaks(): Breakpoint[];
   /** Changes what a breakpoint of breaks() does; what is not named stays. */
   changeBreak(id: number, options: BreakOptions): Breakpoint;
   /** Removes all breakpoints, or the one with this id. */
@@ -626,8 +907,11 @@ interface Session {
    * is a number that draws a bug, whose name stays secret. Needs faults: true in the manifest; history does not know of
    * it. */
   bug(name?: string, options?: { blind?: number }): { name: string; title: string } | { blind: number } | null;
-  bugs(): { name: string; title: string }[];
 
+  /** Rows of a table, as columns: of what, which columns, where a condition holds, from which row on and how many; `next`
+   * tells where the rest begins. Each table is also a method, which gives its rows as objects: rows(0, { where: "score > 1" }).
+   * Columns and condition may ask facts of the expression language: rows(0, { columns: ["ledger", "read"], where: "moved" }). */
+  table(name: string, of?: object, options?: TableShape): TableAnswer;
   /** Any verb by its name, with named arguments; also those of lanes and batches, for a session that is open as several. */
   verb(name: string, args: object): any;
   /** Goes back by n (1) commits, or with by "edit" by n edits: all that one command did, or single ticks in a row. */
@@ -635,8 +919,6 @@ interface Session {
   undo(options: { n?: number; by?: "tick" | "edit" }): Where;
   redo(n?: number, by?: "tick" | "edit"): Where;
   redo(options: { n?: number; by?: "tick" | "edit" }): Where;
-  /** The edits that undo and redo go over, nearest first: what each did, and the tick at its end. */
-  edits(most?: number): { undo: { title: string; tick: number }[]; redo: { title: string; tick: number }[] };
   /** A named branch becomes the current one; while a capture runs none can be named. */
   goto(tick: number, branch?: string): Where;
   /** Goes back to the last commit before the present state at which a condition held, as a debugger runs back to its last
@@ -650,18 +932,6 @@ interface Session {
   firstTick(condition?: string): number | null;
   /** The ticks of all commits up to the present state at which a condition held, ascending; with since from there on. */
   ticksWhere(condition: string, since?: number): number[];
-  /** Everything that happened to a row in a layer, commit by commit, oldest first: loaded, computed, rebuilt, turned, copied,
-   * converted, damaged, left, became_stale, became_exact, each with the command that did it. wrote is true where the stored bytes are new
-   * or stand in another slot. slot and phase are those behind the event; null where the row has left. Slots of dropped
-   * ticks are those that the row gets when the ticks are executed again. checksum, of the last write: what rows() says of the row
-   * now; null where the row has left. */
-  story(ledger: number, layer: number, kvHead?: number): {
-    tick: number; verb: string; args: object; event: string; wrote: boolean; slot: number | null; phase: number | null;
-    exactness: string; detail: string; checksum?: string | null;
-  }[];
-  /** How much attention the newest query of each tick paid to a row in a layer, oldest first; ticks that did not look at it are left
-   * out. mass: 0 to 1, mean over query heads. */
-  reads(ledger: number, layer: number): { tick: number; verb: string; args: object; mass: number }[];
   /** The command that made a row differ from what a rebuild would compute, in a layer, or else the last one in which it differs. rows leads from
    * the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer that is named.
    * cause is null for an exact row. */
@@ -690,12 +960,10 @@ interface Session {
   /** The first tick at which the present branch and another one differ in anything that stateHash() covers; null if one of them
    * only goes on from the other. */
   firstDifference(branch: string): number | null;
-  branches(): { name: string; tick: number; current: boolean }[];
   /** Writes a note about a tick of this branch, the present one unless given; without text it is a bookmark. Notes are no part
    * of a state: undo leaves them alone. Captures keep them, and forks have them. */
   note(text?: string, place?: NotePlace): Note;
   note(place: NotePlace & { text?: string }): Note;
-  notes(): Note[];
   changeNote(id: number, text: string): Note;
   /** Removes all notes, or the one with this id; those that are left. */
   clearNotes(id?: number): Note[];
@@ -720,13 +988,7 @@ interface Session {
   /** Ledger ids in context order; of the rows that one layer holds if a layer is given. */
   // options.kvHead: required where residency is by KV head.
   pos2ledger(layer?: number, options?: { kvHead?: number }): number[];
-  /** view "committed_plus_pending": also what waits for the commit of an open tick. Rows of a plan are not computed yet:
-   * slot, tag, exactness and checksum are null. */
-  rows(layer: number, begin?: number, end?: number, options?: { kvHead?: number; view?: "committed" | "committed_plus_pending" }): Row[];
-  ledger(id: number): LedgerEntry;
-  history(ledger: number): HistoryEntry[];
   logits(): number[];
-  topk(k?: number): Chance[];
   /** Attention of the newest token: [query head][row]. */
   attention(layer: number, options?: { kvHead?: number }): number[][];
   /** Attention of the tokens at positions begin (the newest) to end over the resident rows of a layer, in a pass for each
@@ -749,22 +1011,10 @@ interface Session {
    * 4 per row, as the window takes them. k, v: the figures as they would be in these types, which are tried on rows of the pass;
    * the session does not change, and counts are those of the pass. */
   quantisation(options?: { rows?: boolean; packed?: boolean; k?: RowType; v?: RowType }): LayerQuantisation[];
-  invariants(): {
-    id: string; title: string; ok: boolean; detail: string;
-    /** The last tick after which a check looked at it and found nothing; null = never. */
-    lastPass: number | null;
-    /** All that it speaks of has passed since this tick; null = not yet. */
-    allPassed: number | null;
-    /** Of a broken one. */
-    since?: DamageSince;
-  }[];
   /** An expression whose value the window shows with every tick from now on; the list of all watches. Forks have them too. */
   watch(expression: string): Watch[];
-  watches(): Watch[];
   /** Removes all watches, or the one with this id. */
   clearWatches(id?: number): Watch[];
-  /** What expressions can ask: keys names the comparisons that a fact takes in brackets. */
-  facts(): { name: string; keys: string; type: "number" | "flag" | "text"; help: string }[];
   /** The value of an expression now; null where it is not known. What it says of a tick refers to the commit that led here. */
   value(expression: string): number | boolean | string | null;
   /** Ledger ids of the tokens for which a condition holds: facts of rows speak of the token's row, as in

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/api/read_json.h"
+#include "core/api/table.h"
 #include "widgets/base/format.h"
 
 namespace kvlab {
@@ -132,7 +134,8 @@ QString ofRunBack(const json& reply, const json& args) {
 
 /// Outcome of a search for the first tick of something: the tick, or that there is none.
 QString ofFirst(const json& reply, const QString& found, const QString& none) {
-  return reply.is_number() ? tr("At tick %1: %2").arg(QString::number(jsonOr(reply, std::int64_t{0})), found) : none;
+  const json& tick = element(cellsIn(reply, "tick"), 0);
+  return tick.is_number() ? tr("At tick %1: %2").arg(QString::number(jsonOr(tick, std::int64_t{0})), found) : none;
 }
 
 QString ofDriftBegan(const json& reply, const json& args) {
@@ -146,15 +149,15 @@ QString ofBrokeFirst(const json& reply, const json&) {
 }
 
 QString ofSelectWhere(const json& reply, const json&) {
-  return reply.empty() ? tr("No row meets the condition")
-                       : tr("Selected %1").arg(counted(static_cast<qint64>(reply.size()), tr("row"), tr("rows")));
+  const auto rows = static_cast<qint64>(cellsIn(reply, "id").size());
+  return rows == 0 ? tr("No row meets the condition") : tr("Selected %1").arg(counted(rows, tr("row"), tr("rows")));
 }
 
 QString ofTicksWhere(const json& reply, const json& args) {
   const QString asked = wordIn(args, "condition");
-  return reply.empty()
-      ? tr("%1 held at no tick").arg(asked)
-      : tr("%1 held at %2").arg(asked, counted(static_cast<qint64>(reply.size()), tr("tick"), tr("ticks")));
+  std::set<json> ticks(cellsIn(reply, "tick").begin(), cellsIn(reply, "tick").end());  // commits may share one
+  return ticks.empty() ? tr("%1 held at no tick").arg(asked)
+                       : tr("%1 held at %2").arg(asked, counted(std::ssize(ticks), tr("tick"), tr("ticks")));
 }
 
 /// "Row 9 is stale since tick 41: replace “silver” → “copper”; it began with row 6"
@@ -176,8 +179,9 @@ QString ofInject(const json&, const json& args) {
 }
 
 QString ofInvariants(const json& reply, const json&) {
-  const bool all = std::ranges::all_of(reply, [](const json& one) { return memberOr(one, "ok", true); });
-  return all ? tr("All %1 invariants hold, checked in full").arg(reply.size()) : QString();
+  const json& held = cellsIn(reply, "ok");
+  const bool all = std::ranges::all_of(held, [](const json& one) { return jsonOr(one, true); });
+  return all ? tr("All %1 invariants hold, checked in full").arg(held.size()) : QString();
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ json findingJson(const Finding& finding) {
 /// The script with the files of its steps in the present folder.
 json scriptLines(const ClinicCase& one, std::optional<std::int64_t> blind = {}) {
   json out = json::array();
-  for (const QString& line : clinicScript(one, coreVerbs(), blind)) out.push_back(line.toStdString());
+  for (const QString& line : clinicScript(one, coreSchema().verbs, blind)) out.push_back(line.toStdString());
   return out;
 }
 
@@ -66,7 +66,7 @@ void printCase(const ClinicCase& one, const ClinicResult& result) {
   std::printf("%s: %s\n\n%s\n\nWhere people met it:", one.bug.c_str(), one.title.c_str(), one.story.c_str());
   for (std::size_t i = 0; i < one.threads.size(); ++i) std::printf("%s %s", i ? "," : "", one.threads[i].c_str());
   std::printf("\n\nScript:\n");
-  for (const QString& text : clinicScript(one, coreVerbs())) std::printf("  %s\n", qPrintable(text));
+  for (const QString& text : clinicScript(one, coreSchema().verbs)) std::printf("  %s\n", qPrintable(text));
   std::printf("\n");
   if (result.finding) {
     std::printf("%s found it: %s\n", one.found.check.c_str(), result.finding->violation.detail.c_str());
@@ -91,7 +91,7 @@ int blindCase(const std::vector<ClinicCase>& all, const CommandLine& line) {
                 one.found.check.c_str(), one.view.c_str(), one.look.c_str());
     return static_cast<int>(Exit::Ok);
   }
-  for (const QString& text : clinicScript(one, coreVerbs(), *line.blind)) std::printf("%s\n", qPrintable(text));
+  for (const QString& text : clinicScript(one, coreSchema().verbs, *line.blind)) std::printf("%s\n", qPrintable(text));
   std::printf("// kvlab clinic --blind %s --reveal says which bug it is.\n", seed.c_str());
   return static_cast<int>(Exit::Ok);
 }

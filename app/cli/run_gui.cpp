@@ -57,7 +57,7 @@ int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
 WindowSettings windowSettings(const CommandLine& line, bool headless) {
   WindowSettings settings;
   settings.engines = coreEngines(resourceRoot().toStdString());
-  settings.verbs = coreVerbs();
+  settings.schema = coreSchema();
   settings.manifest = line.manifest;
   settings.headless = headless;
   settings.backendNote = backendNote();
@@ -69,7 +69,7 @@ WindowSettings windowSettings(const CommandLine& line, bool headless) {
 
 ScriptSettings scriptSettings(const CommandLine& line) {
   ScriptSettings settings;
-  settings.verbs = coreVerbs();
+  settings.schema = coreSchema();
   settings.manifest = line.manifest;
   settings.resources = resourceRoot();
   settings.args = line.args;

@@ -84,9 +84,11 @@ Status selectWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   emit context.scripted(
       QString("view.command(\"select_where\", {condition: %1})").arg(scriptText(member(args, "condition"))));
-  context.submitThen("rowsWhere", args, [&context](const Json& reply) {
+  Json asked = tableArgs("ledger", {{"live", true}}, {"id"});
+  asked["where"] = member(args, "condition");
+  context.submitThen("table", asked, [&context](const Json& reply) {
     std::vector<LedgerId> rows;
-    for (const Json& row : reply)
+    for (const Json& row : cellsIn(reply, "id"))
       if (const LedgerId id(jsonOr(row, -1)); id >= LedgerId(0)) rows.push_back(id);
     if (rows.empty()) return;
     context.focusLedger(rows.front());
@@ -100,7 +102,9 @@ Status selectWhere(CommandHost& host, const Json& args) {
 Status ticksWhere(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   emit context.scripted(QString("s.ticksWhere(%1)").arg(scriptText(member(args, "condition"))));
-  context.submit("ticksWhere", args);
+  Json asked = tableArgs("ticks", Json::object(), {"tick"});
+  asked["where"] = member(args, "condition");
+  context.submit("table", asked);
   return ok();
 }
 
@@ -108,8 +112,11 @@ Status ticksWhere(CommandHost& host, const Json& args) {
 Status showFirst(CommandHost& host, const std::string& condition, void (*more)(LiveContext&) = nullptr) {
   LiveContext& context = host.context();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
-  context.submitThen("firstTick", {{"condition", condition}}, [&context, more](const Json& reply) {
-    if (const Tick tick(jsonOr(reply, std::int64_t{-1})); tick >= Tick(0)) context.showTick(tick);
+  Json asked = tableArgs("ticks", Json::object(), {"tick"});
+  asked.update({{"where", condition}, {"limit", 1}});
+  context.submitThen("table", asked, [&context, more](const Json& reply) {
+    if (const Tick tick(jsonOr(element(cellsIn(reply, "tick"), 0), std::int64_t{-1})); tick >= Tick(0))
+      context.showTick(tick);
     if (more) more(context);
   });
   return ok();
@@ -157,9 +164,9 @@ Status checkInvariants(CommandHost& host, const Json&) {
   LiveContext& context = host.context();
   if (!context.asked()) (void)host.showView("invariants");
   emit context.scripted("s.invariants()");
-  context.submit("invariants", Json::object(), [&context](const Result<Json>& list) {
+  context.submit("table", tableArgs("invariants"), [&context](const Result<Json>& list) {
     if (!list) return emit context.failed(list.error());
-    for (const Json& one : *list)
+    for (const Json& one : recordsOf(*list))
       if (!memberOr(one, "ok", true))
         return emit context.failed({"invariant_broken", memberOr(one, "title", std::string("invariant")),
                                     memberOr(one, "detail", std::string()) + brokeText(one),

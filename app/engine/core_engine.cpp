@@ -9,6 +9,7 @@
 #include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 #include "core/lanes/session_holder.h"
+#include "core/tables/tables.h"
 #include "core/verbs/capture_session.h"
 #include "core/verbs/verbs.h"
 #include "kernels/cuda/runtime/find_module.h"
@@ -29,7 +30,9 @@ class CoreEngine : public Engine {
     m_lost = std::move(recovered.lost);
   }
 
-  const VerbInfo* verb(const std::string& name) const override { return verbNamed(name); }
+  std::optional<Effect> effect(const std::string& verb, const json& args) const override {
+    return effectOf(verb, args);
+  }
   Result<json> execute(const std::string& verb, const json& args) override {
     auto result = m_holder->execute(verb, args);
     if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
@@ -128,6 +131,6 @@ EngineFactory coreEngines(std::string resources) {
   };
 }
 
-std::vector<VerbInfo> coreVerbs() { return verbs(); }
+Schema coreSchema() { return {verbs(), {tables().begin(), tables().end()}}; }
 
 }  // namespace kvlab

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "app/engine/engine_factory.h"
-#include "core/api/verb.h"
+#include "core/api/table.h"
 
 namespace kvlab {
 
 /// Engines that find the demo model and other files in `resources`.
 EngineFactory coreEngines(std::string resources);
-/// The verbs of a session.
-std::vector<VerbInfo> coreVerbs();
+/// What can be asked of a session.
+Schema coreSchema();
 
 }  // namespace kvlab

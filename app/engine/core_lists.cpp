@@ -16,6 +16,7 @@
 #include "core/parts/kinds.h"
 #include "core/parts/open_parts.h"
 #include "core/selftest/self_test.h"
+#include "core/tables/tables.h"
 #include "core/verbs/verbs.h"
 #include "core/watch/facts.h"
 #include "kernels/backend/backend.h"
@@ -34,6 +35,15 @@ template <class List, class Id, class Title>
 json entries(const List& list, Id id, Title title) {
   json out = json::array();
   for (const auto& one : list) out.push_back(entry(std::invoke(id, one), std::invoke(title, one)));
+  return out;
+}
+
+json argList(const std::vector<ArgInfo>& args) {
+  json out = json::array();
+  for (const ArgInfo& arg : args) {
+    out.push_back({{"name", arg.name}, {"type", typeText(arg)}, {"required", !arg.optional}});
+    if (!arg.otherwise.is_null()) out.back()["default"] = arg.otherwise;
+  }
   return out;
 }
 
@@ -127,13 +137,19 @@ json listPolicies() {
 json listVerbs() {
   json list = json::array();
   for (const VerbInfo& verb : verbs()) {
-    json args = json::array();
-    for (const ArgInfo& arg : verb.args) {
-      args.push_back({{"name", arg.name}, {"type", typeText(arg)}, {"required", !arg.optional}});
-      if (!arg.otherwise.is_null()) args.back()["default"] = arg.otherwise;
-    }
     list.push_back(entry(verb.name, verb.help));
-    list.back().update({{"args", args}, {"effect", name(verb.effect)}, {"lanes", name(verb.lanes)}});
+    list.back().update({{"args", argList(verb.args)}, {"effect", name(verb.effect)}, {"lanes", name(verb.lanes)}});
+  }
+  return list;
+}
+
+json listTables() {
+  json list = json::array();
+  for (const TableInfo& table : tables()) {
+    list.push_back(entry(table.name, table.help));
+    list.back().update({{"args", argList(table.args)}, {"effect", name(table.effect)}, {"columns", json::array()}});
+    for (const ColumnInfo& column : table.columns)
+      list.back()["columns"].push_back({{"name", column.name}, {"type", name(column.type)}, {"help", column.help}});
   }
   return list;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/api/error.h"
@@ -18,8 +19,8 @@ namespace kvlab {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// The table entry of a verb; null if there is no such verb.
-  virtual const VerbInfo* verb(const std::string& name) const = 0;
+  /// What a call does; none if there is no such verb.
+  virtual std::optional<Effect> effect(const std::string& verb, const nlohmann::json& args) const = 0;
   virtual Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) = 0;
   /// Starts a tile. The caller takes the tile before it requests another one, and before it deletes the engine.
   virtual Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request) = 0;

@@ -102,7 +102,7 @@ EngineThread::Ticket EngineThread::push(Job job) {
 }
 
 void EngineThread::query(std::string tag, std::string verb, nlohmann::json args, Reply reply) {
-  Job job{"q:" + tag, {}, {}, false, false, verb};
+  Job job{"q:" + tag, {}, {}, false, false, verb, args};
   job.work = [this, verb = std::move(verb), args = std::move(args), reply](Engine* engine) {
     return closureOf(reply, [&]() -> std::function<void()> {
       auto result = engine ? guarded(kStopped, [&] { return ask(*engine, verb, args); }) : m_openError;
@@ -114,8 +114,8 @@ void EngineThread::query(std::string tag, std::string verb, nlohmann::json args,
 
 /// Runs a verb that only reads or measures; the engine itself reports unknown verbs.
 Result<nlohmann::json> EngineThread::ask(Engine& engine, const std::string& verb, const nlohmann::json& args) {
-  const VerbInfo* info = engine.verb(verb);
-  if (!info || info->effect == Effect::Reads || info->effect == Effect::Measures) return engine.execute(verb, args);
+  const std::optional<Effect> effect = engine.effect(verb, args);
+  if (!effect || *effect == Effect::Reads || *effect == Effect::Measures) return engine.execute(verb, args);
   return Error("not_a_query", verb + " was not asked", "the verb changes the session, and queries may only read",
                "submit the verb as a command", "verb", verb);
 }
@@ -257,8 +257,7 @@ void EngineThread::perform(Job& job) {
 bool EngineThread::mustWait(const Job& read) const {
   if (read.past) return true;
   if (read.tile) return m_underWay.has_value();
-  const VerbInfo* info = m_engine->verb(read.verb);
-  return info && info->effect == Effect::Measures;
+  return m_engine->effect(read.verb, read.args) == Effect::Measures;
 }
 
 /// Serves reads while a long command runs. The engine calls this when its state is consistent.

@@ -79,7 +79,8 @@ class EngineThread {
     bool tile = false;
     bool past = false;      // asks about an earlier tick
     std::string verb = {};  // for queries
-    Ticket ticket = 0;      // for commands
+    nlohmann::json args = {};
+    Ticket ticket = 0;  // for commands
   };
   /// A tile that was requested and has not arrived.
   struct TileUnderWay {

@@ -69,8 +69,8 @@
 
   class Session {
     constructor(handle) { Object.defineProperty(this, "handle", { value: handle }); }
-    get tick() { return this.verb("tick", {}); }
-    get length() { return this.verb("length", {}); }
+    get tick() { return stateOf(this, "tick"); }
+    get length() { return stateOf(this, "length"); }
     /** Shows this session in the window. */
     show() { native(host.show(this.handle)); return this; }
     /** A second live session in the present state; the two share nothing but the model. */
@@ -84,7 +84,7 @@
   const table = JSON.parse(host.verbs());
   const argsOf = (name) => { const verb = table.find((one) => one.name === name); return verb ? verb.args : []; };
   for (const verb of table) {
-    if (verb.name === "tick" || verb.name === "length" || verb.name === "at" || verb.ofLanes) continue;
+    if (verb.name === "at" || verb.ofLanes) continue;
     Object.defineProperty(Session.prototype, verb.name, {
       enumerable: true,
       value: function (...given) {
@@ -92,6 +92,83 @@
       },
     });
   }
+  // Each table by its name: its rows as objects, all of them unless `limit` is given. What the table does not take
+  // itself is taken by the verb `table`.
+  function recordsOf(session, call) {
+    const rows = [];
+    for (let piece = { next: call.begin || 0 }; piece.next !== null;) {
+      piece = session.verb("table", Object.assign({}, call, { begin: piece.next }));
+      const names = Object.keys(piece.columns);
+      for (let i = 0; i < piece.rows; ++i) {
+        const row = {};
+        for (const name of names) row[name] = piece.columns[name][i];
+        rows.push(row);
+      }
+      if (call.limit !== undefined) break;
+    }
+    return rows;
+  }
+  const asked = (name, args, all) => {
+    const call = { name, of: {} }, shaping = argsOf("table").slice(2);
+    for (const key of Object.keys(all)) (args.includes(key) || !shaping.includes(key) ? call.of : call)[key] = all[key];
+    return call;
+  };
+  const tables = JSON.parse(host.tables());
+  for (const { name, args } of tables)
+    Object.defineProperty(Session.prototype, name, {
+      enumerable: true,
+      configurable: true,
+      value(...given) { return recordsOf(this, asked(name, args, named(name, args, given))); },
+    });
+  // Questions that are a part of a table: the names of their arguments, and the answer.
+  function stateOf(session, column) {
+    return session.verb("table", { name: "state", columns: [column] }).columns[column][0];
+  }
+  const rowOf = Session.prototype.ledger;
+  const anyBreak = (session) => session.breaks().filter((one) => one.enabled && !/\bstage\b/.test(one.condition))
+    .map((one) => `(${one.condition})`).join(" or ") || fail({ code: "no_breakpoint", what: "the history was not searched",
+      why: "no breakpoint stands behind a tick", remedy: "set one with break, or give a condition", field: "condition", value: null });
+  const tickWhere = (session, where, more) => {
+    const found = session.ticks(Object.assign({ where, columns: ["tick"], limit: 1 }, more));
+    return found.length === 0 ? null : found[0].tick;
+  };
+  const live = (session, column, where) => session.ledger({ live: true, where, columns: [column] }).map((row) => row[column]);
+  const ofState = (column) => [[], (session) => stateOf(session, column)];
+  const parts = {
+    position: ofState("length"),
+    remaining: ofState("remaining"),
+    isFull: ofState("isFull"),
+    text: ofState("text"),
+    stateHash: ofState("stateHash"),
+    tokens: [[], (session) => live(session, "tokenId")],
+    pos2ledger: [["layer", "kvHead"], (session, of) => (of.layer === undefined && of.kvHead === undefined ? live(session, "id")
+      : session.rows(Object.assign({ columns: ["ledger"] }, of)).map((row) => row.ledger))],
+    rowsWhere: [["condition"], (session, of) => live(session, "id", of.condition)],
+    ticksWhere: [["condition", "since"], (session, of) => session.ticks({ where: of.condition, since: of.since, columns: ["tick"] })
+      .map((row) => row.tick).filter((tick, i, all) => tick !== all[i - 1])],
+    firstTick: [["condition"], (session, of) => tickWhere(session, of.condition === undefined ? anyBreak(session) : of.condition, {})],
+    lastTick: [["condition"], (session, of) => tickWhere(session,
+      `not present and (${of.condition === undefined ? anyBreak(session) : of.condition})`, { newest: true })],
+  };
+  for (const [name, [names, answer]] of Object.entries(parts))
+    Object.defineProperty(Session.prototype, name, {
+      enumerable: true,
+      value(...given) {
+        const of = named(name, names, given), foreign = Object.keys(of).find((key) => !names.includes(key));
+        if (foreign !== undefined)
+          fail({ code: "bad_argument", what: `${name} was refused`, why: `"${foreign}" is not an argument of it`,
+            remedy: `call ${name}(${names.join(", ")})`, field: foreign, value: of[foreign] });
+        return answer(this, of);
+      },
+    });
+  // A row of the ledger by its id, or all of them.
+  Object.defineProperty(Session.prototype, "ledger", {
+    enumerable: true,
+    value(...given) {
+      const rows = rowOf.apply(this, given);
+      return given.length === 0 || (isOptions(given[0]) && given[0].id === undefined) ? rows : rows[0];
+    },
+  });
   // One setting each, as scripts of before have them.
   const inLayer = (layer, keys) => (layer === undefined || layer === null ? keys : { layers: [Object.assign({ match: layer }, keys)] });
   const typesIn = ({ k, v }) => Object.assign({}, k ? { k } : {}, v ? { v } : {});
@@ -110,7 +187,7 @@
     constructor(of, where) {
       super(of.handle);
       Object.defineProperty(this, "past", { value: { of, where } });
-      this.verb("tick", {});
+      stateOf(this, "tick");
     }
     fork() {
       if (this.past.where.branch !== undefined) this.present("fork");

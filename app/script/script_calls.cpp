@@ -41,10 +41,20 @@ Error ScriptCalls::cancelled() {
 
 QString ScriptCalls::verbs() const {
   Json list = Json::array();
-  for (const VerbInfo& verb : m_settings.verbs) {
+  for (const VerbInfo& verb : m_settings.schema.verbs) {
     Json args = Json::array();
     for (const ArgInfo& arg : verb.args) args.push_back(arg.name);
     list.push_back({{"name", verb.name}, {"args", args}, {"lanes", name(verb.lanes)}, {"ofLanes", verb.ofLanes()}});
+  }
+  return packed(list);
+}
+
+QString ScriptCalls::tables() const {
+  Json list = Json::array();
+  for (const TableInfo& table : m_settings.schema.tables) {
+    list.push_back({{"name", table.name}, {"args", Json::array()}, {"columns", Json::array()}});
+    for (const ArgInfo& arg : table.args) list.back()["args"].push_back(arg.name);
+    for (const ColumnInfo& column : table.columns) list.back()["columns"].push_back(column.name);
   }
   return packed(list);
 }
@@ -178,9 +188,9 @@ std::string ScriptCalls::resolved(const std::string& path, bool write) const {
 
 /// Resolves paths that a verb reads or writes according to its table, including those of a verb inside its arguments.
 void ScriptCalls::resolvePaths(const std::string& verb, Json& args) const {
-  const auto info = std::find_if(m_settings.verbs.begin(), m_settings.verbs.end(),
+  const auto info = std::find_if(m_settings.schema.verbs.begin(), m_settings.schema.verbs.end(),
                                  [&](const VerbInfo& one) { return one.name == verb; });
-  if (info == m_settings.verbs.end() || !args.is_object()) return;
+  if (info == m_settings.schema.verbs.end() || !args.is_object()) return;
   std::string called;
   for (const ArgInfo& arg : info->args) {
     const auto found = args.find(arg.name);

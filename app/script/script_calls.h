@@ -19,6 +19,7 @@ class ScriptCalls : public QObject {
   ScriptCalls(WindowPort& window, const ScriptSettings& settings) : m_window(window), m_settings(settings) {}
 
   Q_INVOKABLE QString verbs() const;
+  Q_INVOKABLE QString tables() const;
   Q_INVOKABLE QString args() const;
   Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args);
   Q_INVOKABLE QString open(const QString& request);

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "app/script/ports.h"
-#include "core/api/verb.h"
+#include "core/api/table.h"
 
 namespace kvlab {
 
@@ -17,7 +17,7 @@ namespace kvlab {
 inline constexpr char kDuringScript[] = "kvlabDuringScript";
 
 struct ScriptSettings {
-  std::vector<VerbInfo> verbs;                         // verbs of a session
+  Schema schema;                                       // of a session
   nlohmann::json manifest = nlohmann::json::object();  // defaults of lab.open
   QStringList args = {};
   QString resources = {};    // folder of "resource:" paths; empty = none

@@ -17,7 +17,8 @@ class ScriptNative : public QObject {
   ScriptNative(QJSEngine& engine, ScriptCalls& calls, OnGui onGui)
       : m_engine(engine), m_calls(calls), m_onGui(std::move(onGui)) {}
 
-  Q_INVOKABLE QString verbs() const { return m_calls.verbs(); }  // reads settings, which do not change
+  Q_INVOKABLE QString verbs() const { return m_calls.verbs(); }  // these read settings, which do not change
+  Q_INVOKABLE QString tables() const { return m_calls.tables(); }
   Q_INVOKABLE QString args() const { return m_calls.args(); }
   Q_INVOKABLE QString call(int handle, const QString& verb, const QString& args) {
     return onGui([&] { return m_calls.call(handle, verb, args); });

@@ -6,12 +6,22 @@
 #include <QScreen>
 #include <algorithm>
 
+#include "core/api/read_json.h"
+#include "core/api/table.h"
 #include "widgets/base/format.h"
 #include "widgets/base/tight_column.h"
 
 namespace kvlab {
 namespace {
 constexpr int kRowsShown = 16, kWidth = 340;
+}
+
+QStringList editTitles(const nlohmann::json& answer, const std::string& way) {
+  QStringList out;
+  for (const nlohmann::json& edit : recordsOf(answer))
+    if (memberOr(edit, "way", std::string()) == way)
+      out << QString::fromStdString(memberOr(edit, "title", std::string()));
+  return out;
 }
 
 EditList::EditList(const QString& what, const QStringList& titles, QWidget* parent)

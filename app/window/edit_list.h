@@ -3,11 +3,15 @@
 // line counts them. Deletes itself when closed; the keyboard then is where it was. GUI thread.
 #pragma once
 #include <QFrame>
+#include <nlohmann/json.hpp>
 
 class QLabel;
 class QListWidget;
 
 namespace kvlab {
+
+/// Titles of the edits of one way, undo or redo, in an answer of the table `edits`.
+QStringList editTitles(const nlohmann::json& answer, const std::string& way);
 
 class EditList : public QFrame {
   Q_OBJECT

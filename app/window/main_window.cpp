@@ -289,17 +289,17 @@ void MainWindow::refreshActions() {
 
 void MainWindow::nameUndo() {
   if (m_context.busy() || !m_context.session()) return;
-  m_context.query("edits.next", "edits", {{"most", 1}}, this, [this](const Result<nlohmann::json>& next) {
-    if (!next) return;
-    for (const char* id : {"undo", "redo"}) {
-      const Command& command = *m_commands.find(id);
-      const nlohmann::json& edit = element(member(*next, id), 0);
-      const QString what = QString::fromStdString(memberOr(edit, "title", std::string()));
-      const QString title = what.isEmpty() ? command.title : command.title + " " + what;
-      m_actions[id]->setText(QString(title).replace("&", "&&"));
-      m_actions[id]->setToolTip(tipOf(command));
-    }
-  });
+  m_context.query("edits.next", "table", tableArgs("edits", {{"most", 1}}), this,
+                  [this](const Result<nlohmann::json>& next) {
+                    if (!next) return;
+                    for (const char* id : {"undo", "redo"}) {
+                      const Command& command = *m_commands.find(id);
+                      const QString what = editTitles(*next, id).value(0);
+                      const QString title = what.isEmpty() ? command.title : command.title + " " + what;
+                      m_actions[id]->setText(QString(title).replace("&", "&&"));
+                      m_actions[id]->setToolTip(tipOf(command));
+                    }
+                  });
 }
 
 void MainWindow::refreshIcons() {

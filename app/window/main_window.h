@@ -27,7 +27,7 @@ namespace kvlab {
 
 struct WindowSettings {
   EngineFactory engines;
-  std::vector<VerbInfo> verbs;
+  Schema schema;
   nlohmann::json manifest = nlohmann::json::object();  // command line's manifest: defaults of new sessions
   bool headless = false;  // no user: nothing is asked, no layout is saved, captions continue at once
   QString theme = "dark";

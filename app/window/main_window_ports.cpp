@@ -67,7 +67,7 @@ void MainWindow::openSession(const json& request, Opened opened) {
         begin(request, text);
       }));
   *self = m_opening.back().get();
-  (*self)->setScript({m_settings.verbs, request});
+  (*self)->setScript({m_settings.schema.verbs, request});
   *job = beginOpening(request, m_opening.back());
   connect(*self, &LiveSession::progressed, &m_context,
           [this, number = *job](const QString& step, qint64 done, qint64 total) {
@@ -279,7 +279,8 @@ Status MainWindow::type(const QString& id, const QString& text) {
 
 /// The engine answers questions in their order.
 void MainWindow::whenAnswered(std::function<void()> then) {
-  m_context.query("answered", "tick", json::object(), this, [then = std::move(then)](const Result<json>&) { then(); });
+  m_context.query("answered", "table", tableArgs("state", json::object(), {"tick"}), this,
+                  [then = std::move(then)](const Result<json>&) { then(); });
 }
 
 Status MainWindow::runCommand(const QString& id, const json& args) {
@@ -348,7 +349,7 @@ void MainWindow::showCheck() {
 Status MainWindow::showClinic() {
   if (auto* open = findChild<ClinicPanel*>()) return open->raise(), open->activateWindow(), ok();
   std::vector<ClinicCase> cases = KV_TRY(readClinic(resourceRoot().toStdString()));
-  auto* panel = new ClinicPanel(std::move(cases), m_settings.verbs, this);
+  auto* panel = new ClinicPanel(std::move(cases), m_settings.schema.verbs, this);
   connect(panel, &ClinicPanel::opened, this, [this, panel](const QString& script) {
     const QString path = QDir::temp().filePath(QString("kvlab-clinic-%1.js").arg(QCoreApplication::applicationPid()));
     const auto open = [this, panel = QPointer(panel), script, path] {
@@ -383,7 +384,7 @@ Status MainWindow::showManual(const QString& page) {
 
 ScriptSettings MainWindow::scriptSettings() {
   ScriptSettings settings;
-  settings.verbs = m_settings.verbs;
+  settings.schema = m_settings.schema;
   settings.manifest = m_settings.manifest;
   settings.resources = resourceRoot();
   settings.silentSeconds = 30;
@@ -512,11 +513,9 @@ Status MainWindow::showEdits(const char* verb) {
   const Command& command = *m_commands.find(verb);
   const std::string list = command.id.toStdString();
   m_context.query(
-      "edits.list", "edits", json::object(), this, [this, list, title = command.title](const Result<json>& all) {
+      "edits.list", "table", tableArgs("edits"), this, [this, list, title = command.title](const Result<json>& all) {
         if (!all) return emit m_context.failed(all.error());
-        QStringList titles;
-        for (const json& edit : member(*all, list))
-          titles << QString::fromStdString(memberOr(edit, "title", std::string()));
+        const QStringList titles = editTitles(*all, list);
         if (titles.isEmpty()) return;
         const QString to = QString::fromStdString(list) + "_to";
         auto* edits = new EditList(title, titles, this);

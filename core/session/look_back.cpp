@@ -105,8 +105,8 @@ Result<int> LookBack::lastOf(int last, const Test& test) {
   return -1;
 }
 
-Result<int> LookBack::firstOf(int last, const Test& test) {
-  const std::vector<int> path = m_line.path(last);
+Result<int> LookBack::firstOf(int first, int last, const Test& test) {
+  const std::vector<int> path = m_line.path(last, first);
   for (std::size_t i = 1; i < path.size();) {
     std::size_t end = i;  // last of a stretch
     while (end + 1 < path.size() && !m_line.entry(path[end]).anchor) ++end;

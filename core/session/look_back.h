@@ -24,8 +24,8 @@ class LookBack {
   Status forward(int first, int last, const See& see);
   /// The last commit up to the entry `last` that passes the test; -1 = none. Errors: as forward().
   Result<int> lastOf(int last, const Test& test);
-  /// The first commit up to the entry `last` that passes the test; -1 = none. Errors: as forward().
-  Result<int> firstOf(int last, const Test& test);
+  /// The first commit behind the entry `first` up to `last` that passes the test; -1 = none. Errors: as forward().
+  Result<int> firstOf(int first, int last, const Test& test);
 
  private:
   bool needsMeasurement() const;

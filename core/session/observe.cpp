@@ -80,14 +80,6 @@ WatchValue valueNow(Session& session, const Expression& expression) {
   return expression.value(sightNow(session, [&](Need need) { return expression.needs(need); }));
 }
 
-std::vector<LedgerId> rowsWhere(Session& session, const Expression& condition) {
-  const Sight at = sightNow(session, [&](Need need) { return condition.needs(need); });
-  std::vector<LedgerId> out;
-  for (const LedgerId row : session.state().context)
-    if (condition.about(row).holds(at)) out.push_back(row);
-  return out;
-}
-
 Status fits(const Session& session, const Expression& expression) {
   std::int64_t slots = 0;
   for (const CacheLayer layer : session.store().layers())

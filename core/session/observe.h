@@ -19,9 +19,6 @@ Sight sightNow(Session& session, const std::function<bool(Need)>& needs);
 /// The value of an expression now. Facts of a tick, and before(..), refer to the commit that led here, if the state
 /// before is kept; else they are not known.
 WatchValue valueNow(Session& session, const Expression& expression);
-/// The rows of the context, in its order, for which a condition holds now: each fact of rows that names none speaks of
-/// the row.
-std::vector<LedgerId> rowsWhere(Session& session, const Expression& condition);
 /// Error bad_condition if the expression names something that the session does not have.
 Status fits(const Session& session, const Expression& expression);
 /// Reads an expression and sees whether it fits the session. Errors: bad_condition.

@@ -20,48 +20,20 @@ Status askable(std::span<const Expression> conditions) {
                stage->text()};
 }
 
-LookBack lookFor(Session& session, std::span<const Expression> conditions) {
-  return LookBack(session, [conditions](Need need) {
+}  // namespace
+
+Result<Held> lastHeld(Session& session, std::span<const Expression> conditions) {
+  KV_TRY(askable(conditions));
+  LookBack back(session, [conditions](Need need) {
     return std::ranges::any_of(conditions, [need](const Expression& one) { return one.needs(need); });
   });
-}
-
-/// The commit that a search of LookBack finds, and the first condition that holds there.
-template <class Search>
-Result<Held> find(Session& session, std::span<const Expression> conditions, Search search) {
-  KV_TRY(askable(conditions));
-  LookBack back = lookFor(session, conditions);
   const Expression* by = nullptr;
-  const int entry = KV_TRY(search(back, [&](const Sight& at, int) {
+  const int entry = KV_TRY(back.lastOf(std::max(0, session.timeline().current().parent), [&](const Sight& at, int) {
     const auto held = std::ranges::find_if(conditions, [&](const Expression& one) { return one.holds(at); });
     if (held != conditions.end()) by = &*held;
     return held != conditions.end();
   }));
   return Held{entry, by};
-}
-
-}  // namespace
-
-Result<Held> lastHeld(Session& session, std::span<const Expression> conditions) {
-  return find(session, conditions, [&](LookBack& back, const LookBack::Test& test) {
-    return back.lastOf(std::max(0, session.timeline().current().parent), test);
-  });
-}
-
-Result<Held> firstHeld(Session& session, std::span<const Expression> conditions) {
-  return find(session, conditions, [&](LookBack& back, const LookBack::Test& test) {
-    return back.firstOf(session.timeline().currentId(), test);
-  });
-}
-
-Result<std::vector<int>> allHeld(Session& session, const Expression& condition, int first) {
-  const std::span<const Expression> one(&condition, 1);
-  KV_TRY(askable(one));
-  std::vector<int> out;
-  KV_TRY(lookFor(session, one).forward(first, session.timeline().currentId(), [&](const Sight& at, int entry) {
-    if (condition.holds(at)) out.push_back(entry);
-  }));
-  return out;
 }
 
 Result<Held> runBack(Session& session, std::span<const Expression> conditions) {

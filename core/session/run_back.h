@@ -17,11 +17,6 @@ struct Held {
 /// commit, the state behind it, and the report of its tick. The session stays where it is. Errors: bad_condition (it
 /// asks for a stage of a tick), and those of LookBack.
 Result<Held> lastHeld(Session& session, std::span<const Expression> conditions);
-/// The first commit up to the present state at which one of the conditions held. Errors: as lastHeld().
-Result<Held> firstHeld(Session& session, std::span<const Expression> conditions);
-/// All commits behind the entry `first` up to the present state at which the condition held, in their order. Errors: as
-/// lastHeld().
-Result<std::vector<int>> allHeld(Session& session, const Expression& condition, int first = 0);
 /// Goes to the commit that lastHeld() finds; without one the session stays. Errors: tick_open, and those of lastHeld()
 /// and Session::travel(); the session stays then.
 Result<Held> runBack(Session& session, std::span<const Expression> conditions);

@@ -23,7 +23,7 @@ const std::vector<const Verb*>& table() {
   static const std::vector<const Verb*> kAll = [] {
     std::vector<const Verb*> all;
     for (const std::span<const Verb> part :
-         {tickVerbs(), stateVerbs(), noteVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
+         {tickVerbs(), stateVerbs(), noteVerbs(), tableVerbs(), queryVerbs(), rowVerbs(), compareVerbs(), watchVerbs(),
           storageVerbs(), policyVerbs(), fileVerbs(), laneVerbs(), batchVerbs()})
       for (const Verb& verb : part) all.push_back(&verb);
     for (const KindInfo& kind : kinds())
@@ -90,6 +90,10 @@ Result<json> executed(Session& session, const std::string& name, const json& giv
   if (in.error()) return VerbArgs::completed(*in.error(), name, verb->info.args);
   const auto* look = std::get_if<LooksAtSession>(&verb->run);
   const auto* run = std::get_if<RunsOnSession>(&verb->run);
+  if (const auto* either = std::get_if<LooksOrRuns>(&verb->run)) {
+    if (either->effect(args) == Effect::Reads) look = &either->looks;
+    else run = &either->runs;
+  }
   Result<json> result = look ? (*look)(session, in)
       : run                  ? wholly(session, [&] { return change(session, verb->info, *run, in); })
                              : Result<json>(needsSeveral(verb->info));
@@ -111,6 +115,13 @@ const std::vector<VerbInfo>& verbs() {
 const VerbInfo* verbNamed(std::string_view name) {
   const Verb* verb = find(name);
   return verb ? &verb->info : nullptr;
+}
+
+std::optional<Effect> effectOf(const std::string& name, const json& args) {
+  const Verb* verb = find(name);
+  if (!verb) return std::nullopt;
+  const auto* either = std::get_if<LooksOrRuns>(&verb->run);
+  return either ? either->effect(args) : verb->info.effect;
 }
 
 Error unknownVerb(const std::string& name) {

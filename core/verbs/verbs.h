@@ -16,6 +16,12 @@ class VerbArgs;
 
 using LooksAtSession = Result<nlohmann::json> (*)(const Session& session, VerbArgs& args);
 using RunsOnSession = Result<nlohmann::json> (*)(Session& session, VerbArgs& args);
+/// A verb that only looks or does more, as its arguments say.
+struct LooksOrRuns {
+  LooksAtSession looks;
+  RunsOnSession runs;
+  Effect (*effect)(const nlohmann::json& args);
+};
 using RunsOnLanes = Result<nlohmann::json> (*)(Lanes& lanes, VerbArgs& args);
 using RunsOnBatch = Result<nlohmann::json> (*)(Batch& batch, VerbArgs& args);
 
@@ -23,13 +29,15 @@ using RunsOnBatch = Result<nlohmann::json> (*)(Batch& batch, VerbArgs& args);
 /// batches are run by core/lanes/session_holder only.
 struct Verb {
   VerbInfo info;
-  std::variant<std::monostate, LooksAtSession, RunsOnSession, RunsOnLanes, RunsOnBatch> run;
+  std::variant<std::monostate, LooksAtSession, RunsOnSession, LooksOrRuns, RunsOnLanes, RunsOnBatch> run;
 };
 
 /// All verbs, in the order of the help text.
 const std::vector<VerbInfo>& verbs();
 /// Null if there is no such verb.
 const VerbInfo* verbNamed(std::string_view name);
+/// The effect of a call, which is at most that of the verb; none if there is no such verb.
+std::optional<Effect> effectOf(const std::string& verb, const nlohmann::json& args);
 /// An error that suggests similar names.
 Error unknownVerb(const std::string& name);
 
@@ -49,6 +57,7 @@ std::span<const Verb> noteVerbs();
 std::span<const Verb> queryVerbs();
 std::span<const Verb> rowVerbs();
 std::span<const Verb> compareVerbs();
+std::span<const Verb> tableVerbs();  // core/tables/tables.cpp
 std::span<const Verb> watchVerbs();
 std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();

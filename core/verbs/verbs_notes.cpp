@@ -74,8 +74,6 @@ Result<json> noteVerb(Session& session, VerbArgs& in) {
   return published(session, session.notes().add(std::move(note), session.timeline(), entry));
 }
 
-Result<json> notesVerb(const Session& session, VerbArgs&) { return listOf(session); }
-
 Result<json> changeNote(Session& session, VerbArgs& in) {
   const auto id = static_cast<int>(in.integer("id"));
   if (!session.notes().find(id)) return noNote(id, "no note was changed");
@@ -132,11 +130,6 @@ std::span<const Verb> noteVerbs() {
         "head and a row of the ledger; without text it is a bookmark.",
         Effect::Marks},
        noteVerb},
-      {{"notes",
-        {},
-        "Lists the notes: text, tick, branch, place, and whether the history still has the state.",
-        Effect::Reads},
-       notesVerb},
       {{"changeNote", {id, arg::text("text")}, "Gives a note another text.", Effect::Marks}, changeNote},
       {{"clearNotes", {id.orNone()}, "Removes all notes, or one.", Effect::Marks}, clearNotes},
       {{"gotoNote",

@@ -6,11 +6,10 @@
 #include "core/session/attention_matrix.h"
 #include "core/session/edit_words.h"
 #include "core/session/knock_out.h"
-#include "core/session/row_reads.h"
 #include "core/session/row_story.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
-#include "core/verbs/hex_text.h"
+#include "core/verbs/command_json.h"
 #include "core/verbs/ledger_list.h"
 #include "core/verbs/packed_column.h"
 #include "core/verbs/verb_layers.h"
@@ -113,57 +112,6 @@ Result<json> row(Session& session, VerbArgs& in) {
   return out;
 }
 
-/// The command that a commit belongs to.
-json commandJson(const Timeline& timeline, int entry) {
-  const Timeline::Entry& command = timeline.entry(timeline.commandOf(entry));
-  return {{"tick", timeline.entry(entry).tick.value()}, {"verb", command.verb}, {"args", command.args}};
-}
-
-/// Checksum of a row's stored bytes, as rows() tells it; null where the layer does not hold the row.
-json checksumOf(const Session& session, CacheLayer layer, LedgerId row) {
-  const ResidencyView& map = session.state().map(layer);
-  for (std::size_t i = at(map.first); i < map.size(); ++i) {
-    if (map.ledger[i] != row) continue;
-    std::uint64_t checksum = 0;
-    const std::int32_t slot = map.slotOf[i].value();
-    session.store().pool(layer).readTags({&slot, 1}, nullptr, &checksum);
-    return hexText(checksum);
-  }
-  return nullptr;
-}
-
-Result<json> storyVerb(Session& session, VerbArgs& in) {
-  const CacheLayer layer = layerOf(in, session);
-  if (in.error()) return *in.error();
-  const LedgerId row = KV_TRY(knownRow(in, session, "ledger"));
-  json out = json::array();
-  for (const RowChapter& one : KV_TRY(rowStory(session, layer, row))) {
-    json line = commandJson(session.timeline(), one.entry);
-    line.update({{"event", name(one.event)},
-                 {"wrote", one.wrote},
-                 {"slot", one.slot.value() < 0 ? json() : json(one.slot.value())},
-                 {"phase", one.slot.value() < 0 ? json() : json(one.phase)},
-                 {"exactness", name(one.exactness)},
-                 {"detail", one.detail}});
-    out.push_back(std::move(line));
-  }
-  const auto wrote = std::find_if(out.rbegin(), out.rend(), [](const json& line) { return line["wrote"]; });
-  if (wrote != out.rend()) (*wrote)["checksum"] = checksumOf(session, layer, row);
-  return out;
-}
-
-Result<json> readsVerb(Session& session, VerbArgs& in) {
-  const auto layer = Layer(static_cast<std::int32_t>(in.within("layer", 0, session.cacheLayers().layers - 1)));
-  if (in.error()) return *in.error();
-  const LedgerId row = KV_TRY(knownRow(in, session, "ledger"));
-  json out = json::array();
-  for (const RowRead& one : KV_TRY(rowReads(session, layer, row))) {
-    out.push_back(commandJson(session.timeline(), one.entry));
-    out.back()["mass"] = finite(one.mass);
-  }
-  return out;
-}
-
 /// The last layer in which a row differs from a rebuild, or the last of all.
 CacheLayer lastInexact(const Session& session, LedgerId row) {
   const Column<LedgerId>& context = session.state().context;
@@ -225,18 +173,6 @@ std::span<const Verb> rowVerbs() {
         "K or V of one row, also beside what a rebuild computes or what the state before held.",
         Effect::Measures},
        row},
-      {{"story",
-        {arg::integer("ledger", 0, kMostId), layerArg(), headArg()},
-        "Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which "
-        "command; "
-        "dropped ticks are executed again.",
-        Effect::Measures},
-       storyVerb},
-      {{"reads",
-        {arg::integer("ledger", 0, kMostId), arg::integer("layer", 0, kMostLayer)},
-        "How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again.",
-        Effect::Measures},
-       readsVerb},
       {{"why",
         {arg::integer("ledger", 0, kMostId), layerArg().orNone(), headArg()},
         "The command that made a row differ from what a rebuild would compute, in a layer, or else in the last one "

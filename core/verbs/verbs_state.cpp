@@ -85,12 +85,6 @@ Result<json> bugVerb(Session& session, VerbArgs& in) {
   return json{{"name", bug->name}, {"title", bug->title}};
 }
 
-Result<json> bugsVerb(const Session&, VerbArgs&) {
-  json out = json::array();
-  for (const BugKind& bug : bugKinds()) out.push_back({{"name", bug.name}, {"title", bug.title}});
-  return out;
-}
-
 std::vector<ArgInfo> settingsArgs() {
   std::vector<ArgInfo> out;
   for (const std::string_view key : livingKeys()) out.push_back(arg::of(std::string(key), ArgType::Key).orNone());
@@ -125,16 +119,6 @@ Result<json> through(Session& session, VerbArgs& in, Status (*step)(Session&, st
 Result<json> undoVerb(Session& session, VerbArgs& in) { return through(session, in, undo); }
 Result<json> redoVerb(Session& session, VerbArgs& in) { return through(session, in, redo); }
 
-Result<json> editsVerb(const Session& session, VerbArgs& in) {
-  const auto list = [&](std::vector<Edit> (*edits)(const Timeline&, std::size_t)) {
-    json out = json::array();
-    for (const Edit& edit : edits(session.timeline(), static_cast<std::size_t>(in.integer("most"))))
-      out.push_back({{"title", edit.title}, {"tick", session.timeline().entry(edit.last).tick.value()}});
-    return out;
-  };
-  return json{{"undo", list(editsBack)}, {"redo", list(editsAhead)}};
-}
-
 Result<json> goToVerb(Session& session, VerbArgs& in) {
   const Tick tick(in.integer("tick"));
   return where(session, in.has("branch") ? goTo(session, tick, in.text("branch")) : goTo(session, tick));
@@ -162,32 +146,6 @@ Result<json> runBackVerb(Session& session, VerbArgs& in) {
   return out;
 }
 
-Result<json> lastTickVerb(Session& session, VerbArgs& in) {
-  const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
-  const Held held = KV_TRY(lastHeld(session, conditions));
-  return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
-}
-
-Result<json> firstTickVerb(Session& session, VerbArgs& in) {
-  const std::vector<Expression> conditions = KV_TRY(askedConditions(session, in));
-  const Held held = KV_TRY(firstHeld(session, conditions));
-  return held.by ? json(session.timeline().entry(held.entry).tick.value()) : json();
-}
-
-Result<json> ticksWhereVerb(Session& session, VerbArgs& in) {
-  const Expression condition = KV_TRY(readExpression(session, in.text("condition"), true));
-  const Timeline& line = session.timeline();
-  int first = 0;
-  for (const int entry : line.path(line.currentId()))
-    if (line.entry(entry).tick.value() < in.integer("since")) first = entry;
-  json out = json::array();
-  for (const int entry : KV_TRY(allHeld(session, condition, first))) {
-    const json tick = line.entry(entry).tick.value();
-    if (out.empty() || out.back() != tick) out.push_back(tick);
-  }
-  return out;
-}
-
 Result<json> atVerb(Session& session, VerbArgs& in) {
   const std::string verb = in.text("verb");
   const VerbInfo* info = verbNamed(verb);
@@ -197,15 +155,6 @@ Result<json> atVerb(Session& session, VerbArgs& in) {
                  "go there with goto, or fork the session there", std::nullopt, "verb", verb);
   Session* there = KV_TRY(sessionAt(session, Tick(in.integer("tick")), in.text("branch")));
   return execute(*there, verb, in.has("args") ? in.raw("args") : json::object());
-}
-
-Result<json> branches(const Session& session, VerbArgs&) {
-  json out = json::array();
-  for (const Timeline::Branch& branch : session.timeline().branches())
-    out.push_back({{"name", branch.name},
-                   {"tick", session.timeline().entry(branch.tip).tick.value()},
-                   {"current", branch.name == session.timeline().branch()}});
-  return out;
 }
 
 Result<json> reset(Session& session, VerbArgs&) { return done(session.reset()); }
@@ -250,17 +199,11 @@ std::span<const Verb> stateVerbs() {
         "blind is a number that draws a bug, whose name stays secret.",
         Effect::Queues},
        bugVerb},
-      {{"bugs", {}, "Lists the bugs that can be planted.", Effect::Reads}, bugsVerb},
       {{"undo", stepArgs(),
         "Goes back by n commits, or by n edits: all that one command did, or single ticks in a row.", Effect::Travels,
         InLanes::Refused},
        undoVerb},
       {{"redo", stepArgs(), "Goes forward by n commits or n edits.", Effect::Travels, InLanes::Refused}, redoVerb},
-      {{"edits",
-        {arg::integer("most", 1, 1 << 20).orElse(100)},
-        "Titles of the edits that undo and redo go over, nearest first, and the tick at the end of each.",
-        Effect::Reads},
-       editsVerb},
       {{"goto",
         {arg::integer("tick", 0, kAllRows), arg::text("branch").orNone()},
         "Goes to a tick of this branch, or of a named one, which then goes on; the future stays as a named branch.",
@@ -275,24 +218,6 @@ std::span<const Verb> stateVerbs() {
         Effect::Travels,
         InLanes::Refused},
        runBackVerb},
-      {{"lastTick",
-        {arg::text("condition").orNone()},
-        "The tick of the last commit before the present state at which a condition, or else one of the breakpoints, "
-        "held; null where none ever held.",
-        Effect::Measures},
-       lastTickVerb},
-      {{"firstTick",
-        {arg::text("condition").orNone()},
-        "The tick of the first commit up to the present state at which a condition, or else one of the breakpoints, "
-        "held; null where none ever held.",
-        Effect::Measures},
-       firstTickVerb},
-      {{"ticksWhere",
-        {arg::text("condition"), arg::integer("since", 0, kAllRows).orElse(0)},
-        "The ticks of the commits up to the present state at which a condition held, ascending; with since only ticks "
-        "from there on.",
-        Effect::Measures},
-       ticksWhereVerb},
       {{"at",
         {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
          arg::of("args", ArgType::Arguments).orNone(), arg::text("branch").orNone()},
@@ -300,7 +225,6 @@ std::span<const Verb> stateVerbs() {
         "the session stays where it is.",
         Effect::Measures},
        atVerb},
-      {{"branches", {}, "Lists the branches of the history.", Effect::Reads}, branches},
       {{"timeline",
         {arg::integer("since", 0, kMostId).orElse(0), arg::flag("packed", false)},
         "The history as a tree of entries: parents, ticks, edits in words, rows that left, branches, and which states "

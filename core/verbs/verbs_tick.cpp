@@ -209,13 +209,6 @@ Result<json> addBreak(Session& session, VerbArgs& in) {
   return conditionsOf(session);
 }
 
-Result<json> breaks(const Session& session, VerbArgs&) {
-  json out = json::array();
-  if (const auto views = session.breakpoints().views())
-    for (const BreakpointView& one : *views) out.push_back(toJson(one));
-  return out;
-}
-
 Error noBreakpoint(std::int64_t id, const std::string& what) {
   return {"no_breakpoint",
           what,
@@ -348,8 +341,6 @@ std::span<const Verb> tickVerbs() {
         "once, and whether it writes a line to the log instead of stopping.",
         Effect::Marks},
        addBreak},
-      {{"breaks", {}, "Lists the breakpoints, how often each has held, and at which tick last.", Effect::Reads},
-       breaks},
       {{"changeBreak",
         {arg::integer("id", 0, kMostId), arg::of("enabled", ArgType::Flag).orNone(),
          arg::integer("ignore", 0, kMostTicks).orNone(), arg::of("once", ArgType::Flag).orNone(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs of watches, and the list of what expressions can ask.
+// Verbs of watches.
 #include "core/session/observe.h"
 #include "core/session/watches.h"
 #include "core/verbs/verb_args.h"
@@ -24,8 +24,6 @@ Result<json> addWatch(Session& session, VerbArgs& in) {
   return watchesOf(session);
 }
 
-Result<json> watches(const Session& session, VerbArgs&) { return watchesOf(session); }
-
 Result<json> clearWatches(Session& session, VerbArgs& in) {
   if (!in.has("id")) session.watches().clear();
   else if (const auto id = static_cast<int>(in.integer("id")); !session.watches().remove(id))
@@ -40,17 +38,6 @@ Result<json> clearWatches(Session& session, VerbArgs& in) {
   return watchesOf(session);
 }
 
-std::string_view name(ValueType type) {
-  return type == ValueType::Number ? "number" : type == ValueType::Flag ? "flag" : "text";
-}
-
-Result<json> factsVerb(const Session&, VerbArgs&) {
-  json out = json::array();
-  for (const Fact& fact : facts())
-    out.push_back({{"name", fact.name}, {"keys", fact.keys}, {"type", name(fact.type())}, {"help", fact.help}});
-  return out;
-}
-
 }  // namespace
 
 std::span<const Verb> watchVerbs() {
@@ -60,11 +47,8 @@ std::span<const Verb> watchVerbs() {
         "Adds an expression whose value is published with every state from now on.",
         Effect::Marks},
        addWatch},
-      {{"watches", {}, "Lists the watches with their values now.", Effect::Reads}, watches},
       {{"clearWatches", {arg::integer("id", 0, kMostId).orNone()}, "Removes all watches, or one.", Effect::Marks},
        clearWatches},
-      {{"facts", {}, "Lists what expressions can ask, with the comparisons that each takes.", Effect::Reads},
-       factsVerb},
   };
   return kVerbs;
 }

@@ -33,6 +33,8 @@ double numberOf(const Term& term, const Sight& at) {
   const auto of = [&](std::size_t i) { return numberOf(term.of[i], at); };
   switch (term.kind) {
     case Term::Kind::Number: return term.number;
+    case Term::Kind::Cell:
+      return at.cells[term.column].is_number() ? at.cells[term.column].get<double>() : std::nan("");
     case Term::Kind::Fact: return knownOnly(term.fact->number(at, term.where));
     case Term::Kind::Before: return at.before.state ? numberOf(term.of[0], earlier(at)) : std::nan("");
     case Term::Kind::Negate: return -of(0);
@@ -47,6 +49,8 @@ double numberOf(const Term& term, const Sight& at) {
 
 std::string textOf(const Term& term, const Sight& at) {
   if (term.kind == Term::Kind::Text) return term.text;
+  if (term.kind == Term::Kind::Cell)
+    return at.cells[term.column].is_string() ? at.cells[term.column].get<std::string>() : std::string();
   if (term.kind == Term::Kind::Before) return at.before.state ? textOf(term.of[0], earlier(at)) : std::string();
   return term.fact->text(at, term.where);
 }
@@ -62,6 +66,7 @@ bool compared(const Term& term, const Sight& at) {
 bool flagOf(const Term& term, const Sight& at) {
   switch (term.kind) {
     case Term::Kind::Fact: return term.fact->flag(at, term.where);
+    case Term::Kind::Cell: return at.cells[term.column].is_boolean() && at.cells[term.column].get<bool>();
     case Term::Kind::Before: return at.before.state && flagOf(term.of[0], earlier(at));
     case Term::Kind::Changed: return differs(term.of[0], at);
     case Term::Kind::Not: return !flagOf(term.of[0], at);
@@ -84,11 +89,9 @@ bool needed(const Term& term, Need need) {
       std::any_of(term.of.begin(), term.of.end(), [&](const Term& one) { return needed(one, need); });
 }
 
-const Term* anyFact(const Term& term) {
-  if (term.fact) return &term;
-  for (const Term& one : term.of)
-    if (const Term* found = anyFact(one)) return found;
-  return nullptr;
+template <class Is>
+bool anyOf(const Term& term, const Is& is) {
+  return is(term) || std::any_of(term.of.begin(), term.of.end(), [&](const Term& one) { return anyOf(one, is); });
 }
 
 /// True if some whole number from 0 to below the end meets all comparisons of a key.
@@ -113,27 +116,36 @@ Status fit(const Term& term, const std::string& text, std::int32_t layers, std::
   return ok();
 }
 
-void narrow(Term& term, LedgerId row) {
-  if (term.fact && term.fact->takes(Key::ByLedger) && !term.where.names(Key::ByLedger))
-    term.where.add({Key::ByLedger, Compare::Equal, static_cast<double>(row.value())});
-  for (Term& one : term.of) narrow(one, row);
+void narrow(Term& term, Key key, std::int32_t value) {
+  if (term.fact && term.fact->takes(key) && !term.where.names(key))
+    term.where.add({key, Compare::Equal, static_cast<double>(value)});
+  for (Term& one : term.of) narrow(one, key, value);
 }
 
 }  // namespace
 
-Expression Expression::about(LedgerId row) const {
+Expression Expression::about(LedgerId row, std::optional<Layer> layer) const {
   Expression out = *this;
-  narrow(out.m_root, row);
+  narrow(out.m_root, Key::ByLedger, row.value());
+  if (layer) narrow(out.m_root, Key::ByLayer, layer->value());
   return out;
 }
 
-Result<Expression> Expression::parse(const std::string& text) {
-  Term root = KV_TRY(parseTerm(text));
+bool Expression::asksFacts() const {
+  return anyOf(m_root, [](const Term& term) { return term.fact != nullptr; });
+}
+
+bool Expression::asksCell(std::size_t column) const {
+  return anyOf(m_root, [&](const Term& term) { return term.kind == Term::Kind::Cell && term.column == column; });
+}
+
+Result<Expression> Expression::parse(const std::string& text, std::span<const CellName> cells) {
+  Term root = KV_TRY(parseTerm(text, cells));
   return Expression(text, std::move(root));
 }
 
-Result<Expression> Expression::condition(const std::string& text) {
-  Term root = KV_TRY(parseTerm(text));
+Result<Expression> Expression::condition(const std::string& text, std::span<const CellName> cells) {
+  Term root = KV_TRY(parseTerm(text, cells));
   root = KV_TRY(asCondition(std::move(root), text));
   return Expression(text, std::move(root));
 }
@@ -151,7 +163,8 @@ bool Expression::needs(Need need) const { return needed(m_root, need); }
 bool Expression::ofTick() const { return asksOfTick(m_root); }
 
 Status Expression::fits(std::int32_t layers, std::int64_t slots) const {
-  if (!anyFact(m_root)) return badExpression(m_text, "it asks for no fact, so it never changes", m_root.place);
+  if (!anyOf(m_root, [](const Term& term) { return term.fact || term.kind == Term::Kind::Cell; }))
+    return badExpression(m_text, "it asks for no fact, so it never changes", m_root.place);
   return fit(m_root, m_text, layers, slots);
 }
 

@@ -15,12 +15,20 @@ namespace kvlab {
 
 using WatchValue = std::variant<double, bool, std::string>;
 
+/// A name that stands for a cell of the table whose rows are asked (Sight::cells).
+struct CellName {
+  std::string_view name;
+  ValueType type = ValueType::Number;
+  std::size_t column = 0;
+};
+
 /// A node of the tree that an expression is.
 struct Term {
   enum class Kind : std::uint8_t {
     Number,
     Text,
     Fact,
+    Cell,
     Before,
     Changed,
     Not,
@@ -39,6 +47,7 @@ struct Term {
   double number = 0;
   std::string text = {};
   const Fact* fact = nullptr;
+  std::size_t column = 0;  // of a cell
   Where where = {};
   Compare how = Compare::Equal;
   std::size_t place = 0;  // of its first character
@@ -50,15 +59,20 @@ class Expression {
   static constexpr std::size_t kLongest = 400;
   static constexpr int kDeepest = 32;
 
-  /// Error bad_condition: why, at which character, and what could stand there.
-  static Result<Expression> parse(const std::string& text);
+  /// Error bad_condition: why, at which character, and what could stand there. A name of a cell goes before a fact of
+  /// the same name, which brackets bring back: brightness and brightness(ledger==3).
+  static Result<Expression> parse(const std::string& text, std::span<const CellName> cells = {});
   /// The same; it must be a condition, that is, a flag.
-  static Result<Expression> condition(const std::string& text);
+  static Result<Expression> condition(const std::string& text, std::span<const CellName> cells = {});
 
   const std::string& text() const { return m_text; }
   ValueType type() const { return m_root.type; }
-  /// The same expression about one row: every fact of rows that names none speaks of this one.
-  Expression about(LedgerId row) const;
+  /// The same expression about one row: every fact of rows that names none speaks of this one, and every fact of layers
+  /// that names none of the layer of the model, if one is given.
+  Expression about(LedgerId row, std::optional<Layer> layer = {}) const;
+  /// True if it asks a fact; else cells alone decide.
+  bool asksFacts() const;
+  bool asksCell(std::size_t column) const;
   WatchValue value(const Sight& at) const;
   /// Value of a condition.
   bool holds(const Sight& at) const;

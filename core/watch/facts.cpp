@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/model/decoder/likelihood.h"
+
 namespace kvlab {
 namespace {
 
@@ -179,6 +181,14 @@ double token(const Sight& at, const Where&) {
 
 std::string text(const Sight& at, const Where&) { return at.report ? at.report->text : std::string(); }
 
+/// Of the tick's one token, under the logits of the state before.
+double surprise(const Sight& at, const Where&) {
+  const CacheState* before = at.before.state;
+  const bool one = at.report && at.report->ok && at.report->token && at.report->block.size() <= 1;
+  if (!one || !before || !before->logits || before->logitsStale) return kUnknown;
+  return negativeLogLikelihood(*before->logits, *at.report->token);
+}
+
 double actions(const Sight& at, const Where&) {
   return at.report && at.report->ok ? static_cast<double>(at.report->actions.size()) : kUnknown;
 }
@@ -339,6 +349,7 @@ constexpr std::array kFacts = {
     tickFlag("stage", "stage", atStage, "the tick is stopped behind this stage", Need::Stage),
     tickFlag("stale", "ledger", stale, "a row of the last layer may come out differently from a rebuild from now on",
              Need::Exactness),
+    tickNumber("surprise", "", surprise, "negative log-likelihood of the tick's one token, nats"),
     Fact{"text", "", "text of the tick's tokens", nullptr, nullptr, text, Need::None, true},
     number("tick", "", tick, "number of the tick"),
     tickNumber("token", "", token, "id of the tick's token"),

@@ -6,6 +6,7 @@
 #pragma once
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,8 +30,9 @@ struct SightState {
 struct Sight {
   SightState before, now;
   const TickReport* report = nullptr;
-  std::optional<Stage> stage = {};  // the tick is stopped behind it
-  bool named = false;               // a check of this state, on demand or in its tick, named something
+  std::optional<Stage> stage = {};             // the tick is stopped behind it
+  bool named = false;                          // a check of this state, on demand or in its tick, named something
+  std::span<const nlohmann::json> cells = {};  // of the row of a table that is asked, by column
 };
 
 /// Requirement of a fact besides states and report: a pass over the state, or over the one before; a walk over all

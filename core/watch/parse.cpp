@@ -40,15 +40,16 @@ const char* words(ValueType type) {
   return type == ValueType::Number ? "a number" : type == ValueType::Flag ? "a condition" : "a text";
 }
 
-std::string listed(std::span<const Fact> all) {
+std::string listed(std::span<const CellName> cells) {
   std::string out;
-  for (const Fact& one : all) out += (out.empty() ? "" : ", ") + std::string(one.name);
+  for (const CellName& one : cells) out.append(one.name).append(", ");
+  for (const Fact& one : facts()) out.append(one.name).append(", ");
   return out;
 }
 
 class Parser {
  public:
-  explicit Parser(const std::string& text) : m_text(text) {}
+  Parser(const std::string& text, std::span<const CellName> cells) : m_text(text), m_cells(cells) {}
 
   Result<Term> all() {
     if (m_text.size() > Expression::kLongest)
@@ -182,17 +183,24 @@ class Parser {
     return m_text.substr(begin, m_at - begin);
   }
 
-  /// A fact, before(x) or changed(x). changed(ledger==3) is the fact, not a comparison.
+  /// A cell, a fact, before(x) or changed(x). changed(ledger==3) is the fact, not a comparison.
   Result<Term> named() {
     const std::size_t place = m_at;
     const std::string name = word();
     const bool opens = take("(");
+    const auto cell = std::ranges::find(m_cells, name, &CellName::name);
+    if (cell != m_cells.end() && !opens) {
+      Term out{Term::Kind::Cell, cell->type};
+      out.place = place;
+      out.column = cell->column;
+      return out;
+    }
     if (opens && (name == "before" || (name == "changed" && !key()))) return earlier(name, place);
     Term out{Term::Kind::Fact};
     out.place = place;
     out.fact = findFact(name);
     if (!out.fact)
-      return fail("there is no fact \"" + name + "\"; there are " + listed(facts()) + ", before(..) and changed(..)",
+      return fail("there is no fact \"" + name + "\"; there are " + listed(m_cells) + "before(..) and changed(..)",
                   place);
     out.type = out.fact->type();
     if (opens) out.where = KV_TRY(where(*out.fact));
@@ -253,6 +261,7 @@ class Parser {
   }
 
   const std::string& m_text;
+  const std::span<const CellName> m_cells;
   std::size_t m_at = 0;
   int m_depth = 0;
 };
@@ -260,8 +269,8 @@ class Parser {
 }  // namespace
 
 bool asksOfTick(const Term& term) {
-  return term.kind == Term::Kind::Before || term.kind == Term::Kind::Changed || (term.fact && term.fact->ofTick) ||
-      std::any_of(term.of.begin(), term.of.end(), asksOfTick);
+  return term.kind == Term::Kind::Before || term.kind == Term::Kind::Changed || term.kind == Term::Kind::Cell ||
+      (term.fact && term.fact->ofTick) || std::any_of(term.of.begin(), term.of.end(), asksOfTick);
 }
 
 Error badExpression(const std::string& text, const std::string& why, std::size_t place) {
@@ -274,7 +283,7 @@ Error badExpression(const std::string& text, const std::string& why, std::size_t
                text};
 }
 
-Result<Term> parseTerm(const std::string& text) { return Parser(text).all(); }
+Result<Term> parseTerm(const std::string& text, std::span<const CellName> cells) { return Parser(text, cells).all(); }
 
 Result<Term> asCondition(Term term, const std::string& text) {
   if (term.kind == Term::Kind::Fact && term.fact->flag) term.type = ValueType::Flag;

@@ -6,7 +6,7 @@
 namespace kvlab {
 
 /// Error bad_condition names the character and what could stand there.
-Result<Term> parseTerm(const std::string& text);
+Result<Term> parseTerm(const std::string& text, std::span<const CellName> cells = {});
 /// A number that can be a flag becomes one. Error if the term is no condition.
 Result<Term> asCondition(Term term, const std::string& text);
 /// True if it says nothing of a state without the tick that led to it.

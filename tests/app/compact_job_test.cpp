@@ -6,6 +6,7 @@
 #include "app/engine/core_engine.h"
 #include "app/jobs/compact_job.h"
 #include "support/runner.h"
+#include "support/script_call.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -78,9 +79,10 @@ class CompactJobTest : public QObject {
   json run(const std::string& verb, const json& args) {
     json out;
     bool done = false;
-    m_context.submit(verb, args, this, [&](const Result<json>& reply) {
+    const test::ScriptCall call = test::scriptCall(verb, args);
+    m_context.submit(call.verb, call.args, this, [&](const Result<json>& reply) {
       QTest::qVerify(static_cast<bool>(reply), "reply", reply ? "" : reply.error().text().c_str(), __FILE__, __LINE__);
-      out = reply ? *reply : json();
+      out = reply ? call.read(*reply) : json();
       done = true;
     });
     const bool back = QTest::qWaitFor([&] { return done; }, 20000);

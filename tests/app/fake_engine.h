@@ -50,9 +50,9 @@ class FakeEngine : public Engine {
   }
   ~FakeEngine() override { --m_state.alive; }
 
-  const VerbInfo* verb(const std::string& name) const override {
+  std::optional<Effect> effect(const std::string& name, const nlohmann::json&) const override {
     static const std::vector<VerbInfo> kVerbs = {{"tick", {}, ""},
-                                                 {"length", {}, ""},
+                                                 {"table", {}, ""},
                                                  {"read", {}, ""},
                                                  {"echo", {}, ""},
                                                  {"files", {}, ""},
@@ -65,13 +65,14 @@ class FakeEngine : public Engine {
                                                  {"goto", {}, "", Effect::Travels}};
     const auto found =
         std::find_if(kVerbs.begin(), kVerbs.end(), [&](const VerbInfo& one) { return one.name == name; });
-    return found == kVerbs.end() ? nullptr : &*found;
+    return found == kVerbs.end() ? std::nullopt : std::optional(found->effect);
   }
   Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) override {
     m_state.inPublish += m_publishing;
     if (verb == "step") return step(args.value("n", 1));
     if (verb == "tick") return nlohmann::json(m_tick);
-    if (verb == "length") return nlohmann::json(m_context.size());
+    if (verb == "table")
+      return nlohmann::json{{"next", nullptr}, {"columns", {{"tick", {m_tick}}, {"length", {m_context.size()}}}}};
     if (verb == "count") return nlohmann::json(++m_count);
     if (verb == "read") return nlohmann::json(++m_state.reads);
     if (verb == "measure") return nlohmann::json(m_state.waiting.load());

@@ -32,7 +32,7 @@ class FrozenClockTest : public QObject {
     const auto window = test::wholeWindow();
     MainWindow& main = *window;
     ScriptSettings settings;
-    settings.verbs = coreVerbs();
+    settings.schema = coreSchema();
     settings.resources = KVLAB_RESOURCES_DIR;
     settings.out = folder.path();
     settings.log = [&main](const QString& text) { emit main.context().logged(2, text); };

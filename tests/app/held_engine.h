@@ -18,7 +18,9 @@ class HeldEngine : public Engine {
  public:
   HeldEngine(std::unique_ptr<Engine> engine, const Gate& gate) : m_engine(std::move(engine)), m_gate(gate) {}
 
-  const VerbInfo* verb(const std::string& name) const override { return m_engine->verb(name); }
+  std::optional<Effect> effect(const std::string& verb, const nlohmann::json& args) const override {
+    return m_engine->effect(verb, args);
+  }
   Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) override {
     while (verb == m_gate.verb && m_gate.shut) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return m_engine->execute(verb, args);

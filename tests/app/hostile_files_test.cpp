@@ -15,6 +15,7 @@
 #include "app/engine/core_engine.h"
 #include "core/files/capture.h"
 #include "support/runner.h"
+#include "support/script_call.h"
 #include "unit/model_bytes.h"
 
 using namespace kvlab;
@@ -370,7 +371,7 @@ class HostileFilesTest : public QObject {
     const EngineFactory factory = coreEngines(KVLAB_RESOURCES_DIR);
     auto session = factory({{"manifest", Maker::tiny()}})({}).take();
     const auto call = [&](const char* verb, const json& args = json::object()) {
-      return (*session).execute(verb, args);
+      return test::scripted([&](const auto& name, const json& of) { return session->execute(name, of); }, verb, args);
     };
     QVERIFY(call("promptIds", {{"ids", {5, 6, 7, 8}}}) && call("step") &&
             call("inject", {{"actions", {{{"action", "delete"}, {"position", 1}}}}}));

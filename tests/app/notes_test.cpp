@@ -5,6 +5,7 @@
 
 #include "app/whole_window.h"
 #include "support/runner.h"
+#include "support/script_call.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/note_place.h"
 
@@ -28,7 +29,9 @@ class NotesTest : public QObject {
   }
   json ask(const char* verb, const json& args = json::object()) {
     std::optional<json> out;
-    context().submit(verb, args, this, [&](const Result<json>& r) { out = r ? *r : json(r.error().text()); });
+    const test::ScriptCall call = test::scriptCall(verb, args);
+    context().submit(call.verb, call.args, this,
+                     [&](const Result<json>& r) { out = r ? call.read(*r) : json(r.error().text()); });
     return QTest::qWaitFor([&] { return out.has_value(); }, 20000) && settled() ? *out : json("no reply");
   }
   std::vector<NoteView> notes() { return notesOf(context()); }
@@ -52,7 +55,7 @@ class NotesTest : public QObject {
   static QString hashAfter(const QString& script) {
     const auto other = test::wholeWindow();
     ScriptSettings settings;
-    settings.verbs = coreVerbs();
+    settings.schema = coreSchema();
     settings.resources = KVLAB_RESOURCES_DIR;
     QStringList log;
     settings.log = [&log](const QString& line) { log << line; };

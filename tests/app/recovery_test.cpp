@@ -18,6 +18,7 @@
 
 #include "app/whole_window.h"
 #include "support/runner.h"
+#include "support/script_call.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -75,7 +76,9 @@ class TellingEngine : public Engine {
  public:
   TellingEngine(std::unique_ptr<Engine> engine, Told& told) : m_engine(std::move(engine)), m_told(told) {}
 
-  const VerbInfo* verb(const std::string& name) const override { return m_engine->verb(name); }
+  std::optional<Effect> effect(const std::string& verb, const json& args) const override {
+    return m_engine->effect(verb, args);
+  }
   Result<json> execute(const std::string& verb, const json& args) override {
     Result<json> out = m_engine->execute(verb, args);
     if (m_own.contains(verb)) ++m_told.commands;  // views ask, too
@@ -136,7 +139,9 @@ struct Passed {
   std::string hash;
 };
 
-std::string hashOf(Engine& engine) { return engine.execute("stateHash", json::object())->get<std::string>(); }
+std::string hashOf(Engine& engine) {
+  return *test::scripted([&](const auto& verb, const json& args) { return engine.execute(verb, args); }, "stateHash");
+}
 
 /// The state that the recovery file of an ended program leads to.
 struct Back {
@@ -213,8 +218,8 @@ class RecoveryTest : public QObject {
   }
   std::string shownHash() {
     std::string out;
-    m_window->context().submit("stateHash", json::object(),
-                               [&](const auto& r) { out = r ? r->template get<std::string>() : "-"; });
+    const test::ScriptCall hash = test::scriptCall("stateHash", nullptr);
+    m_window->context().submit(hash.verb, hash.args, [&](const auto& r) { out = r ? hash.read(*r) : json("-"); });
     return QTest::qWaitFor([&] { return !out.empty(); }, 20000) ? out : "";
   }
   /// Waits until the session of the other program is shown.

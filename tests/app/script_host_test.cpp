@@ -111,21 +111,21 @@ class FakeWindow : public WindowPort {
   int m_asked = 0;
 };
 
-std::vector<VerbInfo> fakeVerbs() {
-  return {{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", Effect::Commits, InLanes::Steps},
-          {"tick", {}, ""},
-          {"length", {}, ""},
-          {"echo", {arg::of("a", ArgType::List), arg::of("b", ArgType::List), arg::of("flag", ArgType::Flag)}, ""},
-          {"files", {arg::reads("from"), arg::writes("to")}, ""},
-          {"inject", {arg::of("actions", ArgType::Actions)}, "", Effect::Commits},
-          {"block", {}, "", Effect::Commits},
-          {"throw", {}, "", Effect::Commits},
-          {"lanesOpen", {arg::of("lanes", ArgType::List)}, "", Effect::Commits, InLanes::Opens},
-          {"lane",
-           {arg::integer("lane", 0, 9), arg::of("verb", ArgType::Verb), arg::of("args", ArgType::Arguments)},
-           "",
-           Effect::Commits,
-           InLanes::Own}};
+Schema fakeSchema() {
+  return {{{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", Effect::Commits, InLanes::Steps},
+           {"table", {arg::text("name"), arg::of("of", ArgType::Object)}, ""},
+           {"echo", {arg::of("a", ArgType::List), arg::of("b", ArgType::List), arg::of("flag", ArgType::Flag)}, ""},
+           {"files", {arg::reads("from"), arg::writes("to")}, ""},
+           {"inject", {arg::of("actions", ArgType::Actions)}, "", Effect::Commits},
+           {"block", {}, "", Effect::Commits},
+           {"throw", {}, "", Effect::Commits},
+           {"lanesOpen", {arg::of("lanes", ArgType::List)}, "", Effect::Commits, InLanes::Opens},
+           {"lane",
+            {arg::integer("lane", 0, 9), arg::of("verb", ArgType::Verb), arg::of("args", ArgType::Arguments)},
+            "",
+            Effect::Commits,
+            InLanes::Own}},
+          {}};
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ class ScriptHostTest : public QObject {
   QTemporaryDir m_out;
   ScriptResult run(const QString& text, double limit = 0) {
     ScriptSettings settings;
-    settings.verbs = fakeVerbs();
+    settings.schema = fakeSchema();
     settings.args = {"x", "2"};
     settings.manifest = {{"model", "demo"}, {"dtype", "f32"}};
     settings.limitSeconds = limit;
@@ -285,7 +285,7 @@ void ScriptHostTest::closedSessionsEndAtOnce() {
   std::vector<int> alive;
   window.shown = nullptr;
   ScriptSettings settings;
-  settings.verbs = fakeVerbs();
+  settings.schema = fakeSchema();
   settings.log = [&](const QString&) { alive.push_back(window.state.alive); };
   ScriptHost host(window, settings);
   const ScriptResult result = host.runText(
@@ -353,7 +353,7 @@ void ScriptHostTest::expectations() {
     script.write(text.toUtf8());
     script.close();
     ScriptSettings settings;
-    settings.verbs = fakeVerbs();
+    settings.schema = fakeSchema();
     settings.out = out.path();
     settings.update = update;
     ScriptHost host(window, settings);
@@ -434,7 +434,7 @@ void ScriptHostTest::tests() {
     script.write(text.toUtf8());
     script.close();
     ScriptSettings settings;
-    settings.verbs = fakeVerbs();
+    settings.schema = fakeSchema();
     settings.limitSeconds = 0.5;
     settings.log = [&](const QString& line) { said << line; };
     ScriptHost host(window, settings);
@@ -487,7 +487,7 @@ void ScriptHostTest::frozenResults() {
 
 void ScriptHostTest::consoleRemembers() {
   ScriptSettings settings;
-  settings.verbs = fakeVerbs();
+  settings.schema = fakeSchema();
   ScriptHost host(window, settings);
   QVERIFY(!host.evaluateLine("s = lab.open()").failed);
   QCOMPARE(host.evaluateLine("s.step(2).length").text, QString("2"));
@@ -508,7 +508,7 @@ void ScriptHostTest::stopsEndlessLoops() {
 
 void ScriptHostTest::stopsWaiting() {
   ScriptSettings settings;
-  settings.verbs = fakeVerbs();
+  settings.schema = fakeSchema();
   ScriptHost host(window, settings);
   QTimer::singleShot(100, &host, [&] { host.stop(); });
   const ScriptResult stopped =
@@ -522,7 +522,7 @@ void ScriptHostTest::stopsWaiting() {
 
 void ScriptHostTest::oneScriptAtATime() {
   ScriptSettings settings;
-  settings.verbs = fakeVerbs();
+  settings.schema = fakeSchema();
   ScriptHost host(window, settings);
   ScriptResult inner;
   QTimer::singleShot(50, &host, [&] {
@@ -533,14 +533,15 @@ void ScriptHostTest::oneScriptAtATime() {
   QCOMPARE(inner.error.code, std::string("busy"));
 }
 
-/// Member names of `interface NAME {` in the declaration file.
+/// Member names of `interface NAME {` in the declaration file, which may stand there several times.
 static QStringList declared(const QString& text, const QString& interface) {
   QStringList names;
-  const qsizetype begin = text.indexOf("interface " + interface + " {");
-  const qsizetype end = text.indexOf("\n}", begin);
   static const QRegularExpression member(R"(^  (?:readonly )?(\w+)\??[(:<])", QRegularExpression::MultilineOption);
-  auto matches = member.globalMatch(text.mid(begin, end - begin));
-  while (matches.hasNext()) names << matches.next().captured(1);
+  const QString front = "\ninterface " + interface + " {";
+  for (qsizetype begin = text.indexOf(front); begin >= 0; begin = text.indexOf(front, begin + 1)) {
+    auto matches = member.globalMatch(text.mid(begin, text.indexOf("\n}", begin) - begin));
+    while (matches.hasNext()) names << matches.next().captured(1);
+  }
   names.removeDuplicates();
   names.sort();
   return names;
@@ -551,7 +552,7 @@ void ScriptHostTest::describedByTypes() {
   QVERIFY(file.open(QIODevice::ReadOnly));
   const QString text = QString::fromUtf8(file.readAll());
   ScriptSettings settings;
-  settings.verbs = coreVerbs();
+  settings.schema = coreSchema();
   ScriptHost host(window, settings);
   const json names = host.names();
   for (const auto& [key, interface] :

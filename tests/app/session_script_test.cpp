@@ -7,6 +7,7 @@
 
 #include "app/whole_window.h"
 #include "support/runner.h"
+#include "support/script_call.h"
 #include "widgets/base/inspector_view.h"
 
 using namespace kvlab;
@@ -31,15 +32,16 @@ class SessionScriptTest : public QObject {
   }
   QString hash() {
     QString out;
-    context().query("hash", "stateHash", json::object(), this, [&](const Result<json>& r) {
-      if (r) out = QString::fromStdString(r->get<std::string>());
+    const test::ScriptCall hash = test::scriptCall("stateHash", nullptr);
+    context().query("hash", hash.verb, hash.args, this, [&](const Result<json>& r) {
+      if (r) out = QString::fromStdString(hash.read(*r));
     });
     return QTest::qWaitFor([&] { return !out.isEmpty(); }, 20000) ? out : QString();
   }
   /// The copied script runs in the other window; the state hash there.
   QString replayed(const QString& script) {
     ScriptSettings settings;
-    settings.verbs = coreVerbs();
+    settings.schema = coreSchema();
     settings.resources = KVLAB_RESOURCES_DIR;
     m_log.clear();
     settings.log = [this](const QString& line) { m_log << line; };

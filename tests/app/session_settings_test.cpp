@@ -14,6 +14,7 @@
 #include "app/whole_window.h"
 #include "core/api/manifest.h"
 #include "support/runner.h"
+#include "support/script_call.h"
 
 using namespace kvlab;
 using nlohmann::json;
@@ -38,14 +39,17 @@ class SessionSettingsTest : public QObject {
   bool settled() { return test::settled(*m_window); }
   Result<json> asked(const std::string& verb, const json& args = json::object()) {
     std::optional<Result<json>> reply;
-    context().submit(verb, args, m_window.get(), [&](const Result<json>& r) { reply = r; });
+    const test::ScriptCall call = test::scriptCall(verb, args);
+    context().submit(call.verb, call.args, m_window.get(), [&](const Result<json>& r) { reply = r; });
     if (!QTest::qWaitFor([&] { return reply && !context().busy(); }, 20000)) qFatal("no reply");
-    return *reply;
+    return *reply ? Result<json>(call.read(**reply)) : *reply;
   }
   std::string hash() { return asked("stateHash")->get<std::string>(); }
   QString nextUndo() {
     const json edits = *asked("edits");
-    return edits["undo"].empty() ? QString() : QString::fromStdString(edits["undo"][0]["title"]);
+    for (const json& edit : edits)
+      if (edit["way"] == "undo") return QString::fromStdString(edit["title"]);
+    return {};
   }
   void open(const json& manifest) {
     QVERIFY(test::openIn(*m_window, manifest, "the cat sat on the mat and the dog ran") && asked("tick"));

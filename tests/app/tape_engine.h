@@ -23,7 +23,9 @@ class TapeEngine : public Engine {
   TapeEngine(std::unique_ptr<Engine> inside, std::shared_ptr<Tape> tape)
       : m_inside(std::move(inside)), m_tape(std::move(tape)) {}
 
-  const VerbInfo* verb(const std::string& name) const override { return m_inside->verb(name); }
+  std::optional<Effect> effect(const std::string& verb, const nlohmann::json& args) const override {
+    return m_inside->effect(verb, args);
+  }
   Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) override {
     if (const auto said = playBack(verb, args)) return *said;
     Result<nlohmann::json> reply = m_inside->execute(verb, args);

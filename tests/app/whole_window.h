@@ -23,7 +23,7 @@ inline bool ownSettings(const QTemporaryDir& folder) {
 inline WindowSettings wholeSettings(bool headless = true) {
   WindowSettings settings;
   settings.engines = coreEngines(KVLAB_RESOURCES_DIR);
-  settings.verbs = coreVerbs();
+  settings.schema = coreSchema();
   settings.headless = headless;
   return settings;
 }

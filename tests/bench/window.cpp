@@ -126,7 +126,7 @@ void addWaits(std::vector<double> waits, const std::string& shape, nlohmann::jso
 Status measure(const BenchOptions& options, const Scene& scene, Views views, nlohmann::json& rows) {
   WindowSettings settings;
   settings.engines = coreEngines(options.resources);
-  settings.verbs = coreVerbs();
+  settings.schema = coreSchema();
   settings.headless = true;
   MainWindow window(settings);
   window.show();

@@ -57,20 +57,23 @@ class RunBackTest : public QObject {
       const QString text =
           QString("%1: found %2, held at %3").arg(r.texts[i]).arg(last ? last->entry : -2).arg(expected[i]);
       if (!last || last->entry != expected[i]) QTest::qFail(qPrintable(text), __FILE__, __LINE__);
-      const Result<Held> first = firstHeld(*s, std::span(&r.conditions[i], 1));
       const int begin = r.held[i].empty() ? -1 : *r.held[i].begin();
       if (r.conditions[i].needs(Need::Slots) && begin <= r.grown && begin >= 0) continue;
-      if (!first || first->entry != begin)
-        QTest::qFail(qPrintable(QString("%1: first found %2, held first at %3")
-                                    .arg(r.texts[i])
-                                    .arg(first ? first->entry : -2)
-                                    .arg(begin)),
-                     __FILE__, __LINE__);
-      const Result<std::vector<int>> all = allHeld(*s, r.conditions[i]);
-      std::vector<int> looked;
+      json looked = json::array();
       for (const int entry : s->timeline().path(tip))
         if (r.held[i].count(entry)) looked.push_back(entry);
-      if (!all || *all != looked) QTest::qFail(r.texts[i], __FILE__, __LINE__);
+      const auto told = [&](const json& of, int limit) {
+        json call = tableArgs("ticks", of, {"entry"});
+        call.update({{"where", r.texts[i]}, {"limit", limit}});
+        const Result<json> answer = execute(*s, "table", call);
+        return answer ? cellsIn(*answer, "entry") : json(answer.error().text());
+      };
+      json first = json::array(), newest = json::array();
+      if (!looked.empty()) first.push_back(looked.front());
+      for (auto entry = looked.rbegin(); entry != looked.rend() && newest.size() < 3; ++entry) newest.push_back(*entry);
+      const json all = told(json::object(), 1000);
+      if (all != looked || told(json::object(), 1) != first || told({{"newest", true}}, 3) != newest)
+        QTest::qFail(qPrintable(QString("%1: found %2").arg(r.texts[i], all.dump().c_str())), __FILE__, __LINE__);
     }
     for (std::size_t i = 0; i < r.conditions.size() && !QTest::currentTestFailed(); ++i) {
       if (expected[i] < 0) continue;

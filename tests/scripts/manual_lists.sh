@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Lists in pages of the manual. A line `<!-- generated: NAME -->` of a page stands before the list NAME as
-# `kvlab list NAME --markdown` prints it; a line `<!-- end -->` stands behind the list.
+# `kvlab list NAME --markdown` prints it; a line `<!-- end -->` stands behind the list. In resources/script_api.d.ts the
+# types of tables stand between `// generated: tables` and `// end`.
 #   manual_lists.sh            the test: fails where a page is not current
 #   manual_lists.sh --update   writes the lists into the pages of resources/manual
 # KVLAB names the program; build/dev/kvlab unless given.
@@ -47,6 +48,14 @@ check() {
   return 1
 }
 
+# The declarations of the script language with the types of tables as they are now.
+types=$root/resources/script_api.d.ts
+current_types() {
+  "$KVLAB" list tables --json | python3 "$here/table_types.py" >"$work/types" || return 1
+  sed -e '/^\/\/ generated: tables$/,/^\/\/ end$/{/^\/\/ generated: tables$/{r '"$work/types"'
+    b};/^\/\/ end$/!d}' "$types"
+}
+
 update() {
   current "$1" >"$work/now"
   cmp -s "$work/now" "$1" || cp "$work/now" "$1"
@@ -56,6 +65,7 @@ shopt -s nullglob
 pages=("$root"/resources/manual/*.md)
 if [[ ${1:-} == --update ]]; then
   for page in "${pages[@]}"; do update "$page"; done
+  current_types >"$work/now" && { cmp -s "$work/now" "$types" || cp "$work/now" "$types"; }
   exit 0
 fi
 
@@ -77,5 +87,7 @@ echo '<!-- generated: nothing -->' >"$page"
 check "$page" >/dev/null 2>&1 && fail "a list that does not exist passes"
 
 for page in "${pages[@]}"; do check "$page" || failed=1; done
+current_types | diff -u "$types" - | head -20 || true
+current_types | cmp -s - "$types" || { echo "$types is not current; run tests/scripts/manual_lists.sh --update"; failed=1; }
 ((${failed:-0} == 0)) || exit 1
 echo "manual_lists: ${#pages[@]} pages, all current"

@@ -5,7 +5,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "core/verbs/verbs.h"
+#include "support/scripted.h"
 
 namespace kvlab::test {
 
@@ -28,14 +28,14 @@ inline std::unique_ptr<Session> opened(const json& manifest) {
 
 /// The verb's result; ends the test program if it fails.
 inline json call(Session& s, const char* verb, const json& args = json::object()) {
-  Result<json> r = execute(s, verb, args);
+  Result<json> r = test::scripted(s, verb, args);
   if (!r) qFatal("%s: %s", verb, r.error().text().c_str());
   return r.take();
 }
 
 /// The code of the verb's error, "" where there is none.
 inline std::string codeOf(Session& s, const char* verb, const json& args = json::object()) {
-  Result<json> r = execute(s, verb, args);
+  Result<json> r = test::scripted(s, verb, args);
   return r ? "" : r.error().code;
 }
 

@@ -9,7 +9,7 @@
 #include "core/parts/kinds.h"
 #include "core/session/state_hash.h"
 #include "core/session/truth.h"
-#include "core/verbs/verbs.h"
+#include "support/scripted.h"
 
 namespace kvlab {
 
@@ -34,7 +34,7 @@ class SessionFixture {
   Session* operator->() const { return session.get(); }
   Session& operator*() const { return *session; }
   Result<json> verb(const std::string& name, const json& args = json::object()) const {
-    return execute(*session, name, args);
+    return test::scripted(*session, name, args);
   }
   /// A verb that must succeed.
   json must(const std::string& name, const json& args = json::object()) const {

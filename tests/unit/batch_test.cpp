@@ -29,7 +29,8 @@ class BatchTest : public QObject {
     return batch.take();
   }
   static json called(Batch& batch, const char* verb, const json& args = json::object()) {
-    Result<json> r = execute(batch, verb, args);
+    Result<json> r =
+        test::scripted([&](const auto& name, const auto& of) { return execute(batch, name, of); }, verb, args);
     if (!r) qFatal("%s: %s", verb, r.error().text().c_str());
     return r.take();
   }

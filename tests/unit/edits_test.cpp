@@ -12,8 +12,8 @@ class EditsTest : public QObject {
  private:
   static QStringList titles(Session& s, const char* list) {
     QStringList out;
-    const json all = call(s, "edits");
-    for (const json& edit : all[list]) out << QString::fromStdString(edit["title"]);
+    for (const json& edit : call(s, "edits"))
+      if (edit["way"] == list) out << QString::fromStdString(edit["title"]);
     return out;
   }
   static std::string hash(Session& s) { return call(s, "stateHash"); }

@@ -2,8 +2,8 @@
 // The engine against transformers, and against itself: a row has the same bits however it was made.
 #include "core/model/files/safetensors.h"
 #include "core/session/truth.h"
-#include "core/verbs/verbs.h"
 #include "support/runner.h"
+#include "support/scripted.h"
 
 // Qt last: its macro `slots` must not meet the engine's names.
 #include <QDir>
@@ -30,7 +30,7 @@ std::unique_ptr<Session> opened(const json& manifest) {
 }
 
 json call(Session& s, const char* verb, const json& args = json::object()) {
-  Result<json> r = execute(s, verb, args);
+  Result<json> r = test::scripted(s, verb, args);
   if (!r) qFatal("%s: %s", verb, r.error().text().c_str());
   return *r;
 }

@@ -168,12 +168,14 @@ QByteArray lacking(const Error& error, const std::string& verb, const Bad& bad) 
   if (std::none_of(codes.begin(), codes.end(), [&](const ErrorCode& one) { return one.code == error.code; }))
     return "no code that the list has";
   if (error.what.empty() || error.why.empty() || error.remedy.empty()) return "what, why or remedy is empty";
-  if (error.code == "bad_argument" && !says(verb)) return "the verb is not named";
+  const json table = bad.args.is_object() && verb == "table" ? bad.args.value("name", json()) : json();
+  const bool tableSaid = table.is_string() && says(table);
+  if (error.code == "bad_argument" && !says(verb) && !tableSaid) return "the verb is not named";
   if (field == "actions" && error.code != "bad_argument" && error.field != field &&
       (!error.action || !says("action " + std::to_string(*error.action))))
     return "the action is not named";
   const bool named = error.field == field || says(field) || (field == "path" && says(bad.args[field])) ||
-      (field == "kvHead" && error.field == "kv_head");
+      (field == "kvHead" && error.field == "kv_head") || (field == "of" && bad.args["of"].contains(error.field));
   if (field != "actions" && !named) return "the argument is not named";
   if (error.field.empty() && error.code == "bad_argument") return "no field";
   return {};

@@ -213,7 +213,7 @@ void KvManagementTest::badRequestsAreNamed() {
   QVERIFY(!codeOf(*s, "promptIds", {{"ids", json::array()}}).empty());
   for (const json& n : {json(0), json(-1)}) QVERIFY(!codeOf(*s, "step", {{"n", n}}).empty());
   for (const json& layer : {json(-1), json(99), json("a")}) {
-    const Result<json> refused = execute(*s, "rows", {{"layer", layer}});
+    const Result<json> refused = test::scripted(*s, "rows", {{"layer", layer}});
     QVERIFY(!refused && refused.error().field == "layer");
   }
   QCOMPARE(stateHash(*s), before);

@@ -510,7 +510,7 @@ void LanesTest::onlyTakenTokensBreakTheStep() {
   fed(*group, "promptIds", {{"ids", someIds(20, 200, 3)}});
   QVERIFY(group->call(1, "evict", {{"layer", 0}, {"ledger", {3, 4, 5, 6}}, {"now", true}}));
   QVERIFY(group->call(1, "setBrightness", {{"ledger", 2}, {"value", 9}}));
-  QVERIFY(group->call(1, "topk", {{"k", 3}}));
+  QVERIFY(group->call(1, "table", tableArgs("topk", {{"k", 3}})));
   QVERIFY(!group->view()->lanes[1].exit);
   QCOMPARE(group->view()->lanes[1].now.overlap[0], 16.0 / 20);
   stepped(*group);

@@ -37,8 +37,8 @@ bool ExpressionEdit::eventFilter(QObject* watched, QEvent* event) {
 void ExpressionEdit::ask() {
   if (!m_context.snapshot() || m_session == m_context.sessionNumber() + 1) return;
   m_session = m_context.sessionNumber() + 1;
-  m_context.query("facts", "facts", nlohmann::json::object(), this, [this](const Result<nlohmann::json>& reply) {
-    if (reply && reply->is_array()) fill(*reply);
+  m_context.query("facts", "table", tableArgs("facts"), this, [this](const Result<nlohmann::json>& reply) {
+    if (reply) fill(recordsOf(*reply));
   });
 }
 

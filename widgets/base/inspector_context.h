@@ -15,6 +15,7 @@
 
 #include "core/api/error.h"
 #include "core/api/snapshot.h"
+#include "core/api/table.h"
 #include "core/api/tile.h"
 #include "widgets/base/scale_choice.h"
 

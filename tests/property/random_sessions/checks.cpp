@@ -125,7 +125,7 @@ std::optional<Failure> Player::afterRefusal(const Step& step, const Error& error
 /// Every invariant in full, and the slots.
 std::optional<Failure> Player::holds(const std::string& verb) {
   if (m_session->health().status == SessionState::Broken) return std::nullopt;
-  const Result<json> all = execute(*m_session, "invariants", nullptr);
+  const Result<json> all = test::scripted(*m_session, "invariants");
   if (!all) return Failure{"invariants_refused", verb, all.error().code, all.error().text()};
   for (const json& one : *all)
     if (!one["ok"]) return Failure{"invariant", verb, one["id"], one["detail"]};

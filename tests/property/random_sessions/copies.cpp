@@ -5,6 +5,7 @@
 #include "core/session/requests.h"
 #include "core/verbs/capture_session.h"
 #include "property/random_sessions/checks.h"
+#include "support/scripted.h"
 
 namespace kvlab::random_sessions {
 namespace {
@@ -28,7 +29,7 @@ bool aHeadIsLonger(const Session& session) {
 
 /// The first invariant that a copy breaks.
 std::optional<Failure> wrongIn(Session& copy, const char* verb) {
-  const Result<json> all = execute(copy, "invariants", nullptr);
+  const Result<json> all = test::scripted(copy, "invariants");
   if (!all) return Failure{"invariants_refused", verb, all.error().code, all.error().text()};
   for (const json& one : *all)
     if (!one["ok"]) return Failure{"invariant", verb, one["id"], "in the copy: " + one["detail"].dump()};
@@ -48,7 +49,7 @@ json twoTicks(Session& session) {
 
 /// The data that a capture keeps beside the content: breakpoints and notes.
 json asides(Session& session) {
-  const Result<json> breaks = execute(session, "breaks", nullptr), notes = execute(session, "notes", nullptr);
+  const Result<json> breaks = test::scripted(session, "breaks"), notes = test::scripted(session, "notes");
   json said = json::array();
   for (const json& note : *notes)
     said.push_back({note["id"], note["text"], note["tick"], note["layer"], note["ledger"]});

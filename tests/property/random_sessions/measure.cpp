@@ -2,6 +2,7 @@
 // Between two calls something is measured: nothing changes, and what checks say afterwards is what they said before.
 #include "property/random_sessions/checks.h"
 #include "property/random_sessions/draw.h"
+#include "support/scripted.h"
 
 namespace kvlab::random_sessions {
 namespace {
@@ -24,7 +25,7 @@ Step drawMeasurement(Draw& draw, const Session& session) {
                          {"quantisation"},
                          {"quantisation", {{"k", "int8"}}},
                          {"policies"},
-                         {"topk", {{"k", 3}}},
+                         {"table", tableArgs("topk", {{"k", 3}})},
                          {"row", row},
                          {"row", compared},
                          {"measureLifespans"},

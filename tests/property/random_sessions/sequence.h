@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session as a list of calls, and the file that holds one: line 1 is the manifest, each later line a step.
 //   ["step", {"n": 2}]          a call of a verb
-//   ["#ro", "rows", {...}]      a call of a verb that only reads
+//   ["#ro", "table", {...}]     a call of a verb that only reads
 //   ["#save", "native", true]   save the cache, load it in a new session; true = go on in both and compare the tokens
 //   ["#cap"]                    save a capture, replay it, compare the state hashes
 //   ["#fault", "kernel", "step", {"n": 2}]   the call fails at each of its steps in turn, each time in a copy of the

@@ -160,6 +160,43 @@ json settings(Drawing& in) {
   return out;
 }
 
+/// A question to a table of the session: of what, which columns, where, how many.
+json question(Drawing& in) {
+  const json row{{"ledger", in.draw.below(24)}}, layer{{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
+  const auto of = in.draw.one<std::pair<const char*, json>>(
+      {{"rows", rows(in)},
+       {"rows", rows(in)},
+       {"ledger", json{{"id", drawLedger(in)}}},
+       {"ledger", json{{"live", in.draw.percent(50)}}},
+       {"state", json::object()},
+       {"state", json::object()},
+       {"ticks", json{{"newest", in.draw.percent(50)}, {"since", in.draw.below(6)}}},
+       {"ticks", json::object()},
+       {"ticks", json::object()},
+       {"branches", json::object()},
+       {"edits", json{{"most", in.draw.between(1, 9)}}},
+       {"history", row},
+       {"story", layer},
+       {"story", layer},
+       {"reads", layer},
+       {in.draw.one({"breaks", "watches", "notes", "bugs", "facts"}), json::object()},
+       {"invariants", json::object()},
+       {"topk", json{{"k", in.draw.between(1, 20)}}}});
+  const std::string name = of.first;
+  json out = tableArgs(name, of.second);
+  if (in.draw.percent(25)) out["limit"] = in.draw.between(1, 3);
+  if (in.draw.percent(10)) out["begin"] = in.draw.below(4);
+  if (name == "rows" && in.draw.percent(40))
+    out["where"] =
+        in.draw.one({"brightness > 40", "exactness != 'exact'", "read > 0.1 and index > 2", "kl > 0", "moved"});
+  if (name == "ledger" && in.draw.percent(60))
+    out["where"] = in.draw.one({"brightness > 40", "not pinned", "read > 0.1", "state == 'live' and kl > 0"});
+  if (name == "ticks" && in.draw.percent(70)) out["where"] = pastCondition(in)["condition"];
+  if (name == "ticks" && in.draw.percent(30))
+    out["columns"] = {"tick", in.draw.one({"surprise", "kl", "rows(layer==0)"})};
+  return out;
+}
+
 struct Maker {
   const char* verb;
   int weight;  // how often, against the others
@@ -202,7 +239,6 @@ const Maker kMakers[] = {
      }},
     {"apply", 14, false, nothing},
     {"evict", 9, false, evict},
-    {"breaks", 1, true, nothing},
     {"changeBreak", 1, false,
      [](Drawing& in) -> json {
        return {{"id", in.draw.between(1, 3)}, {"enabled", in.draw.percent(50)}, {"log", in.draw.percent(50)}};
@@ -223,7 +259,6 @@ const Maker kMakers[] = {
        if (in.draw.percent(40)) args["ledger"] = drawLedger(in);
        return args;
      }},
-    {"notes", 1, true, nothing},
     {"changeNote", 1, false,
      [](Drawing& in) -> json {
        return {{"id", in.draw.between(1, 3)}, {"text", drawText(in, 3)}};
@@ -253,34 +288,14 @@ const Maker kMakers[] = {
     {"fault", 1, false, fault},
     {"undo", 16, false, steps},
     {"redo", 10, false, steps},
-    {"edits", 1, true,
-     [](Drawing& in) -> json {
-       return {{"most", in.draw.between(1, 9)}};
-     }},
     {"goto", 5, false,
      [](Drawing& in) -> json {
        json out{{"tick", in.draw.below(12)}};
        if (in.draw.percent(30)) out["branch"] = in.draw.one({"main", "branch-1", "branch-2"});
        return out;
      }},
-    {"bugs", 1, true, nothing},
     {"bug", 1, false, nothing},  // plants none
     {"runBack", 3, false, pastCondition},
-    {"lastTick", 2, true, pastCondition},
-    {"firstTick", 1, true, pastCondition},
-    {"ticksWhere", 1, true, pastCondition},
-    {"story", 2, true,
-     [](Drawing& in) -> json {
-       return {{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
-     }},
-    {"reads", 1, true,
-     [](Drawing& in) -> json {
-       return {{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
-     }},
-    {"rowsWhere", 1, true,
-     [](Drawing& in) -> json {
-       return {{"condition", in.draw.one({"brightness > 40", "exactness != 'exact'", "read > 0.1", "kl > 0"})}};
-     }},
     {"why", 2, true,
      [](Drawing& in) -> json {
        return {{"ledger", in.draw.below(24)}};
@@ -301,7 +316,6 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"branch", in.draw.below(2) ? "main" : "branch-1"}};
      }},
-    {"branches", 1, true, nothing},
     {"timeline", 1, true,
      [](Drawing& in) -> json {
        return {{"since", in.draw.below(9)}};
@@ -311,45 +325,21 @@ const Maker kMakers[] = {
      [](Drawing& in) -> json {
        return {{"expression", in.draw.one({"length", "changed(rows)", "kl", "exactness(ledger==3)"})}};
      }},
-    {"watches", 1, true, nothing},
     {"clearWatches", 1, false, nothing},
-    {"facts", 1, true, nothing},
     {"tokenise", 1, true,
      [](Drawing& in) -> json {
        return {{"text", drawText(in, 3)}};
      }},
     {"detokenise", 1, true, tokens},
-    {"tick", 1, true, nothing},
-    {"length", 1, true, nothing},
-    {"position", 1, true, nothing},
-    {"remaining", 1, true, nothing},
-    {"isFull", 1, true, nothing},
-    {"text", 1, true, nothing},
-    {"tokens", 1, true, nothing},
-    {"stateHash", 1, true, nothing},
-    {"pos2ledger", 1, true, layered},
-    {"rows", 3, true, rows},
-    {"ledger", 1, true,
-     [](Drawing& in) -> json {
-       return {{"id", drawLedger(in)}};
-     }},
-    {"history", 1, true,
-     [](Drawing& in) -> json {
-       return {{"ledger", drawLedger(in)}};
-     }},
     {"logits", 1, true, nothing},
-    {"topk", 2, true,
-     [](Drawing& in) -> json {
-       return {{"k", in.draw.between(1, 20)}};
-     }},
+    {"table", 22, true, question},
     {"attention", 2, true, layered},
     {"attentionMatrix", 2, true, matrix},
     {"row", 1, true, oneRow},
-    {"invariants", 1, true, nothing},
     {"at", 1, true,
      [](Drawing& in) -> json {
        return {{"tick", in.draw.between(0, 30)},
-               {"verb", in.draw.one({"text", "stateHash", "drift", "policies"})},
+               {"verb", in.draw.one({"bytes", "logits", "drift", "policies"})},
                {"branch", in.draw.below(3) ? "main" : "branch-1"}};
      }},
     {"value", 2, true,

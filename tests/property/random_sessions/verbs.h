@@ -2,9 +2,9 @@
 // Draws calls of every verb of a session's list: most of them right, some wrong. Looks at the session through verbs
 // that read, so that rows, nodes and tokens of a call exist as a rule. Engine thread.
 #pragma once
-#include "core/verbs/verbs.h"
 #include "property/random_sessions/draw.h"
 #include "property/random_sessions/sequence.h"
+#include "support/scripted.h"
 
 namespace kvlab::random_sessions {
 

@@ -107,7 +107,7 @@ void EventsView::takeHeld(const CommandReply& said) {
   HeldTicks held{.condition = QString::fromStdString(memberOr(said.args, "condition", std::string())),
                  .upTo = newest.tick,
                  .leaps = newest.leaps};
-  for (const nlohmann::json& tick : *said.reply)
+  for (const nlohmann::json& tick : cellsIn(*said.reply, "tick"))
     if (const Tick one(jsonOr(tick, std::int64_t{-1})); one >= Tick(0)) held.ticks.push_back(one);
   m_where->setText(held.condition);
   setHeld(std::move(held));

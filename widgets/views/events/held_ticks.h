@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ticks at which a condition held, as the verb ticksWhere says them. It looked at the ticks up to one of them, and
+// The ticks at which a condition held, as the table `ticks` says them. It looked at the ticks up to one of them, and
 // says nothing of later ones. A value.
 #pragma once
 #include <QString>

@@ -168,10 +168,12 @@ void HistoryView::ask() {
   nlohmann::json args{{"ledger", row.value()}};
   if (story) args = withLayer(*s, layer, std::move(args));
   if (reads) args["layer"] = s->info->cacheLayers.layerOf(layer).value();
-  m_ask.query(story       ? "story"
-                  : reads ? "reads"
-                          : "history",
-              args, [this](const Result<nlohmann::json>& reply) { take(reply); });
+  m_ask.query("table",
+              tableArgs(story       ? "story"
+                            : reads ? "reads"
+                                    : "history",
+                        args),
+              [this](const Result<nlohmann::json>& reply) { take(reply); });
 }
 
 /// A finding tells itself between which ticks the damage came: a check that found nothing says no more beside it.
@@ -181,8 +183,8 @@ void HistoryView::take(const Result<nlohmann::json>& reply) {
   if (!reply)
     m_events.push_back(
         {shown() ? shown()->tick : Tick(0), tr("refused"), {}, QString::fromStdString(reply.error().text())});
-  if (reply && reply->is_array())
-    for (const auto& row : *reply) {
+  if (reply)
+    for (const auto& row : recordsOf(*reply)) {
       if (row.contains("mass")) {
         m_events.push_back(readEvent(row, shown() ? layerText(*shown(), m_askedLayer) : QString()));
         continue;

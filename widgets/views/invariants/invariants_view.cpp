@@ -111,7 +111,7 @@ void InvariantsView::checkAll() {
 /// Takes the reply to a full check, whoever ran it.
 void InvariantsView::take(const CommandReply& command) {
   if (command.id != QLatin1String("check_invariants") || !command.reply) return;
-  m_model->showFull(*command.reply, shown() ? shown()->tick : Tick(0));
+  m_model->showFull(recordsOf(*command.reply), shown() ? shown()->tick : Tick(0));
   refresh();
 }
 

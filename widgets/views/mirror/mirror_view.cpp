@@ -99,18 +99,19 @@ void MirrorView::askTags() {
     const CacheLayer layer = m_model->layers()[l];
     const auto [begin, end] = m_model->indices(l, first, last);
     if (begin >= end) continue;
-    m_ask.alsoQueryShown(std::to_string(layer.value()), "rows",
-                         withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}),
-                         [this, layer, snapshot](const Result<nlohmann::json>& reply) {
-                           std::map<std::int32_t, std::uint64_t> tags;
-                           if (reply && reply->is_array() && snapshot == shown())
-                             for (const auto& row : *reply)
-                               if (member(row, "tag").is_number_integer())
-                                 tags[memberOr(row, "index", -1)] = memberOr(row, "tag", std::uint64_t{0});
-                           m_model->setTags(layer, tags);
-                           sayState();
-                           emit readyChanged();
-                         });
+    m_ask.alsoQueryShown(
+        std::to_string(layer.value()), "table",
+        tableArgs("rows", withLayer(*snapshot, layer, {{"begin", begin}, {"end", end}}), {"index", "tag"}),
+        [this, layer, snapshot](const Result<nlohmann::json>& reply) {
+          std::map<std::int32_t, std::uint64_t> tags;
+          if (reply && snapshot == shown())
+            for (const auto& row : recordsOf(*reply))
+              if (member(row, "tag").is_number_integer())
+                tags[memberOr(row, "index", -1)] = memberOr(row, "tag", std::uint64_t{0});
+          m_model->setTags(layer, tags);
+          sayState();
+          emit readyChanged();
+        });
   }
   emit readyChanged();
 }

@@ -118,13 +118,14 @@ void ModelView::take(const QModelIndex& line) {
 
 void ModelView::askMore() {
   m_ask.forget();
-  m_ask.alsoQueryShown({}, "topk", {{"k", m_count->value()}}, [this](const Result<nlohmann::json>& reply) {
-    std::vector<TokenChance> more;
-    if (reply && reply->is_array())
-      for (const nlohmann::json& entry : *reply) more.push_back(chanceOf(entry));
-    if (!more.empty()) showChances(std::move(more));
-    emit readyChanged();
-  });
+  m_ask.alsoQueryShown({}, "table", tableArgs("topk", {{"k", m_count->value()}}),
+                       [this](const Result<nlohmann::json>& reply) {
+                         std::vector<TokenChance> more;
+                         if (reply)
+                           for (const nlohmann::json& entry : recordsOf(*reply)) more.push_back(chanceOf(entry));
+                         if (!more.empty()) showChances(std::move(more));
+                         emit readyChanged();
+                       });
 }
 
 void ModelView::onSnapshot() {

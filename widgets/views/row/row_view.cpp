@@ -199,8 +199,8 @@ void RowView::ask(bool anew) {
     showState();
     emit readyChanged();
   });
-  m_ask.alsoQueryShown("row facts", "rows",
-                       withLayer(*askedSnapshot(), place.layer, {{"begin", place.index}, {"end", place.index + 1}}),
+  const nlohmann::json alone{{"begin", place.index}, {"end", place.index + 1}};
+  m_ask.alsoQueryShown("row facts", "table", tableArgs("rows", withLayer(*askedSnapshot(), place.layer, alone)),
                        [this](const Result<nlohmann::json>& reply) {
                          takeFacts(reply);
                          showState();
@@ -221,7 +221,8 @@ void RowView::take(const Result<nlohmann::json>& reply) {
 }
 
 void RowView::takeFacts(const Result<nlohmann::json>& reply) {
-  m_stored = reply && reply->is_array() && reply->size() == 1 ? (*reply)[0] : nlohmann::json();
+  const nlohmann::json rows = reply ? recordsOf(*reply) : nlohmann::json();
+  m_stored = rows.size() == 1 ? rows[0] : nlohmann::json();
 }
 
 void RowView::compareWithRebuild() {

@@ -192,13 +192,14 @@ void TimeLineView::askRow() {
   m_line->setMarksName(tokenText(*s, row));
   m_row = row;
   m_rowSerial = newest;
-  m_rowAsk.query("history", {{"ledger", row.value()}}, [this](const Result<json>& reply) { takeRow(reply); });
+  m_rowAsk.query("table", tableArgs("history", {{"ledger", row.value()}}),
+                 [this](const Result<json>& reply) { takeRow(reply); });
 }
 
 void TimeLineView::takeRow(const Result<json>& reply) {
   std::vector<TimeMark> marks;
-  if (reply && reply->is_array())
-    for (const json& one : *reply) {
+  if (reply)
+    for (const json& one : recordsOf(*reply)) {
       const QString event = QString::fromStdString(memberOr(one, "event", std::string())).replace('_', ' ');
       const json& layer = member(one, "layer");
       const QString where = layer.is_null() ? QString() : tr(", layer %1").arg(scriptText(layer).remove('"'));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a session, and the verb that answers with rows of one. Engine thread.
+#pragma once
+#include <span>
+
+#include "core/tables/table_rows.h"
+
+namespace kvlab {
+
+using ReadsTable = Status (*)(const Session& session, VerbArgs& of, TableRows& out);
+using MeasuresTable = Status (*)(Session& session, VerbArgs& of, TableRows& out);
+
+/// One table. `reads` answers where no fact is asked, or where those of the present state suffice; `measures` may take
+/// the session through its history, and waits until no verb runs.
+struct TableSource {
+  TableInfo info;
+  ReadsTable reads = nullptr;
+  MeasuresTable measures = nullptr;
+};
+
+/// All tables, in the order of the list.
+std::span<const TableInfo> tables();
+/// Null if there is none of the name.
+const TableInfo* tableNamed(std::string_view name);
+
+// The parts of the list.
+std::span<const TableSource> rowTables();      // rows, ledger
+std::span<const TableSource> tickTables();     // state, ticks, branches, edits
+std::span<const TableSource> storyTables();    // what happened to one row
+std::span<const TableSource> noteTables();     // what a person has set, and what there is to choose from
+std::span<const TableSource> measureTables();  // invariants, next tokens
+
+}  // namespace kvlab
