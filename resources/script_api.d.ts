@@ -976,7 +976,7 @@ interface Session {
   timeline(since?: number, options?: { packed?: boolean }): {
     starts: number; size: number; current: number; branch: string; since: number;
     parent: number[]; edit: number[]; tick: number[]; left: number[];
-    edits: { entry: number[]; verb: string[]; words: string[] };
+    edits: { entry: number[]; sort: string[]; words: string[] };
     kept: number[]; branches: { name: string; tip: number }[];
   };
   reset(): null;

@@ -3,7 +3,6 @@
 
 #include <QFileInfo>
 #include <algorithm>
-#include <set>
 
 #include "core/api/read_json.h"
 
@@ -125,8 +124,8 @@ QString SessionScript::refusedLine(const std::string& verb, const json& args, co
   if (newest == m_before) return {};
   if (error.code != "cancelled")
     return QString("expectError(() => %1, \"%2\");").arg(callLine(m_verbs, verb, args), error.code.c_str());
-  static const std::set<std::string> kPrompts = {"prompt", "promptIds", "prefill", "chat", "score", "scoreIds"};
-  const json ids = kPrompts.contains(verb) ? promptIds(m_before, newest) : json::array();
+  const VerbInfo* info = infoOf(m_verbs, verb);
+  const json ids = info && info->sort == EditSort::Prompt ? promptIds(m_before, newest) : json::array();
   return ids.empty() ? QString() : QString("s.prefill(%1, {last: false});").arg(scriptValue(ids));
 }
 

@@ -54,4 +54,9 @@ const char* name(InLanes lanes) {
   return kNames[static_cast<std::size_t>(lanes)];
 }
 
+const char* name(EditSort sort) {
+  static constexpr const char* kNames[] = {"prompt", "edit", "rebuild", "setting", "damage", "ticks"};
+  return kNames[static_cast<std::size_t>(sort)];
+}
+
 }  // namespace kvlab

@@ -104,6 +104,16 @@ enum class InLanes : std::uint8_t {
   ClosesBatch,  // makes a session of one sequence
 };
 
+/// What a command is on the time line.
+enum class EditSort : std::uint8_t {
+  Prompt,   // tokens came from outside
+  Edit,     // tokens or rows were changed
+  Rebuild,  // rows were computed again
+  Setting,  // storage, policies, rules, brightness, pins
+  Damage,   // on purpose, by the fault drill
+  Ticks,    // it generates: an edit only where actions were pending
+};
+
 struct VerbInfo {
   std::string name;           // "step"
   std::vector<ArgInfo> args;  // in script order
@@ -111,6 +121,7 @@ struct VerbInfo {
   Effect effect = Effect::Reads;
   InLanes lanes = InLanes::Reference;
   bool ofTick = false;  // goes on with an open tick
+  EditSort sort = EditSort::Edit;
 
   /// The verb may run while a tick is open.
   bool inOpenTick() const { return ofTick || effect <= Effect::Marks; }
@@ -124,5 +135,6 @@ struct VerbInfo {
 /// "reads", "feeds", ...
 const char* name(Effect effect);
 const char* name(InLanes lanes);
+const char* name(EditSort sort);
 
 }  // namespace kvlab

@@ -72,12 +72,14 @@ void History::startFrom(const History& other, CacheState state) {
   m_timeline = other.m_timeline.trunk(state);
   become(std::move(state));
   m_execute = other.m_execute;
+  m_kindOf = other.m_kindOf;
 }
 
 void History::startAlong(const History& other, CacheState state) {
   m_timeline = other.m_timeline.branchTrunk(other.m_timeline.tip(), other.m_timeline.depth(), state);
   become(std::move(state));
   m_execute = other.m_execute;
+  m_kindOf = other.m_kindOf;
 }
 
 void History::turnTo(const History& other, int tip, SessionParts& parts) {
@@ -99,7 +101,9 @@ void History::commit(Commit commit, SessionParts& parts) {
   noteWriters(m_state, commit, m_timeline.depth() + 1);
   if (commit.state.read == m_state.read) commit.state.read = nullptr;  // it made no pass
   Timeline::Entry entry;
-  if (!m_verb.empty()) entry.words = wordsOf(m_verb, m_args, m_state, parts.model->tokenizer());
+  entry.sort = m_kind.sort;
+  if (!m_verb.empty()) entry.words = wordsOf(m_kind, m_verb, m_args, m_state, parts.model->tokenizer());
+  if (m_kind.says && !entry.words.empty() && m_kind.sort == EditSort::Ticks) entry.sort = EditSort::Edit;
   entry.tick = commit.state.tick;
   const std::int64_t rows = commit.state.ledger.nextId().value() - m_state.ledger.nextId().value();
   entry.work = m_timeline.current().work + 1 + std::max<std::int64_t>(0, rows);
@@ -193,6 +197,7 @@ void History::select(int entry, CacheState placed) {
 }
 
 void History::beginCommand(std::string verb, nlohmann::json args) {
+  m_kind = m_kindOf ? m_kindOf(verb) : CommandKind();
   m_verb = std::move(verb);
   m_args = std::move(args);
   m_logged = 0;

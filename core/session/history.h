@@ -9,6 +9,7 @@
 
 #include "core/files/capture.h"
 #include "core/parts/session_parts.h"
+#include "core/session/command_kind.h"
 #include "core/session/measured.h"
 #include "core/session/timeline.h"
 #include "core/state/commit.h"
@@ -27,6 +28,7 @@ struct PastCommand {
 
 class History {
  public:
+  using KindOf = CommandKind (*)(const std::string& verb);
   using Execute = std::function<Result<nlohmann::json>(Session&, const std::string&, const nlohmann::json&)>;
 
   const CacheState& state() const { return m_state; }
@@ -120,6 +122,9 @@ class History {
   std::vector<PastCommand> commands(int entry, int from = 0) const;
   /// Sets the function that executes recorded commands again.
   void setExecute(Execute execute) { m_execute = std::move(execute); }
+  /// Sets what tells the kind of a command.
+  void setKindOf(KindOf of) { m_kindOf = of; }
+  KindOf kindOf() const { return m_kindOf; }
   const Execute& execute() const { return m_execute; }
   /// Executes a recorded command until it has made as many commits as were recorded. Errors: the command's own, and
   /// not_replayed if the command ends with fewer commits.
@@ -191,10 +196,12 @@ class History {
   std::int64_t m_anchorWork = 512;  // a copy of the rows costs little beside so much work
   int m_pools = 0;
   std::string m_verb;  // the command being executed
+  CommandKind m_kind;  // of it
   nlohmann::json m_args;
   bool m_replaying = false;
   std::int64_t m_commitsLeft = -1;  // commits that the recorded command may still make; -1 = any number
   Execute m_execute;
+  KindOf m_kindOf = nullptr;
   Log m_capture, m_recovery;
   std::int64_t m_logged = 0;  // commits of the command, which the logs have
 };

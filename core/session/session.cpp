@@ -79,6 +79,7 @@ Result<std::unique_ptr<Session>> Session::beside(Manifest wanted) const {
   if (wanted.dtype != own.dtype) return differs("dtype", wanted.dtype, own.dtype);
   std::unique_ptr<Session> other(new Session(KV_TRY(siblingParts(m_parts, wanted))));
   other->m_history.setExecute(m_history.execute());
+  other->m_history.setKindOf(m_history.kindOf());
   return other;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/api/report.h"
+#include "core/api/verb.h"
 #include "core/session/anchor.h"
 #include "core/state/commit.h"
 #include "core/state/held_slots.h"
@@ -54,6 +55,7 @@ class Timeline {
     std::vector<int> children = {};
     int edit = 0;            // first entry of the edit that the entry belongs to
     std::string words = {};  // first entry of an edit: the edit in words; empty if it only generates
+    EditSort sort = EditSort::Edit;
     std::shared_ptr<const TickReport> report = {};
     std::vector<CheckMade> checks = {};  // of the state, in their order
     std::vector<Evict> left = {};        // rows that windows have left behind

@@ -83,7 +83,10 @@ Status TableRows::want(const Session& session, const json& column) {
 Result<Expression> TableRows::expression(const Session& session, const std::string& text, bool condition) const {
   const std::vector<CellName> cells = cellNames(*m_info);
   Result<Expression> read = condition ? Expression::condition(text, cells) : Expression::parse(text, cells);
-  const Status fitting = read ? fits(session, *read) : ok();
+  Status fitting = read ? fits(session, *read) : ok();
+  if (read && fitting && read->needs(Need::Stage))
+    fitting = Error("bad_condition", "the expression was refused",
+                    "stage(..) holds inside a tick, and a table has states", "leave stage(..) out");
   if (read && fitting && !(read->asksFacts() && m_info->facts == FactsIn::None)) return read;
   Error error = !read ? read.error()
       : !fitting      ? fitting.error()

@@ -76,13 +76,6 @@ Status commitRows(const Session& session, VerbArgs& of, TableRows& out) {
 /// The same where facts are asked. Of the newest first, each search ends at a row that passes.
 Status commitRowsSeen(Session& session, VerbArgs& of, TableRows& out) {
   if (!out.asksFacts()) return commitRows(session, of, out);
-  if (out.needs(Need::Stage))
-    return Error{"bad_condition",
-                 "the history was not searched",
-                 "stage(..) holds inside ticks, and history has commits",
-                 "leave stage(..) out",
-                 std::nullopt,
-                 "where"};
   const Timeline& line = session.timeline();
   const int first = before(line, of.integer("since"));
   LookBack back(session, [&out](Need need) { return out.needs(need); });

@@ -48,15 +48,15 @@ json branchList(const Timeline& timeline) {
 /// First entries of edits that do more than generate.
 json editList(const Timeline& timeline, int since, bool packed) {
   std::vector<std::int32_t> entries;
-  json verbs = json::array(), words = json::array();
+  json sorts = json::array(), words = json::array();
   for (int id = std::max(since, 1); id < timeline.size(); ++id) {
     const Timeline::Entry& entry = timeline.entry(id);
     if (entry.edit != id || entry.words.empty()) continue;
     entries.push_back(id);
-    verbs.push_back(entry.verb);
+    sorts.push_back(name(entry.sort));
     words.push_back(entry.words);
   }
-  return {{"entry", columnOf(entries, packed)}, {"verb", std::move(verbs)}, {"words", std::move(words)}};
+  return {{"entry", columnOf(entries, packed)}, {"sort", std::move(sorts)}, {"words", std::move(words)}};
 }
 
 }  // namespace

@@ -101,6 +101,11 @@ Result<json> executed(Session& session, const std::string& name, const json& giv
   return result;
 }
 
+CommandKind kindOf(const std::string& name) {
+  const Verb* verb = find(name);
+  return verb ? CommandKind{verb->info.sort, verb->says} : CommandKind();
+}
+
 }  // namespace
 
 const std::vector<VerbInfo>& verbs() {
@@ -136,7 +141,9 @@ Result<json> execute(Session& session, const std::string& name, const json& give
 Result<std::unique_ptr<Session>> openSession(const Manifest& manifest, const std::string& resources,
                                              const Progress& progress) {
   Result<std::unique_ptr<Session>> session = Session::open(manifest, resources, progress);
-  if (session) (*session)->history().setExecute(execute);
+  if (!session) return session;
+  (*session)->history().setExecute(execute);
+  (*session)->history().setKindOf(kindOf);
   return session;
 }
 

@@ -30,6 +30,7 @@ using RunsOnBatch = Result<nlohmann::json> (*)(Batch& batch, VerbArgs& args);
 struct Verb {
   VerbInfo info;
   std::variant<std::monostate, LooksAtSession, RunsOnSession, LooksOrRuns, RunsOnLanes, RunsOnBatch> run;
+  decltype(CommandKind::says) says = nullptr;  // the edit in words
 };
 
 /// All verbs, in the order of the help text.

@@ -2,6 +2,7 @@
 // Verbs that read and write files.
 #include <algorithm>
 
+#include "core/api/read_json.h"
 #include "core/files/cache_file.h"
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
@@ -56,7 +57,11 @@ std::span<const Verb> fileVerbs() {
         "row is compared with what the model computes, at the price of a prompt.",
         Effect::Commits,
         InLanes::Refused},
-       load},
+       load,
+       [](const json& args, const EditWords&) {
+         const std::string path = memberOr(args, "path", std::string());
+         return "load " + path.substr(path.find_last_of('/') + 1);
+       }},
       {{"recordLifespans",
         {arg::writes("path"), arg::integer("after", 0, 1 << 30).orNone(), arg::number("threshold", 0, 1).orNone(),
          arg::number("cap", 1, 16).orNone(), arg::integer("stretch", 0, 1 << 30).orNone(), arg::flag("keys", true)},

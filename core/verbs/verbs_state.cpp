@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/analysis/metrics.h"
+#include "core/api/read_json.h"
 #include "core/bugs/bug_kind.h"
 #include "core/session/edit_words.h"
 #include "core/session/observe.h"
@@ -91,6 +92,39 @@ std::vector<ArgInfo> settingsArgs() {
   return out;
 }
 
+std::string wordIn(const json& from, const std::string& key) { return memberOr(from, key, std::string()); }
+
+void say(std::string& all, const std::string& more) { all += (all.empty() || more.empty() ? "" : ", ") + more; }
+
+/// Words for the keys that all layers have, or some.
+std::string storageWords(const json& keys) {
+  std::string out;
+  const std::string layout = wordIn(keys, "layout");
+  if (!layout.empty()) say(out, "layout " + layout);
+  const json kv = keys.value("kv", json::object());
+  std::string types;
+  for (const auto& [name, title] : {std::pair("k", "K "), std::pair("v", "V ")})
+    if (const std::string type = wordIn(kv, name); !type.empty()) say(types, title + type);
+  if (!types.empty()) say(out, "format " + types);
+  const json policy = keys.value("policy", json());
+  const std::string name = policy.is_object() ? wordIn(policy, "name") : wordIn(keys, "policy");
+  if (!name.empty()) say(out, "policy " + name);
+  return out;
+}
+
+std::string settingsWords(const json& args, const EditWords&) {
+  std::string out = storageWords(args), rules;
+  if (args.contains("capacity")) say(out, "capacity " + args["capacity"].dump());
+  for (const json& one : args.value("layers", json::array())) {
+    const json match = one.value("match", json());
+    say(out, storageWords(one) + " of layer " + (match.is_string() ? match.get<std::string>() : match.dump()));
+  }
+  for (const auto& [key, value] : args.items())
+    if (key != "layout" && key != "kv" && key != "policy" && key != "capacity" && key != "layers") say(rules, key);
+  if (!rules.empty()) say(out, "rule " + rules);
+  return out;
+}
+
 Result<json> settingsVerb(Session& session, VerbArgs& in) {
   json change = json::object();
   for (const ArgInfo& key : settingsArgs())
@@ -166,33 +200,55 @@ std::span<const Verb> stateVerbs() {
       {{"setBrightness",
         {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
         "Sets the brightness of a live token.",
-        Effect::Commits},
-       setBrightnessVerb},
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Setting},
+       setBrightnessVerb,
+       [](const json& args, const EditWords& words) { return "brightness of " + words.row(args, "ledger"); }},
       {{"pin",
         {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
         "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
-        Effect::Commits},
-       pinVerb},
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Setting},
+       pinVerb,
+       [](const json& args, const EditWords& words) {
+         return (memberOr(args, "on", true) ? "pin " : "unpin ") + words.row(args, "ledger");
+       }},
       {{"settings", settingsArgs(),
         "Gives the living session other values of these manifest keys, all or none, from the next tick on. layout, kv "
         "and policy hold for every layer, except where layers of the call says otherwise. Keys that shape a session "
         "stay.",
-        Effect::Commits},
-       settingsVerb},
+        Effect::Commits, InLanes::Reference, false, EditSort::Setting},
+       settingsVerb,
+       settingsWords},
       {{"compact",
         {arg::integer("rows", 1, kAllRows).orNone()},
         "Fills pages by moving about so many rows per layer; done tells whether any are left.",
         Effect::Queues},
        compactVerb},
-      {{"rebuild", {}, "Computes every row again from the live context.", Effect::Commits}, rebuildVerb},
+      {{"rebuild",
+        {},
+        "Computes every row again from the live context.",
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Rebuild},
+       rebuildVerb},
       {{"fault",
         {arg::text("kind"), arg::integer("layer", 0, kMostLayer).orNone(), arg::integer("index", 0, kMostId).orNone(),
          arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),
          arg::text("column").orNone(), arg::integer("seed", 0, kMostSeed).orNone(),
          arg::integer("n", 1, kAllRows).orNone()},
         "Fault drill: damages the cache or makes a step fail.",
-        Effect::Commits},
-       faultVerb},
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Damage},
+       faultVerb,
+       [](const json& args, const EditWords&) { return "fault " + memberOr(args, "kind", std::string()); }},
       {{"bug",
         {arg::text("name").orElse(""), arg::integer("blind", 0, kMostSeed).orNone()},
         "Bug clinic: plants a known bug of KV caches, which bends what live passes do; without a name takes it away. "

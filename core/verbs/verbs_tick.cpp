@@ -4,7 +4,9 @@
 
 #include "core/api/finite.h"
 #include "core/api/members.h"
+#include "core/api/read_json.h"
 #include "core/model/tokens/token_rows.h"
+#include "core/session/edit_words.h"
 #include "core/session/observe.h"
 #include "core/session/planned.h"
 #include "core/session/requests.h"
@@ -237,13 +239,42 @@ Result<json> clearBreaks(Session& session, VerbArgs& in) {
   return conditionsOf(session);
 }
 
+std::string saysText(const json& args, const EditWords&) { return "prompt " + quotedText(member(args, "text")); }
+std::string saysIds(const json& args, const EditWords&) { return "prompt of " + tokenCount(member(args, "ids")); }
+
+std::string saysMessage(const json& args, const EditWords&) {
+  const json& messages = member(args, "messages");
+  json last = element(messages, messages.size() - 1);
+  if (last.is_string()) last = json::parse(last.get<std::string>(), nullptr, false);
+  return "message " + quotedText(member(last, "content"));
+}
+
+std::string saysAction(const json& args, const EditWords&) {
+  return member(args, "pending").empty() ? "" : "one pending action";
+}
+
 }  // namespace
 
 std::span<const Verb> tickVerbs() {
   static const Verb kVerbs[] = {
-      {{"prompt", {arg::text("text")}, "Appends a text to the context.", Effect::Commits, InLanes::Feeds}, prompt},
-      {{"promptIds", {arg::tokens("ids")}, "Appends token ids to the context.", Effect::Commits, InLanes::Feeds},
-       promptIds},
+      {{"prompt",
+        {arg::text("text")},
+        "Appends a text to the context.",
+        Effect::Commits,
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       prompt,
+       saysText},
+      {{"promptIds",
+        {arg::tokens("ids")},
+        "Appends token ids to the context.",
+        Effect::Commits,
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       promptIds,
+       saysIds},
       {{"chat",
         {arg::of("messages", ArgType::List, 1), arg::text("template").orNone(), arg::flag("addGenerationPrompt", true),
          arg::flag("more", false)},
@@ -251,45 +282,65 @@ std::span<const Verb> tickVerbs() {
         "not hold of it yet. With more the messages follow whatever the context holds. Without addGenerationPrompt no "
         "reply is begun.",
         Effect::Commits,
-        InLanes::Feeds},
-       chatVerb},
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       chatVerb,
+       saysMessage},
       {{"score",
         {arg::text("text"), arg::flag("each", false)},
         "Appends a text and says how surprising each token was: its negative log-likelihood; with each, token by "
         "token, so that policies act between them.",
         Effect::Commits,
-        InLanes::Feeds},
-       scoreVerb},
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       scoreVerb,
+       saysText},
       {{"scoreIds",
         {arg::tokens("ids"), arg::flag("each", false)},
         "Appends token ids and says how surprising each was, as score does.",
         Effect::Commits,
-        InLanes::Feeds},
-       scoreIdsVerb},
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       scoreIdsVerb,
+       saysIds},
       {{"prefill",
         {arg::tokens("ids"), arg::flag("last", true)},
         "Appends a chunk of a prompt; endPrefill ends the prompt.",
         Effect::Commits,
-        InLanes::Feeds},
-       promptIds},
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       promptIds,
+       saysIds},
       {{"endPrefill",
         {},
         "Ends a prompt that came in chunks: policies evict what they do not keep.",
         Effect::Commits,
-        InLanes::Feeds},
-       endPrefillVerb},
+        InLanes::Feeds,
+        false,
+        EditSort::Prompt},
+       endPrefillVerb,
+       [](const json&, const EditWords&) { return std::string("end of the prompt"); }},
       {{"step",
         {arg::integer("n", 1, kMostTicks).orNone(), arg::tokens("tokens").orNone()},
         "Runs ticks until a breakpoint: one token each, sampled or given, with the pending actions.",
         Effect::Commits,
-        InLanes::Steps},
+        InLanes::Steps,
+        false,
+        EditSort::Ticks},
        stepVerb},
       {{"stepAction",
         {},
         "Applies only the pending action with the highest position; without one, runs a tick.",
         Effect::Commits,
-        InLanes::Refused},
-       stepActionVerb},
+        InLanes::Refused,
+        false,
+        EditSort::Ticks},
+       stepActionVerb,
+       saysAction},
       {{"stage", {}, "Where an open tick stands, and what it has decided; null where none is open.", Effect::Reads},
        stage},
       {{"stepStage",
@@ -313,7 +364,9 @@ std::span<const Verb> tickVerbs() {
         "Runs ticks until a breakpoint, an error, the end of the text or maxTicks; reports of the last ticks come "
         "back.",
         Effect::Commits,
-        InLanes::Steps},
+        InLanes::Steps,
+        false,
+        EditSort::Ticks},
        runVerb},
       {{"inject",
         {arg::of("actions", ArgType::Actions, 1), nowArg(), insteadArg()},

@@ -57,7 +57,7 @@ class OutOfMemoryTest : public QObject {
     std::set<std::string> out{stateHash(*s)};
     const std::int32_t depth = s->timeline().depth();
     s->setBetweenTicks([&] { out.insert(stateHash(*s)); });
-    (void)s.verb(good.verb, good.args);
+    (void)execute(*s, good.verb, good.args);
     out.insert(stateHash(*s));
     while (!s->stage() && s->timeline().depth() > depth + 1 && s.verb("undo")) out.insert(stateHash(*s));
     return out;
@@ -68,7 +68,7 @@ class OutOfMemoryTest : public QObject {
     const std::set<std::string> whole = commitsOf(good);
     const SessionFixture clean = furnished();
     ShortMemory::begin(0);
-    const Result<json> expected = clean.verb(good.verb, good.args);
+    const Result<json> expected = execute(*clean, good.verb, good.args);
     ShortMemory::end();
     if (!expected) return;
     const std::int64_t all = ShortMemory::made;
@@ -77,7 +77,7 @@ class OutOfMemoryTest : public QObject {
       const Digest before = digestOf(*s);
       const std::int32_t free = freeSlots(*s);
       ShortMemory::begin(n);
-      const Result<json> done = s.verb(good.verb, good.args);
+      const Result<json> done = execute(*s, good.verb, good.args);
       ShortMemory::end();
       const QByteArray where = QByteArray(good.verb) + ", allocation " + QByteArray::number(n) + " of " +
           QByteArray::number(all) + ": " + said(done);
@@ -91,7 +91,7 @@ class OutOfMemoryTest : public QObject {
       QVERIFY2(damage.isEmpty(), where + damage);
       if (done) s = furnished();
     }
-    const Result<json> done = s.verb(good.verb, good.args);
+    const Result<json> done = execute(*s, good.verb, good.args);
     const QByteArray differs = differing(contentOf(*clean), contentOf(*s));
     QVERIFY2(done && differs.isEmpty(), said(done) + differs);
   }

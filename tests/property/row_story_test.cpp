@@ -82,7 +82,7 @@ class RowStoryTest : public QObject {
     if (const auto head = s->cacheLayers().headOf(layer)) args["kvHead"] = head->value();
     std::string checksum;
     for (const json& one : s.must("story", args))
-      if (one.contains("checksum")) checksum = one["checksum"];
+      if (!one["checksum"].is_null()) checksum = one["checksum"];
     const RowPool& pool = s->store().pool(layer);
     std::vector<std::uint8_t> record(static_cast<std::size_t>(pool.stride()));
     pool.readRecords({&slot, 1}, record.data());

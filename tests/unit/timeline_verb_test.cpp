@@ -35,7 +35,7 @@ void wander(const SessionFixture& s) {
 json walked(const Session& session) {
   const Timeline& timeline = session.timeline();
   json parent = json::array(), edit = json::array(), tick = json::array(), kept = json::array();
-  json entries = json::array(), verbs = json::array(), words = json::array(), branches = json::array();
+  json entries = json::array(), sorts = json::array(), words = json::array(), branches = json::array();
   bool before = false;
   for (int id = 0; id < timeline.size(); ++id) {
     const Timeline::Entry& one = timeline.entry(id);
@@ -46,7 +46,7 @@ json walked(const Session& session) {
     before = !!one.state();
     if (id == 0 || one.words.empty() || one.edit != id) continue;
     entries.push_back(id);
-    verbs.push_back(one.verb);
+    sorts.push_back(name(one.sort));
     words.push_back(one.words);
   }
   if (before) kept.push_back(timeline.size());
@@ -59,7 +59,7 @@ json walked(const Session& session) {
           {"tick", tick},
           {"kept", kept},
           {"branches", branches},
-          {"edits", {{"entry", entries}, {"verb", verbs}, {"words", words}}}};
+          {"edits", {{"entry", entries}, {"sort", sorts}, {"words", words}}}};
 }
 
 template <class T>
@@ -116,7 +116,7 @@ class TimelineVerbTest : public QObject {
       QCOMPARE(part["since"].get<int>(), since);
       for (const char* field : {"parent", "edit", "tick", "left"})
         for (const json& value : part[field]) whole[field].push_back(value);
-      for (const char* field : {"entry", "verb", "words"})
+      for (const char* field : {"entry", "sort", "words"})
         for (const json& value : part["edits"][field]) whole["edits"][field].push_back(value);
     };
     grow(0);

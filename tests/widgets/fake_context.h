@@ -54,12 +54,12 @@ class FakeContext : public InspectorContext {
   bool busy() const override { return isBusy; }
 
   void submit(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) override {
-    submitted.push_back({verb, args});
+    submitted.push_back(asked(verb, args));
     answer(verb, args, receiver, std::move(reply));
   }
   void query(const std::string&, const std::string& verb, const nlohmann::json& args, QObject* receiver,
              Reply reply) override {
-    queried.push_back({verb, args});
+    queried.push_back(asked(verb, args));
     answer(verb, args, receiver, std::move(reply));
   }
   void fetch(const std::string&, const TileRequest& request, QObject* receiver, TileReply reply) override {
@@ -104,7 +104,8 @@ class FakeContext : public InspectorContext {
     commands.push_back({id.toStdString(), args});
     const auto verb = kVerbs.find(id.toStdString());
     const auto found = answers.find(verb == kVerbs.end() ? id.toStdString() : verb->second);
-    const Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(args);
+    Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(args);
+    if (result && (id == "check_invariants" || id == "ticks_where")) result = tableOf(*result, "tick");
     const auto answer = [this, id, args, result, reply, guard = QPointer<QObject>(receiver), of = sessionNumber()] {
       if (of == sessionNumber()) Q_EMIT commandReplied({id, args, result});
       if (reply && guard) reply(result);
@@ -137,9 +138,27 @@ class FakeContext : public InspectorContext {
   static std::shared_ptr<const Tile> makeTile(const Snapshot& s, const TileRequest& request);
 
  private:
+  /// A question to a table goes by the table's name.
+  static Call asked(const std::string& verb, const nlohmann::json& args) {
+    return verb == "table" ? Call{args.at("name"), args.at("of")} : Call{verb, args};
+  }
+  /// The answer of a table: of its rows as objects, or of the cells of its one column.
+  static nlohmann::json tableOf(const nlohmann::json& rows, const char* column = "") {
+    if (!rows.is_array()) return rows;
+    nlohmann::json columns = nlohmann::json::object();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const nlohmann::json row = rows[i].is_object() ? rows[i] : nlohmann::json{{column, rows[i]}};
+      for (const auto& [name, cell] : row.items()) columns[name][i] = cell;
+    }
+    for (auto& cells : columns)
+      while (cells.size() < rows.size()) cells.push_back(nullptr);
+    return {{"columns", columns}, {"next", nullptr}};
+  }
   void answer(const std::string& verb, const nlohmann::json& args, QObject* receiver, Reply reply) {
-    const auto found = answers.find(verb);
-    Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(args);
+    const Call call = asked(verb, args);
+    const auto found = answers.find(call.verb);
+    Result<nlohmann::json> result = found == answers.end() ? nlohmann::json() : found->second(call.args);
+    if (result && verb == "table") result = tableOf(*result);
     QMetaObject::invokeMethod(
         receiver, [reply = std::move(reply), result] { reply(result); }, Qt::QueuedConnection);
   }

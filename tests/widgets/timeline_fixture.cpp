@@ -23,12 +23,12 @@ void commitSnapshot(Branching& to, const Snapshot& s) {
     if (const auto* evict = std::get_if<Evict>(&action)) left += static_cast<int>(evict->ledger.size());
     if (!std::holds_alternative<Add>(action)) words = "edit of tick " + std::to_string(s.tick.value());
   }
-  to.commit(s.tick.value(), words.empty() ? "step" : "inject", words, left);
+  to.commit(s.tick.value(), words.empty() ? "ticks" : "edit", words, left);
 }
 
 }  // namespace
 
-int Branching::commit(std::int64_t tick, const std::string& verb, const std::string& words, int left) {
+int Branching::commit(std::int64_t tick, const std::string& sort, const std::string& words, int left) {
   const int id = static_cast<int>(entries.size());
   if (branches[static_cast<std::size_t>(branch)].tip != current) {
     branches.push_back({"branch-" + std::to_string(branches.size()), current});
@@ -36,7 +36,7 @@ int Branching::commit(std::int64_t tick, const std::string& verb, const std::str
   }
   const Entry& before = entries[static_cast<std::size_t>(current)];
   const bool goesOn = words.empty() && before.words.empty() && current > 0;
-  entries.push_back({current, goesOn ? before.edit : id, left, tick, verb, words});
+  entries.push_back({current, goesOn ? before.edit : id, left, tick, sort, words});
   branches[static_cast<std::size_t>(branch)].tip = current = id;
   return id;
 }
@@ -51,12 +51,12 @@ nlohmann::json Branching::reply(int since, bool packed) const {
   const int size = static_cast<int>(entries.size());
   since = std::min(since, size);
   std::vector<int> edits;
-  Strings verbs, words;
+  Strings sorts, words;
   for (int id = std::max(1, since); id < size; ++id) {
     const Entry& one = entries[static_cast<std::size_t>(id)];
     if (one.words.empty()) continue;
     edits.push_back(id);
-    verbs.push_back(one.verb);
+    sorts.push_back(one.sort);
     words.push_back(one.words);
   }
   nlohmann::json list = nlohmann::json::array();
@@ -70,7 +70,7 @@ nlohmann::json Branching::reply(int since, bool packed) const {
           {"edit", columnOf<int>(entries, since, packed, [](const Entry& e) { return e.edit; })},
           {"tick", columnOf<std::int64_t>(entries, since, packed, [](const Entry& e) { return e.tick; })},
           {"left", columnOf<int>(entries, since, packed, [](const Entry& e) { return e.left; })},
-          {"edits", {{"entry", edits}, {"verb", verbs}, {"words", words}}},
+          {"edits", {{"entry", edits}, {"sort", sorts}, {"words", words}}},
           {"kept", {keptFrom, size}},
           {"branches", list}};
 }
@@ -85,14 +85,14 @@ Branching branched(const std::vector<SnapshotPtr>& history) {
     const int here = out.current;
     out.goTo(8, 0);
     for (int tick = 8; tick < 17; ++tick)
-      out.commit(tick, tick == 10 ? "inject" : "step", tick == 10 ? "replace “·storm” → “·calm”" : "");
+      out.commit(tick, tick == 10 ? "edit" : "ticks", tick == 10 ? "replace “·storm” → “·calm”" : "");
     out.goTo(12 + 9, 1);
-    out.commit(12, "settings", "policy h2o");
-    for (int tick = 13; tick < 22; ++tick) out.commit(tick, "step", {}, 3);
+    out.commit(12, "setting", "policy h2o");
+    for (int tick = 13; tick < 22; ++tick) out.commit(tick, "ticks", {}, 3);
     out.goTo(13, 0);
     out.commit(12, "rebuild", "rebuild");
     for (int tick = 13; tick < 16; ++tick) out.commit(tick);
-    out.commit(15, "fault", "fault value_bit");
+    out.commit(15, "damage", "fault value_bit");
     out.goTo(here, 0);
   }
   if (history.size() > kParted) out.keptFrom = 6;
@@ -108,8 +108,8 @@ Branching longHistory(int commits, int branches) {
       out.goTo(back, out.branch);
     }
     const std::int64_t tick = out.entries[static_cast<std::size_t>(out.current)].tick + 1;
-    if (i % 3) out.commit(tick, "step", {}, i % 5 == 0);
-    else out.commit(tick, i % 2 ? "inject" : "rebuild", i % 2 ? "evict 3 rows" : "rebuild");
+    if (i % 3) out.commit(tick, "ticks", {}, i % 5 == 0);
+    else out.commit(tick, i % 2 ? "edit" : "rebuild", i % 2 ? "evict 3 rows" : "rebuild");
   }
   out.keptFrom = commits / 2;
   return out;
@@ -121,7 +121,7 @@ Branching wideHistory(int commits, int branches, int every) {
     out.goTo(0, 0);
     for (int tick = 1; tick <= commits / branches; ++tick) {
       const bool edit = tick % every == 0;
-      out.commit(tick, !edit ? "step" : tick / every % 2 ? "inject" : "prompt", edit ? "edit" : "", tick % 3 == 0);
+      out.commit(tick, !edit ? "ticks" : tick / every % 2 ? "edit" : "prompt", edit ? "edit" : "", tick % 3 == 0);
     }
   }
   return out;

@@ -14,7 +14,7 @@ class Branching {
  public:
   /// A commit at a tick below the current entry; `words` is empty for one that only generates. Opens a branch where the
   /// current entry is not the tip.
-  int commit(std::int64_t tick, const std::string& verb = "step", const std::string& words = {}, int left = 0);
+  int commit(std::int64_t tick, const std::string& sort = "ticks", const std::string& words = {}, int left = 0);
   /// Goes to an entry of a branch, which becomes the current one.
   void goTo(int entry, int branch);
   nlohmann::json reply(int since, bool packed = false) const;
@@ -22,7 +22,7 @@ class Branching {
   struct Entry {
     int parent = -1, edit = 0, left = 0;
     std::int64_t tick = 0;
-    std::string verb, words;
+    std::string sort, words;
   };
   struct Branch {
     std::string name;

@@ -43,7 +43,7 @@ fixture::Branching randomHistory(unsigned seed) {
       out.goTo(entry, branch);
     }
     const std::int64_t tick = out.entries[static_cast<std::size_t>(out.current)].tick + (random() % 4 ? 1 : 0);
-    out.commit(tick, "inject", random() % 3 ? "" : "edit", static_cast<int>(random() % 2));
+    out.commit(tick, "edit", random() % 3 ? "" : "edit", static_cast<int>(random() % 2));
   }
   return out;
 }

@@ -55,7 +55,7 @@ Result<bool> TickTree::read(const json& reply) {
   const std::vector<int> entries = numbersFrom<int>(reply.at("edits").at("entry"));
   for (std::size_t i = 0; i < entries.size(); ++i)
     next.m_edits.emplace_back(entries[i],
-                              TimeMark{0, sortOfVerb(reply.at("edits").at("verb").at(i)),
+                              TimeMark{0, sortOfEdit(reply.at("edits").at("sort").at(i)),
                                        QString::fromStdString(reply.at("edits").at("words").at(i))});
   KV_TRY(next.check(reply, reply.at("size")));
   for (auto& [entry, mark] : next.m_edits) mark.tick = next.tick(entry);

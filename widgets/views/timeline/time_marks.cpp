@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 
+#include "core/api/verb.h"
 #include "widgets/base/theme.h"
 #include "widgets/table/event_tone.h"
 
@@ -75,15 +75,11 @@ void paintBar(QPainter& painter, QPointF left, std::size_t begin, std::size_t en
 
 }  // namespace
 
-MarkSort sortOfVerb(const std::string& verb) {
-  static const std::map<std::string, MarkSort> kSorts = {
-      {"prompt", MarkSort::Prompt},         {"promptIds", MarkSort::Prompt}, {"prefill", MarkSort::Prompt},
-      {"endPrefill", MarkSort::Prompt},     {"chat", MarkSort::Prompt},      {"score", MarkSort::Prompt},
-      {"scoreIds", MarkSort::Prompt},       {"rebuild", MarkSort::Rebuilt},  {"settings", MarkSort::Setting},
-      {"setBrightness", MarkSort::Setting}, {"pin", MarkSort::Setting},      {"setLensScores", MarkSort::Setting},
-      {"fault", MarkSort::Damage}};
-  const auto found = kSorts.find(verb);
-  return found == kSorts.end() ? MarkSort::Edited : found->second;
+/// The first marks are those of EditSort, in its order.
+MarkSort sortOfEdit(const std::string& sort) {
+  for (int i = 0; i < kEditSorts; ++i)
+    if (sort == name(static_cast<EditSort>(i))) return static_cast<MarkSort>(i);
+  return MarkSort::Edited;
 }
 
 MarkSort sortOfEvent(const QString& event) {

@@ -40,7 +40,7 @@ struct TimeMark {
 };
 
 /// The sort of an edit that a verb made.
-MarkSort sortOfVerb(const std::string& verb);
+MarkSort sortOfEdit(const std::string& sort);
 /// The sort of an event of a row, as the verb `history` names it.
 MarkSort sortOfEvent(const QString& event);
 /// "edit", "breakpoint held": for legends.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs of wLOD sessions: expand and collapse, rounds of the focus allocator, speculative spans, and queries.
 #include "core/api/members.h"
+#include "core/api/read_json.h"
 #include "core/kinds/wlod/verbs/wlod_session.h"
+#include "core/session/edit_words.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -153,12 +155,21 @@ std::span<const Verb> wlodVerbs() {
       {{"setLensScores",
         {arg::of("scores", ArgType::Numbers)},
         "Sets the scores of the lens `script`: one per entry, above 0 = more detail.",
-        Effect::Commits},
-       setLensScoresVerb},
+        Effect::Commits,
+        InLanes::Reference,
+        false,
+        EditSort::Setting},
+       setLensScoresVerb,
+       [](const json&, const EditWords&) { return std::string("scores of the lens"); }},
       {{"speculate", {arg::tokens("tokens")}, "Appends tokens that may be taken back.", Effect::Commits},
-       speculateVerb},
-      {{"accept", {}, "Keeps the speculative span.", Effect::Commits}, accept},
-      {{"rollback", {}, "Removes the speculative span and restores the state before it.", Effect::Commits}, rollback},
+       speculateVerb,
+       [](const json& args, const EditWords&) { return "draft of " + tokenCount(member(args, "tokens")); }},
+      {{"accept", {}, "Keeps the speculative span.", Effect::Commits},
+       accept,
+       [](const json&, const EditWords&) { return std::string("accept the draft"); }},
+      {{"rollback", {}, "Removes the speculative span and restores the state before it.", Effect::Commits},
+       rollback,
+       [](const json&, const EditWords&) { return std::string("roll the draft back"); }},
       {{"tree",
         {arg::flag("entries", true)},
         "The working context, the last edit's invalidation, and the allocator's rounds.",

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a verb says of its commits. A value.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/api/verb.h"
+
+namespace kvlab {
+
+class EditWords;
+
+struct CommandKind {
+  EditSort sort = EditSort::Edit;
+  /// The edit in words; null = the pending actions, or else the verb's name. "" = the command only generates.
+  std::string (*says)(const nlohmann::json& args, const EditWords& words) = nullptr;
+};
+
+}  // namespace kvlab
