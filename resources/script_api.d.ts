@@ -563,7 +563,7 @@ interface RowOfState {
   isFull: boolean | null;
   /** the live context */
   text: string | null;
-  /** one number for everything that the session remembers, 16 hexadecimal digits */
+  /** one number for everything that the session remembers, 32 hexadecimal digits */
   stateHash: string | null;
 }
 
