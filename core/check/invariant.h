@@ -33,7 +33,7 @@ struct CheckInput {
   std::span<const int> turns = {};       // [cache layers, or fewer] how often the commit turned stored keys
   const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none
   const CacheState* passed = nullptr;    // cheap checks: `before`, if a check found nothing in it; null = all is new
-  bool refreshed = false;                // a question has computed the logits anew since the passes of `deeds`
+  bool refreshed = false;  // a question, or a policy, has computed the logits anew since the passes of `deeds`
 };
 
 /// Extent of a check that is not full: everything, the rows whose ledger id falls into the slice, a part, or nothing.

@@ -46,6 +46,7 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
 Status refresh(CacheState& state, const TransactionRules& rules, CallContext& call) {
   if (!state.logitsStale || state.length() == 0) return ok();
   state = KV_TRY(call.parts.kind->query(state, rules, call));
+  call.parts.store.deeds().ask();
   return ok();
 }
 

@@ -48,12 +48,15 @@ void Publisher::describe(const SessionParts& parts) {
 
 /// The settings, described anew where they have changed.
 std::shared_ptr<const SettingsInfo> Publisher::settings(const Session& session) {
-  Manifest now = settingsOf(session.parts(), session.state());
-  const std::int64_t capacity = session.parts().capacity;
-  if (!m_settings || m_settings->capacity != capacity || now != m_settingsOf) {
-    m_settings = std::make_shared<const SettingsInfo>(SettingsInfo{capacity, now.toJson()});
-    m_settingsOf = std::move(now);
-  }
+  static const std::vector<PolicySpec> kNone;
+  const SessionParts& parts = session.parts();
+  const std::vector<PolicySpec>& policies = session.state().policy ? session.state().policy->specs : kNone;
+  if (m_settings && m_settings->capacity == parts.capacity && m_manifest == parts.manifest && m_policies == policies)
+    return m_settings;
+  const nlohmann::json now = settingsOf(parts, session.state()).toJson();
+  m_settings = std::make_shared<const SettingsInfo>(SettingsInfo{parts.capacity, now});
+  m_manifest = parts.manifest;
+  m_policies = policies;
   return m_settings;
 }
 

@@ -42,7 +42,8 @@ class Publisher {
 
   std::shared_ptr<const SessionInfo> m_info;
   std::shared_ptr<const SettingsInfo> m_settings;
-  Manifest m_settingsOf;  // the settings that m_settings describes
+  Manifest m_manifest;  // m_settings describes it with the policies
+  std::vector<PolicySpec> m_policies;
   SnapshotPtr m_snapshot;
   std::shared_ptr<const std::vector<float>> m_likeliestOf;  // the logits that the cached list belongs to
   std::vector<TokenChance> m_likeliest;

@@ -194,7 +194,7 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
     input.turns = m_parts.store.deeds().turns();
     if (const auto& drawn = m_parts.store.deeds().drawn()) input.drawn = &*drawn;
     if (const auto& culled = m_parts.store.deeds().culled()) input.culled = &*culled;
-    input.refreshed = m_parts.store.deeds().told() != state().logits;
+    input.refreshed = m_parts.store.deeds().asked() || m_parts.store.deeds().told() != state().logits;
     input.before = m_history.before();
     // Once in a scrub period everything is looked at, so that no mistake about what is unchanged lasts.
     if (!full && part % manifest().scrubPeriod > 0) input.passed = m_history.passed();

@@ -118,6 +118,10 @@ class CommitDeeds {
   /// The logits that the commit has left; null = none.
   void tell(std::shared_ptr<const std::vector<float>> logits) { m_told = std::move(logits); }
   const std::shared_ptr<const std::vector<float>>& told() const { return m_told; }
+  /// A policy has asked a query for logits, over the rows as they were before it decided: no pass of the commit made
+  /// what the commit tells.
+  void ask() { m_asked = true; }
+  bool asked() const { return m_asked; }
   /// Stored keys of a layer were turned to other phases.
   void turn(CacheLayer layer) {
     if (m_turns.size() <= at(layer)) m_turns.resize(at(layer) + 1);
@@ -130,6 +134,7 @@ class CommitDeeds {
     m_drawn.reset();
     m_culled.reset();
     m_told.reset();
+    m_asked = false;
     m_turns.clear();
     if (m_all.size() > kKept) m_all.resize(kKept);
     for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.given = {};
@@ -145,6 +150,7 @@ class CommitDeeds {
   std::optional<DrawDeed> m_drawn;
   std::optional<CullDeed> m_culled;
   std::shared_ptr<const std::vector<float>> m_told;
+  bool m_asked = false;
   std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // deeds of m_all in use

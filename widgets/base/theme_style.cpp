@@ -45,6 +45,9 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 #card #cardTitle { color: @text; }
 #readout { background: @raised; border-top: 1px solid @border; color: @text; padding: 0 8px; }
 #controlStrip QLabel { color: @muted; }
+#controlStrip QToolButton[popupMode="2"] { padding-right: 16px; }
+#controlStrip QToolButton[popupMode="2"]::menu-indicator { subcontrol-origin: padding;
+  subcontrol-position: center right; width: 8px; right: 4px; }
 #controlStrip #warning { color: @warning; border: 1px solid @warning; border-radius: 3px; padding: 1px 6px; }
 #facts { background: @surface; border-top: 1px solid @border; }
 #facts QLabel { color: @muted; }

@@ -21,12 +21,16 @@ MatrixCanvas::MatrixCanvas(InspectorContext& context, QWidget* parent)
 
 void MatrixCanvas::changed() {
   m_overall = QImage();
+  m_legend = -1;
   if (!inside(hovered())) forgetHover();
   arrange();
   setAccessibleDescription(readout());
 }
 
-void MatrixCanvas::resizeEvent(QResizeEvent*) { arrange(); }
+void MatrixCanvas::resizeEvent(QResizeEvent*) {
+  m_legend = -1;
+  arrange();
+}
 
 /// Lines that do not fit get a scroll bar, which takes room of the axis.
 void MatrixCanvas::arrange() {
@@ -59,8 +63,11 @@ void MatrixCanvas::reveal() {
 MatrixParts MatrixCanvas::parts() const {
   MatrixShape s = shape();
   s.lines = lines();
-  const auto entries = legend(*Theme::current());
-  if (!entries.empty()) s.legend = legendHeight(entries, width() - 2 * Theme::kMedium) + Theme::kTight;
+  if (m_legend < 0) {
+    const auto entries = legend(*Theme::current());
+    m_legend = entries.empty() ? 0 : legendHeight(entries, width() - 2 * Theme::kMedium) + Theme::kTight;
+  }
+  s.legend = m_legend;
   if (axis().scale < kTokenScale) s.tokens = 0;
   return matrixParts(s, {width() - (m_bar->isHidden() ? 0 : m_bar->width()), height()}, m_bar->value());
 }

@@ -94,6 +94,7 @@ class MatrixCanvas : public AxisCanvas {
   QScrollBar* m_bar;          // of the lines
   QImage m_image, m_overall;  // of the cells, in device pixels; null = outdated
   bool m_dark = true;         // the theme of the images
+  mutable int m_legend = -1;  // height; -1 = outdated
 };
 
 }  // namespace kvlab

@@ -31,12 +31,13 @@ void BandCanvas::paintLine(QPainter& painter, const QRectF& line, int layer, con
   const ColourScale& scale = m_scales.of(layer);
   const ColourTable table = colourTable(Quantity::Score, theme);
   const QColor plain = unscored(theme);
+  const QBrush gone = missingBrush(theme);
   const std::vector<Column>& columns = columnsOf(at(layer), static_cast<int>(line.width()));
   for (std::size_t x = 0; x < columns.size(); ++x) {
     const Column& c = columns[x];
     if (c.there < 0) break;
     const double left = strip.left() + static_cast<double>(x);
-    painter.fillRect(QRectF(left, strip.top(), 1, strip.height()), theme.sunken);
+    painter.fillRect(QRectF(left, strip.top(), 1, strip.height()), c.there > 0 ? QBrush(theme.sunken) : gone);
     if (c.there <= 0) continue;
     const double tall = std::max(2.0, strip.height() * static_cast<double>(c.there));
     painter.fillRect(QRectF(left, strip.bottom() - tall, 1, tall),
@@ -106,7 +107,7 @@ std::vector<LegendEntry> BandCanvas::legend(const Theme& theme) const {
       painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), unscored(theme));
     });
   add(tr("gone"), [&theme](QPainter& painter, const QRectF& box, double middle) {
-    painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), theme.sunken);
+    painter.fillRect(QRectF(box.left() + 2, middle - 5, 10, 10), missingBrush(theme));
     painter.setPen(theme.border);
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(box.left() + 2, middle - 5, 10, 10));
