@@ -51,7 +51,7 @@ Status layerRows(const Session& session, VerbArgs& of, TableRows& out) {
   const bool open = &state != &session.state();
   const ExactnessMap waiting = open ? session.kind().exactness(session.parts(), state) : ExactnessMap();
   const ExactnessMap* exact = open ? &waiting : out.wants("exactness") ? &exactnessMap(session) : nullptr;
-  const std::vector<float> scores = scoresOf(state, layer);
+  const std::vector<float> scores = out.wants("score") ? scoresOf(state, layer) : std::vector<float>(map.size());
   StoredWords words{std::vector<std::uint64_t>(map.size()), std::vector<std::uint64_t>(map.size())};
   if (out.wants("tag") || out.wants("checksum")) words = storedWords(session.store().pool(layer), map);
   std::size_t position = 0;

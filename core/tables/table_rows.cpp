@@ -111,30 +111,30 @@ bool TableRows::needs(Need need) const {
       std::ranges::any_of(m_wanted, [&](const Wanted& one) { return one.expression && one.expression->needs(need); });
 }
 
-bool TableRows::add(Cells cells, const Sight& at) {
-  return take(std::span(cells.begin(), cells.size()), at, [](const Expression& one) { return one; });
-}
+bool TableRows::add(Cells cells, const Sight& at) { return take(std::span(cells.begin(), cells.size()), at); }
 
 bool TableRows::add(Cells cells, LedgerId row, std::optional<Layer> layer) {
-  return take(std::span(cells.begin(), cells.size()), m_sight,
-              [&](const Expression& one) { return one.asksFacts() ? one.about(row, layer) : one; });
+  return take(std::span(cells.begin(), cells.size()), m_sight, row, layer);
 }
 
 bool TableRows::addRecord(const json& record) {
   std::vector<json> cells;
   for (const ColumnInfo& column : m_info->columns) cells.push_back(member(record, column.name));
-  return take(cells, {}, [](const Expression& one) { return one; });
+  return take(cells, {});
 }
 
-bool TableRows::take(std::span<const json> cells, Sight at, const std::function<Expression(const Expression&)>& about) {
+bool TableRows::take(std::span<const json> cells, Sight at, std::optional<LedgerId> row, std::optional<Layer> layer) {
   at.cells = cells;
-  if (m_where && !about(*m_where).holds(at)) return false;
+  const auto valueOf = [&](const Expression& one) {
+    return row && one.asksFacts() ? one.about(*row, layer).value(at) : one.value(at);
+  };
+  if (m_where && !std::get<bool>(valueOf(*m_where))) return false;
   if (m_passed++ < m_begin) return true;
   m_full = m_rows == m_limit;
   if (m_full) return true;
   ++m_rows;
   for (Wanted& one : m_wanted)
-    one.cells.push_back(one.expression ? cellOf(about(*one.expression).value(at)) : at.cells[one.column]);
+    one.cells.push_back(one.expression ? cellOf(valueOf(*one.expression)) : at.cells[one.column]);
   return true;
 }
 

@@ -2,7 +2,6 @@
 // Takes the rows of a table one by one, and keeps the columns, the rows and the piece that a call asks for. One per
 // call; engine thread.
 #pragma once
-#include <functional>
 #include <initializer_list>
 
 #include "core/api/table.h"
@@ -51,7 +50,9 @@ class TableRows {
   explicit TableRows(const TableInfo& info) : m_info(&info) {}
   Status want(const Session& session, const nlohmann::json& column);
   Result<Expression> expression(const Session& session, const std::string& text, bool condition) const;
-  bool take(std::span<const nlohmann::json> cells, Sight at, const std::function<Expression(const Expression&)>& about);
+  /// Facts are about the row and the layer, where they are given.
+  bool take(std::span<const nlohmann::json> cells, Sight at, std::optional<LedgerId> row = {},
+            std::optional<Layer> layer = {});
 
   const TableInfo* m_info;
   std::vector<Wanted> m_wanted;

@@ -6,7 +6,7 @@
 #include "core/session/look_back.h"
 #include "core/session/state_hash.h"
 #include "core/tables/tables.h"
-#include "core/verbs/command_json.h"
+#include "core/verbs/timeline_verb.h"
 
 namespace kvlab {
 namespace {
@@ -28,16 +28,6 @@ Status stateRow(const Session& session, VerbArgs&, TableRows& out) {
   return ok();
 }
 
-/// Rows that left layers in the entry's tick, by an action or through a window.
-std::int64_t rowsLeft(const Timeline::Entry& entry) {
-  std::size_t out = 0;
-  for (const Evict& one : entry.left) out += one.ledger.size();
-  if (!entry.report || !entry.report->ok) return static_cast<std::int64_t>(out);
-  for (const Action& action : entry.report->actions)
-    if (const auto* evict = std::get_if<Evict>(&action)) out += evict->ledger.size();
-  return static_cast<std::int64_t>(out);
-}
-
 /// True if the row passes the condition.
 bool addCommit(const Timeline& line, int id, const Sight& at, TableRows& out) {
   const Timeline::Entry& entry = line.entry(id);
@@ -45,7 +35,7 @@ bool addCommit(const Timeline& line, int id, const Sight& at, TableRows& out) {
   return out.add(
       {id, entry.tick.value(), line.entry(line.commandOf(id)).verb, entry.edit == id ? entry.words : "",
        report && report->token ? json(report->token->value()) : json(), report ? json(report->text) : json(),
-       report ? json(report->actions.size()) : json(), rowsLeft(entry),
+       report ? json(report->actions.size()) : json(), rowsGone(entry),
        report && report->error ? json(report->error->code) : json(), entry.kept != nullptr, id == line.currentId()},
       at);
 }

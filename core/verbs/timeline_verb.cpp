@@ -10,16 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Rows that left layers in the entry's tick, by an action or through a window.
-std::int32_t rowsGone(const Timeline::Entry& entry) {
-  std::size_t out = 0;
-  for (const Evict& one : entry.left) out += one.ledger.size();
-  if (!entry.report || !entry.report->ok) return static_cast<std::int32_t>(out);
-  for (const Action& action : entry.report->actions)
-    if (const auto* evict = std::get_if<Evict>(&action)) out += evict->ledger.size();
-  return static_cast<std::int32_t>(out);
-}
-
 /// [entries from `since` on]
 template <class T, class F>
 std::vector<T> column(const Timeline& timeline, int since, F&& valueOf) {
@@ -60,6 +50,15 @@ json editList(const Timeline& timeline, int since, bool packed) {
 }
 
 }  // namespace
+
+std::int32_t rowsGone(const Timeline::Entry& entry) {
+  std::size_t out = 0;
+  for (const Evict& one : entry.left) out += one.ledger.size();
+  if (!entry.report || !entry.report->ok) return static_cast<std::int32_t>(out);
+  for (const Action& action : entry.report->actions)
+    if (const auto* evict = std::get_if<Evict>(&action)) out += evict->ledger.size();
+  return static_cast<std::int32_t>(out);
+}
 
 Result<json> timelineVerb(const Session& session, VerbArgs& in) {
   const Timeline& timeline = session.timeline();

@@ -10,4 +10,7 @@ namespace kvlab {
 /// Entries from `since` on; parts that may change later, as the kept states and the tips of branches, are always whole.
 Result<nlohmann::json> timelineVerb(const Session& session, VerbArgs& in);
 
+/// Rows that left layers in the entry's tick, by an action or through a window.
+std::int32_t rowsGone(const Timeline::Entry& entry);
+
 }  // namespace kvlab
