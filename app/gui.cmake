@@ -11,7 +11,7 @@ kvlab_room(kvlab_widgets widgets)
 target_link_libraries(kvlab_widgets PUBLIC kvlab_api Qt6::Widgets Qt6::Svg
   PRIVATE QCustomPlotQt6::QCustomPlotQt6 Qt6::PrintSupport)
 kvlab_precompile(kvlab_widgets <QtWidgets>)
-kvlab_unity(kvlab_widgets ${widget_sources})
+kvlab_unity(kvlab_widgets 14 ${widget_sources})
 
 file(GLOB_RECURSE app_sources CONFIGURE_DEPENDS app/*.cpp app/*.h)
 list(FILTER app_sources EXCLUDE REGEX "/app/(main\\.cpp|tools/)")
@@ -21,7 +21,7 @@ kvlab_room(kvlab_app app)
 target_link_libraries(kvlab_app PUBLIC kvlab_core kvlab_widgets Qt6::Qml
   PRIVATE CLI11::CLI11 spdlog::spdlog)
 kvlab_precompile(kvlab_app <QtWidgets>)
-kvlab_unity(kvlab_app ${app_sources})
+kvlab_unity(kvlab_app 14 ${app_sources})
 # These see the engine, where Qt's macro `slots` is a name: they are compiled alone.
 set_source_files_properties(app/engine/core_engine.cpp app/engine/core_lists.cpp app/engine/core_replay.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
   SKIP_UNITY_BUILD_INCLUSION ON)

@@ -234,7 +234,7 @@ Result<RebuildOutcome> rebuild(const RebuildInput& input, CacheStore& store, con
   const auto copy = [&](const RebuiltLayer& layer) -> Status {
     KV_TRY(input.faults.pass(FaultPoint::Copy, "copying rebuilt rows"));
     const Pairs pairs = residentPairs(input.state, layer);
-    store.keep(layer.layer, pairs.slots);
+    store.overwrites(layer.layer, pairs.slots);
     std::vector<kernels::RowMove> moves;
     for (std::size_t i = 0; i < pairs.slots.size(); ++i) moves.push_back({pairs.records[i], pairs.slots[i], 1});
     store.pool(layer.layer).move(layer.rows, moves);

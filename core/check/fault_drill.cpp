@@ -118,7 +118,7 @@ class Drill {
     pool.readRecords(slot, record.data());
     std::uint8_t& byte = record[at(from + bit / 8)];
     byte = static_cast<std::uint8_t>(byte ^ (1u << (bit % 8)));
-    m_store.keep(m_layer, plain(slot));
+    m_store.overwrites(m_layer, plain(slot));
     pool.writeRecords(slot, record.data());
     m_done["bit"] = bit;
     return m_done;
@@ -190,7 +190,7 @@ Result<json> Drill::scaleSwap() {
     const std::uint64_t sum = kernels::rowChecksum(record, layout.tag);
     std::memcpy(record + layout.checksum, &sum, sizeof sum);
   }
-  m_store.keep(m_layer, plain(slots));
+  m_store.overwrites(m_layer, plain(slots));
   pool.writeRecords(slots, records.data());
   m_done["other"] = other;
   return m_done;

@@ -142,7 +142,7 @@ std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& writ
   for (const CacheLayer layer : after.layers()) {
     const Turns turns = turnsOf(after.map(layer), written[at(layer)]);
     if (turns.slots.empty()) continue;
-    store.keep(layer, turns.slots);
+    store.overwrites(layer, turns.slots);
     store.deeds().turn(layer);
     const ShiftTable table(turns.shift, transformer.rotary().frequencies(after.cacheLayers().layerOf(layer)));
     const auto n = static_cast<std::int64_t>(turns.slots.size());

@@ -59,6 +59,7 @@ struct Transaction::Work {
   std::vector<std::vector<Provenance>> provenance = {};  // [groups][new rows]
   std::vector<WrittenPhases> written = {};               // [layers], key_phase at_write
   std::int64_t turned = 0;                               // bytes
+  bool overruns = false;                                 // the new rows lie where the state before has rows
   bool logitsFresh = false;
 
   std::size_t inserted() const { return plan.rows.size() - at(plan.adds); }
@@ -67,7 +68,6 @@ struct Transaction::Work {
 
 Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules,
                                  Trace& trace, const Progress& progress, const Applied* earlier) {
-  m_poolsTouched = earlier && earlier->rewritten;
   Work work{before, plan, rules, trace};
   {
     auto scope = trace.scope("reserve");
@@ -79,13 +79,8 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
         : m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
                             !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults,
                             rules.more);
-    if (!slots) {
-      if (earlier) m_layouts.takeBack(m_store, earlier->added, m_poolsTouched);
-      return slots.error();
-    }
-    work.added = slots.take();
-    m_poolsTouched =
-        m_poolsTouched || LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr, rules.pending);
+    work.added = KV_TRY(std::move(slots));
+    work.overruns = rules.pending && LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr, true);
   }
   {
     auto scope = trace.scope("splice");
@@ -118,13 +113,8 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
         m_layouts.settle(work.state, appended, rows, work.added, work.freed, context, rules.toFront);
     if (bytes) scope.bytes(moved += *bytes);
     else done = bytes.error();
-    // Reserving slots, which fails with `staging`, comes before any move in place.
-    m_poolsTouched = m_poolsTouched || (m_layouts.inPlace() && (bytes || done.error().code != "staging"));
   }
-  if (!done) {
-    m_layouts.takeBack(m_store, work.added, m_poolsTouched);
-    return done.error();
-  }
+  KV_TRY(done);
   std::vector<Evict> left =
       leaveWindows(before, work.state, plan.removed.empty() && work.inserted() == 0, Tick(before.tick.value() + 1));
   tell(left, trace);
@@ -134,7 +124,7 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   work.state.logitsStale = !work.logitsFresh && work.state.length() > 0 && (!rules.keepLogits || before.logitsStale);
   if (work.state.length() == 0) work.state.logits = nullptr;
   Applied out{{std::move(work.state), std::move(work.added), std::move(work.freed), moved + work.turned}};
-  out.rewritten = work.turned > 0 || (earlier && earlier->rewritten) || (rules.pending && m_poolsTouched);
+  out.rewritten = work.turned > 0 || work.overruns || (earlier && earlier->rewritten);
   if (earlier) left.insert(left.begin(), earlier->left.begin(), earlier->left.end());
   out.left = std::move(left);
   out.rows = rows;
@@ -212,7 +202,7 @@ Status Transaction::computeInserted(Work& work, const Progress& progress) {
   return ok();
 }
 
-/// key_phase at_write: rotates stored keys to their new phases. After a later failure the old state needs a rebuild.
+/// key_phase at_write: rotates stored keys to their new phases.
 Status Transaction::turnKeys(Work& work) {
   if (work.written.empty()) return ok();
   auto scope = work.trace.scope("turn_keys");
@@ -222,7 +212,6 @@ Status Transaction::turnKeys(Work& work) {
   };
   if (const BugKind* bug = m_faults.bug(); bug && bug->turning) bug->turning(work.state, m_store, turn);
   else turn();
-  m_poolsTouched = m_poolsTouched || work.turned > 0;
   scope.bytes(work.turned);
   return ok();
 }

@@ -41,11 +41,10 @@ class Transaction {
       : m_transformer(transformer), m_store(store), m_layouts(layouts), m_faults(faults) {}
 
   /// earlier: results of earlier runs of the same tick with rules.pending; `before` is their state, and their rows
-  /// settle with this run. If this run fails, the earlier results are discarded, too.
+  /// settle with this run. After an error the earlier results are of no use, too, and the slots of
+  /// both stay taken: a session frees what no state names, and brings rows back from the log.
   Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules, Trace& trace,
                       const Progress& progress = {}, const Applied* earlier = nullptr);
-  /// True if the last run() failed after it had begun to move or rotate rows in place.
-  bool poolsTouched() const { return m_poolsTouched; }
 
   /// A copy of the state with logits and attention of its last row over the present rows. A read-only query pass:
   /// writes only free slots, and returns what rules.wanted requests for the newest row.
@@ -74,7 +73,6 @@ class Transaction {
   CacheStore& m_store;
   const LayoutSet& m_layouts;
   FaultDoor& m_faults;
-  bool m_poolsTouched = false;
 };
 
 }  // namespace kvlab

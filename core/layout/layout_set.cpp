@@ -263,11 +263,6 @@ void LayoutSet::release(CacheStore& store, const LayerSlots& unused, LayerSlots&
   }
 }
 
-void LayoutSet::takeBack(CacheStore& store, const LayerSlots& added, bool touched) const {
-  for (const CacheLayer layer : idRange<CacheLayer>(0, added.size()))
-    if (!touched || !layout(layer).inPlace()) store.slots(layer).give(added[at(layer)]);
-}
-
 void LayoutSet::backTo(CacheStore& store, const CacheState& state) const {
   for (const CacheLayer layer : store.layers())
     if (layout(layer).inPlace()) layout(layer).restart(state.group(layer), store.slots(layer));

@@ -48,17 +48,14 @@ class LayoutSet {
   Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
   /// Gives back reserved slots that no state names, and `added` loses them. In-place layouts have already counted them.
   void release(CacheStore& store, const LayerSlots& unused, LayerSlots& added) const;
-  /// Gives back what a failed change has taken. touched: rows have begun to move; then backTo() counts the slots of
-  /// in-place layouts.
-  void takeBack(CacheStore& store, const LayerSlots& added, bool touched) const;
-  /// Restores the slots of in-place layouts to those of `state`, after a failed change.
+  /// Restores the slots of in-place layouts to those of `state`, after a pass that only looked.
   void backTo(CacheStore& store, const CacheState& state) const;
   /// Slots that a state needs, [layers]: slots of its rows, and of the rows that a rollback of its draft leads to.
   /// Where layouts work in place, a rollback does not ask for slots.
   LayerSlots heldBy(const CacheState& state) const;
   /// Frees every slot but those that `state` needs.
   void restart(CacheStore& store, const CacheState& state) const;
-  /// The same where heldBy(state) is known.
+  /// Frees every slot but `held`, [layers].
   void restart(CacheStore& store, const CacheState& state, const LayerSlots& held) const;
   /// Makes the groups of an empty cache: equal layers share one group. windows: [layers] of the masks.
   void start(CacheState& state, const std::vector<std::int32_t>& windows) const;

@@ -5,16 +5,8 @@ namespace kvlab {
 
 Result<Applied> CacheKind::evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
                                  CallContext& call) {
-  Result<EditPlan> plan = planEdit(applied.state, planRules(call.parts, Source::Model), std::move(evictions));
-  if (!plan) {
-    call.poolsTouched = applied.rewritten;
-    call.parts.layouts.takeBack(call.parts.store, applied.added, applied.rewritten);
-    return plan.error();
-  }
-  Transaction transaction = call.transaction();
-  Result<Applied> settled = transaction.run(applied.state, *plan, rules, call.trace, call.progress, &applied);
-  call.poolsTouched = !settled && transaction.poolsTouched();
-  return settled;
+  const EditPlan plan = KV_TRY(planEdit(applied.state, planRules(call.parts, Source::Model), std::move(evictions)));
+  return call.transaction().run(applied.state, plan, rules, call.trace, call.progress, &applied);
 }
 
 Result<CacheState> CacheKind::query(const CacheState& state, const TransactionRules& rules, CallContext& call) {

@@ -50,11 +50,10 @@ class CacheKind {
   /// Plans the actions; changes nothing.
   virtual Result<EditPlan> plan(const SessionParts& parts, const CacheState& state,
                                 std::vector<Action> actions) const = 0;
-  /// Applies a part of a tick. On error the previous state is intact unless call.poolsTouched is set, and the slots of
-  /// part.earlier are freed.
+  /// Applies a part of a tick. After an error of this function or another one that changes something, the session
+  /// brings back the previous state.
   virtual Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) = 0;
-  /// Ends a tick whose last part waits: evicts rows from layers and settles. On error call.poolsTouched is set, or the
-  /// slots of `applied` are freed.
+  /// Ends a tick whose last part waits: evicts rows from layers and settles.
   virtual Result<Applied> evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
                                 CallContext& call);
   /// A copy of the state with logits and attention of its last row over the present rows.
@@ -66,7 +65,7 @@ class CacheKind {
   /// layers. A read-only pass, like query(). Null for a row that asks nothing.
   virtual Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
                                                                   const TransactionRules& rules, CallContext& call);
-  /// Computes every row again. After an error with call.poolsTouched, rows are lost.
+  /// Computes every row again.
   virtual Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) = 0;
   /// One row as a rebuild computes and stores it; the state stays. Errors: out_of_range, if a rebuild has no such row.
   virtual Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) = 0;

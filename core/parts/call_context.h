@@ -17,7 +17,6 @@ struct CallContext {
   const Progress& progress;
   /// Drops older states of the history, oldest first, until `slots` slots are free in every layer.
   std::function<void(std::int32_t slots, Placing placing)> makeRoom;
-  bool poolsTouched = false;  // a failed call had begun to move, rotate or overwrite rows of the state
 
   Transaction transaction() { return {parts.transformer.get(), parts.store, parts.layouts, parts.faults}; }
 };

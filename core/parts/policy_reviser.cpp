@@ -65,29 +65,21 @@ Wanted PolicyReviser::wants(const CacheState& state) const {
 Result<Applied> PolicyReviser::after(Applied applied, const TickPart& part, CallContext& call,
                                      std::vector<Action>& actions) const {
   auto scope = call.trace.scope("policy");
-  const auto fail = [&](Error error) {
-    call.poolsTouched = applied.rewritten;
-    call.parts.layouts.takeBack(call.parts.store, applied.added, applied.rewritten);
-    return error;
-  };
   TransactionRules rules = part.rules;
   rules.keepLogits = true;
   const bool drafts = applied.state.kind->draftedFrom();  // a rollback leads back to all of its rows
   PassKind pass = drafts ? PassKind::Decode : part.pass;
   if (pass == PassKind::Decode && applied.state.policy->prefilling) pass = PassKind::PromptEnd;
-  if (pass == PassKind::PromptEnd)
-    if (Status seen = observePrompt(applied.state, rules, call); !seen) return fail(seen.error());
-  if (statisticsOf(applied.state.policy->specs) & kNewest)
-    if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
-  Result<Pruned> pruned = prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts});
-  if (!pruned) return fail(pruned.error());
+  if (pass == PassKind::PromptEnd) KV_TRY(observePrompt(applied.state, rules, call));
+  if (statisticsOf(applied.state.policy->specs) & kNewest) KV_TRY(refresh(applied.state, rules, call));
+  Pruned pruned = KV_TRY(prune({applied.state, *call.parts.transformer, call.parts.store, pass, drafts}));
   call.parts.store.deeds().decide(pass);
-  if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned->evictions);
-  std::vector<Action> evictions(pruned->evictions.begin(), pruned->evictions.end());
+  if (const BugKind* bug = call.parts.faults.bug(); bug && bug->evicted) bug->evicted(pruned.evictions);
+  std::vector<Action> evictions(pruned.evictions.begin(), pruned.evictions.end());
   rules.toFront = pass == PassKind::PromptEnd && !evictions.empty();
   if (!evictions.empty())  // computed before the rows leave, so that the next token still depends on them
-    if (Status fresh = refresh(applied.state, rules, call); !fresh) return fail(fresh.error());
-  applied.state.policy = std::move(pruned->state);
+    KV_TRY(refresh(applied.state, rules, call));
+  applied.state.policy = std::move(pruned.state);
   actions.insert(actions.end(), evictions.begin(), evictions.end());
   return call.parts.kind->evict(std::move(applied), std::move(evictions), rules, call);
 }

@@ -15,8 +15,7 @@ class Reviser {
   virtual Status before(CacheState& /*observed*/, TickPart&, CallContext&) const { return ok(); }
   /// True if after() should be called when the last pass of a tick ends, before rows settle.
   virtual bool follows(const CacheState&) const { return false; }
-  /// Changes the uncommitted state. Appends its actions to `actions`. On error the slots that `applied` gained are
-  /// freed unless call.poolsTouched is set.
+  /// Changes the uncommitted state. Appends its actions to `actions`.
   virtual Result<Applied> after(Applied applied, const TickPart&, CallContext&,
                                 std::vector<Action>& /*actions*/) const {
     return applied;

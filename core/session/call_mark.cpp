@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/call_mark.h"
 
-#include "core/session/in_call.h"
+#include "core/api/guarded.h"
 
 namespace kvlab {
 
@@ -70,9 +70,7 @@ bool CallMark::closeTick() {
   }
   m_session.m_open.reset();
   m_session.m_stage = nullptr;
-  if (regain(m_session)) return true;
-  m_session.mend();
-  return false;
+  return m_session.undone();
 }
 
 }  // namespace kvlab

@@ -149,6 +149,20 @@ void History::commit(Commit commit, SessionParts& parts) {
   }
 }
 
+bool History::takeBack(SessionParts& parts) const {
+  CacheStore& store = parts.store;
+  if (!store.putBack()) return false;
+  store.log().end();
+  LayerSlots named = parts.layouts.heldBy(m_state);
+  if (!parts.layouts.inPlace()) {  // else history keeps its rows apart
+    const LayerSlots older = m_timeline.held(m_pools, named.size(), 0).slots;
+    for (std::size_t layer = 0; layer < named.size(); ++layer)
+      named[layer].insert(named[layer].end(), older[layer].begin(), older[layer].end());
+  }
+  parts.layouts.restart(store, m_state, named);
+  return true;
+}
+
 /// A command is in the logs as soon as it has made a commit: a crash within a long one loses no tick.
 History::Records History::recordsOf(Tick tick) const {
   constexpr int kMostTicks = 1 << 24;  // as many as there will be commits

@@ -88,6 +88,9 @@ class History {
   bool makeRoom(SessionParts& parts, std::int32_t slots, Placing placing = Placing::Scratch) {
     return m_timeline.makeRoom(parts.store, parts.layouts.inPlace() ? 0 : slots, placing, parts.manifest.historyBytes);
   }
+  /// After a call that failed: brings back the rows that it has overwritten, and frees all slots that no kept state
+  /// names. No tick may be open. False if the log lacks some rows; then nothing has changed.
+  bool takeBack(SessionParts& parts) const;
   /// Copies the rows of older states to where pools may go and slots may be used again.
   void setApart(SessionParts& parts);
   /// The same before the session leaves the kept states for good. It copies only the newest of many: they are needed

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "core/analysis/rebuild.h"
@@ -291,8 +292,11 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   const auto layers = parts.store.layers();
   commit.freed = slotsOf(before);
   commit.rewritten = over;
+  auto spoil = [](RowLog* log) { log->spoil(); };  // slots of history were taken, too
+  std::unique_ptr<RowLog, decltype(spoil)> unlessWritten(nullptr, spoil);
   if (over) {
-    parts.store.keep(commit.freed);
+    parts.store.overwrites(commit.freed);
+    if (!parts.layouts.inPlace()) unlessWritten.reset(&parts.store.log());
     commit.added = commit.freed = LayerSlots(layers.size());
     for (const CacheLayer layer : layers)
       parts.store.slots(layer).restart(commit.state.group(layer).stored().residentSlots());
@@ -300,16 +304,10 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   for (const CacheLayer layer : layers)
     writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
   LayoutContext context{parts.store, parts.faults};
-  const Status same = verify ? compared(rows, commit.state, call) : ok();
-  Result<std::int64_t> moved = !same
-      ? Result<std::int64_t>(same.error())
-      : parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()), commit.added,
-                             commit.freed, context);
-  call.poolsTouched = !moved && over;
-  if (call.poolsTouched && !parts.layouts.inPlace()) parts.store.log().spoil();  // slots of history were taken, too
-  if (!moved && !over) parts.store.release(commit.added);
-  if (!moved) return moved.error();
-  commit.bytesMoved = *moved;
+  if (verify) KV_TRY(compared(rows, commit.state, call));
+  commit.bytesMoved = KV_TRY(parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
+                                                  commit.added, commit.freed, context));
+  static_cast<void>(unlessWritten.release());
   return commit;
 }
 

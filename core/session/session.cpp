@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <new>
 
+#include "core/api/guarded.h"
 #include "core/check/invariant.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/parts/kinds.h"
 #include "core/parts/open_parts.h"
-#include "core/session/in_call.h"
 #include "core/session/parts_before.h"
 #include "core/session/storage.h"
 #include "core/state/row_origins.h"
@@ -143,13 +143,13 @@ Status Session::change(const std::function<Result<Commit>(CallContext&)>& makes,
   m_history.anchor(m_parts, false);
   Trace trace;
   CallContext call = callContext(trace);
-  const Status settled = inCall(*this, call, [&]() -> Status {
+  const Status settled = guarded(kCallRefused, [&]() -> Status {
     PartsBefore before(*this);
     commit(KV_TRY(makes(call)));
     before.keep();
     return ok();
   });
-  if (!settled) undone(call);
+  if (!settled) undone();
   KV_TRY(settled);
   if (check == Check::AsInTicks) checkChange();
   if (check == Check::Full) runChecks(true, 0);
@@ -163,10 +163,10 @@ Result<RebuildOutcome> Session::rebuild() {
   if (m_health.status == SessionState::Broken) m_parts.store.log().spoil();
   Trace trace;
   CallContext call = callContext(trace);
-  Result<Rebuilt> rebuilt = inCall(*this, call, [&] { return kind().rebuild(state(), call); });
+  Result<Rebuilt> rebuilt = guarded(kCallRefused, [&] { return kind().rebuild(state(), call); });
   if (rebuilt && rebuilt->commit)
-    if (const Status settled = committed(call, std::move(*rebuilt->commit)); !settled) rebuilt = settled.error();
-  if (!rebuilt && !takenBack(call) && !m_history.replaying()) {
+    if (const Status settled = committed(std::move(*rebuilt->commit)); !settled) rebuilt = settled.error();
+  if (!rebuilt && !takenBack() && !m_history.replaying()) {
     loseRows();
     markBroken(rebuilt.error().text());
     publish();

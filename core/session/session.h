@@ -144,11 +144,12 @@ class Session {
   bool fail(OpenTick& tick, Error error);
   bool close(OpenTick& tick);
   void commit(Commit commit);
-  Status committed(CallContext& call, Commit made);
-  bool takenBack(CallContext& call);
-  bool undone(CallContext& call);
+  static constexpr const char* kCallRefused = "the call was refused";
+  Status committed(Commit made);
+  bool takenBack();
+  bool undone();
   void mend();
-  void recover(OpenTick& tick);
+  void recover(OpenTick& tick, bool whole);
   void verify(Trace& trace, TickReport& report);
   std::vector<Violation> runChecks(bool full, std::int64_t part, bool late = false);
   std::vector<Violation> checkChange();

@@ -22,10 +22,8 @@ Status Session::cancelTick() {
   if (m_open->committed)
     return Error{"tick_committed", "the tick was not thrown away", "its commit is made and only waits to be verified",
                  "finish it with finishTick, then undo"};
-  m_open->ticker.giveUp();
-  m_parts.store.deeds().clear();
-  m_parts.layouts.backTo(m_parts.store, state());
   m_open.reset();
+  undone();
   m_stage = nullptr;
   publish();
   return ok();

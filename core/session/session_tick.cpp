@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/api/guarded.h"
 #include "core/edit/pending_positions.h"
 #include "core/session/call_mark.h"
-#include "core/session/in_call.h"
 #include "core/session/storage.h"
 
 namespace kvlab {
@@ -156,7 +156,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
     return false;
   }
   if (tick.stopped && tick.ticker.commitsNext()) m_history.beginCommand("step", againOf(tick));
-  const Result<Stage> done = inCall(*this, tick.call, [&] { return tick.ticker.next(tick.report); });
+  const Result<Stage> done = guarded(kCallRefused, [&] { return tick.ticker.next(tick.report); });
   if (!done) return fail(tick, done.error());
   tick.stage = *done;
   tick.shown = 0;
@@ -171,7 +171,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
   Commit made = tick.ticker.take();
   tick.report.left = made.left;
   if (tick.wish.place) followTokens(tick.rest, state().context, made.state.context);
-  if (const Status settled = committed(tick.call, std::move(made)); !settled) return fail(tick, settled.error());
+  if (const Status settled = committed(std::move(made)); !settled) return fail(tick, settled.error());
   tick.committed = true;
   m_pending = std::move(tick.rest);
   shrinkPools(*this);
@@ -180,7 +180,7 @@ bool Session::advance(OpenTick& tick, bool mayStop) {
 
 /// The step of a tick failed.
 bool Session::fail(OpenTick& tick, Error error) {
-  const bool whole = undone(tick.call);
+  const bool whole = undone();
   if (tick.stopped) {
     tick.report = finish(refused(std::move(error)), tick.trace);
     return true;
@@ -200,7 +200,7 @@ bool Session::fail(OpenTick& tick, Error error) {
   }
   tick.report.ok = false;
   tick.report.error = std::move(error);
-  recover(tick);
+  recover(tick, whole);
   if (tick.report.token) m_pending = tick.rest;
   return close(tick);
 }
@@ -219,29 +219,25 @@ bool Session::wantsTick() {
   });
 }
 
-/// Brings back the rows that a failed call has overwritten; false if the log lacks some, and then nothing has changed.
-bool Session::takenBack(CallContext& call) {
+/// Brings back the rows that a failed call has overwritten, and frees its slots; false if the log lacks some rows, and
+/// then nothing has changed.
+bool Session::takenBack() {
   m_parts.store.deeds().clear();
-  if (call.poolsTouched && !m_parts.store.putBack()) return false;
-  m_parts.store.log().end();
-  // Slots that only history names are free where layouts work in place.
-  if (std::exchange(call.poolsTouched, false) && m_parts.layouts.inPlace())
-    m_parts.layouts.restart(m_parts.store, state());
-  else m_parts.layouts.backTo(m_parts.store, state());
-  return true;
+  return m_history.takeBack(m_parts);
 }
 
-/// Makes the commit of a call. On error nothing has changed.
-Status Session::committed(CallContext& call, Commit made) {
-  return inCall(*this, call, [&]() -> Status {
+/// Makes the commit of a call. On error nothing has changed but the pools.
+Status Session::committed(Commit made) {
+  return guarded(kCallRefused, [&]() -> Status {
     commit(std::move(made));
     return ok();
   });
 }
 
-/// Repairs what a failed call took or moved. True if the session is as it was before the call.
-bool Session::undone(CallContext& call) {
-  if (takenBack(call)) return true;
+/// Repairs what a failed call took or moved. True if the session is as it was before the call; else rows were lost, and
+/// are computed again.
+bool Session::undone() {
+  if (takenBack()) return true;
   mend();
   return false;
 }
@@ -262,8 +258,8 @@ void Session::mend() {
 }
 
 /// Retries a failed tick once as a step without the pending actions, so that generation goes on. Where that fails too,
-/// nothing was added. A command that is executed again does what it did or fails.
-void Session::recover(OpenTick& tick) {
+/// nothing was added. A command that is executed again does what it did or fails. whole: no row was lost.
+void Session::recover(OpenTick& tick, bool whole) {
   TickReport& report = tick.report;
   Ticker& ticker = tick.ticker;
   const bool planned = report.error->code != "fault";
@@ -277,22 +273,20 @@ void Session::recover(OpenTick& tick) {
   wish.adds = tick.wish.adds;
   wish.scores = tick.wish.scores;
   nlohmann::json args = nlohmann::json::object();
-  if (!tick.wish.forced.empty() ||
-      tick.call.poolsTouched) {  // rows that a rebuild computed again may tell another token
+  if (!tick.wish.forced.empty() || !whole) {  // rows that a rebuild computed again may tell another token
     wish.forced = {*token};
     args["tokens"] = {token->value()};
   }
-  tick.call.poolsTouched = false;
   if (wish.scores) m_history.beginCommand("scoreIds", {{"ids", args["tokens"]}, {"each", true}});
   else m_history.beginCommand("step", std::move(args));
   TickReport alone;
   beginLog();
   ticker.begin(state(), std::move(wish));
   while (!ticker.done())
-    if (!inCall(*this, tick.call, [&] { return ticker.next(alone); })) return (void)undone(tick.call);
+    if (!guarded(kCallRefused, [&] { return ticker.next(alone); })) return (void)undone();
   Commit made = ticker.take();
   report.left = made.left;
-  if (!committed(tick.call, std::move(made))) return (void)undone(tick.call);
+  if (!committed(std::move(made))) return (void)undone();
   report.token = alone.token;
   report.block = alone.block;
 }

@@ -74,10 +74,7 @@ Result<Stage> Ticker::next(TickReport& report) {
 
 /// Generates one token of the tick, or takes the given one.
 Status Ticker::choose(TickReport& report) {
-  const Result<TokenId> token =
-      generate(m_wish.forced.empty() ? std::nullopt : std::optional(m_wish.forced[m_place]), m_observed);
-  if (!token) return failed(token.error());
-  m_token = *token;
+  m_token = KV_TRY(generate(m_wish.forced.empty() ? std::nullopt : std::optional(m_wish.forced[m_place]), m_observed));
   m_begun = true;
   report.token = m_token;
   report.block.push_back(m_token);
@@ -88,19 +85,6 @@ Commit Ticker::take() {
   Commit out(std::move(*m_applied));
   m_applied.reset();
   return out;
-}
-
-void Ticker::giveUp() {
-  if (!m_applied) return;
-  m_call.poolsTouched = m_applied->rewritten;
-  m_call.parts.layouts.takeBack(m_call.parts.store, m_applied->added, m_applied->rewritten);
-  m_applied.reset();
-}
-
-/// Discards the waiting tokens of a block that will not be committed.
-Error Ticker::failed(Error error) {
-  giveUp();
-  return error;
 }
 
 bool Ticker::followed(const CacheState& state) const {
@@ -123,8 +107,7 @@ Status Ticker::plan(TickReport& report) {
   m_revised = m_observed;
   m_part.rules = rules(m_revised);
   m_part.earlier = m_applied ? &*m_applied : nullptr;
-  for (const auto& reviser : m_revisers)
-    if (Status revised = reviser->before(m_revised, m_part, m_call); !revised) return failed(revised.error());
+  for (const auto& reviser : m_revisers) KV_TRY(reviser->before(m_revised, m_part, m_call));
   report.actions.insert(report.actions.end(), m_part.actions.begin(), m_part.actions.end());
   return ok();
 }

@@ -34,13 +34,11 @@ class Ticker {
 
   /// A tick over a state; next() makes its steps.
   void begin(const CacheState& state, TickWish wish);
-  /// Makes the next step; returns which. Writes tokens, actions and events to the report. On error nothing has changed
-  /// unless call.poolsTouched is set.
+  /// Makes the next step; returns which. Writes tokens, actions and events to the report. After an error the session
+  /// takes the tick back.
   Result<Stage> next(TickReport& report);
   bool done() const { return m_done; }
   Commit take();
-  /// Gives back what the waiting tokens of a block hold. Nothing has changed then unless rewritten() says so.
-  void giveUp();
   /// The state on which the last token was computed.
   const CacheState& observed() const { return m_observed; }
   /// The waiting tokens of a block, not settled yet; null = there are none.
@@ -69,7 +67,6 @@ class Ticker {
   Status apply(TickReport& report);
   bool followed(const CacheState& state) const;
   void noteSurprise();
-  Error failed(Error error);
 
   CallContext& m_call;
   const Revisers& m_revisers;

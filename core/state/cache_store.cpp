@@ -82,17 +82,18 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
   if (!fits) return noRoom(count + tail, available(count ? Placing::Scratch : Placing::Tail));
   Taken out(*this, m_slots.size());
   LayerSlots over(m_slots.size());
-  bool again = false;
+  bool again = false, overruns = false;  // a prompt is longer than a ring's room
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
     const std::int32_t untouched = m_slots[layer]->untouched();
-    const bool overruns = m_slots[layer]->available() < count + tail;  // a prompt that is longer than a ring's room
+    const bool overrun = m_slots[layer]->available() < count + tail;
     out[layer].reserve(static_cast<std::size_t>(count + tail));
     m_slots[layer]->take(count, out[layer]);
     m_slots[layer]->take(tail, out[layer], Placing::Tail, behind(layer));
     again = again || std::ranges::any_of(out[layer], [&](Slot slot) { return slot.value() < untouched; });
-    if (overruns) over[layer] = out[layer];
+    if (overrun) over[layer] = out[layer];
+    overruns = overruns || overrun;
   }
-  keep(over);
+  if (overruns) overwrites(over);
   if (again) m_backend->settle();  // a running op may still read the slot's old row
   return out.keep();
 }
@@ -114,10 +115,15 @@ Status CacheStore::resize(CacheLayer layer, std::int32_t slots) {
   return ok();
 }
 
-void CacheStore::keep(CacheLayer layer, std::span<const std::int32_t> slots) {
+void CacheStore::overwrites(const LayerSlots& slots) {
+  keep(slots);
+  m_log.overwrites();
+}
+
+void CacheStore::overwrites(CacheLayer layer, std::span<const std::int32_t> slots) {
   LayerSlots all(m_pools.size());
   for (const std::int32_t slot : slots) all[at(layer)].emplace_back(slot);
-  keep(all);
+  overwrites(all);
 }
 
 void CacheStore::poison(bool freed) {

@@ -56,13 +56,16 @@ class CacheStore {
   /// Records of the passes since the last check.
   CommitDeeds& deeds() { return m_deeds; }
   const CommitDeeds& deeds() const { return m_deeds; }
-  /// Rows that a change is about to overwrite.
+  /// Rows of the present state that a change takes.
   RowLog& log() { return m_log; }
+  /// The log copies rows that lose their slots.
   void keep(const LayerSlots& slots) { m_log.keep(m_pools, slots); }
+  /// The log copies rows that the caller is about to overwrite.
+  void overwrites(const LayerSlots& slots);
+  void overwrites(CacheLayer layer, std::span<const std::int32_t> slots);
   void keepLate() { m_log.keepLate(m_pools); }
   bool putBack() { return m_log.putBack(m_pools); }
   void keep(const LayerSlots& slots, RowLog& log) const { log.keep(m_pools, slots); }
-  void keep(CacheLayer layer, std::span<const std::int32_t> slots);
   /// Makes every value in slots that hold no row not-a-number, so that no pass reads one without a trace: in some slots
   /// that were never taken, and with `freed` in all that were given back.
   void poison(bool freed);

@@ -106,8 +106,8 @@ RecordRead RowLog::roomFor(std::size_t layer, std::size_t layers, const Found& r
 }
 
 bool RowLog::putBack(std::vector<RowPool>& pools) {
+  if (!m_overwritten) return true;
   if (m_spoilt || m_bytes > m_most) return false;
-  if (!m_state) return true;
   if (const auto back = std::exchange(m_back, nullptr)) back();
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     if (!m_slots[layer].empty()) pools[layer].writeRecords(m_slots[layer], m_kept.layers[layer].records.data());

@@ -32,22 +32,28 @@ class RowLog {
  public:
   /// Forgets all rows. From now on rows of `state` are copied, at most so many bytes. The state lives until take().
   void begin(const CacheState& state, std::int64_t mostBytes);
+  /// Rows of the state are written over from now on: only the log can bring them back.
+  void overwrites() { m_overwritten = m_state != nullptr; }
   /// Copies the rows that the state has in these slots, unless they were copied before.
   void keep(const std::vector<RowPool>& pools, const LayerSlots& slots);
   /// Copies the same slots again, for the bug door: rows that were overwritten by then are lost.
   void keepLate(const std::vector<RowPool>& pools);
   /// Rows of the state move in place from now on; `back`, which takes no memory, moves them to where they were.
-  void moves(std::function<void()> back) { m_back = std::move(back); }
+  void moves(std::function<void()> back) {
+    overwrites();
+    m_back = std::move(back);
+  }
   /// Rows of the state were lost, or moved without being copied: the next take() returns none.
   void spoil() { m_spoilt = true; }
   bool spoilt() const { return m_spoilt; }
-  /// Moves rows back, and writes the copied ones into the slots that they had. False if the log lacks rows, and nothing
-  /// was written.
+  /// Moves rows back, and writes the copied ones into the slots that they had, if any row was overwritten. False if the
+  /// log lacks rows, and nothing was written.
   bool putBack(std::vector<RowPool>& pools);
   bool empty() const { return m_kept.layers.empty(); }
   /// Nothing is to be put back any more: the state goes on as it is.
   void end() {
     m_state = nullptr;
+    m_overwritten = false;
     m_back = nullptr;
     m_kept = {};
     m_slots.clear();
@@ -68,7 +74,7 @@ class RowLog {
   KeptRows m_kept;
   LayerSlots m_slots;  // [layers] slots whose rows were copied
   std::int64_t m_bytes = 0, m_most = 0;
-  bool m_spoilt = false;
+  bool m_spoilt = false, m_overwritten = false;
   std::function<void()> m_back;  // null = nothing has moved
 };
 

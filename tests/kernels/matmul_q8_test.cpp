@@ -86,8 +86,8 @@ float productOf(const float* x, const std::vector<Unit>& units) {
   return lanes[0] + lanes[1];
 }
 
-std::vector<float> product(bool rounded, const std::vector<uint8_t>& codes, DType type, int64_t n, int64_t k,
-                           const std::vector<float>& x, int64_t first, int64_t m, int threads) {
+std::vector<float> productOf(bool rounded, const std::vector<uint8_t>& codes, DType type, int64_t n, int64_t k,
+                             const std::vector<float>& x, int64_t first, int64_t m, int threads) {
   ThreadPool pool(threads);
   std::vector<float> y(static_cast<size_t>(m * n));
   const MatmulArgs args{.x = x.data() + first * k, .w = {codes.data(), type, nullptr, n, k}, .y = y.data(), .m = m};
@@ -124,7 +124,7 @@ void MatmulQ8Test::isWhatItsDefinitionSays() {
   constexpr int64_t n = 21, k = 768, m = 3;
   const auto codes = blocksOf(t, n * k, 5);
   const auto x = Random(6).values(m * k, 3);
-  const auto y = product(true, codes, t, n, k, x, 0, m, 1);
+  const auto y = productOf(true, codes, t, n, k, x, 0, m, 1);
   for (int64_t j = 0; j < n; ++j) {
     const auto units = unitsOf(t, codes.data() + j * dtypeRowBytes(t, k), k);
     for (int64_t i = 0; i < m; ++i) QCOMPARE(y[static_cast<size_t>(i * n + j)], productOf(x.data() + i * k, units));
@@ -142,13 +142,13 @@ void MatmulQ8Test::sameBitsForAnyNumberOfRows() {
   constexpr int64_t n = 45, k = 512, m = 13;
   const auto codes = blocksOf(t, n * k, 9);
   const auto x = Random(8).values(m * k);
-  const auto all = product(true, codes, t, n, k, x, 0, m, 2);
+  const auto all = productOf(true, codes, t, n, k, x, 0, m, 2);
   for (const int64_t rows : {1, 2, 3, 4, 5, 7})
     for (int64_t i = 0; i + rows <= m; i += rows) {
-      const auto some = product(true, codes, t, n, k, x, i, rows, 1);
+      const auto some = productOf(true, codes, t, n, k, x, i, rows, 1);
       QVERIFY(std::memcmp(some.data(), all.data() + i * n, some.size() * 4) == 0);
     }
-  const auto exact = product(false, codes, t, n, k, x, 0, m, 1);
+  const auto exact = productOf(false, codes, t, n, k, x, 0, m, 1);
   double apart = 0, norm = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     apart += std::pow(double(all[i]) - exact[i], 2);
@@ -165,7 +165,7 @@ void MatmulQ8Test::fewerOutputsThanAPanel() {
   constexpr int64_t most = 33, n = 7, k = 512, m = 5;
   const auto codes = blocksOf(t, most * k, 9);
   const auto x = Random(8).values(m * k);
-  const auto all = product(true, codes, t, most, k, x, 0, m, 1), some = product(true, codes, t, n, k, x, 0, 2, 2);
+  const auto all = productOf(true, codes, t, most, k, x, 0, m, 1), some = productOf(true, codes, t, n, k, x, 0, 2, 2);
   for (size_t i = 0; i < 2; ++i) QVERIFY(std::memcmp(some.data() + i * n, all.data() + i * most, n * 4) == 0);
 }
 
@@ -178,7 +178,7 @@ void MatmulQ8Test::targetsAgree() {
   std::vector<float> first;
   for (const int64_t target : fusedTargets()) {
     const OnTarget only(target);
-    const auto y = product(true, codes, t, n, k, x, 0, m, 1);
+    const auto y = productOf(true, codes, t, n, k, x, 0, m, 1);
     if (first.empty()) first = y;
     QVERIFY2(std::memcmp(first.data(), y.data(), y.size() * 4) == 0, hwy::TargetName(target));
   }
@@ -189,7 +189,7 @@ void MatmulQ8Test::otherTypesStayExact() {
   const auto w = Random(1).values(n * k), x = Random(2).values(m * k);
   std::vector<uint8_t> bytes(w.size() * 4);
   std::memcpy(bytes.data(), w.data(), bytes.size());
-  QCOMPARE(product(true, bytes, DType::f32, n, k, x, 0, m, 1), product(false, bytes, DType::f32, n, k, x, 0, m, 1));
+  QCOMPARE(productOf(true, bytes, DType::f32, n, k, x, 0, m, 1), productOf(false, bytes, DType::f32, n, k, x, 0, m, 1));
 }
 
 KV_TEST(MatmulQ8Test)

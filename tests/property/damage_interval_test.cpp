@@ -16,9 +16,9 @@ struct Damaged {
   std::int64_t tick = 0, travels = 0;
 };
 
-class Script {
+class DamageScript {
  public:
-  Script(const json& manifest, unsigned seed, int travels)
+  DamageScript(const json& manifest, unsigned seed, int travels)
       : m_random(seed), m_session(manifest), m_period(m_session->manifest().scrubPeriod), m_travels(travels) {
     m_session.prompt(12 + pick(20), seed);
     account();
@@ -159,7 +159,7 @@ class DamageIntervalTest : public QObject {
     QFETCH(int, travels);
     int found = 0;
     for (unsigned seed = 1; seed <= 40; ++seed) {
-      Script script(json::parse(manifest.toStdString()), seed, travels);
+      DamageScript script(json::parse(manifest.toStdString()), seed, travels);
       QVERIFY2(script.play(), "seed " + QByteArray::number(seed) + ": " + script.said);
       found += script.found();
     }

@@ -10,8 +10,9 @@ using namespace kvlab;
 
 namespace {
 
-const std::vector<const char*> kModels = {"synthetic:tiny",     "synthetic:tiny-gemma", "synthetic:tiny-nope",
-                                          "synthetic:tiny-moe", "synthetic:tiny-odd",   "synthetic:tiny:dtype=bf16"};
+const std::vector<const char*> kDeedModels = {"synthetic:tiny",      "synthetic:tiny-gemma",
+                                              "synthetic:tiny-nope", "synthetic:tiny-moe",
+                                              "synthetic:tiny-odd",  "synthetic:tiny:dtype=bf16"};
 const std::vector<json> kFormats = {json::object(),
                                     {{"kv", {{"k", "bf16"}, {"v", "fp8-e4m3"}}}},
                                     {{"kv", {{"k", "int8"}, {"v", "f16"}}}},
@@ -31,7 +32,7 @@ class DeedsTest : public QObject {
       QTest::newRow(text.c_str()) << QString::fromStdString(text);
     };
     for (const json& one : kHistoryManifests)
-      for (const char* model : kModels) {
+      for (const char* model : kDeedModels) {
         json manifest = one;
         manifest["model"] = model;
         row(manifest);

@@ -12,7 +12,9 @@ using namespace kvlab;
 
 namespace {
 
-std::string specOf(const LayoutName& info) { return info.name == "paged" ? "paged:block=4" : std::string(info.name); }
+std::string historySpec(const LayoutName& info) {
+  return info.name == "paged" ? "paged:block=4" : std::string(info.name);
+}
 
 /// A session that counts the commands that history executes again, and knows the hash of every entry.
 class Walker {
@@ -93,7 +95,7 @@ class Walker {
   QByteArray m_said;
 };
 
-json manifestOf(const std::string& layout, const json& more) {
+json historyManifest(const std::string& layout, const json& more) {
   json manifest{{"layout", layout}, {"staging", 32}, {"prefill_chunk", 8}, {"capacity", 200}};
   manifest.update(more);
   return manifest;
@@ -102,7 +104,7 @@ json manifestOf(const std::string& layout, const json& more) {
 /// A row of test data for each layout.
 void layoutRows() {
   QTest::addColumn<QString>("layout");
-  for (const LayoutName& info : layouts()) QTest::newRow(info.name.data()) << QString::fromStdString(specOf(info));
+  for (const LayoutName& info : layouts()) QTest::newRow(info.name.data()) << QString::fromStdString(historySpec(info));
 }
 
 }  // namespace
@@ -128,13 +130,13 @@ class HistoryTest : public QObject {
         {"mixed", R"({"layers":[{"match":"0","layout":"paged:block=4"}],"policy":"sliding_window:capacity=30"})"}};
     for (const LayoutName& info : layouts())
       for (const auto& [name, more] : kinds)
-        QTest::addRow("%s, %s", info.name.data(), name) << QString::fromStdString(specOf(info)) << more;
+        QTest::addRow("%s, %s", info.name.data(), name) << QString::fromStdString(historySpec(info)) << more;
   }
   void everyEntryComesBack() {
     QFETCH(QString, layout);
     QFETCH(QString, more);
     for (unsigned seed = 1; seed <= 2; ++seed) {
-      Walker walker(manifestOf(layout.toStdString(), json::parse(more.toStdString())), seed);
+      Walker walker(historyManifest(layout.toStdString(), json::parse(more.toStdString())), seed);
       for (int i = 0; i < 50; ++i) QVERIFY2(walker.step(), "seed " + QByteArray::number(seed) + walker.said());
       QCOMPARE(walker.executed, 0);
     }
@@ -143,8 +145,8 @@ class HistoryTest : public QObject {
   void wlodComesBack_data() { layoutRows(); }
   void wlodComesBack() {
     QFETCH(QString, layout);
-    Walker walker(manifestOf(layout.toStdString(),
-                             {{"capacity", 0}, {"wlod", {{"budget", 128}, {"every", 8}, {"protect", 16}}}}));
+    Walker walker(historyManifest(layout.toStdString(),
+                                  {{"capacity", 0}, {"wlod", {{"budget", 128}, {"every", 8}, {"protect", 16}}}}));
     QVERIFY2(walker.call("promptIds", {{"ids", SessionFixture::ids(200)}}), walker.said());
     for (int i = 0; i < 40; ++i) {
       const int kind = walker.pick(6);
@@ -161,12 +163,12 @@ class HistoryTest : public QObject {
     QTest::addColumn<QString>("more");
     for (const LayoutName& info : layouts())
       for (const char* more : {"{}", R"({"ring":{"window":64},"policy":"sliding_window:capacity=64"})"})
-        QTest::addRow("%s %s", info.name.data(), more) << QString::fromStdString(specOf(info)) << more;
+        QTest::addRow("%s %s", info.name.data(), more) << QString::fromStdString(historySpec(info)) << more;
   }
   void aStepBackCostsOneStep() {
     QFETCH(QString, layout);
     QFETCH(QString, more);
-    json manifest = manifestOf(layout.toStdString(), json::parse(more.toStdString()));
+    json manifest = historyManifest(layout.toStdString(), json::parse(more.toStdString()));
     manifest.update({{"capacity", 2000}, {"check", {{"level", "off"}}}});
     SessionFixture s(manifest);
     int executed = 0;
@@ -197,7 +199,7 @@ class HistoryTest : public QObject {
     const QTemporaryDir folder;
     const std::string path = folder.filePath("cache").toStdString();
     for (const int window : {0, 16}) {
-      const json manifest = manifestOf(layout.toStdString(), {{"ring", {{"window", window}}}});
+      const json manifest = historyManifest(layout.toStdString(), {{"ring", {{"window", window}}}});
       SessionFixture other(manifest);
       other.prompt(60, 9);
       other.must("saveCache", {{"path", path}});
@@ -222,7 +224,7 @@ class HistoryTest : public QObject {
   void aFileThatIsNeededIsNamed() {
     const QTemporaryDir folder;
     const std::string path = folder.filePath("cache").toStdString();
-    SessionFixture other, s(manifestOf("ring_fused", {{"history_bytes", 0}}));
+    SessionFixture other, s(historyManifest("ring_fused", {{"history_bytes", 0}}));
     other.prompt(60, 9);
     other.must("saveCache", {{"path", path}});
     s.prompt(20);
@@ -244,13 +246,13 @@ class HistoryTest : public QObject {
   void storageIsTakenBack_data() { layoutRows(); }
   void storageIsTakenBack() {
     QFETCH(QString, layout);
-    Walker walker(manifestOf(layout.toStdString(), {{"policy", "h2o:capacity=40"}}));
+    Walker walker(historyManifest(layout.toStdString(), {{"policy", "h2o:capacity=40"}}));
     const auto grown = [&] {
       return walker.call("promptIds", {{"ids", SessionFixture::ids(60)}}) && walker.call("step", {{"n", 2}});
     };
     QVERIFY(grown());
     for (const LayoutName& info : layouts()) {
-      QVERIFY2(walker.call("settings", {{"layout", specOf(info)}}) && walker.call("step"), walker.said());
+      QVERIFY2(walker.call("settings", {{"layout", historySpec(info)}}) && walker.call("step"), walker.said());
       QVERIFY2(walker.call("undo") && walker.call("undo") && walker.call("undo"), walker.said());
       QVERIFY2(walker.call("redo") && walker.call("redo") && walker.call("redo"), walker.said());
     }
@@ -268,7 +270,7 @@ class HistoryTest : public QObject {
   void historyKeepsToItsBytes() {
     QFETCH(QString, layout);
     constexpr std::int64_t kBytes = 1 << 14;
-    Walker walker(manifestOf(layout.toStdString(), {{"history_bytes", kBytes}, {"ring", {{"window", 32}}}}));
+    Walker walker(historyManifest(layout.toStdString(), {{"history_bytes", kBytes}, {"ring", {{"window", 32}}}}));
     QVERIFY(walker.call("promptIds", {{"ids", SessionFixture::ids(40)}}));
     for (int i = 0; i < 60; ++i) {
       QVERIFY(walker.call("step"));

@@ -17,13 +17,6 @@ namespace {
 constexpr int kSinks = 2, kWindow = 5, kPrompt = 60;
 
 /// Gates with random weights for the model of these tests.
-std::string gatesFile() {
-  static const QTemporaryDir folder;
-  const std::string path = folder.filePath("gates.safetensors").toStdString();
-  static const bool written = bool(GateFile(SessionFixture()->model().config(), 24).write(path));
-  return written ? path : "";
-}
-
 json bounded(std::string_view policy, const json& more) {
   json spec{{"name", policy}, {"sinks", kSinks}, {"window", kWindow}};
   if (policy == "smartkv") spec["gates"] = gatesFile();

@@ -14,13 +14,6 @@
 namespace kvlab {
 namespace {
 
-std::string gatesFile() {
-  static const QTemporaryDir folder;
-  const std::string path = folder.filePath("gates.safetensors").toStdString();
-  static const bool written = bool(GateFile(SessionFixture()->model().config(), 24).write(path));
-  return written ? path : "";
-}
-
 json specOf(const std::string& name, const json& more = json::object()) {
   json spec{{"name", name}, {"sinks", 2}, {"window", 24}, {"capacity", 70}};
   if (name == "smartkv") spec["gates"] = gatesFile();
@@ -43,7 +36,7 @@ int gone(const SessionFixture& s) {
 }
 
 /// A prompt that starts cold, tokens, edits of content and of detail.
-void live(const SessionFixture& s, unsigned seed, int edits = 14) {
+void liveLong(const SessionFixture& s, unsigned seed, int edits = 14) {
   s.prompt(500, seed);
   s.must("step", {{"n", 3}});
   std::mt19937 random(seed);
@@ -106,7 +99,7 @@ class WlodPoliciesTest : public QObject {
     json settings = json::parse(wlod.toStdString()), keys = json::parse(more.toStdString());
     if (keys.erase("wlod_selective")) settings["recompute"] = "selective";
     const SessionFixture s(manifest(settings, keys));
-    live(s, 3);
+    liveLong(s, 3);
     s.must("step", {{"n", 2}});
     QVERIFY(gone(s) > 0);
     QVERIFY2(s.damage().isEmpty(), s.damage().constData());
@@ -297,7 +290,7 @@ class WlodPoliciesTest : public QObject {
     const std::string cache = folder.filePath("a.safetensors").toStdString(),
                       capture = folder.filePath("a.kvcap").toStdString();
     const SessionFixture a(manifest(settings, keys)), b(manifest(settings, keys));
-    live(a, 5, 6);
+    liveLong(a, 5, 6);
     QVERIFY(gone(a) > 0);
     a.must("saveCache", {{"path", cache}});
     b.must("loadCache", {{"path", cache}});
@@ -382,7 +375,7 @@ class WlodPoliciesTest : public QObject {
                                     {{"layout", "ring_fused"},
                                      {"ring", {{"window", 60}}},
                                      {"policy", specOf("h2o", {{"capacity", 30}, {"window", 10}})}}));
-    live(s, 6);
+    liveLong(s, 6);
     s.must("step", {{"n", 3}});
     for (const CacheLayer layer : s->state().layers()) QVERIFY(s->state().map(layer).resident() <= 30);
     QVERIFY2(s.damage().isEmpty(), s.damage().constData());

@@ -15,8 +15,6 @@ using namespace kvlab;
 
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 WlodRules rules(WlodAttention attention, double sigma = 1, bool nearCausal = false) {
   WlodRules out;
   out.attention = attention;

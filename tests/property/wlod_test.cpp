@@ -12,8 +12,6 @@ using namespace kvlab;
 
 namespace {
 
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// The definition of section 8 for one query, moment by moment: how coarse each past moment is seen at most.
 struct Definition {
   const WorkingContext& context;

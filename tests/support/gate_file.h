@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gates with random weights for tests, written as a file and kept as values.
 #pragma once
+#include <QTemporaryDir>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -10,6 +11,7 @@
 #include "core/model/files/config.h"
 #include "core/model/files/safetensors.h"
 #include "kernels/scalar_convert.h"
+#include "support/session_fixture.h"
 
 namespace kvlab {
 
@@ -85,5 +87,13 @@ struct GateFile {
     return x[0];
   }
 };
+
+/// A file of random gates for the model of SessionFixture; empty if it cannot be written.
+inline std::string gatesFile() {
+  static const QTemporaryDir folder;
+  const std::string path = folder.filePath("gates.safetensors").toStdString();
+  static const bool written = bool(GateFile(SessionFixture()->model().config(), 24).write(path));
+  return written ? path : "";
+}
 
 }  // namespace kvlab

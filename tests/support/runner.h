@@ -32,6 +32,9 @@ int run(int argc, char** argv) {
 
 }  // namespace kvlab::test
 
-#define KV_TEST_MAIN(function) static const kvlab::test::Registered kRegistered{__FILE__, function};
+// Several files are compiled as one: the counter gives each its own name.
+#define KV_TEST_REGISTER(number, function) static const kvlab::test::Registered kRegistered##number{__FILE__, function};
+#define KV_TEST_EXPAND(number, function) KV_TEST_REGISTER(number, function)
+#define KV_TEST_MAIN(function) KV_TEST_EXPAND(__COUNTER__, function)
 #define KV_TEST_UNDER(Application, Class) KV_TEST_MAIN((kvlab::test::run<Class, Application>))
 #define KV_TEST(Class) KV_TEST_UNDER(kvlab::test::TestApplication, Class)

@@ -12,14 +12,14 @@ using namespace kvlab;
 
 namespace {
 
-const Alignment& told(const SessionFixture& session) {
+const Alignment& alignmentOf(const SessionFixture& session) {
   static SnapshotPtr kept;
   kept = session->snapshot();
   return kept->alignment;
 }
 
 std::string blamed(const SessionFixture& session) {
-  const Alignment known = told(session);
+  const Alignment known = alignmentOf(session);
   return known.findings.empty() ? std::string() : known.findings.front().blame;
 }
 
@@ -145,46 +145,46 @@ class AlignmentTest : public QObject {
 
   void inStepIsSaidOfWhatWasChecked() {
     SessionFixture session;
-    QCOMPARE(told(session).checked, Tick(-1));
+    QCOMPARE(alignmentOf(session).checked, Tick(-1));
     session.prompt(40);
-    QCOMPARE(told(session).checked, Tick(1));
-    QCOMPARE(told(session).full, Tick(-1));
+    QCOMPARE(alignmentOf(session).checked, Tick(1));
+    QCOMPARE(alignmentOf(session).full, Tick(-1));
     session.must("pin", {{"ledger", 3}});
-    QCOMPARE(told(session).unchecked, std::string());  // changes without a tick are checked as well
+    QCOMPARE(alignmentOf(session).unchecked, std::string());  // changes without a tick are checked as well
     session.must("invariants");
-    QCOMPARE(told(session).full, Tick(1));
+    QCOMPARE(alignmentOf(session).full, Tick(1));
     SessionFixture lax(json{{"check", {{"level", "off"}}}});
     lax.prompt(40);
-    QCOMPARE(told(lax).checked, Tick(-1));
+    QCOMPARE(alignmentOf(lax).checked, Tick(-1));
     lax.must("invariants");
-    QVERIFY(told(lax).unchecked.empty());
+    QVERIFY(alignmentOf(lax).unchecked.empty());
     lax.must("step");
-    QCOMPARE(told(lax).unchecked, std::string("step (tick 2: add)"));
+    QCOMPARE(alignmentOf(lax).unchecked, std::string("step (tick 2: add)"));
   }
 
   void aFaultIsUncheckedThenFoundThenStays() {
     SessionFixture session(json{{"faults", true}});
     session.prompt(40);
     session.must("fault", {{"kind", "tag_bit"}, {"layer", 1}, {"index", 20}, {"bit", 0}});
-    QVERIFY(told(session).findings.empty());
-    QCOMPARE(told(session).unchecked, std::string("fault (tick 1)"));
+    QVERIFY(alignmentOf(session).findings.empty());
+    QCOMPARE(alignmentOf(session).unchecked, std::string("fault (tick 1)"));
     session.must("invariants");
-    QCOMPARE(told(session).findings.size(), std::size_t{2});  // the tag, and the checksum over it
-    QCOMPARE(told(session).findings[0].violation.invariant, std::string("row_tags"));
-    QCOMPARE(told(session).findings[0].violation.layer, CacheLayer(1));
-    QCOMPARE(told(session).findings[0].since().found, Tick(1));
+    QCOMPARE(alignmentOf(session).findings.size(), std::size_t{2});  // the tag, and the checksum over it
+    QCOMPARE(alignmentOf(session).findings[0].violation.invariant, std::string("row_tags"));
+    QCOMPARE(alignmentOf(session).findings[0].violation.layer, CacheLayer(1));
+    QCOMPARE(alignmentOf(session).findings[0].since().found, Tick(1));
     QCOMPARE(blamed(session), std::string("fault (tick 1) wrote the row in between"));
     for (int i = 0; i < 3; ++i) session.must("step");
     session.must("inject", {{"actions", {{{"action", "delete"}, {"position", 2}}}}});
     session.must("apply");
-    QCOMPARE(told(session).findings.size(), std::size_t{2});
-    QCOMPARE(told(session).findings[0].since().found, Tick(1));
+    QCOMPARE(alignmentOf(session).findings.size(), std::size_t{2});
+    QCOMPARE(alignmentOf(session).findings[0].since().found, Tick(1));
     QCOMPARE(blamed(session), std::string("fault (tick 1) wrote the row in between"));
     Result<std::unique_ptr<Session>> fork = session->fork();
     QCOMPARE((*fork)->snapshot()->alignment.findings.size(), std::size_t{2});
     QVERIFY((*fork)->snapshot()->alignment.unchecked.empty());
     session.must("rebuild");
-    QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
+    QVERIFY(alignmentOf(session).findings.empty() && alignmentOf(session).unchecked.empty());
   }
 
   /// A finding of a check on demand belongs to its state, like one of a tick's own check.
@@ -218,12 +218,12 @@ class AlignmentTest : public QObject {
     flipTag(session, CacheLayer(0), 7);
     session.must("step");
     QCOMPARE(blamed(session), std::string("no command wrote the row in between; step (tick 5) came in between"));
-    QCOMPARE(told(session).findings[0].since().verified, Tick(4));
-    QCOMPARE(told(session).findings[0].since().found, Tick(5));
+    QCOMPARE(alignmentOf(session).findings[0].since().verified, Tick(4));
+    QCOMPARE(alignmentOf(session).findings[0].since().found, Tick(5));
     session.must("goto", {{"tick", 2}});
-    QCOMPARE(told(session).findings.size(), std::size_t{2});
+    QCOMPARE(alignmentOf(session).findings.size(), std::size_t{2});
     session.must("reset");
-    QVERIFY(told(session).findings.empty() && told(session).unchecked.empty());
+    QVERIFY(alignmentOf(session).findings.empty() && alignmentOf(session).unchecked.empty());
   }
 
   /// No command wrote the row, so that only the checks of its slice and of everything see it: once each in a period.
@@ -241,11 +241,11 @@ class AlignmentTest : public QObject {
     session.must("step", {{"n", 3}});
     flipTag(session, CacheLayer(0), index);
     for (int i = 1; i <= steps; ++i) {
-      QVERIFY(told(session).findings.empty());
+      QVERIFY(alignmentOf(session).findings.empty());
       session.must("step");
     }
-    QCOMPARE(told(session).findings.front().violation.invariant, std::string("row_tags"));
-    QCOMPARE(told(session).findings.front().violation.ledger, LedgerId(index));
+    QCOMPARE(alignmentOf(session).findings.front().violation.invariant, std::string("row_tags"));
+    QCOMPARE(alignmentOf(session).findings.front().violation.ledger, LedgerId(index));
   }
 
   /// A check that follows no clean check of the state before looks at everything.
@@ -265,9 +265,9 @@ class AlignmentTest : public QObject {
       session.must("step", {{"n", 3}});
       flipTag(session, CacheLayer(0), 19);
       session.must("pin", {{"ledger", 30}});
-      QVERIFY2(told(session).findings.empty(), name);  // goes on from a state that has passed
+      QVERIFY2(alignmentOf(session).findings.empty(), name);  // goes on from a state that has passed
       for (const auto& [verb, args] : commands) session.must(verb, args);
-      QVERIFY2(!told(session).findings.empty(), name);
+      QVERIFY2(!alignmentOf(session).findings.empty(), name);
     }
   }
 

@@ -14,7 +14,7 @@ using namespace kvlab;
 
 namespace {
 
-const std::vector<ClinicCase>& cases() {
+const std::vector<ClinicCase>& clinicCases() {
   static const Result<std::vector<ClinicCase>> all = readClinic(KVLAB_RESOURCES_DIR);
   if (!all) qFatal("%s", all.error().text().c_str());
   return *all;
@@ -23,11 +23,11 @@ const std::vector<ClinicCase>& cases() {
 /// A folder with the files of all cases; the file of the first one is `text`.
 void copyCases(const QTemporaryDir& dir, const QByteArray& text) {
   QVERIFY(QDir(dir.path()).mkpath("clinic"));
-  for (const ClinicCase& one : cases()) {
+  for (const ClinicCase& one : clinicCases()) {
     const QString name = "/clinic/" + QString::fromStdString(one.bug) + ".json";
     QVERIFY(QFile::copy(QString(KVLAB_RESOURCES_DIR) + name, dir.path() + name));
   }
-  QFile first(dir.path() + "/clinic/" + QString::fromStdString(cases().front().bug) + ".json");
+  QFile first(dir.path() + "/clinic/" + QString::fromStdString(clinicCases().front().bug) + ".json");
   QVERIFY(first.open(QIODevice::WriteOnly | QIODevice::Truncate));
   first.write(text);
 }
@@ -39,11 +39,12 @@ class BugsTest : public QObject {
  private Q_SLOTS:
   void isFound_data() {
     QTest::addColumn<int>("at");
-    for (std::size_t i = 0; i < cases().size(); ++i) QTest::newRow(cases()[i].bug.c_str()) << static_cast<int>(i);
+    for (std::size_t i = 0; i < clinicCases().size(); ++i)
+      QTest::newRow(clinicCases()[i].bug.c_str()) << static_cast<int>(i);
   }
   void isFound() {
     QFETCH(int, at);
-    const ClinicCase& one = cases()[static_cast<std::size_t>(at)];
+    const ClinicCase& one = clinicCases()[static_cast<std::size_t>(at)];
     const QTemporaryDir folder;
     const Result<ClinicResult> result = runClinic(one, KVLAB_RESOURCES_DIR, folder.path().toStdString());
     QVERIFY2(result, result ? "" : result.error().text().c_str());
@@ -115,7 +116,7 @@ class BugsTest : public QObject {
   /// Bugs that no cheap check of a scrub period finds behind their script.
   void cheapLevel() {
     QStringList missed;
-    for (const ClinicCase& one : cases()) {
+    for (const ClinicCase& one : clinicCases()) {
       const QTemporaryDir folder;
       if (!runClinic(one, KVLAB_RESOURCES_DIR, folder.path().toStdString())->cheapTicks)
         missed << QString::fromStdString(one.bug);
@@ -128,7 +129,8 @@ class BugsTest : public QObject {
     QTest::addColumn<QByteArray>("text");
     QTest::addColumn<QString>("field");
     const auto changed = [](const char* key, const json& value) {
-      QFile file(QString(KVLAB_RESOURCES_DIR) + "/clinic/" + QString::fromStdString(cases().front().bug) + ".json");
+      QFile file(QString(KVLAB_RESOURCES_DIR) + "/clinic/" + QString::fromStdString(clinicCases().front().bug) +
+                 ".json");
       if (!file.open(QIODevice::ReadOnly)) qFatal("no file");
       json one = json::parse(file.readAll().toStdString());
       one[key] = value;
@@ -153,7 +155,7 @@ class BugsTest : public QObject {
     QVERIFY(!read);
     QCOMPARE(read.error().code, std::string("bad_file"));
     QCOMPARE(QString::fromStdString(read.error().field), field);
-    QVERIFY(QString::fromStdString(read.error().text()).contains(QString::fromStdString(cases().front().bug)));
+    QVERIFY(QString::fromStdString(read.error().text()).contains(QString::fromStdString(clinicCases().front().bug)));
   }
 
   void doorIsShut() {

@@ -12,7 +12,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json fixture(const char* name) {
+ordered_json chatFixture(const char* name) {
   return ordered_json::parse(readAll(std::string(KVLAB_TESTS_DIR "/oracle/chat/") + name + ".json"));
 }
 
@@ -30,7 +30,7 @@ Result<std::string> rendered(const std::string& source, const chat::Conversation
   return parsed ? parsed->render(in) : parsed.error();
 }
 
-std::string text(const std::string& source, const chat::Conversation& in = hello()) {
+std::string renderedText(const std::string& source, const chat::Conversation& in = hello()) {
   const auto out = rendered(source, in);
   return out ? *out : "!" + out.error().text();
 }
@@ -55,12 +55,12 @@ class ChatTemplateTest : public QObject {
 
   void familiesAreThoseOfJinja_data() {
     QTest::addColumn<QString>("name");
-    const ordered_json all = fixture("families");
+    const ordered_json all = chatFixture("families");
     for (const auto& [name, family] : all.items()) QTest::newRow(name.c_str()) << name.c_str();
   }
   void familiesAreThoseOfJinja() {
     QFETCH(QString, name);
-    const ordered_json all = fixture("families");
+    const ordered_json all = chatFixture("families");
     const ordered_json& family = all[name.toStdString()];
     const auto parsed = chat::Template::parse(family["template"]);
     QVERIFY2(parsed, parsed ? "" : parsed.error().text().c_str());
@@ -84,7 +84,7 @@ class ChatTemplateTest : public QObject {
     QTest::addColumn<QString>("source");
     QTest::addColumn<QString>("wanted");
     QTest::addColumn<bool>("refused");
-    const ordered_json all = fixture("expressions");
+    const ordered_json all = chatFixture("expressions");
     for (const ordered_json& c : all) {
       const auto source = QString::fromStdString(c["source"].get<std::string>());
       QTest::newRow(qPrintable(source.left(80)))
@@ -194,7 +194,7 @@ class ChatTemplateTest : public QObject {
     QCOMPARE(out.error().why, std::string("line 2: roles must take turns"));
   }
 
-  void theClockIsGiven() { QCOMPARE(text("{{ strftime_now('%d %b %Y') }}"), std::string("01 Jan 1971")); }
+  void theClockIsGiven() { QCOMPARE(renderedText("{{ strftime_now('%d %b %Y') }}"), std::string("01 Jan 1971")); }
 };
 
 KV_TEST(ChatTemplateTest)

@@ -26,7 +26,7 @@ std::vector<std::int32_t> fetch(kernels::Backend& backend, const std::int32_t* f
   return out;
 }
 
-json manifest(const char* backend) { return {{"backend", backend}}; }
+json onBackend(const char* backend) { return {{"backend", backend}}; }
 
 }  // namespace
 
@@ -97,7 +97,7 @@ class DeviceTest : public QObject {
   void bothBackendsAgreeBitForBit() {
     std::vector<std::string> hashes;
     for (const char* backend : {"cpu", "cuda"}) {
-      SessionFixture s(manifest(backend));
+      SessionFixture s(onBackend(backend));
       QCOMPARE(s->snapshot()->info->backend, std::string(backend));
       s.prompt(40);
       s.must("step", {{"n", 6}});
@@ -117,7 +117,7 @@ class DeviceTest : public QObject {
   }
 
   void steadyDecodeReplaysAndAllocatesNothing() {
-    SessionFixture s(manifest("cuda"));
+    SessionFixture s(onBackend("cuda"));
     s.prompt(40);
     s.must("step", {{"n", 4}});
     const kernels::Backend& backend = s->transformer().backend();
@@ -200,7 +200,7 @@ class DeviceTest : public QObject {
       return openSession(*Manifest::fromJson(all), KVLAB_RESOURCES_DIR).error();
     };
     const auto numericsOf = [](const json& changes) { return SessionFixture(changes)->snapshot()->info->numerics; };
-    QCOMPARE(numericsOf(manifest("cuda")), std::string("cuda-det"));
+    QCOMPARE(numericsOf(onBackend("cuda")), std::string("cuda-det"));
     QCOMPARE(numericsOf({{"backend", "auto"}, {"numerics", "cuda-det"}}), std::string("cuda-det"));
     QCOMPARE(numericsOf({{"backend", "auto"}, {"numerics", "portable-fma"}}), std::string("portable-fma"));
     for (const json& wrong :
@@ -262,7 +262,7 @@ class DeviceTest : public QObject {
 
   void aFailedCallIsNamedAndTheSessionGoesOn() {
     if (!far()) QSKIP("only far memory fails on request");
-    SessionFixture s(manifest("cuda"));
+    SessionFixture s(onBackend("cuda"));
     s.prompt(20);
     const std::string hash = s.hash();
     for (int after : {0, 7, 15}) {
@@ -280,7 +280,7 @@ class DeviceTest : public QObject {
 
   void rowsThatCannotBeReadAreNoRowsThatHold() {
     if (!far()) QSKIP("only far memory fails on request");
-    SessionFixture s(manifest("cuda"));
+    SessionFixture s(onBackend("cuda"));
     s.prompt(20);
     failAfter(0);
     const QByteArray said = s.damage();
@@ -291,7 +291,7 @@ class DeviceTest : public QObject {
 
   void opsAreEventsInsideTheirSteps() {
     for (const char* backend : {"cpu", "cuda"}) {
-      SessionFixture s(manifest(backend));
+      SessionFixture s(onBackend(backend));
       s.prompt(40);
       QVERIFY(opsIn(s.must("step")[0]["events"]).empty());
       s.must("settings", {{"op_events", true}});

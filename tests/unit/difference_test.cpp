@@ -13,7 +13,7 @@ using namespace kvlab;
 
 namespace {
 
-const std::vector<json> kManifests = {
+const std::vector<json> kCompared = {
     json::object(),
     {{"layout", "contiguous_splice"}},
     {{"layout", "paged:block=4"}, {"kv", {{"k", "int8"}, {"v", "int8"}}}},
@@ -80,14 +80,14 @@ class DifferenceTest : public QObject {
  private Q_SLOTS:
   void equalsALookAtEveryRow_data() {
     QTest::addColumn<int>("manifest");
-    for (int i = 0; i < static_cast<int>(kManifests.size()); ++i)
-      QTest::addRow("%d %s", i, kManifests[static_cast<std::size_t>(i)].dump().c_str()) << i;
+    for (int i = 0; i < static_cast<int>(kCompared.size()); ++i)
+      QTest::addRow("%d %s", i, kCompared[static_cast<std::size_t>(i)].dump().c_str()) << i;
   }
   void equalsALookAtEveryRow() {
     QFETCH(int, manifest);
     int changed = 0, gone = 0;
     for (unsigned seed = 0; seed < 3; ++seed) {
-      SessionFixture s(kManifests[static_cast<std::size_t>(manifest)]);
+      SessionFixture s(kCompared[static_cast<std::size_t>(manifest)]);
       std::mt19937 random(seed);
       s.prompt(16, seed);
       for (int i = 0; i < 14; ++i) randomCommit(s, random);
@@ -168,7 +168,7 @@ class DifferenceTest : public QObject {
   void branchesAlign_data() { equalsALookAtEveryRow_data(); }
   void branchesAlign() {
     QFETCH(int, manifest);
-    SessionFixture s(kManifests[static_cast<std::size_t>(manifest)]);
+    SessionFixture s(kCompared[static_cast<std::size_t>(manifest)]);
     s.prompt(10);
     s.must("step", {{"tokens", {41}}});
     const std::int64_t parting = s->state().tick.value();
@@ -196,7 +196,7 @@ class DifferenceTest : public QObject {
     QFETCH(int, manifest);
     for (const std::int64_t kept : {std::int64_t{64} << 20, std::int64_t{0}})
       for (const int planted : {1, 4, 9}) {
-        json keys = kManifests[static_cast<std::size_t>(manifest)];
+        json keys = kCompared[static_cast<std::size_t>(manifest)];
         keys["history_bytes"] = kept;
         SessionFixture s(keys);
         s.prompt(12);

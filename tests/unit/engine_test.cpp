@@ -3,36 +3,20 @@
 #include "core/model/files/safetensors.h"
 #include "core/session/truth.h"
 #include "support/runner.h"
-#include "support/scripted.h"
-
-// Qt last: its macro `slots` must not meet the engine's names.
-#include <QDir>
+#include "support/scripted_session.h"
 
 using namespace kvlab;
+using namespace kvlab::test;
 using nlohmann::json;
 
 namespace {
 
-const QString kModels = QStringLiteral(KVLAB_TESTS_DIR "/oracle/models");
+const QString kOracleModels = QStringLiteral(KVLAB_TESTS_DIR "/oracle/models");
 
 json manifestFor(const std::string& model, const json& more = json::object()) {
   json m{{"model", model}, {"dtype", "f32"}, {"history_bytes", 1 << 24}};
   m.update(more);
   return m;
-}
-
-std::unique_ptr<Session> opened(const json& manifest) {
-  Result<Manifest> m = Manifest::fromJson(manifest);
-  if (!m) qFatal("%s", m.error().text().c_str());
-  Result<std::unique_ptr<Session>> s = openSession(*m, KVLAB_RESOURCES_DIR);
-  if (!s) qFatal("%s", s.error().text().c_str());
-  return s.take();
-}
-
-json call(Session& s, const char* verb, const json& args = json::object()) {
-  Result<json> r = test::scripted(s, verb, args);
-  if (!r) qFatal("%s: %s", verb, r.error().text().c_str());
-  return *r;
 }
 
 const float* floats(const Safetensors& file, const std::string& name) {
@@ -62,12 +46,6 @@ std::vector<float> allRows(Session& s) {
   return out;
 }
 
-std::vector<int> someIds(int n, int vocab, unsigned seed) {
-  std::vector<int> ids;
-  for (int i = 0; i < n; ++i) ids.push_back(static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % vocab);
-  return ids;
-}
-
 bool sameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -91,9 +69,9 @@ class EngineTest : public QObject {
 void EngineTest::transformersParity_data() {
   QTest::addColumn<QString>("directory");
   QTest::addColumn<bool>("pairs");
-  for (const QString& name : QDir(kModels).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+  for (const QString& name : QDir(kOracleModels).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
     for (const bool pairs : {false, true})
-      QTest::newRow(qPrintable(name + (pairs ? ", portable-bf16" : ""))) << kModels + "/" + name << pairs;
+      QTest::newRow(qPrintable(name + (pairs ? ", portable-bf16" : ""))) << kOracleModels + "/" + name << pairs;
 }
 
 void EngineTest::transformersParity() {

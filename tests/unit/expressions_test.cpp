@@ -23,7 +23,7 @@ struct Rows {
   std::set<std::int32_t> changed;                   // ids whose token was replaced or deleted
 };
 
-Rows rowsOf(const Session& session) {
+Rows storedRows(const Session& session) {
   Rows out;
   const CacheState& state = session.state();
   for (const CacheLayer layer : state.layers()) {
@@ -317,10 +317,10 @@ class ExpressionsTest : public QObject {
     int commits = 0, hits = 0;
     for (int i = 0; i < 60; ++i) {
       const CacheState before = s->state();
-      const Rows then = rowsOf(*s);
+      const Rows then = storedRows(*s);
       if (!commitSomething(s, random) || s->state().length() < 8) continue;
       ++commits;
-      const Rows now = rowsOf(*s);
+      const Rows now = storedRows(*s);
       Sight at;
       at.before.state = &before;
       at.now.state = &s->state();

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-void furnish(CacheFixture& cache) {
+void furnishForDrill(CacheFixture& cache) {
   QVERIFY(cache.add(150));
   QVERIFY(cache.apply({ReplacePair{Position(48), Position(49), {TokenId(9)}}, Add{TokenId(3)}}));
   QVERIFY(cache.apply({Evict{Layer(1), {}, {cache.state.context[7], cache.state.context[8]}}}));
@@ -67,7 +67,7 @@ class FaultDrillTest : public QObject {
     const std::string id = invariant.toStdString();
     for (int seed = 1; seed <= 60; ++seed) {
       CacheFixture cache({.layers = 3, .position = static_cast<PositionMode>(seed % 3)});
-      furnish(cache);
+      furnishForDrill(cache);
       QVERIFY(checkAll(cache.input(true)).empty());
       json params{{"seed", seed}};
       if (!column.isEmpty()) params["column"] = column.toStdString();
@@ -106,7 +106,7 @@ class FaultDrillTest : public QObject {
     std::set<std::string> places;
     for (const int seed : {5, 5, 6, 7, 8}) {
       CacheFixture cache({});
-      furnish(cache);
+      furnishForDrill(cache);
       places.insert(inject(cache, "value_bit", {{"seed", seed}})->dump());
     }
     QCOMPARE(places.size(), std::size_t{4});
@@ -114,7 +114,7 @@ class FaultDrillTest : public QObject {
 
   void givenPlacesAreUsed() {
     CacheFixture cache({});
-    furnish(cache);
+    furnishForDrill(cache);
     const Slot slot = cache.state.map(CacheLayer(1)).slotOf[20];
     const std::uint8_t before = cache.record(1, 20)[3];
     const Result<json> done = inject(cache, "value_bit", {{"layer", 1}, {"index", 20}, {"bit", 27}});
@@ -131,7 +131,7 @@ class FaultDrillTest : public QObject {
 
   void otherLayersKeepTheirMap() {
     CacheFixture cache({});
-    furnish(cache);
+    furnishForDrill(cache);
     const auto shared = cache.state.group(CacheLayer(2)).map;
     QCOMPARE(cache.state.group(CacheLayer(0)).map, shared);
     QVERIFY(inject(cache, "map_drop", {{"layer", 0}, {"index", 2}}));
@@ -192,7 +192,7 @@ class FaultDrillTest : public QObject {
     QFETCH(QByteArray, params);
     QFETCH(QByteArray, field);
     CacheFixture cache({});
-    furnish(cache);
+    furnishForDrill(cache);
     const Result<json> done = inject(cache, kind.toStdString(), json::parse(params.toStdString()));
     QVERIFY(!done);
     QCOMPARE(done.error().code, std::string("bad_fault"));

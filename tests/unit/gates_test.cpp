@@ -91,8 +91,8 @@ std::vector<float> freshKeys(const SessionFixture& s) {
   return all;
 }
 
-double worst(const GateFile& file, int layer, const std::vector<float>& keys, const std::vector<float>& scores,
-             const ModelConfig& c) {
+double worstScore(const GateFile& file, int layer, const std::vector<float>& keys, const std::vector<float>& scores,
+                  const ModelConfig& c) {
   double apart = 0;
   for (std::size_t i = 0; i < scores.size(); ++i)
     apart = std::max(apart,
@@ -158,7 +158,7 @@ class GatesTest : public QObject {
       const bool first = l == 0 && !rotated;
       if (c.qkNorm != QkNorm::None && !rotated && !first) continue;  // keys before their norm are not stored
       const std::vector<float> keys = first ? freshKeys(s) : storedKeys(s, l, rotated);
-      const double apart = worst(file, l, keys, scores[static_cast<std::size_t>(l)], c);
+      const double apart = worstScore(file, l, keys, scores[static_cast<std::size_t>(l)], c);
       QVERIFY2(apart < 2e-5, qPrintable(QString("layer %1: %2 from the reference, tolerance 2e-5").arg(l).arg(apart)));
     }
     QVERIFY(scoresOf(*s.session, nullptr, 0, 45).empty());

@@ -21,13 +21,13 @@ struct HostileFile {
 
 constexpr const char* kOther = "use a file in Q4_K_M";
 
-GgufBytes with(const std::function<void(GgufBytes&)>& change) {
+GgufBytes changedBytes(const std::function<void(GgufBytes&)>& change) {
   GgufBytes out;
   change(out);
   return out;
 }
 
-std::string tensorFile(const std::function<void(GgufBytes&)>& change) { return with(change).bytes(); }
+std::string tensorFile(const std::function<void(GgufBytes&)>& change) { return changedBytes(change).bytes(); }
 
 std::string cut(std::string bytes, std::size_t size) { return bytes.substr(0, size); }
 
@@ -155,7 +155,7 @@ std::vector<HostileFile> brokenModels() {
     --whole.keys;
     return whole.bytes();
   };
-  const auto changed = [](const std::string& name, std::uint32_t value) {
+  const auto changedBytes = [](const std::string& name, std::uint32_t value) {
     GgufBytes whole = littleLlama();
     const auto at = whole.keyBytes.find(ggufText(name)) + ggufText(name).size() + 4;
     whole.keyBytes.replace(at, 4, raw(value));
@@ -170,14 +170,15 @@ std::vector<HostileFile> brokenModels() {
        "use a model of gemma2"},
       {"architecture that is no text for people", GgufBytes().text("general.architecture", "\xff\x01").bytes(),
        "key \"general.architecture\"", "\"??\"", "use a model of"},
-      {"no layers", changed("llama.block_count", 0), "key \"llama.block_count\"", "outside of 1"},
-      {"four billion layers", changed("llama.block_count", ~0u), "key \"llama.block_count\"", "outside of 0 to 2^31"},
-      {"more layers than tensors", changed("llama.block_count", 2), "tensor \"blk.1.attn_norm.weight\"", "is missing",
-       "use a complete checkpoint"},
-      {"no heads", changed("llama.attention.head_count", 0), "key \"llama.attention.head_count\"", "is 0"},
-      {"KV heads that do not divide", changed("llama.attention.head_count_kv", 3),
+      {"no layers", changedBytes("llama.block_count", 0), "key \"llama.block_count\"", "outside of 1"},
+      {"four billion layers", changedBytes("llama.block_count", ~0u), "key \"llama.block_count\"",
+       "outside of 0 to 2^31"},
+      {"more layers than tensors", changedBytes("llama.block_count", 2), "tensor \"blk.1.attn_norm.weight\"",
+       "is missing", "use a complete checkpoint"},
+      {"no heads", changedBytes("llama.attention.head_count", 0), "key \"llama.attention.head_count\"", "is 0"},
+      {"KV heads that do not divide", changedBytes("llama.attention.head_count_kv", 3),
        "key \"llama.attention.head_count_kv\"", "does not divide", "use another checkpoint"},
-      {"hidden size of others", changed("llama.embedding_length", 16), "tensor \"token_embd.weight\"",
+      {"hidden size of others", changedBytes("llama.embedding_length", 16), "tensor \"token_embd.weight\"",
        "the keys ask for"},
       {"hidden size missing", without("llama.embedding_length"), "key \"llama.embedding_length\"", "is missing",
        "use a complete file"},

@@ -9,6 +9,7 @@
 #include "core/model/tokens/split_rules.h"
 #include "support/runner.h"
 #include "unit/model_bytes.h"
+#include "unit/token_ids.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-json fixture(const char* name) {
+json ggufFixture(const char* name) {
   return json::parse(readAll(std::string(KVLAB_TESTS_DIR "/oracle/gguf_tokenizers/") + name + ".json"));
 }
 
@@ -40,20 +41,7 @@ GgufTokenizer keysOf(const json& keys) {
           .addSpacePrefix = maybe<bool>(keys, "add_space_prefix")};
 }
 
-std::vector<int> plain(const Result<std::vector<TokenId>>& ids) {
-  std::vector<int> out;
-  if (ids)
-    for (const TokenId id : *ids) out.push_back(id.value());
-  return out;
-}
-
-std::vector<TokenId> tokenIds(const json& ids) {
-  std::vector<TokenId> out;
-  for (const json& id : ids) out.emplace_back(id.get<int>());
-  return out;
-}
-
-std::shared_ptr<const Tokenizer> opened(const GgufTokenizer& keys) {
+std::shared_ptr<const Tokenizer> openedGguf(const GgufTokenizer& keys) {
   auto t = tokenizerFromGguf(keys, "dir/x.gguf");
   if (!t) qWarning("%s", t.error().text().c_str());
   return t ? t.take() : nullptr;
@@ -78,8 +66,8 @@ GgufTokenizer smallPieces() {
           .types = {2, 3, 3, 6, 1, 1, 1, 1, 1}};
 }
 
-std::vector<int> encoded(const GgufTokenizer& keys, const std::string& text, bool special = false) {
-  const auto t = opened(keys);
+std::vector<int> encodedByGguf(const GgufTokenizer& keys, const std::string& text, bool special = false) {
+  const auto t = openedGguf(keys);
   return t ? plain(t->encode(text, special)) : std::vector<int>{-99};
 }
 
@@ -90,15 +78,15 @@ class GgufTokenizerTest : public QObject {
  private Q_SLOTS:
   void rulesCutAsTransformers_data() {
     QTest::addColumn<QString>("rule");
-    const json rules = fixture("rules")["rules"];
+    const json rules = ggufFixture("rules")["rules"];
     for (const auto& [rule, ids] : rules.items()) QTest::newRow(rule.c_str()) << rule.c_str();
   }
   void rulesCutAsTransformers() {
     QFETCH(QString, rule);
-    const json file = fixture("rules");
+    const json file = ggufFixture("rules");
     auto keys = keysOf(file["keys"]);
     keys.pre = rule.toStdString();
-    const auto t = opened(keys);
+    const auto t = openedGguf(keys);
     QVERIFY(t);
     const json& wanted = file["rules"][keys.pre];
     QVERIFY(wanted.size() >= 90);
@@ -109,7 +97,7 @@ class GgufTokenizerTest : public QObject {
   }
 
   void everyRuleHasVectors() {
-    const json rules = fixture("rules")["rules"];
+    const json rules = ggufFixture("rules")["rules"];
     std::string names;
     for (const auto& [rule, ids] : rules.items()) names += (names.empty() ? "" : ", ") + rule;
     QCOMPARE(bpe::splitRuleNames(), names);
@@ -121,10 +109,10 @@ class GgufTokenizerTest : public QObject {
   }
   void piecesAreThoseOfTransformers() {
     QFETCH(QString, name);
-    const json file = fixture(qPrintable(name));
+    const json file = ggufFixture(qPrintable(name));
     auto keys = keysOf(file["keys"]);
     keys.architecture = file["architecture"];
-    const auto t = opened(keys);
+    const auto t = openedGguf(keys);
     QVERIFY(t);
     for (const json& v : file["vectors"]) {
       const auto text = v["text"].get<std::string>();
@@ -138,44 +126,44 @@ class GgufTokenizerTest : public QObject {
 
   void beginningAndEnd() {
     GgufTokenizer keys = small();
-    QCOMPARE(encoded(keys, "abc", true), (std::vector<int>{4}));  // gpt-2 adds nothing
+    QCOMPARE(encodedByGguf(keys, "abc", true), (std::vector<int>{4}));  // gpt-2 adds nothing
     keys.pre = "llama-bpe";
-    QCOMPARE(encoded(keys, "abc", true), (std::vector<int>{5, 4}));
+    QCOMPARE(encodedByGguf(keys, "abc", true), (std::vector<int>{5, 4}));
     keys.addBos = false;
-    QCOMPARE(encoded(keys, "abc", true), (std::vector<int>{4}));
+    QCOMPARE(encodedByGguf(keys, "abc", true), (std::vector<int>{4}));
     keys.addBos = true;
     keys.addEos = true;
     keys.eos = 2;
     keys.eot = 1;
-    QCOMPARE(encoded(keys, "a", true), (std::vector<int>{5, 0, 2}));
-    const auto t = opened(keys);
+    QCOMPARE(encodedByGguf(keys, "a", true), (std::vector<int>{5, 0, 2}));
+    const auto t = openedGguf(keys);
     QCOMPARE(t->eos(), (std::vector<TokenId>{TokenId(2), TokenId(1)}));
     QCOMPARE(t->bos().value(), 5);
     QVERIFY(t->isSpecial(TokenId(2)) && t->isSpecial(TokenId(5)) && !t->isSpecial(TokenId(0)));
   }
 
   void controlTokensAreFoundInText() {
-    QCOMPARE(encoded(small(), "ab<s>abc"), (std::vector<int>{3, 5, 4}));
+    QCOMPARE(encodedByGguf(small(), "ab<s>abc"), (std::vector<int>{3, 5, 4}));
     GgufTokenizer user = small();
     user.types[4] = 4;  // "abc" before anything else
     user.merges.pop_back();
-    QCOMPARE(encoded(user, "ababcab"), (std::vector<int>{3, 4, 3}));
-    QVERIFY(!opened(user)->isSpecial(TokenId(4)));
+    QCOMPARE(encodedByGguf(user, "ababcab"), (std::vector<int>{3, 4, 3}));
+    QVERIFY(!openedGguf(user)->isSpecial(TokenId(4)));
     user.tokens[4] = "  ";  // phi-2 has runs of spaces
-    QCOMPARE(encoded(user, "a  b"), (std::vector<int>{0, 4, 1}));
-    QCOMPARE(opened(user)->decode(tokenIds({0, 4, 1})), std::string("a  b"));
+    QCOMPARE(encodedByGguf(user, "a  b"), (std::vector<int>{0, 4, 1}));
+    QCOMPARE(openedGguf(user)->decode(tokenIds({0, 4, 1})), std::string("a  b"));
   }
 
   void scoresDecideWhichMergeIsFirst() {
-    QCOMPARE(encoded(smallPieces(), "aba"), (std::vector<int>{4, 5, 8}));  // "ba" scores higher than "ab"
+    QCOMPARE(encodedByGguf(smallPieces(), "aba"), (std::vector<int>{4, 5, 8}));  // "ba" scores higher than "ab"
     GgufTokenizer other = smallPieces();
     std::swap(other.scores[7], other.scores[8]);
-    QCOMPARE(encoded(other, "aba"), (std::vector<int>{4, 7, 5}));
-    QCOMPARE(encoded(smallPieces(), "aba", true), (std::vector<int>{1, 4, 5, 8}));
+    QCOMPARE(encodedByGguf(other, "aba"), (std::vector<int>{4, 7, 5}));
+    QCOMPARE(encodedByGguf(smallPieces(), "aba", true), (std::vector<int>{1, 4, 5, 8}));
     other.addSpacePrefix = false;
-    QCOMPARE(encoded(other, "A aba?"), (std::vector<int>{3, 4, 7, 5, 0}));  // a byte; what has no byte is unknown
-    other.types[7] = 5;                                                     // unused: no merge makes it
-    QCOMPARE(encoded(other, "ab"), (std::vector<int>{5, 6}));
+    QCOMPARE(encodedByGguf(other, "A aba?"), (std::vector<int>{3, 4, 7, 5, 0}));  // a byte; what has no byte is unknown
+    other.types[7] = 5;                                                           // unused: no merge makes it
+    QCOMPARE(encodedByGguf(other, "ab"), (std::vector<int>{5, 6}));
   }
 
   void refusesBadKeys_data() {

@@ -143,7 +143,7 @@ QByteArray shown(const json& args) {
 }
 
 /// The state that a refusal must leave as it was, in words.
-QByteArray digest(const Session& s, const QString& folder) {
+QByteArray digestOfAll(const Session& s, const QString& folder) {
   std::string out = stateHash(s) + " tick " + std::to_string(s.state().tick.value()) + " ledger " +
       std::to_string(s.state().ledger.size()) + " status " + std::to_string(static_cast<int>(s.health().status));
   out += " history " + std::to_string(s.timeline().size()) + " at " + std::to_string(s.timeline().currentId()) +
@@ -244,7 +244,7 @@ class HostileInputTest : public QObject {
     s.must("saveCache", {{"path", folder() + "/given"}});
     s.must("saveCapture", {{"path", folder() + "/way"}});
     const Good good = goodCalls(folder())[static_cast<std::size_t>(call)];
-    const QByteArray before = digest(*s.session, m_folder.path());
+    const QByteArray before = digestOfAll(*s.session, m_folder.path());
     QByteArray wrong;
     int tried = 0;
     for (const Bad& bad : badCalls(good)) {
@@ -256,7 +256,7 @@ class HostileInputTest : public QObject {
       if (result) wrong += what + " was accepted";
       else if (const QByteArray lacks = lacking(result.error(), good.verb, bad); !lacks.isEmpty() && !empty)
         wrong += what + ": " + lacks + ": " + QByteArray::fromStdString(result.error().text());
-      if (const QByteArray after = digest(*s.session, m_folder.path()); after != before) {
+      if (const QByteArray after = digestOfAll(*s.session, m_folder.path()); after != before) {
         wrong += what + " changed " + before + "\n    to " + after;
         break;
       }
@@ -284,11 +284,11 @@ class HostileInputTest : public QObject {
     furnish(s);
     s.must("inject", {{"actions", {{{"action", "evict"}, {"layer", 0}, {"ledger", {3}}}}}});
     s.must("pin", {{"ledger", 3}});
-    const QByteArray before = digest(*s.session, m_folder.path());
+    const QByteArray before = digestOfAll(*s.session, m_folder.path());
     const Result<json> result = s.verb(verb.toStdString());
     const std::string said = result ? result->dump() : result.error().toJson().dump();
     QVERIFY2(said.find(R"("code":"pinned")") != std::string::npos, said.c_str());
-    QCOMPARE(digest(*s.session, m_folder.path()), before);
+    QCOMPARE(digestOfAll(*s.session, m_folder.path()), before);
     QCOMPARE(s->snapshot()->pending.size(), 2u);
     s.must("pin", {{"ledger", 3}, {"on", false}});
     s.must(verb.toStdString());
@@ -317,10 +317,10 @@ class HostileInputTest : public QObject {
     test::writeFile(to + "/model.safetensors", file);
     const SessionFixture s(json{{"model", to}, {"capacity", 64}});
     s.must("promptIds", {{"ids", {7, 8, 5}}});
-    const QByteArray before = digest(*s.session, m_folder.path());
+    const QByteArray before = digestOfAll(*s.session, m_folder.path());
     const json report = s.must("step")[0];
     QCOMPARE(report["error"]["code"], json("bad_logits"));
-    QCOMPARE(digest(*s.session, m_folder.path()), before);
+    QCOMPARE(digestOfAll(*s.session, m_folder.path()), before);
     QVERIFY(s.damage().contains("finite_rows") && s.damage().contains("next_logits"));
     const json drift = s.must("drift");
     QVERIFY2(drift["k"][0].is_null() && drift["kl"].is_null() && drift["worst"]["index"] == 2, drift.dump().c_str());

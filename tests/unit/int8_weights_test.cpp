@@ -11,7 +11,7 @@ using namespace kvlab;
 
 namespace {
 
-std::shared_ptr<const Model> opened(const std::string& spec) {
+std::shared_ptr<const Model> openedModel(const std::string& spec) {
   auto model = Model::open(spec, KVLAB_RESOURCES_DIR);
   if (!model) qFatal("%s", model.error().text().c_str());
   return model.take();
@@ -35,7 +35,7 @@ class Int8WeightsTest : public QObject {
   /// Every weight lies within half a step of its code, and the largest of an output is the largest code.
   void codesAreNearest() {
     for (const char* spec : {"synthetic:tiny:dtype=bf16", "synthetic:tiny:dtype=f32"}) {
-      const std::shared_ptr<const Model> model = opened(spec);
+      const std::shared_ptr<const Model> model = openedModel(spec);
       const auto coded = withInt8Weights(model);
       QVERIFY(coded);
       for (const Layer l : idRange<Layer>(0, model->config().layers))
@@ -63,7 +63,7 @@ class Int8WeightsTest : public QObject {
   /// A head that was the embedding gets codes of its own; bytes count both.
   void bytesAreCounted() {
     for (const char* spec : {"synthetic:tiny:dtype=bf16", "synthetic:stories-15m:dtype=bf16,layers=1"}) {
-      const std::shared_ptr<const Model> model = opened(spec);
+      const std::shared_ptr<const Model> model = openedModel(spec);
       const auto coded = withInt8Weights(model);
       QVERIFY(coded);
       QVERIFY((*coded)->head().data != (*coded)->embed().data);
@@ -77,7 +77,7 @@ class Int8WeightsTest : public QObject {
   }
 
   void openingCanBeCancelled() {
-    const auto coded = withInt8Weights(opened("synthetic:tiny"),
+    const auto coded = withInt8Weights(openedModel("synthetic:tiny"),
                                        [](const std::string&, std::int64_t done, std::int64_t) { return done == 0; });
     QVERIFY(!coded);
     QCOMPARE(coded.error().code, std::string("cancelled"));

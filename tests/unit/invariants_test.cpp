@@ -22,7 +22,9 @@ struct Damage {
   PositionMode position = PositionMode::Context;
 };
 
-Violation at(int layer, int index, LedgerId ledger) { return {"", "", CacheLayer(layer), Index(index), ledger}; }
+Violation violationAt(int layer, int index, LedgerId ledger) {
+  return {"", "", CacheLayer(layer), Index(index), ledger};
+}
 
 /// 40 tokens, an edit, and rows evicted from layer 1 and one row from every layer.
 void furnish(CacheFixture& cache) {
@@ -53,7 +55,7 @@ RingState& inRing(CacheFixture& c, int layer) {
 
 Violation lastOf(CacheFixture& c, int layer) {
   const ResidencyView& map = c.state.map(CacheLayer(layer));
-  return at(layer, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+  return violationAt(layer, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
 }
 
 std::vector<Damage> damages() {
@@ -163,7 +165,7 @@ std::vector<Damage> damages() {
         const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
         map.ledger = changed(map.ledger, swap);
         map.slotOf = changed(map.slotOf, swap);
-        return at(1, 11, map.ledger[11]);
+        return violationAt(1, 11, map.ledger[11]);
       },
       false);
   add(
@@ -173,7 +175,7 @@ std::vector<Damage> damages() {
         const auto swap = [](auto& v) { std::swap(v[10], v[11]); };
         map.ledger = changed(map.ledger, swap);
         map.slotOf = changed(map.slotOf, swap);
-        return at(1, 11, map.ledger[11]);
+        return violationAt(1, 11, map.ledger[11]);
       },
       false, PositionMode::Cache);
   add(
@@ -181,7 +183,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(0);
         map.ledger = changed(map.ledger, [](auto& v) { v.back() = LedgerId(5); });
-        return at(0, static_cast<int>(map.ledger.size()) - 1, LedgerId(5));
+        return violationAt(0, static_cast<int>(map.ledger.size()) - 1, LedgerId(5));
       },
       false);
 
@@ -190,7 +192,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = v[3]; });
-        return at(1, 6, map.ledger[6]);
+        return violationAt(1, 6, map.ledger[6]);
       },
       false);
   add(
@@ -198,7 +200,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(400); });
-        return at(1, 6, map.ledger[6]);
+        return violationAt(1, 6, map.ledger[6]);
       },
       false);
   add(
@@ -206,7 +208,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.slotOf = changed(map.slotOf, [](auto& v) { v[6] = Slot(-1); });
-        return at(1, 6, map.ledger[6]);
+        return violationAt(1, 6, map.ledger[6]);
       },
       false);
   add(
@@ -214,7 +216,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         const Slot slot = c.state.map(CacheLayer(2)).slotOf[9];
         c.store.slots(CacheLayer(2)).give(std::span(&slot, 1));
-        return at(2, 9, c.state.map(CacheLayer(2)).ledger[9]);
+        return violationAt(2, 9, c.state.map(CacheLayer(2)).ledger[9]);
       },
       false);
   add(
@@ -226,7 +228,7 @@ std::vector<Damage> damages() {
         const auto& map = c.state.map(CacheLayer(2));
         const auto found = std::find_if(map.slotOf.begin(), map.slotOf.end(), [](Slot s) { return s.value() >= 41; });
         const auto index = found - map.slotOf.begin();
-        return at(2, static_cast<int>(index), map.ledger[static_cast<std::size_t>(index)]);
+        return violationAt(2, static_cast<int>(index), map.ledger[static_cast<std::size_t>(index)]);
       },
       false);
 
@@ -235,7 +237,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.phases = changed(map.phases, [](auto& v) { v[9] = v[8]; });
-        return at(1, 9, map.ledger[9]);
+        return violationAt(1, 9, map.ledger[9]);
       },
       false);
   add(
@@ -243,7 +245,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
-        return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+        return violationAt(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
       },
       false);
   add(
@@ -251,7 +253,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.phases = changed(map.phases, [](auto& v) { v.back() += 2; });
-        return at(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
+        return violationAt(1, static_cast<int>(map.size()) - 1, map.ledger[map.size() - 1]);
       },
       false, PositionMode::Cache);
   add(
@@ -278,7 +280,7 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.phases = changed(map.phases, [](auto& v) { v[9] = -5; });
-        return at(1, 9, map.ledger[9]);
+        return violationAt(1, 9, map.ledger[9]);
       },
       false);
 
@@ -287,27 +289,27 @@ std::vector<Damage> damages() {
       [](CacheFixture& c) {
         ResidencyView& map = c.ownMap(1);
         map.slotOf = changed(map.slotOf, [](auto& v) { std::swap(v[10], v[30]); });
-        return at(1, 10, map.ledger[10]);
+        return violationAt(1, 10, map.ledger[10]);
       },
       false);
   add("row_tags", "a row overwritten by another's", {}, [](CacheFixture& c) {
     c.writeRow(2, c.state.map(CacheLayer(2)).slotOf[17], 3);
-    return at(2, 17, c.state.map(CacheLayer(2)).ledger[17]);
+    return violationAt(2, 17, c.state.map(CacheLayer(2)).ledger[17]);
   });
 
   add("row_checksums", "a bit of a value", {}, [](CacheFixture& c) {
     c.record(0, 21)[4] ^= 1;
-    return at(0, 21, c.state.map(CacheLayer(0)).ledger[21]);
+    return violationAt(0, 21, c.state.map(CacheLayer(0)).ledger[21]);
   });
   add("row_checksums", "a bit of a checksum", {}, [](CacheFixture& c) {
     c.record(0, 21)[c.store.pool(CacheLayer(0)).stride() - 1] ^= 128;
-    return at(0, 21, c.state.map(CacheLayer(0)).ledger[21]);
+    return violationAt(0, 21, c.state.map(CacheLayer(0)).ledger[21]);
   });
 
   add("finite_rows", "a key that overflowed", {}, [](CacheFixture& c) {
     const auto& map = c.state.map(CacheLayer(1));
     c.writeRow(1, map.slotOf[2], map.ledger[2].value(), std::numeric_limits<float>::infinity());
-    return at(1, 2, map.ledger[2]);
+    return violationAt(1, 2, map.ledger[2]);
   });
 
   for (const float bad : {-1.f, 256.f, std::numeric_limits<float>::quiet_NaN()})
@@ -342,7 +344,7 @@ std::vector<Damage> damages() {
     inRing(c, 1);
     ResidencyView& map = c.ownMap(1);
     map.slotOf = changed(map.slotOf, [](auto& v) { std::swap(v[6], v[7]); });
-    return at(1, 6, map.ledger[6]);
+    return violationAt(1, 6, map.ledger[6]);
   });
 
   add(

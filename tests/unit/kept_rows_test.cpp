@@ -16,11 +16,11 @@ using namespace kvlab;
 
 namespace {
 
-constexpr const char* kModels[] = {"llama_tied_f32", "llama_untied_f32", "qwen2_tied_f32",
-                                   "qwen3_f32",      "llama_yarn_bf16",  "demo"};
+constexpr const char* kKeptModels[] = {"llama_tied_f32", "llama_untied_f32", "qwen2_tied_f32",
+                                       "qwen3_f32",      "llama_yarn_bf16",  "demo"};
 
 /// "0-3,9" as rows.
-std::set<int> rowsOf(const std::string& text) {
+std::set<int> rowSet(const std::string& text) {
   std::set<int> out;
   for (const QString& part : QString::fromStdString(text).split(',', Qt::SkipEmptyParts)) {
     const QStringList ends = part.split('-');
@@ -70,11 +70,11 @@ class Comparison {
     for (std::size_t layer = 0; layer < one["kept"].size(); ++layer)
       for (std::size_t head = 0; head < one["kept"][layer].size(); ++head, ++lists) {
         const CacheLayer own = layers.of(Layer(static_cast<int>(layer)))[layers.byHead() ? head : 0];
-        const std::set<int> wanted = rowsOf(one["kept"][layer][head]), is = residents(s, own),
+        const std::set<int> wanted = rowSet(one["kept"][layer][head]), is = residents(s, own),
                             differ = apart(wanted, is);
         if (differ.empty()) continue;
         const std::string name = std::to_string(layer) + "." + std::to_string(head);
-        const std::set<int> ties = rowsOf(one["ties"].value(name, std::string()));
+        const std::set<int> ties = rowSet(one["ties"].value(name, std::string()));
         if (std::ranges::includes(ties, differ)) ++tied;
         else
           wrong += QByteArray::fromStdString("\n" + one["policy"].dump() + " " + std::to_string(one["ids"].size()) +
@@ -107,7 +107,7 @@ class KeptRowsTest : public QObject {
 
   static void models() {
     QTest::addColumn<QString>("model");
-    for (const char* model : kModels) QTest::newRow(model) << QString(model);
+    for (const char* model : kKeptModels) QTest::newRow(model) << QString(model);
   }
 
  private Q_SLOTS:

@@ -23,7 +23,7 @@ Floats keyOf(Session& s, int layer, int index) {
   return call(s, "row", {{"layer", layer}, {"index", index}, {"which", "k"}})["data"].get<Floats>();
 }
 
-double relative(const Floats& a, const Floats& b) {
+double relativeError(const Floats& a, const Floats& b) {
   double off = 0, all = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     off += std::pow(double(a[i]) - b[i], 2);
@@ -37,15 +37,15 @@ double keysApart(Session& a, Session& b) {
   double worst = 0;
   for (int layer = 0; layer < a.cacheLayers().layers; ++layer)
     for (int i = 0; i < static_cast<int>(a.state().map(CacheLayer(layer)).size()); ++i)
-      worst = std::max(worst, relative(keyOf(b, layer, i), keyOf(a, layer, i)));
+      worst = std::max(worst, relativeError(keyOf(b, layer, i), keyOf(a, layer, i)));
   return worst;
 }
 
 double logitsApart(Session& a, Session& b) {
-  return relative(call(b, "logits").get<Floats>(), call(a, "logits").get<Floats>());
+  return relativeError(call(b, "logits").get<Floats>(), call(a, "logits").get<Floats>());
 }
 
-void edit(Session& s) {
+void editFourWays(Session& s) {
   call(s, "inject",
        {{"actions",
          {{{"action", "replace_pair"}, {"original_pos1", 4}, {"original_pos2", 5}, {"new_token_ids", {7}}},
@@ -88,7 +88,7 @@ void KeyPhaseTest::sameNumbers() {
     call(*s, "step", {{"n", 3}});
   }
   QVERIFY(logitsApart(*read, *write) < 1e-5);
-  for (Session* s : {read.get(), write.get()}) edit(*s);
+  for (Session* s : {read.get(), write.get()}) editFourWays(*s);
   QCOMPARE(broken(*write), QString());
   QVERIFY2(keysApart(*read, *write) < 1e-5, qPrintable(QString::number(keysApart(*read, *write))));
   QVERIFY(logitsApart(*read, *write) < 1e-4);
@@ -112,7 +112,7 @@ void KeyPhaseTest::edits() {
   for (Session* s : {read.get(), write.get()}) {
     live(*s);
     call(*s, "evict", {{"layer", 1}, {"ledger", {6}}, {"now", true}});
-    edit(*s);
+    editFourWays(*s);
     call(*s, "step", {{"n", 2}, {"tokens", {5, 6}}});
   }
   QCOMPARE(broken(*write), QString());
@@ -140,7 +140,7 @@ void KeyPhaseTest::everyShiftCosts() {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     QCOMPARE(rows[i]["rotations"]["count"].get<int>(), kShifts);
     QCOMPARE(rows[i]["rotations"]["phases"].get<double>(), double(kShifts));
-    const double apart = relative(keyOf(*write, 1, static_cast<int>(i)), keyOf(*read, 1, static_cast<int>(i)));
+    const double apart = relativeError(keyOf(*write, 1, static_cast<int>(i)), keyOf(*read, 1, static_cast<int>(i)));
     const double atMost = rows[i]["rotations"]["error"].get<double>();
     QVERIFY2(apart <= atMost && apart > atMost / 10,
              qPrintable(QString("off by %1, at most %2").arg(apart).arg(atMost)));
@@ -158,7 +158,7 @@ void KeyPhaseTest::historyTurnsKeysBack() {
   const auto s = opened(atWrite(tinyManifest()));
   live(*s);
   const std::string before = stateHash(*s);
-  edit(*s);
+  editFourWays(*s);
   const std::string after = stateHash(*s);
   call(*s, "undo");
   QCOMPARE(stateHash(*s), before);

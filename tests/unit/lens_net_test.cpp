@@ -16,8 +16,7 @@ using namespace kvlab;
 
 namespace {
 
-constexpr int kHidden = 24, kWidth = 32, kInner = 20, kTail = 6;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr int kLensHidden = 24, kWidth = 32, kInner = 20, kTail = 6;
 
 /// A network with random weights.
 struct LensFile {
@@ -28,7 +27,7 @@ struct LensFile {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata{{"kind", "lens_net"}, {"model", ""}};
 
-  explicit LensFile(std::int64_t hidden = kHidden) {
+  explicit LensFile(std::int64_t hidden = kLensHidden) {
     std::mt19937 random(5);
     const auto draw = [&](const std::string& name, std::vector<std::int64_t> shape) {
       std::int64_t n = 1;
@@ -157,7 +156,7 @@ class LensNetTest : public QObject {
   void sharesAreThoseOfTheFormula() {
     const QTemporaryDir folder;
     const LensFile file;
-    const auto net = loadLensNet(file.write(folder), kHidden, kernels::makeCpuBackend(1));
+    const auto net = loadLensNet(file.write(folder), kLensHidden, kernels::makeCpuBackend(1));
     QVERIFY2(bool(net), net ? "" : net.error().text().c_str());
     QCOMPARE((*net)->tail(), std::int64_t{kTail});
     const std::vector<TreeNode> nodes{{2, 0}, {1, 1024}, {0, 1056}, {0, 1057}, {0, 1058}};
@@ -166,7 +165,7 @@ class LensNetTest : public QObject {
     const auto fill = [](std::size_t count, int seed, std::vector<Row>& rows, std::vector<float>& flat) {
       for (std::size_t i = 0; i < count; ++i) {
         Row& row = rows.emplace_back();
-        for (int d = 0; d < kHidden; ++d) {
+        for (int d = 0; d < kLensHidden; ++d) {
           flat.push_back(std::sin(static_cast<float>(seed + 31 * static_cast<int>(i) + d)) * 0.02f);
           row.push_back(flat.back());
         }
@@ -208,7 +207,7 @@ class LensNetTest : public QObject {
     if (damage == "other kind") file.metadata["kind"] = "gist_net";
     if (damage == "no model") file.metadata.erase("model");
     if (damage == "no entry") file.tensors.erase("entry");
-    if (damage == "narrow") file.tensors["entry"] = {{8, kHidden}, std::vector<float>(8 * kHidden)};
+    if (damage == "narrow") file.tensors["entry"] = {{8, kLensHidden}, std::vector<float>(8 * kLensHidden)};
     if (damage == "wide") file.tensors["tail"] = {{kWidth, 2}, std::vector<float>(2 * kWidth)};
     if (damage == "no layer") file.tensors.erase("layers.0.w1");
     if (damage == "odd position") file.tensors["position"] = {{kWidth}, std::vector<float>(kWidth)};
@@ -216,7 +215,7 @@ class LensNetTest : public QObject {
     if (damage == "more") file.tensors["extra"] = {{1}, {1}};
     if (damage == "a far layer") file.tensors["layers.3.q"] = {{1}, {1}};
     if (damage == "not finite") file.tensors["out"].values[3] = std::nanf("");
-    const auto net = loadLensNet(file.write(folder), kHidden, kernels::makeCpuBackend(1));
+    const auto net = loadLensNet(file.write(folder), kLensHidden, kernels::makeCpuBackend(1));
     QVERIFY(!net);
     QCOMPARE(net.error().code, std::string("bad_lens"));
     QCOMPARE(QString::fromStdString(net.error().field), field);

@@ -16,7 +16,7 @@ namespace {
 using Floats = std::vector<float>;
 using Flags = std::vector<std::uint8_t>;
 
-bool near(double a, double b, double within = 1e-6) { return std::abs(a - b) <= within; }
+bool within(double a, double b) { return std::abs(a - b) <= 1e-6; }
 
 /// Logits whose softmax is `p`, moved by a constant as logits may be.
 Floats logitsOf(std::initializer_list<double> p, double shift) {
@@ -43,26 +43,26 @@ class MetricsTest : public QObject {
 
 void MetricsTest::divergence() {
   const Floats p = logitsOf({0.5, 0.25, 0.25}, 3), q = logitsOf({0.25, 0.25, 0.5}, -7);
-  QVERIFY(near(klDivergence(p, q), 0.25 * std::log(2.0)));  // 1/2 ln 2 + 1/4 ln 1/2
+  QVERIFY(within(klDivergence(p, q), 0.25 * std::log(2.0)));  // 1/2 ln 2 + 1/4 ln 1/2
   const Floats r = logitsOf({0.9, 0.05, 0.05}, 0);
-  QVERIFY(near(klDivergence(p, r), 0.5 * std::log(0.5 / 0.9) + 0.5 * std::log(0.25 / 0.05)));
-  QVERIFY(near(klDivergence(r, p), 0.9 * std::log(0.9 / 0.5) + 0.1 * std::log(0.05 / 0.25)));
+  QVERIFY(within(klDivergence(p, r), 0.5 * std::log(0.5 / 0.9) + 0.5 * std::log(0.25 / 0.05)));
+  QVERIFY(within(klDivergence(r, p), 0.9 * std::log(0.9 / 0.5) + 0.1 * std::log(0.05 / 0.25)));
   QCOMPARE(klDivergence(p, p), 0.0);
   QVERIFY(std::isnan(klDivergence(p, Floats{1, 2})));
   QVERIFY(std::isnan(klDivergence({}, {})));
   // A token with probability 0 in p costs nothing; one with probability 0 only in q costs infinity.
   const float never = -std::numeric_limits<float>::infinity();
-  QVERIFY(near(klDivergence(Floats{0, never}, Floats{0, 0}), std::log(2.0)));
+  QVERIFY(within(klDivergence(Floats{0, never}, Floats{0, 0}), std::log(2.0)));
   QVERIFY(std::isinf(klDivergence(Floats{0, 0}, Floats{0, never})));
 }
 
 void MetricsTest::likelihood() {
   const Floats p = logitsOf({0.5, 0.125, 0.375}, 11);
-  QVERIFY(near(negativeLogLikelihood(p, TokenId(0)), std::log(2.0)));
-  QVERIFY(near(negativeLogLikelihood(p, TokenId(1)), std::log(8.0)));
+  QVERIFY(within(negativeLogLikelihood(p, TokenId(0)), std::log(2.0)));
+  QVERIFY(within(negativeLogLikelihood(p, TokenId(1)), std::log(8.0)));
   QVERIFY(std::isnan(negativeLogLikelihood(p, TokenId(3))));
   QVERIFY(std::isnan(negativeLogLikelihood(p, TokenId(-1))));
-  QVERIFY(near(negativeLogLikelihood(Floats{1000, 0}, TokenId(1)), 1000));  // no overflow on the way
+  QVERIFY(within(negativeLogLikelihood(Floats{1000, 0}, TokenId(1)), 1000));  // no overflow on the way
 }
 
 void MetricsTest::likeliest() {
@@ -92,13 +92,13 @@ void MetricsTest::overlap() {
 void MetricsTest::needles() {
   const Flags resident{1, 0, 1, 1, 0};
   const std::vector<std::int32_t> three{0, 1, 3}, outside{5};
-  QVERIFY(near(survival(resident, three), 2.0 / 3));
+  QVERIFY(within(survival(resident, three), 2.0 / 3));
   QVERIFY(std::isnan(survival(resident, {})));
   QVERIFY(std::isnan(survival(resident, outside)));
 }
 
 void MetricsTest::errors() {
-  QVERIFY(near(relativeError(Floats{3, 4}, Floats{3, 3}), 0.2));  // 1 over 5
+  QVERIFY(within(relativeError(Floats{3, 4}, Floats{3, 3}), 0.2));  // 1 over 5
   QCOMPARE(relativeError(Floats{0, 0}, Floats{0, 0}), 0.0);
   QVERIFY(std::isnan(relativeError(Floats{0, 0}, Floats{1, 0})));
 }

@@ -19,7 +19,7 @@ std::unique_ptr<Session> lived(int ticks) {
 }
 
 /// "1:4:words" for each note, with what stands in its way.
-QStringList told(Session& s) {
+QStringList noteLines(Session& s) {
   QStringList out;
   for (const json& one : call(s, "notes")) {
     QString text = QString("%1:%2:%3").arg(one["id"].get<int>()).arg(one["tick"].get<int>());
@@ -31,7 +31,7 @@ QStringList told(Session& s) {
   return out;
 }
 
-Replay replayed(const std::string& path, std::optional<std::int64_t> to = {}) {
+Replay soundReplay(const std::string& path, std::optional<std::int64_t> to = {}) {
   ReplayOptions options;
   options.verify = true;
   if (to) options.to = Tick(*to);
@@ -67,7 +67,7 @@ class NotesTest : public QObject {
     QCOMPARE(note["branch"], json("main"));
     QVERIFY(note["layer"].is_null() && note["ledger"].is_null());
     QCOMPARE(call(*s, "note", {{"tick", 2}, {"layer", 1}, {"ledger", 3}})["ledger"], json(3));
-    QCOMPARE(told(*s), QStringList({"1:4:here", "2:2:"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:4:here", "2:2:"}));
     QCOMPARE(call(*s, "changeNote", {{"id", 2}, {"text", "there"}})["text"], json("there"));
     QCOMPARE(call(*s, "clearNotes", {{"id", 1}}).size(), std::size_t(1));
     QCOMPARE(call(*s, "note")["id"], json(3));  // numbers do not come back
@@ -98,11 +98,11 @@ class NotesTest : public QObject {
     QCOMPARE(stateHash(*s), hash);
     QCOMPARE(s->timeline().size(), entries);
     call(*s, "undo");
-    QCOMPARE(told(*s), QStringList({"1:4:x away"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:4:x away"}));
     call(*s, "redo");
-    QCOMPARE(told(*s), QStringList({"1:4:x"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:4:x"}));
     call(*s, "reset");
-    QCOMPARE(told(*s), QStringList({"1:4:x lost"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:4:x lost"}));
     QCOMPARE(codeOf(*s, "gotoNote", {{"id", 1}}), std::string("note_lost"));
   }
 
@@ -118,7 +118,7 @@ class NotesTest : public QObject {
     call(*s, "finishTick");
     s->markBroken("for the test");
     call(*s, "note", {{"text", "broken"}});
-    QCOMPARE(told(*s), QStringList({"1:0:empty", "2:1:still open", "3:2:broken"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:0:empty", "2:1:still open", "3:2:broken"}));
   }
 
   void refusals_data() {
@@ -143,7 +143,7 @@ class NotesTest : public QObject {
     auto s = lived(2);
     call(*s, "note", {{"text", "stays"}});
     QCOMPARE(codeOf(*s, qPrintable(verb), json::parse(args.toStdString())), code.toStdString());
-    QCOMPARE(told(*s), QStringList({"1:3:stays"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:3:stays"}));
   }
 
   void bounds() {
@@ -162,11 +162,11 @@ class NotesTest : public QObject {
   void leadsToEveryBranch() {
     auto s = forkedHistory();
     const std::string now = stateHash(*s);
-    QCOMPARE(told(*s), QStringList({"1:2:before", "2:7:old away", "3:5:new"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:2:before", "2:7:old away", "3:5:new"}));
     auto straight = lived(6);
     QCOMPARE(call(*s, "gotoNote", {{"id", 2}}), json({{"tick", 7}, {"branch", "main"}}));
     QCOMPARE(stateHash(*s), stateHash(*straight));
-    QCOMPARE(told(*s), QStringList({"1:2:before", "2:7:old", "3:5:new away"}));
+    QCOMPARE(noteLines(*s), QStringList({"1:2:before", "2:7:old", "3:5:new away"}));
     QCOMPARE(call(*s, "gotoNote", {{"id", 3}})["branch"], json("branch-1"));
     QCOMPARE(stateHash(*s), now);
     QCOMPARE(call(*s, "gotoNote", {{"id", 1}}), json({{"tick", 2}, {"branch", "branch-1"}}));
@@ -186,7 +186,7 @@ class NotesTest : public QObject {
     QCOMPARE(stateHash(*s), hash);
     call(*s, "redo");
     call(*s, "saveCapture", {{"path", path("apart")}});
-    const Replay replay = replayed(path("apart"));
+    const Replay replay = soundReplay(path("apart"));
     call(*replay.session, "gotoNote", {{"id", 1}});
     QCOMPARE(stateHash(*replay.session), hash);
   }
@@ -195,14 +195,14 @@ class NotesTest : public QObject {
     auto s = forkedHistory();
     call(*s, "break", {{"condition", "kl > 1"}});
     Result<std::unique_ptr<Session>> fork = s->fork();
-    QCOMPARE(told(**fork), QStringList({"1:2:before", "2:7:old lost", "3:5:new"}));
+    QCOMPARE(noteLines(**fork), QStringList({"1:2:before", "2:7:old lost", "3:5:new"}));
     QCOMPARE(call(**fork, "breaks").size(), std::size_t(1));
     const std::string hash = stateHash(*s);
     call(**fork, "step");
     call(**fork, "gotoNote", {{"id", 3}});
     QCOMPARE(stateHash(**fork), hash);
     call(**fork, "note", {{"text", "of the fork"}});
-    QCOMPARE(told(*s).size(), qsizetype(3));
+    QCOMPARE(noteLines(*s).size(), qsizetype(3));
     QCOMPARE(call(*s, "at", {{"tick", 2}, {"verb", "notes"}}).size(), std::size_t(3));
   }
 
@@ -212,15 +212,16 @@ class NotesTest : public QObject {
     call(*s, "break", {{"condition", "length >= 900"}, {"enabled", false}, {"ignore", 2}});
     call(*s, "clearBreaks", {{"id", 1}});
     call(*s, "saveCapture", {{"path", path("kept")}});
-    const Replay replay = replayed(path("kept"));
-    QCOMPARE(told(*replay.session), QStringList({"1:2:before", "2:7:old lost", "3:5:new"}));
+    const Replay replay = soundReplay(path("kept"));
+    QCOMPARE(noteLines(*replay.session), QStringList({"1:2:before", "2:7:old lost", "3:5:new"}));
     QCOMPARE(call(*replay.session, "breaks"), call(*s, "breaks"));
     QCOMPARE(replay.session->snapshot()->notes->size(), std::size_t(3));
     call(*s, "gotoNote", {{"id", 1}});
     call(*replay.session, "gotoNote", {{"id", 1}});
     QCOMPARE(stateHash(*replay.session), stateHash(*s));
     call(*replay.session, "saveCapture", {{"path", path("again")}});
-    QCOMPARE(told(*replayed(path("again")).session), QStringList({"1:2:before", "2:7:old lost", "3:5:new lost"}));
+    QCOMPARE(noteLines(*soundReplay(path("again")).session),
+             QStringList({"1:2:before", "2:7:old lost", "3:5:new lost"}));
     QCOMPARE(call(*replay.session, "note")["id"], json(4));
   }
 
@@ -242,9 +243,10 @@ class NotesTest : public QObject {
     QCOMPARE(codeOf(*s, "gotoNote", {{"id", 4}}), std::string("capturing"));
     call(*s, "gotoNote", {{"id", 2}});
     call(*s, "break", {{"condition", "kl > 1"}});
-    const Replay replay = replayed(path("grows"));
-    QCOMPARE(told(*s), QStringList({"1:3:earlier", "2:4:first, changed", "4:7:at the stop away", "5:5:beside away"}));
-    QCOMPARE(told(*replay.session), told(*s));
+    const Replay replay = soundReplay(path("grows"));
+    QCOMPARE(noteLines(*s),
+             QStringList({"1:3:earlier", "2:4:first, changed", "4:7:at the stop away", "5:5:beside away"}));
+    QCOMPARE(noteLines(*replay.session), noteLines(*s));
     QCOMPARE(call(*replay.session, "breaks"), call(*s, "breaks"));
     QCOMPARE(stateHash(*replay.session), stateHash(*s));
     call(*s, "stopCapture");
@@ -263,7 +265,7 @@ class NotesTest : public QObject {
     call(*s, "step", {{"n", 3}});
     call(*s, "runBack");
     QCOMPARE(s->state().tick, Tick(2));
-    QCOMPARE(replayed(path("back")).session->state().tick, Tick(2));
+    QCOMPARE(soundReplay(path("back")).session->state().tick, Tick(2));
   }
 
   void replaysToATickWithTheNotesUpToIt() {
@@ -273,8 +275,8 @@ class NotesTest : public QObject {
       call(*s, "note", {{"text", text}});
       call(*s, "step", {{"n", 2}});
     }
-    QCOMPARE(told(*replayed(path("to"), 3).session), QStringList({"1:3:a"}));
-    QCOMPARE(told(*replayed(path("to"), 7).session), QStringList({"1:3:a", "2:5:b"}));
+    QCOMPARE(noteLines(*soundReplay(path("to"), 3).session), QStringList({"1:3:a"}));
+    QCOMPARE(noteLines(*soundReplay(path("to"), 7).session), QStringList({"1:3:a", "2:5:b"}));
   }
 };
 

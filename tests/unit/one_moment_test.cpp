@@ -26,16 +26,16 @@ json valueOf(const SessionFixture& s, const std::string& condition) {
   return s.must("value", {{"expression", condition}});
 }
 
-void edit(const SessionFixture& s, const json& action) {
+void editNow(const SessionFixture& s, const json& action) {
   (void)s.verb("inject", {{"actions", {action}}, {"now", true}});
 }
 
 /// Ticks and edits of rows that are there; between them all conditions are asked, in turn after other questions.
-Answers asked(const SessionFixture& s, const std::vector<std::string>& conditions, bool others) {
+Answers answersOf(const SessionFixture& s, const std::vector<std::string>& conditions, bool others) {
   Answers out;
   for (int i = 0; i < 8; ++i) {
-    if (i == 2) edit(s, {{"action", "replace"}, {"positions", {7}}, {"new_token_ids", {33}}});
-    else if (i == 5) edit(s, {{"action", "delete"}, {"position", 6}});
+    if (i == 2) editNow(s, {{"action", "replace"}, {"positions", {7}}, {"new_token_ids", {33}}});
+    else if (i == 5) editNow(s, {{"action", "delete"}, {"position", 6}});
     else s.must("step");
     if (others) {
       (void)s.verb("topk", {{"k", 2}});
@@ -68,8 +68,8 @@ class OneMomentTest : public QObject {
     SessionFixture quiet(keys), curious(keys);
     quiet.prompt(12);
     curious.prompt(12);
-    const Answers said = asked(quiet, conditions, false);
-    QVERIFY(asked(curious, conditions, true) == said);
+    const Answers said = answersOf(quiet, conditions, false);
+    QVERIFY(answersOf(curious, conditions, true) == said);
     for (const std::string& one : conditions) {
       const json where = quiet.must("ticksWhere", {{"condition", one}});
       for (const auto& [moment, answer] : said) {
@@ -93,7 +93,7 @@ class OneMomentTest : public QObject {
     for (const std::string& one : kOften) s.must("watch", {{"expression", one}});
     s.must("watch", {{"expression", "read(ledger==1, layer==0)"}});
     for (int i = 0; i < 6; ++i) {
-      if (i == 2) edit(s, {{"action", "delete"}, {"position", 6}});
+      if (i == 2) editNow(s, {{"action", "delete"}, {"position", 6}});
       else s.must("step");
       for (const json& watch : s.must("watches")) QCOMPARE(watch["value"], valueOf(s, watch["expression"]));
     }
@@ -105,7 +105,7 @@ class OneMomentTest : public QObject {
     s.prompt(12);
     s.must("step");
     QVERIFY(valueOf(s, "read(ledger==0)").is_number());
-    edit(s, {{"action", "delete"}, {"position", 6}});
+    editNow(s, {{"action", "delete"}, {"position", 6}});
     QCOMPARE(valueOf(s, "read(ledger==0)"), json());
     s.must("topk", {{"k", 1}});
     s.must("value", {{"expression", "kl"}});

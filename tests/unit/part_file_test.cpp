@@ -8,21 +8,16 @@
 
 #include <QTemporaryDir>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "core/api/part_file.h"
 #include "support/runner.h"
+#include "unit/model_bytes.h"
 
 using namespace kvlab;
+using namespace kvlab::test;
 
 namespace {
-
-std::string readAll(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
 
 void make(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 

@@ -51,7 +51,7 @@ std::vector<std::int32_t> values(const Ids& ids) {
 using Ints = std::vector<std::int32_t>;
 
 /// 20 tokens; row 3 pinned; row 5 absent from layer 1 and row 9 from every layer.
-void furnish(CacheFixture& cache) {
+void furnishForPlans(CacheFixture& cache) {
   QVERIFY(cache.add(20));
   QVERIFY(cache.apply({Evict{Layer(0), {}, {LedgerId(9)}}, Evict{Layer(1), {}, {LedgerId(5), LedgerId(9)}},
                        Evict{Layer(2), {}, {LedgerId(9)}}}));
@@ -59,7 +59,7 @@ void furnish(CacheFixture& cache) {
 }
 
 /// Everything a plan could have changed, in words.
-std::string digest(const CacheState& state) {
+std::string stateDigest(const CacheState& state) {
   std::string out = json(values(state.context)).dump() + json(ints(state.phases)).dump();
   for (const CacheLayer layer : state.layers())
     out += json(values(state.map(layer).ledger)).dump() + json(values(state.map(layer).slotOf)).dump();
@@ -145,8 +145,8 @@ class PlannerTest : public QObject {
     QFETCH(QByteArray, value);
     for (int position = 0; position < 3; ++position) {
       CacheFixture cache({.position = static_cast<PositionMode>(position)});
-      furnish(cache);
-      const std::string before = digest(cache.state);
+      furnishForPlans(cache);
+      const std::string before = stateDigest(cache.state);
       const Result<EditPlan> plan = cache.plan(parse(list));
       QVERIFY(!plan);
       const Error& error = plan.error();
@@ -155,7 +155,7 @@ class PlannerTest : public QObject {
       QCOMPARE(QByteArray::fromStdString(error.field), field);
       QCOMPARE(QByteArray::fromStdString(error.value.dump()), value);
       QVERIFY(!error.what.empty() && !error.why.empty() && !error.remedy.empty());
-      QCOMPARE(digest(cache.state), before);
+      QCOMPARE(stateDigest(cache.state), before);
     }
   }
 
@@ -246,7 +246,7 @@ class PlannerTest : public QObject {
       CacheFixture cache({.position = PositionMode::Absolute, .shift = shift});
       QVERIFY(cache.add(8));
       const QByteArray wanted = shift ? shifted : phases;
-      const std::string before = digest(cache.state);
+      const std::string before = stateDigest(cache.state);
       const Status done = cache.apply(parse(list));
       QCOMPARE(bool(done), !wanted.isEmpty());
       if (done) {
@@ -254,7 +254,7 @@ class PlannerTest : public QObject {
         QVERIFY2(checkAll(cache.input(true)).empty(), qPrintable(text(checkAll(cache.input(true)))));
       } else {
         QCOMPARE(done.error().code, std::string("no_phase_room"));
-        QCOMPARE(digest(cache.state), before);
+        QCOMPARE(stateDigest(cache.state), before);
       }
     }
   }

@@ -12,7 +12,7 @@ using namespace kvlab;
 
 namespace {
 
-ModelConfig small(int headDim = 8, int maxPositions = 64) {
+ModelConfig smallConfig(int headDim = 8, int maxPositions = 64) {
   ModelConfig c;
   c.headDim = headDim;
   c.maxPositions = maxPositions;
@@ -20,7 +20,7 @@ ModelConfig small(int headDim = 8, int maxPositions = 64) {
 }
 
 /// Largest |rotated - golden| over largest |golden| of one layer.
-double worst(const Safetensors& golden, Layer own, Rotary& rotary, const ModelConfig& config) {
+double worstKey(const Safetensors& golden, Layer own, Rotary& rotary, const ModelConfig& config) {
   const std::string layer = std::to_string(own.value());
   const auto dim = static_cast<std::size_t>(config.headDim);
   const std::vector<std::int32_t> order = engineOrder(config);
@@ -65,14 +65,14 @@ class RotaryTest : public QObject {
     Rotary rotary(*config);
     rotary.reach(golden->find("input_ids")->shape[0]);
     for (const Layer layer : idRange<Layer>(0, config->layers)) {
-      const double error = worst(*golden, layer, rotary, *config);
+      const double error = worstKey(*golden, layer, rotary, *config);
       qInfo("layer %d: %.2g (bound 5e-6)", layer.value(), error);
       QVERIFY(error < 5e-6);
     }
   }
 
   void wholePhasesAreTheirOwnIndex() {
-    Rotary rotary(small());
+    Rotary rotary(smallConfig());
     for (const int p : {5, 0, 63, 17}) QCOMPARE(rotary.index(Phase(p)), p);
     const float* row = rotary.data() + 17 * 8;
     QCOMPARE(row[0], static_cast<float>(std::cos(17.0)));
@@ -81,7 +81,7 @@ class RotaryTest : public QObject {
   }
 
   void otherPhasesFollow() {
-    Rotary rotary(small());
+    Rotary rotary(smallConfig());
     QCOMPARE(rotary.index(Phase(64)), 64);  // behind the last whole phase: first extra row
     QCOMPARE(rotary.index(Phase(2.5)), 65);
     QCOMPARE(rotary.index(Phase(-3)), 66);
@@ -92,7 +92,7 @@ class RotaryTest : public QObject {
   }
 
   void growthKeepsEveryRow() {
-    Rotary rotary(small());
+    Rotary rotary(smallConfig());
     std::vector<std::int32_t> rows;
     for (int i = 0; i < 3000; ++i) rows.push_back(rotary.index(Phase(i + 0.25)));
     QCOMPARE(rotary.index(Phase(3)), 3);
@@ -105,7 +105,7 @@ class RotaryTest : public QObject {
   }
 
   void sigmaDampsByFrequency() {
-    Rotary rotary(small());
+    Rotary rotary(smallConfig());
     const auto row = rotary.index(Phase(16), 8);
     QVERIFY(row >= 64);
     QVERIFY(row != rotary.index(Phase(16), 4) && row == rotary.index(Phase(16), 8));

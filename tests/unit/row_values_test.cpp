@@ -15,7 +15,7 @@ namespace {
 using Floats = std::vector<float>;
 using Lines = std::vector<Floats>;
 
-float at(const json& matrix, std::size_t head, std::size_t query, std::size_t position) {
+float weightAt(const json& matrix, std::size_t head, std::size_t query, std::size_t position) {
   const auto queries = matrix["end"].get<std::size_t>() - matrix["begin"].get<std::size_t>();
   const json& value = matrix["values"][(head * queries + query) * matrix["length"].get<std::size_t>() + position];
   return value.is_null() ? NAN : value.get<float>();
@@ -26,11 +26,11 @@ double sumOf(const json& matrix, std::size_t head, std::size_t query) {
   const auto queries = matrix["end"].get<std::size_t>() - matrix["begin"].get<std::size_t>();
   double sum = matrix["own"][head * queries + query].get<double>();
   for (std::size_t p = 0; p < matrix["length"].get<std::size_t>(); ++p)
-    if (const float one = at(matrix, head, query, p); !std::isnan(one)) sum += double(one);
+    if (const float one = weightAt(matrix, head, query, p); !std::isnan(one)) sum += double(one);
   return sum;
 }
 
-json replaced(int position, int token) {
+json replacedAt(int position, int token) {
   return {{"actions", {{{"action", "replace"}, {"positions", {position}}, {"new_token_ids", {token}}}}}, {"now", true}};
 }
 
@@ -68,13 +68,13 @@ class RowValuesTest : public QObject {
       for (std::size_t h = 0; h < heads; ++h)
         for (std::size_t q = 0; q < seen.size(); ++q) {
           for (std::size_t p = 0; p <= q; ++p)
-            QCOMPARE(at(matrix, h, q, p), seen[q][static_cast<std::size_t>(l)][h][p]);
-          for (std::size_t p = q + 1; p < seen.size(); ++p) QCOMPARE(at(matrix, h, q, p), 0.0f);
+            QCOMPARE(weightAt(matrix, h, q, p), seen[q][static_cast<std::size_t>(l)][h][p]);
+          for (std::size_t p = q + 1; p < seen.size(); ++p) QCOMPARE(weightAt(matrix, h, q, p), 0.0f);
           QVERIFY(std::abs(sumOf(matrix, h, q) - 1) < 1e-5);
         }
       const json one = s.must("attentionMatrix", {{"layer", l}, {"begin", 5}, {"end", 9}, {"head", 1}});
       for (std::size_t q = 0; q < 4; ++q)
-        for (std::size_t p = 0; p < seen.size(); ++p) QCOMPARE(at(one, 0, q, p), at(matrix, 1, q + 5, p));
+        for (std::size_t p = 0; p < seen.size(); ++p) QCOMPARE(weightAt(one, 0, q, p), weightAt(matrix, 1, q + 5, p));
     }
     QCOMPARE(s.hash(), before);
   }
@@ -93,8 +93,8 @@ class RowValuesTest : public QObject {
     for (std::size_t h = 0; h < newest.size(); ++h)
       for (std::size_t q = 0; q < 60; ++q) {
         QVERIFY2(std::abs(sumOf(matrix, h, q) - 1) < 1e-5, qPrintable(QString::number(q)));
-        QCOMPARE(std::isnan(at(matrix, h, 59, q)), static_cast<std::int32_t>(q) < first);
-        if (static_cast<std::int32_t>(q) >= first) QCOMPARE(at(matrix, h, 59, q), newest[h][q]);
+        QCOMPARE(std::isnan(weightAt(matrix, h, 59, q)), static_cast<std::int32_t>(q) < first);
+        if (static_cast<std::int32_t>(q) >= first) QCOMPARE(weightAt(matrix, h, 59, q), newest[h][q]);
       }
   }
 
@@ -105,7 +105,7 @@ class RowValuesTest : public QObject {
     const json matrix = s.must("attentionMatrix", {{"layer", 1}, {"begin", 2}, {"end", 24}});
     for (std::size_t h = 0; h < matrix["heads"].size(); ++h)
       for (std::size_t q = 0; q < 22; ++q) {
-        QVERIFY(std::isnan(at(matrix, h, q, 3)) && std::isnan(at(matrix, h, q, 4)));
+        QVERIFY(std::isnan(weightAt(matrix, h, q, 3)) && std::isnan(weightAt(matrix, h, q, 4)));
         QVERIFY2(std::abs(sumOf(matrix, h, q) - 1) < 1e-5, qPrintable(QString::number(q)));
       }
     // A query whose row the layer lacks gives to its own row what is missing.
@@ -125,7 +125,7 @@ class RowValuesTest : public QObject {
       QCOMPARE(matrix["begin"].get<int>(), 32);
       for (std::size_t p = 0; p < mean.values.size(); ++p) {
         double sum = 0;
-        for (std::size_t h = 0; h < matrix["heads"].size(); ++h) sum += double(at(matrix, h, 0, p));
+        for (std::size_t h = 0; h < matrix["heads"].size(); ++h) sum += double(weightAt(matrix, h, 0, p));
         QVERIFY(std::abs(sum / static_cast<double>(matrix["heads"].size()) - double(mean.values[p])) < 1e-6);
       }
     }
@@ -149,7 +149,7 @@ class RowValuesTest : public QObject {
     const json matrix = s.must("attentionMatrix", {{"layer", 0}, {"begin", 0}});
     int summaries = 0;
     for (std::size_t q = 0; q < matrix["length"].get<std::size_t>(); ++q) {
-      if (std::isnan(at(matrix, 0, q, 0))) ++summaries;
+      if (std::isnan(weightAt(matrix, 0, q, 0))) ++summaries;
       else QVERIFY2(std::abs(sumOf(matrix, 0, q) - 1) < 1e-4, qPrintable(QString::number(q)));
     }
     QVERIFY(summaries > 0);
@@ -166,7 +166,7 @@ class RowValuesTest : public QObject {
     const json all = whole.must("attentionMatrix", {{"layer", 1}});
     const std::size_t group = own["heads"].size();
     for (std::size_t h = 0; h < group; ++h)
-      for (std::size_t p = 0; p < 12; ++p) QCOMPARE(at(own, h, 0, p), at(all, group + h, 0, p));
+      for (std::size_t p = 0; p < 12; ++p) QCOMPARE(weightAt(own, h, 0, p), weightAt(all, group + h, 0, p));
   }
 
   void refusals() {
@@ -200,7 +200,7 @@ class RowValuesTest : public QObject {
     QFETCH(QString, changes);
     SessionFixture s(json::parse(changes.toStdString()));
     s.prompt(20);
-    s.must("inject", replaced(5, 77));
+    s.must("inject", replacedAt(5, 77));
     const json drift = s.must("drift", {{"rows", true}});
     const std::string before = s.hash();
     const bool byHead = s->cacheLayers().byHead();

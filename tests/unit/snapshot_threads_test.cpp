@@ -94,7 +94,7 @@ struct Findings {
   std::atomic<int> read{0}, changed{0}, unsound{0}, backwards{0};
 };
 
-void readAll(Mailbox& mailbox, Findings& findings) {
+void readSnapshots(Mailbox& mailbox, Findings& findings) {
   std::deque<std::pair<SnapshotPtr, std::uint64_t>> kept;
   std::uint64_t serial = 0;
   while (SnapshotPtr snapshot = mailbox.take()) {
@@ -163,7 +163,7 @@ class SnapshotThreadsTest : public QObject {
     Mailbox first, second;
     Findings findings;
     session->setPublish([&](SnapshotPtr snapshot) { first.put(snapshot), second.put(std::move(snapshot)); });
-    std::thread one([&] { readAll(first, findings); }), two([&] { readAll(second, findings); });
+    std::thread one([&] { readSnapshots(first, findings); }), two([&] { readSnapshots(second, findings); });
     std::thread engine([&] { everyKindOfWork(*session, 8); });
     engine.join();
     first.close(), second.close();

@@ -6,12 +6,13 @@
 
 #include "core/verbs/capture_session.h"
 #include "support/runner.h"
+#include "support/session_digest.h"
 
 using namespace kvlab;
 
 namespace {
 
-constexpr std::pair<const char*, const char*> kManifests[] = {
+constexpr std::pair<const char*, const char*> kStaged[] = {
     {"indirection", R"({})"},
     {"contiguous_splice", R"({"layout":"contiguous_splice"})"},
     {"batch_splice", R"({"layout":"batch_splice","executor":"descending"})"},
@@ -36,7 +37,7 @@ constexpr std::pair<const char*, const char*> kManifests[] = {
 
 json openingOf(const QString& manifest) { return json::parse(manifest.toStdString()); }
 
-void fill(const SessionFixture& s) {
+void fillSession(const SessionFixture& s) {
   s.prompt(25);
   s.must("step", {{"n", 2}});
 }
@@ -51,12 +52,6 @@ void queueEdits(const SessionFixture& s) {
 }
 
 /// A report without what a clock says.
-json timeless(json report) {
-  report.erase("stage");
-  for (json& event : report["events"]) event.erase("start_us"), event.erase("us");
-  return report;
-}
-
 /// Where slots are free, and what rings say.
 json places(const SessionFixture& s) {
   json out = json::array();
@@ -97,13 +92,13 @@ class StagesTest : public QObject {
 
 void StagesTest::endsAsTheWholeTick_data() {
   QTest::addColumn<QString>("manifest");
-  for (const auto& [name, manifest] : kManifests) QTest::newRow(name) << manifest;
+  for (const auto& [name, manifest] : kStaged) QTest::newRow(name) << manifest;
 }
 
 void StagesTest::endsAsTheWholeTick() {
   QFETCH(QString, manifest);
   const SessionFixture whole(openingOf(manifest)), staged(openingOf(manifest));
-  for (const SessionFixture* s : {&whole, &staged}) fill(*s);
+  for (const SessionFixture* s : {&whole, &staged}) fillSession(*s);
   for (int round = 0; round < 6; ++round) {
     if (round % 3 == 1)
       for (const SessionFixture* s : {&whole, &staged}) queueEdits(*s);
@@ -133,7 +128,7 @@ void StagesTest::endsAsTheWholeTick() {
 void StagesTest::leavesNothingWhenCancelled() {
   QFETCH(QString, manifest);
   const SessionFixture whole(openingOf(manifest)), s(openingOf(manifest));
-  for (const SessionFixture* one : {&whole, &s}) fill(*one), queueEdits(*one);
+  for (const SessionFixture* one : {&whole, &s}) fillSession(*one), queueEdits(*one);
   const std::string before = s.hash();
   const json slots = places(s);
   const int entries = s->timeline().size();
@@ -162,13 +157,13 @@ void StagesTest::staysWhereItsNextStepFails() {
   json opening = openingOf(manifest);
   opening["faults"] = true;
   const SessionFixture whole(opening);
-  fill(whole);
+  fillSession(whole);
   queueEdits(whole);
   whole.must("step");
   int failed = 0;
   for (int stages = 1; stages < 40; ++stages) {
     const SessionFixture s(opening);
-    fill(s);
+    fillSession(s);
     queueEdits(s);
     for (int i = 0; i < stages; ++i) s.must("stepStage");
     if (!s->stage()) break;
@@ -203,7 +198,7 @@ void StagesTest::staysWhereItsNextStepFails() {
 
 void StagesTest::refusesOtherChanges() {
   const SessionFixture s(json{{"ring", {{"block_tokens", 3}}}});
-  fill(s);
+  fillSession(s);
   queueEdits(s);
   for (int i = 0; i < 6; ++i) s.must("stepStage");
   const std::string before = s.hash();
@@ -247,7 +242,7 @@ void StagesTest::refusesOtherChanges() {
   QCOMPARE(places(s), slots);
   QVERIFY(s->stage());
   const SessionFixture whole(json{{"ring", {{"block_tokens", 3}}}});
-  fill(whole);
+  fillSession(whole);
   queueEdits(whole);
   whole.must("step");
   s.must("finishTick");
@@ -261,7 +256,7 @@ void StagesTest::goesIntoHistoryAsAStep() {
   const json path{{"path", folder.filePath("running").toStdString()}};
   const SessionFixture s(openingOf(manifest));
   s.must("startCapture", path);
-  fill(s);
+  fillSession(s);
   const std::string before = s.hash();
   queueEdits(s);
   const json given = s->manifest().ring.blockTokens > 1 ? json{5, 6} : json{5};
@@ -288,7 +283,7 @@ void StagesTest::goesIntoHistoryAsAStep() {
 /// The reports of a long run need not come back.
 void StagesTest::runsGiveBackTheLastReports() {
   const SessionFixture s{json::object()};
-  fill(s);
+  fillSession(s);
   const json all = s.must("run", {{"maxTicks", 5}}), last = s.must("run", {{"maxTicks", 5}, {"reports", 2}});
   QCOMPARE(all["ticks"].size(), 5u);
   QCOMPARE(all["count"], 5);
@@ -299,7 +294,7 @@ void StagesTest::runsGiveBackTheLastReports() {
 
 void StagesTest::stopsAtBreakpoints() {
   const SessionFixture s(json{{"ring", {{"block_tokens", 2}}}}), whole(json{{"ring", {{"block_tokens", 2}}}});
-  for (const SessionFixture* one : {&s, &whole}) fill(*one);
+  for (const SessionFixture* one : {&s, &whole}) fillSession(*one);
   s.must("break", {{"condition", "stage(token)"}});
   const json run = s.must("run", {{"maxTicks", 3}});
   QCOMPARE(run["stoppedBy"], "stage(token)");
@@ -332,7 +327,7 @@ void StagesTest::showsActionsOneByOne() {
   QFETCH(QString, executor);
   QFETCH(QList<int>, lengths);
   const SessionFixture s(json{{"executor", executor.toStdString()}});
-  fill(s);
+  fillSession(s);
   queueEdits(s);
   QList<int> seen;
   json stage = s.must("stepStage")["stage"];
@@ -357,14 +352,14 @@ void StagesTest::showsActionsOneByOne() {
 
 void StagesTest::showsWaitingRows_data() {
   QTest::addColumn<QString>("manifest");
-  for (const auto& [name, manifest] : kManifests)
+  for (const auto& [name, manifest] : kStaged)
     if (QString(manifest).contains("block_tokens\":3")) QTest::newRow(name) << manifest;
 }
 
 void StagesTest::showsWaitingRows() {
   QFETCH(QString, manifest);
   const SessionFixture s(openingOf(manifest));
-  fill(s);
+  fillSession(s);
   queueEdits(s);
   const json plain{{"layer", 1}}, both{{"layer", 1}, {"view", "committed_plus_pending"}};
   const json committed = s.must("rows", plain);
@@ -405,7 +400,7 @@ void StagesTest::showsPlannedRows_data() {
 void StagesTest::showsPlannedRows() {
   QFETCH(QString, manifest);
   const SessionFixture s(openingOf(manifest));
-  fill(s);
+  fillSession(s);
   s.must("evict", {{"layer", 1}, {"ledger", {13, 19}}, {"now", true}});
   queueEdits(s);
   const json both{{"layer", 1}, {"view", "committed_plus_pending"}};
@@ -432,7 +427,7 @@ void StagesTest::refusesWithoutAnOpenTick() {
   for (const char* verb : {"finishTick", "cancelTick"})
     QCOMPARE(s.verb(verb).error().code, std::string("no_tick_open"));
   QCOMPARE(s.must("stepStage")["error"]["code"], "empty");
-  fill(s);
+  fillSession(s);
   QVERIFY(!s.verb("stepStage", {{"tokens", {5, 6}}}));
   s.must("stepStage", {{"tokens", {5}}});
   QCOMPARE(s.verb("stepStage", {{"tokens", {5}}}).error().field, std::string("tokens"));

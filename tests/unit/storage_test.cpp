@@ -18,7 +18,7 @@ json ringed(int window, const json& more = json::object()) {
 }
 
 /// Values of the resident rows of a layer, K then V, as read.
-std::vector<float> rowsOf(const SessionFixture& s, CacheLayer layer) {
+std::vector<float> gatheredRows(const SessionFixture& s, CacheLayer layer) {
   const RowPool& pool = s->store().pool(layer);
   const std::span<const Slot> slots = s->state().map(layer).residentSlots();
   std::vector<float> k(slots.size() * static_cast<std::size_t>(pool.width())), v(k.size());
@@ -27,7 +27,7 @@ std::vector<float> rowsOf(const SessionFixture& s, CacheLayer layer) {
   return k;
 }
 
-std::vector<float> logitsOf(const SessionFixture& s) {
+std::vector<float> nextLogits(const SessionFixture& s) {
   json out = s.must("logits");
   return out.get<std::vector<float>>();
 }
@@ -87,20 +87,20 @@ class StorageTest : public QObject {
   void formatsConvertLive() {
     SessionFixture s(json{{"dtype", "f32"}});
     s.prompt(20);
-    const std::vector<float> exact = rowsOf(s, CacheLayer(1));
+    const std::vector<float> exact = gatheredRows(s, CacheLayer(1));
     s.must("settings", {{"layers", json::array({{{"match", 1}, {"kv", {{"k", "int8"}, {"v", "fp8-e4m3"}}}}})}});
     QVERIFY(s.sound());
     QCOMPARE(s.must("storage", {{"layer", 1}})["k"], "int8");
     QCOMPARE(s.must("storage", {{"layer", 0}})["k"], "f32");
-    const std::vector<float> stored = rowsOf(s, CacheLayer(1));
+    const std::vector<float> stored = gatheredRows(s, CacheLayer(1));
     double worst = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) worst = std::max(worst, double(std::abs(exact[i] - stored[i])));
     QVERIFY(worst > 0);
     s.must("step", {{"n", 2}});
     // Codes and scales that were read are found again: a way back through f32 loses nothing more.
-    const std::vector<float> grown = rowsOf(s, CacheLayer(1));
+    const std::vector<float> grown = gatheredRows(s, CacheLayer(1));
     s.must("settings", {{"layers", json::array({{{"match", 1}, {"kv", {{"k", "f32"}, {"v", "f32"}}}}})}});
-    QVERIFY(rowsOf(s, CacheLayer(1)) == grown);
+    QVERIFY(gatheredRows(s, CacheLayer(1)) == grown);
     QVERIFY(s.sound());
   }
 
@@ -157,8 +157,9 @@ class StorageTest : public QObject {
                   {{"ids",
                     std::vector<int>(ids.begin() + static_cast<std::ptrdiff_t>(i),
                                      ids.begin() + static_cast<std::ptrdiff_t>(i) + 7)}});
-    for (const CacheLayer layer : whole->state().layers()) QVERIFY(rowsOf(whole, layer) == rowsOf(pieces, layer));
-    QVERIFY(logitsOf(whole) == logitsOf(pieces));
+    for (const CacheLayer layer : whole->state().layers())
+      QVERIFY(gatheredRows(whole, layer) == gatheredRows(pieces, layer));
+    QVERIFY(nextLogits(whole) == nextLogits(pieces));
     QVERIFY(whole.sound());
   }
 
@@ -187,7 +188,7 @@ class StorageTest : public QObject {
       s.must("promptIds",
              {{"ids", std::vector<int>(16, 9)}});  // 16 rows of one token fill every window, layer by layer
       s.must("promptIds", {{"ids", ids}});
-      seen.push_back(logitsOf(s));
+      seen.push_back(nextLogits(s));
     }
     for (std::size_t i = 1; i < seen.size(); ++i)
       for (std::size_t x = 0; x < seen[0].size(); ++x)

@@ -24,7 +24,7 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<int> ids(int count, unsigned seed) {
+std::vector<int> randomIds(int count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<int> out;
   for (int i = 0; i < count; ++i) out.push_back(3 + static_cast<int>(random() % 250));
@@ -36,12 +36,12 @@ json stories(int count, unsigned seed) {
   for (int s = 0; s < count; ++s) {
     json questions = json::array();
     for (unsigned q = 0; q < 3; ++q)
-      questions.push_back({{"ids", ids(3, seed + 10 * q)},
-                           {"reply_ids", ids(3, seed + 77 + q)},
+      questions.push_back({{"ids", randomIds(3, seed + 10 * q)},
+                           {"reply_ids", randomIds(3, seed + 77 + q)},
                            {"deciding", 1},
                            {"needle", {4, 9}},
                            {"needle_at", 7}});
-    out.push_back({{"ids", ids(40, seed++)}, {"questions", questions}});
+    out.push_back({{"ids", randomIds(40, seed++)}, {"questions", questions}});
   }
   return out;
 }
@@ -67,7 +67,7 @@ json smallSpec() {
               {{"sets", {{{"seed", 1}, {"stories", stories(2, 5)}}, {{"seed", 2}, {"stories", stories(2, 50)}}}}}}}}}};
 }
 
-SweepSpec parsed(const json& given) {
+SweepSpec parsedSweep(const json& given) {
   Result<SweepSpec> spec = SweepSpec::fromJson(given);
   if (!spec) qFatal("%s", spec.error().text().c_str());
   return spec.take();
@@ -185,7 +185,7 @@ void SweepTest::badSpecsNameTheirKey() {
 }
 
 void SweepTest::cellsInOrder() {
-  const SweepSpec spec = parsed(smallSpec());
+  const SweepSpec spec = parsedSweep(smallSpec());
   const Result<std::vector<SweepCell>> cells = sweepCells(spec);
   QVERIFY(cells);
   QCOMPARE(cells->size(), std::size_t{12});
@@ -202,7 +202,7 @@ void SweepTest::cellsInOrder() {
 void SweepTest::axesThatDoNotApply() {
   json given = smallSpec();
   given["axes"][0]["values"][0]["without"] = {"window"};
-  const Result<std::vector<SweepCell>> cells = sweepCells(parsed(given));
+  const Result<std::vector<SweepCell>> cells = sweepCells(parsedSweep(given));
   QVERIFY(cells);
   QCOMPARE(cells->size(), std::size_t{8});
   QCOMPARE((*cells)[0].axes[1].second, std::string("-"));
@@ -215,7 +215,7 @@ void SweepTest::aValueSetsOtherKeysToo() {
       {"name", "policy"},
       {"key", "policy"},
       {"values", {"h2o", {{"label", "by head"}, {"value", "h2o"}, {"set", {{"residency", "kv_head"}}}}}}};
-  const Result<std::vector<SweepCell>> cells = sweepCells(parsed(given));
+  const Result<std::vector<SweepCell>> cells = sweepCells(parsedSweep(given));
   QVERIFY(cells);
   QCOMPARE((*cells).back().axes[0].second, std::string("by head"));
   QVERIFY((*cells).back().manifest.residentByHead());
@@ -264,7 +264,7 @@ void SweepTest::badPromptsNameTheirPlace() {
     set = {{"stories", stories(1, 5)}};
     set["stories"][0]["questions"][1].merge_patch(json::parse(patch));
     QTemporaryDir folder;
-    const auto outcome = runSweep(parsed(given), into(folder.filePath("o").toStdString()));
+    const auto outcome = runSweep(parsedSweep(given), into(folder.filePath("o").toStdString()));
     return outcome ? std::string() : outcome.error().code + " " + outcome.error().field;
   };
   const std::string place = "bad_prompts stories[0].questions[1]";
@@ -278,7 +278,7 @@ void SweepTest::badPromptsNameTheirPlace() {
 
 void SweepTest::resultsDoNotDependOnJobs() {
   QTemporaryDir one, three;
-  const SweepSpec spec = parsed(smallSpec());
+  const SweepSpec spec = parsedSweep(smallSpec());
   const SweepOutcome a = must(runSweep(spec, into(one.filePath("o").toStdString(), 1)));
   must(runSweep(spec, into(three.filePath("o").toStdString(), 3)));
   QVERIFY(resultsIn(one.filePath("o").toStdString()).size() > 2000);
@@ -292,7 +292,7 @@ void SweepTest::resultsDoNotDependOnJobs() {
 /// no finished cell ran twice.
 void SweepTest::killedAndResumed() {
   QTemporaryDir folder;
-  const SweepSpec spec = parsed(smallSpec());
+  const SweepSpec spec = parsedSweep(smallSpec());
   const std::string calm = folder.filePath("calm").toStdString();
   QElapsedTimer timer;
   timer.start();
@@ -325,7 +325,7 @@ void SweepTest::killedAndResumed() {
 
 void SweepTest::aFailedCellIsAResult() {
   QTemporaryDir folder;
-  const SweepOutcome outcome = must(runSweep(parsed(smallSpec()), into(folder.filePath("o").toStdString(), 2)));
+  const SweepOutcome outcome = must(runSweep(parsedSweep(smallSpec()), into(folder.filePath("o").toStdString(), 2)));
   QCOMPARE(outcome.failed, 4);  // 40 tokens and no room for 9
   for (const SweepRow& row : outcome.rows) {
     QCOMPARE(row.error.has_value(), row.axes[1].second == "none");
@@ -337,27 +337,27 @@ void SweepTest::aFailedCellIsAResult() {
 void SweepTest::anotherSpecificationIsNotResumed() {
   QTemporaryDir folder;
   const std::string out = folder.filePath("o").toStdString();
-  must(runSweep(parsed(smallSpec()), into(out)));
+  must(runSweep(parsedSweep(smallSpec()), into(out)));
   json other = smallSpec();
   other["base"]["capacity"] = 201;
-  const auto changed = runSweep(parsed(other), into(out, 1, true));
+  const auto changed = runSweep(parsedSweep(other), into(out, 1, true));
   QVERIFY(!changed);
   QCOMPARE(changed.error().code, std::string("sweep_changed"));
   QVERIFY(changed.error().why.find("base") != std::string::npos);
   other = smallSpec();
   other["prompts"][0]["set"]["sets"][0]["stories"][0]["ids"][3] = 4;
-  const auto prompts = runSweep(parsed(other), into(out, 1, true));
+  const auto prompts = runSweep(parsedSweep(other), into(out, 1, true));
   QVERIFY(!prompts);
   QCOMPARE(prompts.error().code, std::string("sweep_changed"));
-  const SweepOutcome same = must(runSweep(parsed(smallSpec()), into(out, 1, true)));
+  const SweepOutcome same = must(runSweep(parsedSweep(smallSpec()), into(out, 1, true)));
   QCOMPARE(same.found, 12);
 }
 
 void SweepTest::nothingIsOverwritten() {
   QTemporaryDir folder;
   const std::string out = folder.filePath("o").toStdString();
-  must(runSweep(parsed(smallSpec()), into(out)));
-  const auto again = runSweep(parsed(smallSpec()), into(out));
+  must(runSweep(parsedSweep(smallSpec()), into(out)));
+  const auto again = runSweep(parsedSweep(smallSpec()), into(out));
   QVERIFY(!again);
   QCOMPARE(again.error().code, std::string("sweep_exists"));
 }
@@ -365,19 +365,19 @@ void SweepTest::nothingIsOverwritten() {
 void SweepTest::stoppedAndResumed() {
   QTemporaryDir folder;
   const std::string calm = folder.filePath("calm").toStdString(), out = folder.filePath("o").toStdString();
-  must(runSweep(parsed(smallSpec()), into(calm)));
+  must(runSweep(parsedSweep(smallSpec()), into(calm)));
   SweepOptions options = into(out, 2);
   std::int64_t last = -1;
   options.progress = [&](const SweepProgress& progress) {
     last = progress.done;
     return progress.done < 5;
   };
-  const auto stopped = runSweep(parsed(smallSpec()), options);
+  const auto stopped = runSweep(parsedSweep(smallSpec()), options);
   QVERIFY(!stopped);
   QCOMPARE(stopped.error().code, std::string("cancelled"));
   QVERIFY(last >= 5 && last < 12);
   QVERIFY(!std::filesystem::exists(out + "/results.jsonl"));
-  const SweepOutcome rest = must(runSweep(parsed(smallSpec()), into(out, 2, true)));
+  const SweepOutcome rest = must(runSweep(parsedSweep(smallSpec()), into(out, 2, true)));
   QCOMPARE(rest.found, last);
   QCOMPARE(resultsIn(out), resultsIn(calm));
 }
@@ -385,18 +385,18 @@ void SweepTest::stoppedAndResumed() {
 void SweepTest::tornTailIsDroppedAndDamageRefused() {
   QTemporaryDir folder;
   const std::string out = folder.filePath("o").toStdString(), path = out + "/journal.jsonl";
-  must(runSweep(parsed(smallSpec()), into(out)));
+  must(runSweep(parsedSweep(smallSpec()), into(out)));
   const std::string whole = contents(path), results = resultsIn(out);
   for (const std::size_t cut : {std::size_t{1}, std::size_t{40}, whole.size() - whole.rfind('\n', whole.size() - 2) - 2,
                                 whole.size() - 30, whole.size()}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, whole.size() - cut);
-    must(runSweep(parsed(smallSpec()), into(out, 1, true)));
+    must(runSweep(parsedSweep(smallSpec()), into(out, 1, true)));
     QCOMPARE(resultsIn(out), results);
   }
   std::string damaged = whole;
   damaged[whole.size() / 2] = static_cast<char>(damaged[whole.size() / 2] ^ 1);
   std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged;
-  const auto refused = runSweep(parsed(smallSpec()), into(out, 1, true));
+  const auto refused = runSweep(parsedSweep(smallSpec()), into(out, 1, true));
   QVERIFY(!refused);
   QCOMPARE(refused.error().code, std::string("bad_journal"));
   QCOMPARE(contents(path), damaged);
@@ -415,7 +415,7 @@ void SweepTest::oneSweepPerFolder() {
 void SweepTest::rowsSurviveTheirFile() {
   QTemporaryDir folder;
   const std::string out = folder.filePath("o").toStdString();
-  const SweepOutcome outcome = must(runSweep(parsed(smallSpec()), into(out)));
+  const SweepOutcome outcome = must(runSweep(parsedSweep(smallSpec()), into(out)));
   const Result<std::vector<SweepRow>> read = sweepRows(contents(out + "/results.jsonl"), "results.jsonl");
   QVERIFY(read);
   QCOMPARE(sweepCsv(*read), contents(out + "/results.csv"));
@@ -479,7 +479,7 @@ void SweepTest::measuresOfAWindow() {
   json given = smallSpec();
   given["measure"] = {"needles", "bytes", "attention", "kl"};
   QTemporaryDir folder;
-  const SweepOutcome outcome = must(runSweep(parsed(given), into(folder.filePath("o").toStdString())));
+  const SweepOutcome outcome = must(runSweep(parsedSweep(given), into(folder.filePath("o").toStdString())));
   const SweepRow &all = outcome.rows[0], &window = outcome.rows[1];
   QVERIFY(!all.measure("recall"));
   QVERIFY(all.byStory.empty());
@@ -502,7 +502,7 @@ void SweepTest::expressionsOfACell() {
   given["seeds"] = {1};
   given["expressions"] = {"rows(layer==0)", "length % 2 == 0", "changed(rows(layer==0))", "kl >= 0"};
   const QTemporaryDir folder;
-  const SweepOutcome done = must(runSweep(parsed(given), into(folder.path().toStdString() + "/out")));
+  const SweepOutcome done = must(runSweep(parsedSweep(given), into(folder.path().toStdString() + "/out")));
   const auto mean = [&](const char* window, const char* text) -> std::optional<double> {
     for (const SweepRow& row : done.rows)
       if (row.axes[0].second == "f32" && row.axes[1].second == window) return row.expression(text);
@@ -519,7 +519,7 @@ void SweepTest::expressionsOfACell() {
   QVERIFY2(csv.find(",expression.rows(layer==0),") != std::string::npos, csv.c_str());
   QCOMPARE(contents(folder.path().toStdString() + "/out/results.csv"), csv);
   given["expressions"] = {"rows(layer==99)"};
-  const SweepOutcome refused = must(runSweep(parsed(given), into(folder.path().toStdString() + "/refused")));
+  const SweepOutcome refused = must(runSweep(parsedSweep(given), into(folder.path().toStdString() + "/refused")));
   QVERIFY(refused.rows[0].error && refused.rows[0].error->code == "bad_condition");
 }
 
@@ -533,7 +533,7 @@ void SweepTest::oraclesAreToldByLayersOfTheModel() {
   std::vector<double> kl, kept;
   for (const char* residency : {"layer", "kv_head"}) {
     given["reference"] = {{"policy", "full"}, {"residency", residency}};
-    const SweepOutcome outcome = must(runSweep(parsed(given), into(folder.filePath(residency).toStdString())));
+    const SweepOutcome outcome = must(runSweep(parsedSweep(given), into(folder.filePath(residency).toStdString())));
     kl.push_back(outcome.rows[0].measure("kl_mean").value_or(0));
     kept.push_back(outcome.rows[0].measure("attention_kept").value_or(0));
   }

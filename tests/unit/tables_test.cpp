@@ -36,7 +36,7 @@ json about(const TableInfo& table) {
 
 json answerOf(const SessionFixture& s, json call) { return s.must("table", call); }
 
-bool fits(const json& cell, ColumnType type) {
+bool fitsColumn(const json& cell, ColumnType type) {
   switch (type) {
     case ColumnType::Integer: return cell.is_null() || cell.is_number_integer();
     case ColumnType::Number: return cell.is_null() || cell.is_number();
@@ -62,7 +62,7 @@ class TablesTest : public QObject {
         const json& cells = answer["columns"][column.name];
         QCOMPARE(json(cells.size()), answer["rows"]);
         for (const json& cell : cells)
-          QVERIFY2(fits(cell, column.type), (table.name + " " + column.name + " " + cell.dump()).c_str());
+          QVERIFY2(fitsColumn(cell, column.type), (table.name + " " + column.name + " " + cell.dump()).c_str());
         QVERIFY2(!column.help.empty(), column.name.c_str());
       }
     }

@@ -26,7 +26,7 @@ std::unique_ptr<PendingTile> ask(const SessionFixture& s, Quantity quantity, std
   return tile.take();
 }
 
-std::vector<float> valuesOf(PendingTile& tile) {
+std::vector<float> tileValues(PendingTile& tile) {
   Result<Tile> taken = tile.take();
   if (!taken) qFatal("%s", taken.error().text().c_str());
   return taken->values;
@@ -83,7 +83,7 @@ class TilesTest : public QObject {
       s.prompt(60);
       s.must("step", {{"n", 12}});
       for (const Quantity quantity : {Quantity::KNorm, Quantity::VNorm})
-        QVERIFY(near(valuesOf(*ask(s, quantity)), norms(s, quantity == Quantity::KNorm)));
+        QVERIFY(near(tileValues(*ask(s, quantity)), norms(s, quantity == Quantity::KNorm)));
     }
   }
 
@@ -92,7 +92,7 @@ class TilesTest : public QObject {
     s.prompt(60);
     const std::size_t length = 60, layers = s->state().layers().size();
     for (const Quantity quantity : {Quantity::KNorm, Quantity::Residency, Quantity::Age, Quantity::Attention}) {
-      const std::vector<float> all = valuesOf(*ask(s, quantity));
+      const std::vector<float> all = tileValues(*ask(s, quantity));
       for (const auto& [begin, end] : {std::pair{0, 1}, {13, 41}, {59, 60}, {60, 60}, {50, 400}, {300, 400}}) {
         const std::size_t from = static_cast<std::size_t>(std::min(begin, 60)),
                           to = static_cast<std::size_t>(std::min(end, 60));
@@ -100,7 +100,7 @@ class TilesTest : public QObject {
         for (std::size_t l = 0; l < layers; ++l)
           wanted.insert(wanted.end(), all.begin() + static_cast<std::ptrdiff_t>(l * length + from),
                         all.begin() + static_cast<std::ptrdiff_t>(l * length + to));
-        QVERIFY(same(valuesOf(*ask(s, quantity, begin, end)), wanted));
+        QVERIFY(same(tileValues(*ask(s, quantity, begin, end)), wanted));
       }
     }
   }
@@ -148,10 +148,10 @@ class TilesTest : public QObject {
       SessionFixture s(on(m_backend, change.manifest));
       s.prompt(50);
       s.must("step", {{"n", 3}});
-      const std::vector<float> wanted = valuesOf(*ask(s, Quantity::VNorm));
+      const std::vector<float> wanted = tileValues(*ask(s, Quantity::VNorm));
       const std::unique_ptr<PendingTile> tile = ask(s, Quantity::VNorm);
       change.run(s);
-      QVERIFY2(same(valuesOf(*tile), wanted), change.what);
+      QVERIFY2(same(tileValues(*tile), wanted), change.what);
       QCOMPARE(s.damage(), QByteArray());
     }
   }
@@ -162,7 +162,7 @@ class TilesTest : public QObject {
     SessionFixture s(on(m_backend));
     s.prompt(50);
     s.must("step", {{"n", 4}});
-    valuesOf(*ask(s, Quantity::KNorm));
+    tileValues(*ask(s, Quantity::KNorm));
     const kernels::Backend& backend = s->transformer().backend();
     const auto costOf = [&](int ticks) {
       const kernels::BackendCounters before = backend.counters();
@@ -179,7 +179,7 @@ class TilesTest : public QObject {
     while (!tile->arrived()) ++asked;
     qInfo("arrived when asked for the %dth time", asked);
     QVERIFY(asked > 1);  // the ticks did not bring it
-    valuesOf(*tile);
+    tileValues(*tile);
   }
 
   void aTileMayBeDropped() {
@@ -192,7 +192,7 @@ class TilesTest : public QObject {
     s.must("undo");
     const std::unique_ptr<PendingTile> last = ask(s, Quantity::VNorm);
     s.session.reset();
-    QVERIFY(near(valuesOf(*last), wanted));  // a tile outlives its session
+    QVERIFY(near(tileValues(*last), wanted));  // a tile outlives its session
   }
 
   /// Attention of other layers than the last comes to the host where somebody asks: the same numbers by either way, and
@@ -208,7 +208,7 @@ class TilesTest : public QObject {
     };
     const auto both = [&](const char* verb, const json& args) { all.must(verb, args), some.must(verb, args); };
     const auto agree = [&] {
-      return same(valuesOf(*ask(all, Quantity::Attention)), valuesOf(*ask(some, Quantity::Attention))) &&
+      return same(tileValues(*ask(all, Quantity::Attention)), tileValues(*ask(some, Quantity::Attention))) &&
           all.hash() == some.hash();
     };
     both("promptIds", {{"ids", SessionFixture::ids(50)}});
@@ -228,7 +228,7 @@ class TilesTest : public QObject {
     QVERIFY(agree());
     both("undo", {});
     QVERIFY(agree());
-    QVERIFY(same(valuesOf(*ask(some, Quantity::Brightness)), valuesOf(*ask(all, Quantity::Brightness))));
+    QVERIFY(same(tileValues(*ask(some, Quantity::Brightness)), tileValues(*ask(all, Quantity::Brightness))));
     SessionFixture policy(on(m_backend, {{"policy", "h2o:sinks=2,window=6,capacity=40"}}));
     policy.prompt(50);
     policy.must("step", {{"n", 3}});
@@ -241,11 +241,11 @@ class TilesTest : public QObject {
     SessionFixture s(on(m_backend));
     s.must("promptIds", {{"ids", SessionFixture::ids(40)}});
     const std::size_t layers = s->state().layers().size();
-    const std::vector<float> prompt = valuesOf(*ask(s, Quantity::Received));
+    const std::vector<float> prompt = tileValues(*ask(s, Quantity::Received));
     QCOMPARE(prompt.size(), layers * 40);
     QVERIFY(std::none_of(prompt.begin(), prompt.end(), [](float one) { return std::isnan(one); }));
     s.must("step", {{"n", 6}});
-    const std::vector<float> later = valuesOf(*ask(s, Quantity::Received));
+    const std::vector<float> later = tileValues(*ask(s, Quantity::Received));
     QCOMPARE(later.size(), layers * 46);
     for (std::size_t i = 0; i < later.size(); ++i) {
       const std::size_t layer = i / 46, row = i % 46;
@@ -253,9 +253,9 @@ class TilesTest : public QObject {
       else QVERIFY(std::isnan(later[i]));
     }
     s.must("promptIds", {{"ids", SessionFixture::ids(5)}});
-    QVERIFY(!same(valuesOf(*ask(s, Quantity::Received, 0, 40)), prompt));
+    QVERIFY(!same(tileValues(*ask(s, Quantity::Received, 0, 40)), prompt));
     s.must("undo");
-    QVERIFY(same(valuesOf(*ask(s, Quantity::Received)), later));
+    QVERIFY(same(tileValues(*ask(s, Quantity::Received)), later));
   }
 
   /// A damaged map is looked at as far as it holds, and looking takes no step of a drill.
@@ -276,7 +276,7 @@ class TilesTest : public QObject {
     s.prompt(50);
     s.must("step", {{"n", 3}});
     s.must("fault", {{"kind", "kernel"}, {"n", 1}});
-    QVERIFY(!std::isnan(valuesOf(*ask(s, Quantity::Attention))[0]));
+    QVERIFY(!std::isnan(tileValues(*ask(s, Quantity::Attention))[0]));
     QVERIFY(!step(*s).ok);
   }
 

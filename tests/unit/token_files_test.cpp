@@ -7,6 +7,7 @@
 #include "core/model/tokens/tokenizer.h"
 #include "support/runner.h"
 #include "unit/model_bytes.h"
+#include "unit/token_ids.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -35,16 +36,10 @@ class Folder {
   QTemporaryDir m_dir;
 };
 
-std::vector<int> ids(const Tokenizer& tokenizer, const std::string& text, bool special = false) {
+std::vector<int> idsOf(const Tokenizer& tokenizer, const std::string& text, bool special = false) {
   std::vector<int> out;
   if (const auto read = tokenizer.encode(text, special))
     for (const TokenId id : *read) out.push_back(id.value());
-  return out;
-}
-
-std::vector<TokenId> tokenIds(const std::vector<int>& plain) {
-  std::vector<TokenId> out;
-  for (const int id : plain) out.emplace_back(id);
   return out;
 }
 
@@ -72,8 +67,8 @@ class TokenFilesTest : public QObject {
       QVERIFY2(t, folder["files"].dump().c_str());
       for (const json& one : folder["texts"]) {
         const auto text = one["text"].get<std::string>(), where = one.dump() + folder["files"].dump();
-        QVERIFY2(ids(*t, text) == one["ids"].get<std::vector<int>>(), where.c_str());
-        QVERIFY2(ids(*t, text, true) == one["ids_special"].get<std::vector<int>>(), where.c_str());
+        QVERIFY2(idsOf(*t, text) == one["ids"].get<std::vector<int>>(), where.c_str());
+        QVERIFY2(idsOf(*t, text, true) == one["ids_special"].get<std::vector<int>>(), where.c_str());
         QVERIFY2(t->decode(tokenIds(one["ids"])) == one["decoded"].get<std::string>(), where.c_str());
         ++seen;
       }
@@ -102,7 +97,7 @@ class TokenFilesTest : public QObject {
     QVERIFY(t);
     QCOMPARE(t->size(), 681);
     QVERIFY(t->isSpecial(TokenId(680)) && t->isSpecial(TokenId(0)) && t->isSpecial(TokenId(2)));
-    const auto marked = tokenIds(ids(*t, "<s>the cat<|im_end|>the cat"));
+    const auto marked = tokenIds(idsOf(*t, "<s>the cat<|im_end|>the cat"));
     QCOMPARE(marked.front().value(), 1);
     QCOMPARE(t->decode(marked), std::string("<s> the cat<|im_end|> the cat"));
     QCOMPARE(t->decode(marked, true), std::string("the cat the cat"));

@@ -9,6 +9,7 @@
 #include "core/model/tokens/utf8.h"
 #include "support/runner.h"
 #include "unit/model_bytes.h"
+#include "unit/token_ids.h"
 
 using namespace kvlab;
 using namespace kvlab::test;
@@ -26,19 +27,6 @@ std::shared_ptr<const Tokenizer> fixture(const QString& name) {
 
 json vectors(const QString& name, const char* file) {
   return json::parse(readAll((kFixtures + "/" + name + "/" + file).toStdString()));
-}
-
-std::vector<int> plain(const Result<std::vector<TokenId>>& ids) {
-  std::vector<int> out;
-  if (ids)
-    for (const TokenId id : *ids) out.push_back(id.value());
-  return out;
-}
-
-std::vector<TokenId> tokenIds(const json& ids) {
-  std::vector<TokenId> out;
-  for (const json& id : ids) out.emplace_back(id.get<int>());
-  return out;
 }
 
 /// A tokenizer.json that works, with changes.

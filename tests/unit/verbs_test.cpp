@@ -28,7 +28,7 @@ json length(SessionHolder& holder) {
 }
 
 /// Everything that a refused call has to leave alone.
-std::string digest(const Session& s) { return stateHash(s) + " " + std::to_string(s.timeline().size()); }
+std::string hashAndLength(const Session& s) { return stateHash(s) + " " + std::to_string(s.timeline().size()); }
 
 }  // namespace
 
@@ -250,7 +250,7 @@ class VerbsTest : public QObject {
     const SessionFixture s(json{{"faults", true}});
     s.prompt(20);
     if (waiting) s.must("inject", {{"actions", {removal(1)}}});
-    const std::string before = digest(*s.session);
+    const std::string before = hashAndLength(*s.session);
     const std::size_t pending = s->pending().size();
     for (const char* refused : {"plan", "tick"}) {
       if (refused == std::string("tick")) s.must("fault", {{"kind", "kernel"}, {"n", 1}});
@@ -258,7 +258,7 @@ class VerbsTest : public QObject {
           ? json{{{"action", "insert"}, {"position", 4}, {"token_ids", {9}}}}
           : json{removal(999)};
       QVERIFY2(!s.verb("inject", {{"actions", actions}, {"now", true}}), refused);
-      QCOMPARE(digest(*s.session), before);
+      QCOMPARE(hashAndLength(*s.session), before);
       QCOMPARE(s->pending().size(), pending);
       QCOMPARE(s->snapshot()->pending.size(), pending);
     }

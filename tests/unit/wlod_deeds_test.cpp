@@ -19,9 +19,9 @@ json manifestWith(const json& wlod, const json& more = json::object()) {
   return all;
 }
 
-const json kPyramid{{"attention", "pyramid"}, {"w", 32}, {"w2", 1024}, {"near_causal", true}};
+const json kPyramidSettings{{"attention", "pyramid"}, {"w", 32}, {"w2", 1024}, {"near_causal", true}};
 
-json collapse(std::int32_t start) {
+json collapseArgs(std::int32_t start) {
   return {{"actions", {{{"action", "collapse"}, {"node", TreeNode{1, start}.id().value()}}}}, {"now", true}};
 }
 
@@ -43,16 +43,16 @@ class WlodDeedsTest : public QObject {
       QTest::newRow(manifest.dump().c_str()) << QString::fromStdString(manifest.dump());
     };
     row(manifestWith(json::object()));
-    row(manifestWith(kPyramid));
-    row(manifestWith(kPyramid, {{"residency", "kv_head"}, {"policy", "h2o:capacity=60"}}));
-    row(manifestWith(kPyramid, {{"layout", "ring_fused"}, {"ring", {{"window", 90}}}}));
+    row(manifestWith(kPyramidSettings));
+    row(manifestWith(kPyramidSettings, {{"residency", "kv_head"}, {"policy", "h2o:capacity=60"}}));
+    row(manifestWith(kPyramidSettings, {{"layout", "ring_fused"}, {"ring", {{"window", 90}}}}));
     row(manifestWith(json::object(), {{"model", "synthetic:tiny-gemma"}}));
   }
   void passesAreWrittenDown() {
     QFETCH(QString, manifest);
     SessionFixture s(json::parse(manifest.toStdString()));
     s.prompt(150);
-    s.must("inject", collapse(32));
+    s.must("inject", collapseArgs(32));
     for (int i = 0; i < 3; ++i) {
       s.must("step");
       const std::span<const PassDeed> deeds = s->store().deeds().all();
@@ -72,7 +72,7 @@ class WlodDeedsTest : public QObject {
     QFETCH(QString, model);
     SessionFixture s(manifestWith(json::object(), {{"model", model.toStdString()}}));
     s.prompt(64);
-    s.must("inject", collapse(32));
+    s.must("inject", collapseArgs(32));
     QCOMPARE(wlodIn(s->state()).context.entries()[s->state().context.size() - 1].level, 1);
     QCOMPARE(findingsOf(s), QByteArray());
   }
@@ -85,7 +85,7 @@ class WlodDeedsTest : public QObject {
   }
   void wrongDeedsAreNamed() {
     QFETCH(QString, damage);
-    SessionFixture s(manifestWith(kPyramid));
+    SessionFixture s(manifestWith(kPyramidSettings));
     s.prompt(150);
     s.must("step");
     const std::span<const PassDeed> all = s->store().deeds().all();

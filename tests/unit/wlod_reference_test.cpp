@@ -10,7 +10,7 @@ using namespace kvlab;
 
 namespace {
 
-json cases() {
+json referenceCases() {
   const Result<json> file = readJsonFile(std::string(KVLAB_RESOURCES_DIR) + "/gists/reference.json", "bad_file");
   if (!file) qFatal("%s", file.error().text().c_str());
   return file->at("cases");
@@ -37,13 +37,13 @@ class WlodReference : public QObject {
   void transformersArithmetic_data() {
     QTest::addColumn<int>("number");
     QTest::addColumn<QString>("net");
-    for (int i = 0; i < static_cast<int>(cases().size()); ++i)
+    for (int i = 0; i < static_cast<int>(referenceCases().size()); ++i)
       for (const char* net : {"mean", "trained"}) QTest::addRow("%d %s", i, net) << i << QString(net);
   }
   void transformersArithmetic() {
     QFETCH(int, number);
     QFETCH(QString, net);
-    const json one = cases()[static_cast<std::size_t>(number)];
+    const json one = referenceCases()[static_cast<std::size_t>(number)];
     const json wanted = one.at("results").at(net.toStdString());
     const SessionFixture s({{"model", "demo"},
                             {"dtype", "f32"},

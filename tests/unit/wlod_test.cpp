@@ -20,9 +20,8 @@ using namespace kvlab;
 namespace {
 
 constexpr int kHidden = 16;
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-std::vector<LedgerId> ids(std::int32_t from, std::int32_t count) {
+std::vector<LedgerId> consecutiveIds(std::int32_t from, std::int32_t count) {
   std::vector<LedgerId> out;
   for (std::int32_t i = 0; i < count; ++i) out.push_back(LedgerId(from + i));
   return out;
@@ -43,7 +42,7 @@ std::int32_t refresh(MegaContext& tree, const GistNet& net) {
   return tree.refresh(net, embeddingsOf(before));
 }
 
-std::string codeOf(const WorkingContext& context, std::vector<LodEdit> edits, const WorkingRules& rules) {
+std::string editError(const WorkingContext& context, std::vector<LodEdit> edits, const WorkingRules& rules) {
   const auto done = context.edited(edits, rules);
   return done ? "" : done.error().code;
 }
@@ -72,7 +71,7 @@ class WlodTest : public QObject {
   void theTreeKeepsEveryLevel() {
     const auto net = meanGistNet(kHidden);
     MegaContext tree(kHidden);
-    tree.append(ids(0, 2100));
+    tree.append(consecutiveIds(0, 2100));
     QCOMPARE(tree.nodes(1), 65);
     QCOMPARE(tree.nodes(2), 2);
     QCOMPARE(tree.tailBegin(), 2080);
@@ -83,7 +82,7 @@ class WlodTest : public QObject {
       for (std::int32_t t = 1024; t < 2048; ++t) sum += double(valueOf(LedgerId(t), d));
       QVERIFY(std::abs(double(tree.gist({2, 1024})[at(d)]) - sum / 1024) < 1e-8);
     }
-    tree.append(ids(2100, 12));
+    tree.append(consecutiveIds(2100, 12));
     QCOMPARE(tree.dirty(), (std::vector<TreeNode>{{1, 2080}}));
   }
 
@@ -91,10 +90,10 @@ class WlodTest : public QObject {
   void growthDoesNotMatter() {
     const auto net = meanGistNet(kHidden);
     MegaContext whole(kHidden), grown(kHidden);
-    whole.append(ids(0, 1500));
+    whole.append(consecutiveIds(0, 1500));
     refresh(whole, *net);
     for (std::int32_t t = 0; t < 1500; t += 7) {
-      grown.append(ids(t, std::min(7, 1500 - t)));
+      grown.append(consecutiveIds(t, std::min(7, 1500 - t)));
       refresh(grown, *net);
     }
     for (std::int32_t t = 0; t + 32 <= 1500; t += 32)
@@ -105,7 +104,7 @@ class WlodTest : public QObject {
   void contentEditsDirtyUpwards() {
     const auto net = meanGistNet(kHidden);
     MegaContext tree(kHidden);
-    tree.append(ids(0, 2048));
+    tree.append(consecutiveIds(0, 2048));
     refresh(tree, *net);
     tree.name({1, 1056}, LedgerId(5000));
     const MegaContext before = tree;
@@ -118,7 +117,7 @@ class WlodTest : public QObject {
     QCOMPARE(before.token(Moment(1060)), LedgerId(1060));
     QCOMPARE(before.row({1, 1056}), LedgerId(5000));
     MegaContext fresh(kHidden);
-    std::vector<LedgerId> all = ids(0, 2048);
+    std::vector<LedgerId> all = consecutiveIds(0, 2048);
     all[1060] = LedgerId(3000);
     fresh.append(all);
     refresh(fresh, *net);
@@ -129,15 +128,15 @@ class WlodTest : public QObject {
   void theTailHasNoGists() {
     const auto net = meanGistNet(kHidden);
     MegaContext tree(kHidden);
-    tree.append(ids(0, 40));
+    tree.append(consecutiveIds(0, 40));
     refresh(tree, *net);
     const MegaContext before = tree;
-    tree.setTail(Moment(35), ids(100, 2));
+    tree.setTail(Moment(35), consecutiveIds(100, 2));
     QCOMPARE(tree.length(), 37);
     QVERIFY(tree.dirty().empty());
     QCOMPARE(tree.token(Moment(36)), LedgerId(101));
     QCOMPARE(before.token(Moment(36)), LedgerId(36));
-    tree.setTail(Moment(37), ids(200, 27));
+    tree.setTail(Moment(37), consecutiveIds(200, 27));
     QCOMPARE(tree.dirty(), (std::vector<TreeNode>{{1, 32}}));
   }
 
@@ -278,8 +277,8 @@ class WlodTest : public QObject {
     QVERIFY(done);
     QCOMPARE(done->context.cost(), 7);
     QCOMPARE(done->swaps.size(), std::size_t{1});
-    QCOMPARE(codeOf(done->context, {expand(2, 0)}, {30, 0, 0}), std::string("over_budget"));
-    QCOMPARE(codeOf(done->context, {expand(2, 0)}, {38, 0, 0}), std::string());
+    QCOMPARE(editError(done->context, {expand(2, 0)}, {30, 0, 0}), std::string("over_budget"));
+    QCOMPARE(editError(done->context, {expand(2, 0)}, {38, 0, 0}), std::string());
   }
 
   void illegalEdits_data() {
@@ -330,17 +329,17 @@ class WlodTest : public QObject {
   void cooldownEnds() {
     const WorkingRules rules{4000, 0, 2};
     WorkingContext context = tokens(640).edited(std::vector{collapse(1, 32)}, rules)->context;
-    QCOMPARE(codeOf(context, {expand(1, 32)}, rules), std::string("cooldown"));
+    QCOMPARE(editError(context, {expand(1, 32)}, rules), std::string("cooldown"));
     context = context.nextRound();
-    QCOMPARE(codeOf(context, {expand(1, 32)}, rules), std::string("cooldown"));
-    QCOMPARE(codeOf(context.nextRound(), {expand(1, 32)}, rules), std::string());
+    QCOMPARE(editError(context, {expand(1, 32)}, rules), std::string("cooldown"));
+    QCOMPARE(editError(context.nextRound(), {expand(1, 32)}, rules), std::string());
   }
 
   void theBudgetCountsTheOutcome() {
     const WorkingContext start = tokens(640).edited(std::vector{collapse(1, 32)}, kFreeRules)->context;
     const WorkingRules tight{start.cost(), 0, 0};
-    QCOMPARE(codeOf(start, {expand(1, 32)}, tight), std::string("over_budget"));
-    QCOMPARE(codeOf(start, {expand(1, 32), collapse(1, 64)}, tight), std::string());
+    QCOMPARE(editError(start, {expand(1, 32)}, tight), std::string("over_budget"));
+    QCOMPARE(editError(start, {expand(1, 32), collapse(1, 64)}, tight), std::string());
     QVERIFY(!start.appended(1, tight));
     QCOMPARE(start.appended(1, tight).error().code, std::string("over_budget"));
   }

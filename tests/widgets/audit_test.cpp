@@ -20,7 +20,7 @@ using namespace kvlab;
 namespace {
 /// The last snapshot of the fixture with another audit.
 template <class Change>
-SnapshotPtr changed(const Change& change) {
+SnapshotPtr changedValue(const Change& change) {
   static const std::vector<SnapshotPtr> all = fixture::Session(fixture::withPolicies()).history();
   auto s = std::make_shared<Snapshot>(*all.back());
   PolicyAudit audit = *s->policies;
@@ -77,21 +77,22 @@ class AuditTest : public QObject {
 
   /// Red: too many rows after having fired, or without ever; calm: fewer than requested, or not decided yet.
   void redAndCalm() {
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10; }), 2), AuditState::Over);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].fired.reset(); }), 2),
+    QCOMPARE(stateOf(changedValue([](PolicyAudit& a) { a.layers[2].bands.budget = 10; }), 2), AuditState::Over);
+    QCOMPARE(stateOf(changedValue([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].fired.reset(); }), 2),
              AuditState::NoOp);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].protectedRows = 14; }), 2),
-             AuditState::Holds);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3].bounded = false; }), 3), AuditState::Waits);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3] = {}, a.layers[3].policy = "full"; }), 3),
+    QCOMPARE(
+        stateOf(changedValue([](PolicyAudit& a) { a.layers[2].bands.budget = 10, a.layers[2].protectedRows = 14; }), 2),
+        AuditState::Holds);
+    QCOMPARE(stateOf(changedValue([](PolicyAudit& a) { a.layers[3].bounded = false; }), 3), AuditState::Waits);
+    QCOMPARE(stateOf(changedValue([](PolicyAudit& a) { a.layers[3] = {}, a.layers[3].policy = "full"; }), 3),
              AuditState::KeepsAll);
-    QCOMPARE(stateOf(changed([](PolicyAudit& a) { a.layers[3].bands.budget = 600; }), 3), AuditState::Room);
+    QCOMPARE(stateOf(changedValue([](PolicyAudit& a) { a.layers[3].bands.budget = 600; }), 3), AuditState::Room);
   }
 
   /// A policy that never fired although there once were too many rows stays a no-op when they left otherwise.
   void aNoOpIsRemembered() {
     FakeContext context(fixture::withPolicies());
-    const auto now = changed([](PolicyAudit&) {});
+    const auto now = changedValue([](PolicyAudit&) {});
     auto few = std::make_shared<Snapshot>(*now);
     auto map = std::make_shared<ResidencyView>();
     for (int i = 0; i < 10; ++i)
@@ -172,7 +173,7 @@ class AuditTest : public QObject {
   }
 
   void prefillingIsSaid() {
-    FakeContext context(changed([](PolicyAudit& a) {
+    FakeContext context(changedValue([](PolicyAudit& a) {
       a.prefilling = true;
       for (LayerAudit& layer : a.layers) layer.bounded = false;
     }));
@@ -195,7 +196,7 @@ class AuditTest : public QObject {
   /// One layer and 64 of them, in a dock as narrow as docks get.
   void manyLayers() {
     for (const std::size_t count : {std::size_t{1}, std::size_t{64}}) {
-      FakeContext context(changed([&](PolicyAudit& a) { a.layers.resize(count, a.layers[1]); }));
+      FakeContext context(changedValue([&](PolicyAudit& a) { a.layers.resize(count, a.layers[1]); }));
       AuditView view(context, nullptr);
       view.resize(320, 200);
       view.show();

@@ -25,8 +25,8 @@ class Paints : public QObject {
   }
 };
 
-struct Rig {
-  explicit Rig(const QString& id, const QString& name)
+struct CanvasRig {
+  explicit CanvasRig(const QString& id, const QString& name)
       : context(options(id)), view(makeView(*findView(id), context, nullptr)) {
     context.measured = true;
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
@@ -96,7 +96,7 @@ class CanvasTest : public QObject {
   void theWheelZooms() {
     QFETCH(QString, id);
     QFETCH(QString, name);
-    Rig rig(id, name);
+    CanvasRig rig(id, name);
     QVERIFY(rig.settled && rig.canvas);
     const QImage all = rig.picture();
     Paints paints(rig.canvas);
@@ -115,7 +115,7 @@ class CanvasTest : public QObject {
   void draggingPansAndChoosesNothing() {
     QFETCH(QString, id);
     QFETCH(QString, name);
-    Rig rig(id, name);
+    CanvasRig rig(id, name);
     QVERIFY(rig.settled && rig.canvas);
     rig.wheel(960);
     rig.leave();
@@ -134,7 +134,7 @@ class CanvasTest : public QObject {
   void aDoubleClickShowsAll() {
     QFETCH(QString, id);
     QFETCH(QString, name);
-    Rig rig(id, name);
+    CanvasRig rig(id, name);
     QVERIFY(rig.settled && rig.canvas);
     const QImage all = rig.picture();
     rig.wheel(960);
@@ -147,7 +147,7 @@ class CanvasTest : public QObject {
   void keysZoom() {
     QFETCH(QString, id);
     QFETCH(QString, name);
-    Rig rig(id, name);
+    CanvasRig rig(id, name);
     QVERIFY(rig.settled && rig.canvas);
     const QImage all = rig.picture();
     rig.key(Qt::Key_Plus);
@@ -161,7 +161,7 @@ class CanvasTest : public QObject {
   void aClickEndsWithTheRelease() {
     QFETCH(QString, id);
     QFETCH(QString, name);
-    Rig rig(id, name);
+    CanvasRig rig(id, name);
     QVERIFY(rig.settled && rig.canvas);
     const std::optional<QPoint> cell = rig.someCell();
     QVERIFY2(cell, "no point of the canvas has a row");
@@ -177,7 +177,7 @@ class CanvasTest : public QObject {
   void leavingRepaints() {
     QFETCH(QString, id);
     QFETCH(QString, name);
-    Rig rig(id, name);
+    CanvasRig rig(id, name);
     QVERIFY(rig.settled && rig.canvas);
     QVERIFY2(rig.someCell(), "no point of the canvas has a row");
     QTest::qWait(1);

@@ -30,8 +30,8 @@ class Plain : public MatrixCanvas {
   QString lineName(int line) const override { return QString::number(line); }
 };
 
-struct Rig {
-  Rig() : canvas(context, nullptr) {
+struct MatrixRig {
+  MatrixRig() : canvas(context, nullptr) {
     QObject::connect(&canvas, &AxisCanvas::chosen, [this](CanvasCell cell) { chosen.push_back(cell); });
     canvas.resize(1000, 400);
     canvas.show();
@@ -102,7 +102,7 @@ class MatrixTest : public QObject {
     QCOMPARE(p.allTall(), 1600);
     QVERIFY(p.cells.bottom() < p.readout.top());
     QCOMPARE(matrixParts(shape, {600, 400}, 160).lineAt(p.cells.top()), 10);
-    Rig rig;
+    MatrixRig rig;
     rig.canvas.form = shape;
     rig.canvas.resize(1000, 90);
     rig.context.setFocus(Focus{rig.context.snapshot()->tick, CacheLayer(3), Head(0), Position(5), LedgerId(-1)});
@@ -117,7 +117,7 @@ class MatrixTest : public QObject {
 
   /// Arrow keys move from the focused cell and stop at the ends.
   void keysGoFromTheFocus() {
-    Rig rig;
+    MatrixRig rig;
     const int last = rig.context.snapshot()->length() - 1;
     rig.context.setFocus(Focus{rig.context.snapshot()->tick, CacheLayer(1), Head(0), Position(10), LedgerId(10)});
     for (const Qt::Key key : {Qt::Key_Right, Qt::Key_Down, Qt::Key_Up, Qt::Key_Left, Qt::Key_End, Qt::Key_Home})
@@ -132,7 +132,7 @@ class MatrixTest : public QObject {
 
   /// All views mark the row under the pointer; above the lines it is the row without a layer.
   void hoverIsShared() {
-    Rig rig;
+    MatrixRig rig;
     QVERIFY(rig.shown);
     QSignalSpy said(&rig.canvas, &AxisCanvas::readoutChanged);
     rig.move(rig.canvas.at(2, 12));
@@ -147,7 +147,7 @@ class MatrixTest : public QObject {
   }
 
   void aClickChoosesTheCell() {
-    Rig rig;
+    MatrixRig rig;
     QTest::mouseClick(&rig.canvas, Qt::LeftButton, {}, rig.canvas.at(3, 40));
     QCOMPARE(rig.chosen, (std::vector<CanvasCell>{{3, 40}}));
     QSignalSpy menus(&rig.canvas, &AxisCanvas::menuOver);
@@ -157,7 +157,7 @@ class MatrixTest : public QObject {
   }
 
   void theWheelKeepsTheCellUnderThePointer() {
-    Rig rig;
+    MatrixRig rig;
     const QPoint at = rig.canvas.at(2, 40);
     for (int i = 0; i < 8; ++i) {
       QWheelEvent event(at, rig.canvas.mapToGlobal(at), {}, {0, 120}, Qt::NoButton, {}, Qt::NoScrollPhase, false);

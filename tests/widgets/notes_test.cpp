@@ -31,7 +31,7 @@ void click(NotesView& view, int row, Qt::KeyboardModifiers held = {}) {
 
 WordEdit* line(QWidget& view) { return view.findChild<WordEdit*>(); }
 
-std::string last(const FakeContext& context) {
+std::string lastCall(const FakeContext& context) {
   return context.commands.empty() ? "" : context.commands.back().verb + context.commands.back().args.dump();
 }
 
@@ -77,7 +77,7 @@ class NotesViewTest : public QObject {
     QCOMPARE(context.snapshot()->tick, Tick(6));
     QVERIFY(view->findChild<QLabel*>("readout")->text().contains("Return brings the session there"));
     QTest::keyClick(&view->table(), Qt::Key_Return);
-    QCOMPARE(last(context), std::string(R"(note_go{"id":3})"));
+    QCOMPARE(lastCall(context), std::string(R"(note_go{"id":3})"));
   }
 
   void ofAStateThatIsGone() {
@@ -110,7 +110,7 @@ class NotesViewTest : public QObject {
     QVERIFY(line(*view)->text().startsWith("the key moves"));
     QTest::keyClicks(line(*view), "it stays");  // in place of the selected words
     QTest::keyClick(line(*view), Qt::Key_Return);
-    QCOMPARE(last(context), std::string(R"(note_change{"id":1,"text":"it stays"})"));
+    QCOMPARE(lastCall(context), std::string(R"(note_change{"id":1,"text":"it stays"})"));
     context.commands.clear();
     click(*view, 0);
     QTest::mouseDClick(view->table().viewport(), Qt::LeftButton, {}, at(*view, 0));
@@ -129,12 +129,12 @@ class NotesViewTest : public QObject {
     const auto view = open<NotesView>(context);
     click(*view, 3);
     QTest::keyClick(&view->table(), Qt::Key_Delete);
-    QCOMPARE(last(context), std::string(R"(note_remove{"id":3})"));
+    QCOMPARE(lastCall(context), std::string(R"(note_remove{"id":3})"));
     click(*view, 4, Qt::ShiftModifier);
     context.commands.clear();
     QTest::mouseClick(named<QToolButton>(*view, "Remove"), Qt::LeftButton);
     QCOMPARE(context.commands.size(), std::size_t(2));
-    QCOMPARE(last(context), std::string(R"(note_remove{"id":7})"));
+    QCOMPARE(lastCall(context), std::string(R"(note_remove{"id":7})"));
   }
 
   void buttonsRunCommands() {
@@ -159,12 +159,12 @@ class NotesViewTest : public QObject {
     QVERIFY(line(*view) && line(*view)->hasFocus());
     QTest::keyClicks(line(*view), "why here");
     QTest::keyClick(line(*view), Qt::Key_Return);
-    QCOMPARE(last(context), std::string(R"(note{"text":"why here","tick":3})"));
+    QCOMPARE(lastCall(context), std::string(R"(note{"text":"why here","tick":3})"));
     QTRY_VERIFY(!line(*view));
     ask();
     QTest::keyClicks(line(*view), "and here");
     view->setFocus(Qt::MouseFocusReason);
-    QCOMPARE(last(context), std::string(R"(note{"text":"and here","tick":3})"));
+    QCOMPARE(lastCall(context), std::string(R"(note{"text":"and here","tick":3})"));
     QTRY_VERIFY(!line(*view));
     ask();
     QTest::keyClicks(line(*view), "not this");
@@ -194,7 +194,7 @@ class NotesViewTest : public QObject {
     QTest::keyClicks(line(*map), "look");
     QTest::keyClick(line(*map), Qt::Key_Return);
     const json args{{"ledger", context.focus().ledger.value()}, {"layer", 1}, {"text", "look"}, {"tick", 20}};
-    QCOMPARE(last(context), "note" + args.dump());
+    QCOMPARE(lastCall(context), "note" + args.dump());
   }
 
   /// A row that has left the context has no place in the view, and gets its note all the same.

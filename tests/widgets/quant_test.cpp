@@ -55,9 +55,9 @@ nlohmann::json bytes(std::vector<T> values) {
   return nlohmann::json::binary({first, first + values.size() * sizeof(T)});
 }
 
-struct Rig {
-  explicit Rig(QSize size = {1180, 420}) : context(quantised()), view(context, nullptr) { open(size); }
-  Rig(SnapshotPtr only, QSize size) : context(std::move(only)), view(context, nullptr) { open(size); }
+struct QuantRig {
+  explicit QuantRig(QSize size = {1180, 420}) : context(quantised()), view(context, nullptr) { open(size); }
+  QuantRig(SnapshotPtr only, QSize size) : context(std::move(only)), view(context, nullptr) { open(size); }
   void open(QSize size) {
     view.setObjectName("quant");
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
@@ -99,7 +99,7 @@ class QuantTest : public QObject {
 
   /// The keyboard chooses a type to try: the measurement names it, in the view and when it follows.
   void typesAreTried() {
-    Rig rig;
+    QuantRig rig;
     auto* keys = rig.view.findChildren<QComboBox*>()[1];
     QCOMPARE(keys->accessibleName(), QString("Type to try for K"));
     keys->setFocus();
@@ -174,7 +174,7 @@ class QuantTest : public QObject {
 
   /// Errors of K and V compare at one glance; scales have nothing to do with each other.
   void lanesShareTheAxisOfErrors() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     const auto& lanes = rig.view.canvas().lanes();
     QCOMPARE(lanes[0].bars.scale.high, lanes[1].bars.scale.high);
@@ -188,7 +188,7 @@ class QuantTest : public QObject {
   }
 
   void isMeasuredWhenAsked() {
-    Rig rig;
+    QuantRig rig;
     QCOMPARE(rig.asked(), std::size_t{0});
     QVERIFY(rig.view.ready());
     QVERIFY(rig.view.tsv().isEmpty());
@@ -205,7 +205,7 @@ class QuantTest : public QObject {
   }
 
   void oldMeasurementsSaySo() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     const Tick then = rig.context.snapshot()->tick;
     rig.context.showTick(Tick(then.value() - 3));
@@ -225,7 +225,7 @@ class QuantTest : public QObject {
   }
 
   void followsTheTicks() {
-    Rig rig;
+    QuantRig rig;
     QTest::mouseClick(rig.button("Measure every tick"), Qt::LeftButton);
     QVERIFY(golden::settle(rig.view));
     QCOMPARE(rig.asked(), std::size_t{1});
@@ -242,7 +242,7 @@ class QuantTest : public QObject {
   }
 
   void refusalsSayWhyAndWhatToDo() {
-    Rig rig;
+    QuantRig rig;
     const auto works = rig.context.answers["quantisation"];
     rig.context.answers["quantisation"] = [](const nlohmann::json&) {
       return Result<nlohmann::json>(Error("unsupported", "quantisation was not measured", "residency is by KV head",
@@ -260,7 +260,7 @@ class QuantTest : public QObject {
   }
 
   void worstRowIsFound() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     const int bad = rig.context.snapshot()->length() * 3 / 5;
     QCOMPARE(rig.view.canvas().lanes()[0].bars.worst, bad);
@@ -279,7 +279,7 @@ class QuantTest : public QObject {
 
   /// Many rows to a pixel: the bad one alone reaches the top of its lane.
   void oneBadRowOfManyIsSeen() {
-    Rig rig(longSnapshot(), {700, 420});
+    QuantRig rig(longSnapshot(), {700, 420});
     rig.context.setFocus(Focus{rig.context.snapshot()->tick, CacheLayer(1), Head(0), Position(-1), LedgerId(-1)});
     QVERIFY(rig.measure());
     const QImage shot = rig.view.picture({700, 420}, 1).convertToFormat(QImage::Format_RGB32);
@@ -292,7 +292,7 @@ class QuantTest : public QObject {
   }
 
   void clicksAndKeysFocus() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     QSignalSpy said(&rig.context, &InspectorContext::scripted);
     QTest::mouseClick(&rig.view.canvas(), Qt::LeftButton, {}, rig.at(1, 40));
@@ -308,7 +308,7 @@ class QuantTest : public QObject {
   }
 
   void hoveringReadsOut() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     const QPointF at = rig.at(0, 12);
     QMouseEvent move(QEvent::MouseMove, at, rig.view.canvas().mapToGlobal(at), Qt::NoButton, Qt::NoButton,
@@ -320,7 +320,7 @@ class QuantTest : public QObject {
 
   /// A row that stands elsewhere now is focused by its ledger id.
   void oldRowsAreFoundByLedger() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     const LedgerId wanted = rig.context.snapshot()->context[60];
     auto shifted = std::make_shared<Snapshot>(*rig.context.snapshot());
@@ -335,7 +335,7 @@ class QuantTest : public QObject {
   }
 
   void tableIsOrdered() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     QSignalSpy said(&rig.context, &InspectorContext::scripted);
     QHeaderView* header = rig.view.table().horizontalHeader();
@@ -359,7 +359,7 @@ class QuantTest : public QObject {
   }
 
   void typesWithoutScaleSaySo() {
-    Rig rig;
+    QuantRig rig;
     rig.context.setFocus(
         Focus{rig.context.snapshot()->tick, CacheLayer(0), Head(0), Position(20), rig.context.snapshot()->context[20]});
     QVERIFY(rig.measure());
@@ -370,7 +370,7 @@ class QuantTest : public QObject {
   }
 
   void optionsComeBack() {
-    Rig rig, other;
+    QuantRig rig, other;
     rig.view.findChild<QComboBox*>()->setCurrentIndex(1);
     QVERIFY(rig.view.setOption("follow", true));
     QVERIFY(rig.view.setOption("sort", "-logit"));
@@ -389,7 +389,7 @@ class QuantTest : public QObject {
 
   /// The other session may be of the same model and count its snapshots on: a fork does.
   void anotherSessionForgets() {
-    Rig rig;
+    QuantRig rig;
     QVERIFY(rig.measure());
     auto later = std::make_shared<Snapshot>(*rig.context.snapshot());
     later->serial += 100;
@@ -400,7 +400,7 @@ class QuantTest : public QObject {
   }
 
   void anotherSessionWasNotRefused() {
-    Rig rig;
+    QuantRig rig;
     const auto works = std::exchange(rig.context.answers["quantisation"], [](const nlohmann::json&) {
       return Result<nlohmann::json>(Error("unsupported", "quantisation was not measured", "residency is by KV head",
                                           "use a session with residency layer"));
@@ -418,7 +418,7 @@ class QuantTest : public QObject {
   }
 
   void aLateReplyIsOfNoUse() {
-    Rig rig;
+    QuantRig rig;
     QTest::mouseClick(rig.button("Measure quantisation"), Qt::LeftButton);
     auto later = std::make_shared<Snapshot>(*rig.context.snapshot());
     later->serial += 100;
@@ -449,7 +449,7 @@ class QuantTest : public QObject {
     QFETCH(QString, figure);
     const QString tag = QTest::currentDataTag();
     Theme::apply(*qApp, theme);
-    const std::unique_ptr<Rig> rig(tag.contains("long") ? new Rig(longSnapshot(), size) : new Rig(size));
+    const std::unique_ptr<QuantRig> rig(tag.contains("long") ? new QuantRig(longSnapshot(), size) : new QuantRig(size));
     if (tag.contains("refused"))
       rig->context.answers["quantisation"] = [](const nlohmann::json&) {
         return Result<nlohmann::json>(

@@ -30,12 +30,6 @@ std::shared_ptr<Snapshot> ringOf(int rows, int window, int capacity, bool rolled
 
 RingPicture pictureOf(std::shared_ptr<Snapshot> s) { return *ringPicture(s, storageGroups(*s).front()); }
 
-fixture::Options mixed() {
-  fixture::Options options;
-  options.mixed = true;
-  return options;
-}
-
 int countOf(const RingPicture& ring, SlotUse use) {
   return static_cast<int>(std::count(ring.use.begin(), ring.use.end(), use));
 }
@@ -125,7 +119,7 @@ class RingsTest : public QObject {
   }
 
   void clickFocusesAndSaysSo() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     RingsView view(context, nullptr);
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     show(view);
@@ -144,7 +138,7 @@ class RingsTest : public QObject {
   }
 
   void keysFollowTheLogicalOrder() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     RingsView view(context, nullptr);
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     show(view);
@@ -172,7 +166,7 @@ class RingsTest : public QObject {
   }
 
   void scrubbingGoesThroughAWrap() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     RingsView view(context, nullptr);
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
     show(view);
@@ -195,7 +189,7 @@ class RingsTest : public QObject {
 
   /// The strip reads each snapshot once; another layer, a tick published again and forgotten ticks are seen.
   void theStripFollowsTheHistory() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     auto history = context.history();
     WrapStrip followed(nullptr);
     for (std::size_t end = 1; end <= history.size(); ++end)

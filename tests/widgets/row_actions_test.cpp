@@ -28,7 +28,8 @@ std::vector<int> chosen(const FakeContext& context) {
   return out;
 }
 
-void click(StripView& view, int position, Qt::KeyboardModifiers held = {}, Qt::MouseButton button = Qt::LeftButton) {
+void clickPosition(StripView& view, int position, Qt::KeyboardModifiers held = {},
+                   Qt::MouseButton button = Qt::LeftButton) {
   const auto& chips = view.text().chips();
   for (std::size_t i = 0; i < chips.size(); ++i)
     if (chips[i].position == position)
@@ -101,8 +102,8 @@ class RowActionsTest : public QObject {
   void theMenuCountsTokens() {
     FakeContext context;
     const auto strip = open<StripView>(context);
-    click(*strip, 10);
-    click(*strip, 12, Qt::ShiftModifier);
+    clickPosition(*strip, 10);
+    clickPosition(*strip, 12, Qt::ShiftModifier);
     QContextMenuEvent asks(QContextMenuEvent::Keyboard, QPoint(5, 5), strip->mapToGlobal(QPoint(5, 5)));
     QCoreApplication::sendEvent(strip.get(), &asks);
     auto* menu = strip->findChild<QMenu*>();
@@ -118,8 +119,8 @@ class RowActionsTest : public QObject {
     const auto compose = open<ComposeView>(context);
     QSignalSpy said(&context, &InspectorContext::scripted);
     const QImage before = map->picture(map->size(), 1);
-    click(*strip, 10);
-    click(*strip, 12, Qt::ShiftModifier);
+    clickPosition(*strip, 10);
+    clickPosition(*strip, 12, Qt::ShiftModifier);
     QCOMPARE(chosen(context), (std::vector<int>{10, 11, 12}));
     QVERIFY(said.last()[0].toString().endsWith("row: 12, rows: [10, 11, 12]})"));
     QVERIFY(map->picture(map->size(), 1) != before);
@@ -163,8 +164,8 @@ class RowActionsTest : public QObject {
   void delDeletes() {
     FakeContext context;
     const auto strip = open<StripView>(context);
-    click(*strip, 10);
-    click(*strip, 12, Qt::ShiftModifier);
+    clickPosition(*strip, 10);
+    clickPosition(*strip, 12, Qt::ShiftModifier);
     QTest::keyClick(&strip->text(), Qt::Key_Delete);
     QCOMPARE(context.commands.size(), std::size_t{1});
     QCOMPARE(context.commands[0].verb, std::string("inject"));
@@ -180,7 +181,7 @@ class RowActionsTest : public QObject {
       return args["text"] == " attic" ? json::array({77}) : json::array({1, 2});
     };
     const auto strip = open<StripView>(context);
-    click(*strip, 10);
+    clickPosition(*strip, 10);
     QTest::keyClick(&strip->text(), Qt::Key_Return);
     auto* edit = strip->findChild<WordEdit*>();
     QVERIFY(edit && edit->hasFocus());
@@ -359,8 +360,8 @@ class RowActionsTest : public QObject {
     };
     const auto strip = open<StripView>(context);
     QGuiApplication::clipboard()->setText("old barn");
-    click(*strip, 10);
-    click(*strip, 12, Qt::ShiftModifier);
+    clickPosition(*strip, 10);
+    clickPosition(*strip, 12, Qt::ShiftModifier);
     QTest::keyClick(&strip->text(), Qt::Key_V, Qt::ControlModifier);
     QTRY_COMPARE(context.commands.size(), std::size_t{1});
     QCOMPARE(context.commands[0].args.at("now"), json(true));

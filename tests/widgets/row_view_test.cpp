@@ -20,8 +20,8 @@ using namespace kvlab;
 namespace {
 
 template <class View>
-struct Rig {
-  explicit Rig(QSize size = {1180, 420}, fixture::Options options = {})
+struct RowRig {
+  explicit RowRig(QSize size = {1180, 420}, fixture::Options options = {})
       : context(options), owner(makeView(*findView(kId), context, nullptr)), view(dynamic_cast<View&>(*owner)) {
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(2), Head(0), Position(-1), LedgerId(-1)});
     context.focusPosition(Position(52));
@@ -102,7 +102,7 @@ class RowViewTest : public QObject {
 
   /// The view asks when row, layer, tick or options change, and shows no row twice.
   void rowAsksOnce() {
-    Rig<RowView> rig;
+    RowRig<RowView> rig;
     QVERIFY(rig.settled);
     QCOMPARE(rig.asked("row"), std::size_t{1});
     QCOMPARE(rig.asked("rows"), std::size_t{1});
@@ -126,7 +126,7 @@ class RowViewTest : public QObject {
   }
 
   void aRebuildIsAskedForByTheButton() {
-    Rig<RowView> rig;
+    RowRig<RowView> rig;
     QVERIFY(rig.view.setOption("compare", "rebuild"));
     QVERIFY(golden::settle(rig.view));
     QVERIFY(!rig.view.canvas().picture()->compares());
@@ -145,7 +145,7 @@ class RowViewTest : public QObject {
   }
 
   void aRefusedRebuildIsSaid() {
-    Rig<RowView> rig;
+    RowRig<RowView> rig;
     rig.context.answers["row_rebuild"] = [](const nlohmann::json&) {
       return Result<nlohmann::json>(
           Error("cancelled", "the rebuild was cancelled", "layers 0 to 1 were done", "again"));
@@ -156,7 +156,7 @@ class RowViewTest : public QObject {
   }
 
   void attentionOfTheRow() {
-    Rig<RowView> rig;
+    RowRig<RowView> rig;
     rig.press("Measure the attention of the row");
     QTRY_COMPARE(rig.context.commands.size(), std::size_t{2});
     QVERIFY(golden::settle(rig.view));
@@ -169,7 +169,7 @@ class RowViewTest : public QObject {
 
   /// A head of the strips is the head of all views: eight query heads share two KV heads.
   void aClickOnAStripChoosesHeadAndDimension() {
-    Rig<RowView> rig({560, 640});
+    RowRig<RowView> rig({560, 640});
     const QPoint point = rig.pointWith(rig.view.canvas(), "V head 1  f16");
     QVERIFY(point.x() >= 0);
     QTest::mouseClick(&rig.view.canvas(), Qt::LeftButton, {}, point);
@@ -188,7 +188,7 @@ class RowViewTest : public QObject {
   }
 
   void rowsThatAreNotThere() {
-    Rig<RowView> rig;
+    RowRig<RowView> rig;
     const ResidencyView& map = *rig.context.snapshot()->layers[2];
     for (int p = 0; p < rig.context.snapshot()->length(); ++p) {
       const LedgerId id = rig.context.snapshot()->context[static_cast<std::size_t>(p)];
@@ -204,7 +204,7 @@ class RowViewTest : public QObject {
 
   /// An older tick is asked for its own row; what is measured of the newest state waits.
   void olderTicksShowTheirRow() {
-    Rig<RowView> rig;
+    RowRig<RowView> rig;
     rig.context.answers["at"] = [&](const nlohmann::json& args) -> Result<nlohmann::json> {
       return args["verb"] == "row" ? fixture::row(*rig.context.snapshot(), args["args"]) : nlohmann::json::array();
     };
@@ -223,7 +223,7 @@ class RowViewTest : public QObject {
 
   /// Nothing is measured before somebody asks; the arguments say layer, head and range.
   void attentionIsMeasuredByTheButton() {
-    Rig<AttentionView> rig;
+    RowRig<AttentionView> rig;
     QVERIFY(rig.context.submitted.empty() && rig.context.commands.empty());
     QVERIFY(rig.view.dump().startsWith("attention: not measured"));
     rig.press("Measure attention by head");
@@ -244,7 +244,7 @@ class RowViewTest : public QObject {
   }
 
   void followMeasuresWhatChanges() {
-    Rig<AttentionView> rig;
+    RowRig<AttentionView> rig;
     QVERIFY(rig.view.setOption("follow", true));
     QCOMPARE(rig.context.submitted.size(), std::size_t{1});
     QVERIFY(golden::settle(rig.view));
@@ -267,7 +267,7 @@ class RowViewTest : public QObject {
 
   /// Click, Control and Shift choose rows as in the map; a line of heads is the shared head.
   void clicksChooseRowsAndHeads() {
-    Rig<AttentionView> rig;
+    RowRig<AttentionView> rig;
     rig.press("Measure attention by head");
     QSignalSpy said(&rig.context, &InspectorContext::scripted);
     AttentionCanvas& canvas = rig.view.canvas();
@@ -289,7 +289,7 @@ class RowViewTest : public QObject {
   }
 
   void otherTicksAreNamed() {
-    Rig<AttentionView> rig;
+    RowRig<AttentionView> rig;
     rig.press("Measure attention by head");
     rig.context.showTick(Tick(18));
     QVERIFY(golden::settle(rig.view));
@@ -298,7 +298,7 @@ class RowViewTest : public QObject {
 
   /// The reply to another view's question about one row is none of this view's.
   void repliesOfOthers() {
-    Rig<AttentionView> rig;
+    RowRig<AttentionView> rig;
     rig.context.runCommand("attention_measure", {{"layer", 1}, {"begin", 4}, {"end", 5}});
     QTest::qWait(5);
     QVERIFY(!rig.view.canvas().picture());

@@ -23,7 +23,7 @@ using Range = ScaleChoice::Range;
 constexpr std::array kCurves = {Curve::Linear, Curve::Root, Curve::Log, Curve::Rank};
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-ScaleChoice with(Curve curve, Range range = Range::All) {
+ScaleChoice chosenScale(Curve curve, Range range = Range::All) {
   ScaleChoice out;
   out.curve = curve, out.range = range;
   return out;
@@ -58,7 +58,7 @@ class ScaleTest : public QObject {
     for (std::vector<float> values :
          {heavyTailed(3000), negative, std::vector<float>{5, 6, 7}, std::vector<float>{0, 1}}) {
       std::sort(values.begin(), values.end());
-      const ColourScale scale = scaleFor(Quantity::Score, values, with(static_cast<Curve>(curve)));
+      const ColourScale scale = scaleFor(Quantity::Score, values, chosenScale(static_cast<Curve>(curve)));
       for (std::size_t i = 1; i < values.size(); ++i) QVERIFY(scale.index(values[i]) >= scale.index(values[i - 1]));
       QCOMPARE(scale.index(values.front()), kFirstColour);
       QCOMPARE(scale.index(values.back()), std::uint8_t{255});
@@ -72,7 +72,7 @@ class ScaleTest : public QObject {
     QFETCH(int, curve);
     std::vector<float> values = heavyTailed(1000);
     values[3] = kNone, values[4] = INFINITY, values[5] = -INFINITY, values[6] = -0.0f;
-    const ColourScale scale = scaleFor(Quantity::Attention, values, with(static_cast<Curve>(curve)));
+    const ColourScale scale = scaleFor(Quantity::Attention, values, chosenScale(static_cast<Curve>(curve)));
     std::vector<std::uint8_t> indices(values.size());
     scale.quantise(values, indices);
     for (std::size_t i = 0; i < values.size(); ++i) QCOMPARE(indices[i], scale.index(values[i]));
@@ -89,7 +89,7 @@ class ScaleTest : public QObject {
       for (const Quantity quantity : {Quantity::Attention, Quantity::KNorm, Quantity::Brightness})
         for (const bool sinks : {true, false})
           for (const Range range : {Range::All, Range::Line}) {
-            ScaleChoice choice = with(static_cast<Curve>(curve), range);
+            ScaleChoice choice = chosenScale(static_cast<Curve>(curve), range);
             choice.sinks = sinks;
             const ColourScales scales = scalesFor(quantity, values, 1, choice);
             for (const float value : values)
@@ -101,7 +101,7 @@ class ScaleTest : public QObject {
   /// By rank every colour stands for about as many cells, however the values lie.
   void ranksShareTheColoursOut() {
     const std::vector<float> values = heavyTailed(25400);
-    const ColourScale scale = scaleFor(Quantity::Attention, values, with(Curve::Rank));
+    const ColourScale scale = scaleFor(Quantity::Attention, values, chosenScale(Curve::Rank));
     std::vector<float> sorted = values;
     std::sort(sorted.begin(), sorted.end());
     for (const double share : {0.1, 0.25, 0.5, 0.75, 0.9}) {
@@ -110,23 +110,24 @@ class ScaleTest : public QObject {
     }
     const double half = double(sorted[sorted.size() / 2]);
     QVERIFY(std::abs(double(scale.ranks->median()) / half - 1) < 0.02);
-    const ColourScale linear = scaleFor(Quantity::Attention, values, with(Curve::Linear));
+    const ColourScale linear = scaleFor(Quantity::Attention, values, chosenScale(Curve::Linear));
     QCOMPARE(linear.index(sorted[sorted.size() / 2]), kFirstColour);  // the fault that ranks are for
   }
 
   void eachLineHasItsOwnRange() {
     const std::vector<float> values{1, 2, 3, 100, 200, 300};
-    const ColourScales own = scalesFor(Quantity::KNorm, values, 2, with(Curve::Linear, Range::Line));
+    const ColourScales own = scalesFor(Quantity::KNorm, values, 2, chosenScale(Curve::Linear, Range::Line));
     QCOMPARE(own.lines.size(), std::size_t{2});
     const std::vector<std::uint8_t> indices = own.indices(values);
     QCOMPARE(indices[0], indices[3]);
     QCOMPARE(indices[2], std::uint8_t{255});
-    const std::vector<std::uint8_t> shared = scalesFor(Quantity::KNorm, values, 2, with(Curve::Linear)).indices(values);
+    const std::vector<std::uint8_t> shared =
+        scalesFor(Quantity::KNorm, values, 2, chosenScale(Curve::Linear)).indices(values);
     QVERIFY(shared[2] < shared[3]);
   }
 
   void aFixedRangeStays() {
-    ScaleChoice choice = with(Curve::Linear, Range::Fixed);
+    ScaleChoice choice = chosenScale(Curve::Linear, Range::Fixed);
     choice.low = 2, choice.high = 4;
     const ColourScale scale = scaleFor(Quantity::Attention, std::vector<float>{0, 900}, choice);
     QCOMPARE(scale.index(1), kFirstColour);
@@ -137,7 +138,7 @@ class ScaleTest : public QObject {
   /// The first tokens stretch no range, and keep a colour.
   void sinksDoNotSetTheRange() {
     const std::vector<float> values{9, 0, 0, 0, 0.1f, 0.2f, 9, 0, 0, 0, 0.3f, 0.4f};
-    ScaleChoice choice = with(Curve::Linear);
+    ScaleChoice choice = chosenScale(Curve::Linear);
     QCOMPARE(scalesFor(Quantity::Attention, values, 2, choice).first().high, 9.0f);
     choice.sinks = false;
     const ColourScales scales = scalesFor(Quantity::Attention, values, 2, choice);
@@ -149,7 +150,7 @@ class ScaleTest : public QObject {
   /// Names have colours of their own, whatever the choice.
   void namesHaveNoCurve() {
     for (const Quantity quantity : {Quantity::Residency, Quantity::Staleness})
-      QCOMPARE(scaleFor(quantity, std::vector<float>{0, 1}, with(Curve::Rank, Range::Line)),
+      QCOMPARE(scaleFor(quantity, std::vector<float>{0, 1}, chosenScale(Curve::Rank, Range::Line)),
                scaleFor(quantity, std::vector<float>{0, 1}));
   }
 

@@ -14,12 +14,6 @@
 using namespace kvlab;
 
 namespace {
-fixture::Options mixed() {
-  fixture::Options options;
-  options.mixed = true;
-  return options;
-}
-
 QCheckBox* boxNamed(QWidget& view, const QString& name) {
   for (auto* box : view.findChildren<QCheckBox*>())
     if (box->accessibleName() == name) return box;
@@ -33,7 +27,7 @@ class StorageTest : public QObject {
   void initTestCase() { Theme::apply(*qApp, "dark"); }
 
   void bytesAddUp() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     for (const StorageGroup& group : storageGroups(*context.snapshot())) {
       const ByteKinds kinds = bytesOf(group);
       const StorageView& s = *group.storage;
@@ -48,7 +42,7 @@ class StorageTest : public QObject {
   }
 
   void holesAndHistoryAreTold() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     const auto groups = storageGroups(*context.snapshot());
     QCOMPARE(groups.size(), std::size_t{3});
     const StorageGroup& paged = groups[0];
@@ -67,7 +61,7 @@ class StorageTest : public QObject {
   }
 
   void lineAndSlotFocus() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     StorageTableView view(context, nullptr);
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
     show(view);
@@ -91,7 +85,7 @@ class StorageTest : public QObject {
 
   /// Verbs are told the layer of the model and its head.
   void freeSlotsAreAskedForByHead() {
-    auto byHead = std::make_shared<Snapshot>(*FakeContext(mixed()).snapshot());
+    auto byHead = std::make_shared<Snapshot>(*FakeContext({.mixed = true}).snapshot());
     auto info = std::make_shared<SessionInfo>(*byHead->info);
     info->cacheLayers = {2, 2};
     byHead->info = std::move(info);
@@ -105,7 +99,7 @@ class StorageTest : public QObject {
 
   /// Menus run commands of the registry: for all layers, or for the focused one.
   void menusRunCommands() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     StorageTableView view(context, nullptr);
     view.setObjectName("storage");
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(3), Head(0), Position(-1), LedgerId(-1)});
@@ -127,7 +121,7 @@ class StorageTest : public QObject {
 
   /// Layers 0 and 1 are paged with V in f16, layers 2 and 3 rings, the last with V in int8.
   void menusMarkWhatLayersHave() {
-    FakeContext context(mixed());
+    FakeContext context({.mixed = true});
     StorageTableView view(context, nullptr);
     context.setFocus(Focus{context.snapshot()->tick, CacheLayer(0), Head(0), Position(-1), LedgerId(-1)});
     show(view);

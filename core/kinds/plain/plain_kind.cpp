@@ -13,13 +13,6 @@ namespace {
 
 bool cachePhases(const SessionParts& parts) { return parts.manifest.position == PositionMode::Cache; }
 
-/// Frees the slots of unsettled parts, and sets poolsTouched if rows must come back from the log.
-Error giveBack(const TickPart& part, CallContext& call, Error error) {
-  call.poolsTouched = part.earlier && part.earlier->rewritten;
-  if (part.earlier) call.parts.layouts.takeBack(call.parts.store, part.earlier->added, call.poolsTouched);
-  return error;
-}
-
 Status checkPhases(const EditPlan& plan, std::int32_t maxPhases) {
   if (plan.phases.empty() || plan.phases.back() < maxPhases) return ok();
   return Error{
@@ -82,9 +75,8 @@ Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, Cal
     asked.more = part.more;
     return planEdit(observed, asked, std::move(part.actions));
   }();
-  if (!plan) return giveBack(part, call, plan.error());
-  if (Status fits = checkPhases(*plan, call.parts.maxPhases - part.more); !fits)
-    return giveBack(part, call, fits.error());
+  if (!plan) return plan.error();
+  KV_TRY(checkPhases(*plan, call.parts.maxPhases - part.more));
   const std::size_t rows = plan->rows.size();
   auto scope = call.trace.scope("apply", std::to_string(rows) + (rows == 1 ? " new row" : " new rows"));
   const bool all = part.rules.afterEdit != AfterEdit::Keep;
@@ -96,9 +88,7 @@ Result<Applied> PlainKind::apply(const CacheState& observed, TickPart& part, Cal
   rules.pending = !part.settles;
   rules.more = part.more;
   rules.keepLogits = plan->empty();
-  Transaction transaction = call.transaction();
-  Result<Applied> applied = transaction.run(observed, *plan, rules, call.trace, call.progress, part.earlier);
-  call.poolsTouched = !applied && transaction.poolsTouched();
+  Result<Applied> applied = call.transaction().run(observed, *plan, rules, call.trace, call.progress, part.earlier);
   part.actions = std::move(plan->actions);
   return applied;
 }
@@ -108,7 +98,6 @@ Result<Rebuilt> PlainKind::rebuild(const CacheState& state, CallContext& call) {
   const RebuildInput input{state, *call.parts.transformer, call.parts.faults, cache};
   Result<RebuildOutcome> outcome = kvlab::rebuild(input, call.parts.store, call.progress);
   if (!outcome && outcome.error().code == "fault") outcome = kvlab::rebuild(input, call.parts.store, call.progress);
-  call.poolsTouched = !outcome;
   if (!outcome) return outcome.error();
   Commit commit{state};
   commit.rewritten = true;  // older states name the same slots

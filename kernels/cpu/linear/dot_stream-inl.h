@@ -132,8 +132,9 @@ HWY_INLINE void streamColumns(const MatmulArgs& a, const typename Values::Word* 
   for (; j < to; ++j) streamTile<Values, M, 1>(a, x, j);
 }
 
+/// Not inlined: the compiler took minutes for one function that held all four in a loop.
 template <class Values>
-HWY_INLINE void streamRows(const MatmulArgs& a, const typename Values::Word* x, int64_t from, int64_t to) {
+HWY_NOINLINE void streamRows(const MatmulArgs& a, const typename Values::Word* x, int64_t from, int64_t to) {
   switch (a.m) {
     case 1: return streamColumns<Values, 1>(a, x, from, to);
     case 2: return streamColumns<Values, 2>(a, x, from, to);

@@ -14,8 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 8;
-constexpr int64_t kLaneCount = 2;  // units take turns
+constexpr int64_t kRowsAtOnce = kLanes == 1 ? 1 : 8;  // 8 rows of 16 sums of one lane compile for minutes
+constexpr int64_t kLaneCount = 2;                     // units take turns
 
 using DI = hn::RebindToSigned<DF>;
 using VI = hn::Vec<DI>;
@@ -93,12 +93,16 @@ void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t
   alignas(64) float out[kRowsAtOnce][kOutputs];
   for (int64_t i = 0, rows = 0; i < a.m; i += rows) {
     const int64_t left = a.m - i;
-    rows = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    switch (rows) {
-      case 1: Walk::template rows<1>(x, i, w, out); break;
-      case 2: Walk::template rows<2>(x, i, w, out); break;
-      case 4: Walk::template rows<4>(x, i, w, out); break;
-      default: Walk::template rows<8>(x, i, w, out);
+    rows = kRowsAtOnce == 1 ? 1 : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    if constexpr (kRowsAtOnce == 1) {
+      Walk::template rows<1>(x, i, w, out);
+    } else {
+      switch (rows) {
+        case 1: Walk::template rows<1>(x, i, w, out); break;
+        case 2: Walk::template rows<2>(x, i, w, out); break;
+        case 4: Walk::template rows<4>(x, i, w, out); break;
+        default: Walk::template rows<8>(x, i, w, out);
+      }
     }
     for (int64_t r = 0; r < rows; ++r) {
       float* y = a.y + (i + r) * a.yStride + j;

@@ -196,7 +196,7 @@ int compareLayouts(const std::vector<MatrixCell>& cells, const std::vector<std::
 }
 
 int playMatrix(const Options& options, const Folders& folders) {
-  const std::vector<MatrixCell> cells = matrix(options.matrix == "all");
+  const std::vector<MatrixCell> cells = matrixCells(options.matrix == "all");
   const KnownList none;
   Tally tally(none);
   std::vector<std::string> hashes(cells.size());

@@ -107,7 +107,7 @@ MatrixCell cellOf(const Use& use, std::string_view layout, std::string_view type
 
 }  // namespace
 
-std::vector<MatrixCell> matrix(bool whole) {
+std::vector<MatrixCell> matrixCells(bool whole) {
   std::vector<MatrixCell> out;
   const std::vector<Use> all = uses();
   for (std::size_t use = 0; use < all.size(); ++use)

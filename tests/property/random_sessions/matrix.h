@@ -13,6 +13,6 @@ struct MatrixCell {
 
 /// whole: every combination; else each use with every layout, with one row type and residency that change from use to
 /// use.
-std::vector<MatrixCell> matrix(bool whole);
+std::vector<MatrixCell> matrixCells(bool whole);
 
 }  // namespace kvlab::random_sessions

@@ -135,7 +135,7 @@ Playing beginRandom(std::uint64_t seed, int steps, const Folders& folders) {
 
 namespace {
 
-Next stepsOf(const Sequence& sequence) {
+Next stepsIn(const Sequence& sequence) {
   return [&sequence, place = std::size_t{0}](Session&) mutable -> std::optional<Step> {
     if (place == sequence.steps.size()) return std::nullopt;
     return sequence.steps[place++];
@@ -143,13 +143,13 @@ Next stepsOf(const Sequence& sequence) {
 }
 
 Played playGiven(const Sequence& sequence, bool onward, const Folders& folders) {
-  return playApart(sequence.manifest, stepsOf(sequence), onward, folders);
+  return playApart(sequence.manifest, stepsIn(sequence), onward, folders);
 }
 
 }  // namespace
 
 Playing beginSequence(const Sequence& sequence, const Folders& folders) {
-  return begin(sequence.manifest, stepsOf(sequence), false, folders);
+  return begin(sequence.manifest, stepsIn(sequence), false, folders);
 }
 
 Played playSequence(const Sequence& sequence, const Folders& folders) { return playGiven(sequence, false, folders); }

@@ -2,6 +2,8 @@
 # The driver of random sessions: a program of its own, and what of it runs as tests.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
 add_executable(random_sessions ${sources})
+kvlab_unity(random_sessions 30 ${sources})
+target_compile_options(random_sessions PRIVATE -Wno-subobject-linkage)
 target_include_directories(random_sessions PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(random_sessions PRIVATE kvlab_core kvlab_warnings)
 target_compile_definitions(random_sessions PRIVATE KVLAB_TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}"

@@ -143,15 +143,9 @@ Result<Applied> WlodTransaction::commit(const CacheState& before, WlodApplied ap
     return out;
   }
   LayoutContext context{m_store, m_faults};
-  const Result<std::int64_t> moved = m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context);
-  // Slots run out before layouts that work in place begin.
-  m_poolsTouched = !moved && m_layouts.inPlace() && moved.error().code != "staging";
-  if (!moved) {
-    m_layouts.takeBack(m_store, out.added, m_poolsTouched);
-    return moved.error();
-  }
-  scope.bytes(*moved);
-  out.bytesMoved += *moved;
+  const std::int64_t moved = KV_TRY(m_layouts.settle(out.state, out.appended, out.rows, out.added, out.freed, context));
+  scope.bytes(moved);
+  out.bytesMoved += moved;
   return out;
 }
 

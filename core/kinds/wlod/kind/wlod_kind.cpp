@@ -158,9 +158,7 @@ WlodMirrorRules WlodKind::mirrorRules(const SessionParts& parts, double memory) 
 
 Result<Applied> WlodKind::commitOf(const CacheState& before, WlodApplied applied, CallContext& call,
                                    const WlodMirrorRules& rules) const {
-  WlodTransaction one = transaction(call);
-  Result<Applied> out = one.commit(before, std::move(applied), rules, call.trace);
-  call.poolsTouched = one.poolsTouched();
+  Result<Applied> out = transaction(call).commit(before, std::move(applied), rules, call.trace);
   if (out && !rules.pending) holdDraft(*out);
   return out;
 }
@@ -205,13 +203,11 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
   if (!applied && applied.error().code == "staging" && !all) applied = run(true);
   if (!applied) return applied.error();
   if ((part.draft || before.draft) && !applied->appended && call.parts.layouts.inPlace() &&
-      (observed.edited || !comesBack(before.draft ? *before.draft->before : observed, call.parts))) {
-    call.parts.store.release(applied->added);
+      (observed.edited || !comesBack(before.draft ? *before.draft->before : observed, call.parts)))
     return Error("unsupported", "the draft was refused",
                  "it would compute earlier rows again in place, and since rows have left layers, or were not computed "
                  "again after an edit (selective), a rollback could not bring these rows back",
                  "rebuild first, or use layout indirection or paged");
-  }
   m_parts->costs.add(applied->result.rows, applied->result.pairs, applied->us);
   applied->state.change = changeOf(before, *plan, *applied, tick);
   if (applied->state.change != before.change)

@@ -34,12 +34,10 @@ bool inFront(const CacheState& before, const CacheState& now) {
 /// Where layers work in place, the rows of an older state may lie elsewhere by now: then they are computed again.
 Status backInPlace(const CacheState& now, Commit& commit, CallContext& call) {
   const bool there = inFront(commit.state, now);
-  call.parts.store.keep(there ? slotsBeside(now, commit.state) : slotsOf(now));
+  call.parts.store.overwrites(there ? slotsBeside(now, commit.state) : slotsOf(now));
   call.parts.layouts.restart(call.parts.store, commit.state);
   if (there) return ok();
-  call.poolsTouched = true;
   Rebuilt anew = KV_TRY(call.parts.kind->rebuild(commit.state, call));
-  call.poolsTouched = !anew.commit;
   if (!anew.commit) return Error("cancelled", "nothing was rolled back", "the pass was cancelled", "roll back again");
   commit.state.groups = std::move(anew.commit->state.groups);
   commit.state.groupOf = std::move(anew.commit->state.groupOf);
