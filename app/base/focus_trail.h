@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The places where the focus has been, to go back and forward as in a browser: a shown tick, a layer, a head, a row.
-// Places that follow each other within a moment, as while a key is held, are one. Owned by the main window. GUI thread.
+// Places that follow each other within a moment, as while a key is held, are one. Owned by the window. GUI thread.
 #pragma once
 #include <QElapsedTimer>
 #include <vector>

@@ -45,7 +45,7 @@ int showWindow(const CommandLine& line, LogRelay& log, const json& request) {
   settings.recovery = recoveryFolder();
   MainWindow window(std::move(settings));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
-  (void)window.setOptions("map", {{"quantity", "received"}});  // new rows all have the same brightness
+  (void)window.views().setOptions("map", {{"quantity", "received"}});  // new rows all have the same brightness
   window.show();
   openFirst(window, request);
   window.offerLeftSession();

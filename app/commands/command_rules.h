@@ -41,6 +41,10 @@ inline QString needsFinding(const CommandHost& host) {
 inline QString needsRow(const CommandHost& host) {
   return host.context().focus().ledger.value() < 0 ? QString("no row has the focus; click one") : QString();
 }
+inline QString needsView(const CommandHost& host) {
+  return host.views().viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first")
+                                                   : QString();
+}
 /// Lanes can only go forward, all together.
 inline QString needsAlone(const CommandHost& host) {
   const SnapshotPtr snapshot = host.context().snapshot();
@@ -92,6 +96,21 @@ inline Status submitSaid(CommandHost& host, const QString& line, const char* ver
 inline auto plainVerb(const char* verb) {
   return
       [verb](CommandHost& host, const nlohmann::json&) { return submitSaid(host, QString("s.%1()").arg(verb), verb); };
+}
+
+/// A command that opens a panel with its own arguments.
+inline auto opens(WindowPanel panel) {
+  return [panel](CommandHost& host, const nlohmann::json& args) { return host.open(panel, args); };
+}
+
+using PathAction = std::function<Status(CommandHost&, const QString& path)>;
+/// Uses the path in the arguments, else asks for one.
+inline Status withPath(CommandHost& host, const nlohmann::json& args, const PathQuestion& question, PathAction action) {
+  const std::string name = question.argument.toStdString();
+  if (args.contains(name)) return action(host, QString::fromStdString(memberOr(args, name, std::string())));
+  return host.askPath(question, [&host, action](const QString& path) {
+    if (const Status status = action(host, path); !status) emit host.context().failed(status.error());
+  });
 }
 
 inline Error badArgument(const std::string& what, const std::string& why, const std::string& remedy,

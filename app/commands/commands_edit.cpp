@@ -26,7 +26,7 @@ Status takeToken(CommandHost& host, const Json& args) {
 
 /// Without a manifest shows the form.
 Status sessionSettings(CommandHost& host, const Json& args) {
-  if (!args.contains("manifest")) return host.showSettings(), ok();
+  if (!args.contains("manifest")) return host.open(WindowPanel::Settings);
   const SnapshotPtr now = host.context().session()->snapshot();
   const Json change = KV_TRY(settingsBetween(now->settings->manifest, member(args, "manifest")));
   if (!change.empty()) return submitSettings(host, change);
@@ -61,7 +61,7 @@ Status overEdits(CommandHost& host, const char* verb, const Json& count) {
 
 /// As many edits as given; without a number a list asks.
 Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
-  if (!args.contains("edits")) return host.showEdits(verb);
+  if (!args.contains("edits")) return host.open(WindowPanel::Edits, {{"verb", verb}});
   const Json& edits = member(args, "edits");
   if (const auto many = jsonOr(edits, std::int64_t{0}); many >= 1) return overEdits(host, verb, many);
   return badArgument("nothing was done", "there are no " + edits.dump() + " edits", "give a whole number from 1 on",
@@ -123,12 +123,8 @@ void addEditCommands(std::vector<Command>& list) {
   add(list, {"redo_to", "Redo To…", "Edit", "Choose from a list how many edits to do again."},
       [](CommandHost& host, const Json& args) { return overEditsTo(host, "redo", args); }, needsRedo,
       {.keys = {"Ctrl+Alt+Y"}, .icon = "redo_to", .args = edits});
-  add(
-      list, {"copy", "Copy", "Edit", "Copy the focused view's table as tab-separated text, or its picture."},
-      [](CommandHost& host, const Json&) { return host.copySelection(); },
-      [](const CommandHost& host) {
-        return host.viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first") : QString();
-      },
+  add(list, {"copy", "Copy", "Edit", "Copy the focused view's table as tab-separated text, or its picture."},
+      [](CommandHost& host, const Json&) { return host.views().copySelection(); }, needsView,
       {.keys = {"Ctrl+C"}, .startsGroup = true});
   add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsClosed,
       {.args = {{"text", "string", "what to append", true}}, .view = shownIn("strip")});

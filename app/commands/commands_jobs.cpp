@@ -40,9 +40,9 @@ Status goToJob(CommandHost& host, const Json& args) {
     return Error("blocked", "the outcome was not shown",
                  job.name.toStdString() + (job.runs() ? " still works" : " left nothing that a view shows"),
                  "choose a job that has ended");
-  if (!place.view.isEmpty()) KV_TRY(host.showView(place.view));
+  if (!place.view.isEmpty()) KV_TRY(host.views().showView(place.view));
   const bool here = place.session == host.context().sessionNumber();
-  if (here && !place.focus.empty()) KV_TRY(host.setFocus(place.focus));
+  if (here && !place.focus.empty()) KV_TRY(host.views().setFocus(place.focus));
   return place.folder.isEmpty() ? ok() : showFolder(host, place.folder);
 }
 

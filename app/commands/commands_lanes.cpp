@@ -19,18 +19,18 @@ Status open(CommandHost& host, const Json& args) {
       if (args.contains(key)) request[key] = member(args, key);
     (void)submitSaid(host, QString("view.command(\"lanes_open\", %1)").arg(scriptText(args)), "lanesOpen", request);
   }
-  return host.showView(QStringLiteral("lanes"));
+  return host.views().showView(QStringLiteral("lanes"));
 }
 
 /// Puts a lane at the end of the list in the view, which opens the list. Without `changes` shows the form of a lane.
 Status addLane(CommandHost& host, const Json& args) {
-  KV_TRY(host.showView(QStringLiteral("lanes")));
-  if (!args.contains("changes")) return host.showLaneForm(), ok();
-  const Json options = KV_TRY(host.options(QStringLiteral("lanes")));
+  KV_TRY(host.views().showView(QStringLiteral("lanes")));
+  if (!args.contains("changes")) return host.open(WindowPanel::Lane);
+  const Json options = KV_TRY(host.views().options(QStringLiteral("lanes")));
   Json list = member(options, "changes").is_array() ? member(options, "changes") : Json::array();
   list.push_back(member(args, "changes"));
   emit host.context().scripted(QString("view.set(\"lanes\", {\"changes\":%1})").arg(scriptText(list)));
-  return host.setOptions(QStringLiteral("lanes"), {{"changes", list}});
+  return host.views().setOptions(QStringLiteral("lanes"), {{"changes", list}});
 }
 
 Status close(CommandHost& host, const Json& args) {

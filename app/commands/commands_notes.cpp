@@ -66,7 +66,7 @@ Status bookmark(CommandHost& host, const Json&) {
 Status writeNote(CommandHost& host, const Json& given) {
   const Json args = noteArgs(host, given);
   if (!given.contains("text") && !host.context().asked()) {
-    KV_TRY(host.showView("notes"));
+    KV_TRY(host.views().showView("notes"));
     return emit host.context().noteAsked(args), ok();
   }
   const bool bare = memberOr(args, "text", std::string()).empty();
@@ -108,10 +108,8 @@ Status exportTo(CommandHost& host, const QString& path, const QString& what) {
 
 Status exportAll(CommandHost& host, const Json& args) {
   const QString what = QString::fromStdString(memberOr(args, "view", std::string("window")));
-  if (args.contains("path")) return exportTo(host, QString::fromStdString(memberOr(args, "path", std::string())), what);
-  return host.askPath({"Export Notes", "Markdown (*.md)", true, ".md"}, [&host, what](const QString& path) {
-    if (const Status done = exportTo(host, path, what); !done) emit host.context().failed(done.error());
-  });
+  return withPath(host, args, {"Export Notes", "Markdown (*.md)", true, ".md"},
+                  [what](CommandHost& window, const QString& path) { return exportTo(window, path, what); });
 }
 
 QString needsNotes(const CommandHost& host) {

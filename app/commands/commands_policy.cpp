@@ -45,7 +45,7 @@ Status train(CommandHost& host, const QString& what, const Json& args, const QSt
                  .work = given("work"),
                  .python = given("python"),
                  .recordOnly = memberOr(args, "record_only", false)});
-  return host.showView("jobs");
+  return host.views().showView("jobs");
 }
 
 /// A command for one kind of network.
@@ -53,11 +53,8 @@ void addTraining(std::vector<Command>& list, const QString& what, const QString&
   PathQuestion question{"Text to Train from", "Texts (*.txt *.md *.json)"};
   question.argument = "text";
   const auto run = [=](CommandHost& host, const Json& args) {
-    if (args.contains("text"))
-      return train(host, what, args, QString::fromStdString(memberOr(args, "text", std::string())));
-    return host.askPath(question, [=, &host](const QString& path) {
-      if (const Status begun = train(host, what, args, path); !begun) emit host.context().failed(begun.error());
-    });
+    return withPath(host, args, question,
+                    [=](CommandHost& window, const QString& path) { return train(window, what, args, path); });
   };
   add(list, {"train_" + what, title, "Run", tip}, run, needsSession,
       {.args = {{"text", "string", "the file to train from; asked for when missing"},

@@ -162,7 +162,7 @@ std::string brokeText(const Json& line) {
 
 Status checkInvariants(CommandHost& host, const Json&) {
   LiveContext& context = host.context();
-  if (!context.asked()) (void)host.showView("invariants");
+  if (!context.asked()) (void)host.views().showView("invariants");
   emit context.scripted("s.invariants()");
   context.submit("table", tableArgs("invariants"), [&context](const Result<Json>& list) {
     if (!list) return emit context.failed(list.error());
@@ -187,7 +187,7 @@ Status goToFinding(CommandHost& host, const Json&) {
   const Finding& found = focused == all.end() || focused + 1 == all.end() ? all.front() : *(focused + 1);
   const Violation& next = found.violation;
   const std::optional<LedgerId> row = violatedRow(*shown, next);
-  if (!row) return host.showView("invariants");
+  if (!row) return host.views().showView("invariants");
   QString where;
   if (next.layer) {
     context.focusLayer(*next.layer);
@@ -195,7 +195,7 @@ Status goToFinding(CommandHost& host, const Json&) {
   }
   context.focusLedger(*row);
   emit context.scripted(QString("view.focus({%1ledger: %2})").arg(where).arg(row->value()));
-  return host.showView(findingPosition(*shown, found) < 0 ? "mirror" : "map");
+  return host.views().showView(findingPosition(*shown, found) < 0 ? "mirror" : "map");
 }
 
 Status opEvents(CommandHost& host, const Json& args) {
@@ -207,7 +207,7 @@ Status opEvents(CommandHost& host, const Json& args) {
 
 /// Measures with the figures of every row, which the view draws.
 Status measureQuantisation(CommandHost& host, const Json& args) {
-  if (!host.context().asked()) (void)host.showView("quant");
+  if (!host.context().asked()) (void)host.views().showView("quant");
   Json request{{"rows", true}, {"packed", true}};
   QString tried;
   for (const char* side : {"k", "v"})
@@ -237,7 +237,7 @@ QString callText(const char* verb, const Json& args, std::initializer_list<const
 }
 
 Status measureAttention(CommandHost& host, const Json& given) {
-  if (!host.context().asked()) (void)host.showView("attention");
+  if (!host.context().asked()) (void)host.views().showView("attention");
   Json args = inLayer(host, given);
   args["packed"] = true;
   return submitSaid(host, callText("attentionMatrix", args, {"layer"}), "attentionMatrix", args);
@@ -262,7 +262,7 @@ QString needsFocusedIndex(const CommandHost& host) {
 /// Compares the focused row unless the arguments name one.
 Status rebuildRow(CommandHost& host, const Json& given) {
   LiveContext& context = host.context();
-  if (!context.asked()) (void)host.showView("row");
+  if (!context.asked()) (void)host.views().showView("row");
   Json args = inLayer(host, given);
   if (!args.contains("index")) {
     const auto index = focusedIndex(host);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Commands for sessions and files: open, save, scripts, sweeps, quit.
 #include <QClipboard>
+#include <QFileInfo>
 #include <QGuiApplication>
 
 #include "app/base/manifest_file.h"
@@ -9,24 +10,17 @@
 #include "app/base/session_script.h"
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
+#include "app/engine/core_sweep.h"
 #include "app/forms/living_settings.h"
 #include "core/api/read_json.h"
 #include "widgets/base/save_file.h"
+#include "widgets/base/sweep_source.h"
 
 namespace kvlab {
 
 namespace {
 
 using Json = nlohmann::json;
-using PathAction = std::function<Status(CommandHost&, const QString& path)>;
-
-/// Uses the path in the arguments, else asks for one.
-Status withPath(CommandHost& host, const Json& args, const PathQuestion& question, PathAction action) {
-  if (args.contains("path")) return action(host, QString::fromStdString(memberOr(args, "path", std::string())));
-  return host.askPath(question, [&host, action](const QString& path) {
-    if (const Status status = action(host, path); !status) emit host.context().failed(status.error());
-  });
-}
 
 void openNow(CommandHost& host, const Json& request) {
   host.openSession(request, [&host](const Result<SessionPtr>& opened) {
@@ -44,15 +38,14 @@ QString quoted(const QString& text) { return scriptText(text.toStdString()); }
 
 /// The form says itself what opening ends.
 Status newSession(CommandHost& host, const Json& args) {
-  if (args.contains("manifest")) openNow(host, args);
-  else host.showNewSession(Json::object());
-  return ok();
+  if (!args.contains("manifest")) return host.open(WindowPanel::NewSession);
+  return openNow(host, args), ok();
 }
 
 /// The demo model has trained gists.
 Status newWlodSession(CommandHost& host, const Json&) {
-  host.showNewSession({{"model", "demo"}, {"wlod", {{"budget", 512}, {"gist", "trained"}}}});
-  return ok();
+  const Json manifest{{"model", "demo"}, {"wlod", {{"budget", 512}, {"gist", "trained"}}}};
+  return host.open(WindowPanel::NewSession, {{"manifest", manifest}});
 }
 
 Status openManifestFile(CommandHost& host, const QString& path) {
@@ -100,12 +93,12 @@ Status loadCache(CommandHost& host, const Json& args) {
 
 /// spec: a specification, or the path of one.
 Status beginSweep(CommandHost& host, const Json& spec, const Json& out) {
-  if (const Status shown = host.showView("sweep"); !shown) return shown;
+  if (const Status shown = host.views().showView("sweep"); !shown) return shown;
   Json request{{"spec", spec}, {"resume", true}};
   Json options{{"resume", true}};
   if (!out.is_null()) request["out"] = options["out"] = out;
   emit host.context().scripted("lab.sweep(" + scriptText(spec) + ", " + scriptText(options) + ")");
-  host.sweep(request, [&host](const Result<Json>& reply) {
+  host.sweeps().start(request, [&host](const Result<Json>& reply) {
     if (!reply && reply.error().code != "cancelled") emit host.context().failed(reply.error());
   });
   return ok();
@@ -121,25 +114,30 @@ Status runSweep(CommandHost& host, const Json& args) {
   });
 }
 
-Status newSweep(CommandHost& host, const Json& args) {
-  host.showSweepForm(args.contains("spec") ? member(args, "spec") : Json::object());
-  return ok();
+Status openSweep(CommandHost& host, const QString& path) {
+  KV_TRY(host.sweeps().open(path));
+  return host.views().showView("sweep");
 }
 
 Status openSweepCell(CommandHost& host, const Json& args) {
-  Json request = KV_TRY(host.sweepCell(memberOr(args, "cell", std::int64_t{-1})));
+  const SweepShownPtr shown = SweepSource::of(host.context()).sweep();
+  if (!shown) return Error("blocked", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
+  const QFileInfo place(QString::fromStdString(shown->place));
+  const QString folder = place.isDir() ? place.filePath() : place.path();
+  Json request = KV_TRY(
+      sweepCellRequest(folder.toStdString(), memberOr(args, "cell", std::int64_t{-1}), resourceRoot().toStdString()));
   request["manifest"] = shortManifest(request["manifest"]);
   return openAsking(host, request);
 }
 
 Status saveScript(CommandHost& host, const QString& path) {
-  KV_TRY(saveFile(path, host.sessionScript().toUtf8(), "the script"));
+  KV_TRY(saveFile(path, host.views().sessionScript().toUtf8(), "the script"));
   emit host.context().noted("Saved " + path);
   return ok();
 }
 
 Status copyScript(CommandHost& host, const Json&) {
-  QGuiApplication::clipboard()->setText(host.sessionScript());
+  QGuiApplication::clipboard()->setText(host.views().sessionScript());
   emit host.context().noted("Copied a script that opens the session and does the same");
   return ok();
 }
@@ -172,12 +170,12 @@ void addFiles(std::vector<Command>& list) {
   addFile(list, {"run_script", "Run Script…", "File", "Run a script file in this window."},
           {"Run Script", "Scripts (*.js)"}, &CommandHost::runScriptFile, nullptr, {.startsGroup = true});
   addFile(list, {"open_sweep", "Open Sweep…", "File", "Show the results of a sweep."},
-          {"Open Sweep", "Results (*.jsonl)"}, &CommandHost::openSweep, nullptr, {.startsGroup = true});
+          {"Open Sweep", "Results (*.jsonl)"}, openSweep, nullptr, {.startsGroup = true});
   add(list, {"new_sweep", "New Sweep…", "File", "Build the specification of a sweep in a form, save it and run it."},
-      newSweep, {}, {.args = {{"spec", "object", "a specification to begin with"}}});
+      opens(WindowPanel::Sweep), {}, {.args = {{"spec", "object", "a specification to begin with"}}});
   add(list, {"run_sweep", "Run Sweep…", "File", "Run the sweep that a file specifies, or continue it."}, runSweep,
       [](const CommandHost& host) {
-        return host.sweeping() ? QString("a sweep runs; wait for it or cancel it") : QString();
+        return host.sweeps().running() ? QString("a sweep runs; wait for it or cancel it") : QString();
       },
       {.args = {{"path", "string", "the file; asked for when missing"},
                 {"spec", "object", "a specification that is in no file"},

@@ -12,13 +12,18 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// The argument `on`; nothing where it is not given.
+std::optional<bool> onOf(const Json& args) {
+  return args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt;
+}
+
 void say(CommandHost& host, const QString& line) { emit host.context().scripted(line); }
 
-template <class... Given>
-auto always(void (CommandHost::*body)(Given...), Given... given) {
-  return [=](CommandHost& host, const Json&) {
-    (host.*body)(given...);
-    return ok();
+/// A command without arguments that says its own line and then acts.
+auto saying(const QString& id, std::function<void(CommandHost&)> act) {
+  return [id, act = std::move(act)](CommandHost& host, const Json&) {
+    say(host, QString("view.command(\"%1\")").arg(id));
+    return act(host), ok();
   };
 }
 
@@ -32,13 +37,11 @@ Status setTheme(CommandHost& host, const Json& args) {
 }
 
 Status savePictureCommand(CommandHost& host, const Json& args) {
-  const auto save = [&host, what = memberOr(args, "view", std::string("window"))](const QString& path) -> Status {
-    return savePicture(path, KV_TRY(host.picture({QString::fromStdString(what)})));
-  };
-  if (args.contains("path")) return save(QString::fromStdString(memberOr(args, "path", std::string())));
-  return host.askPath({"Save Picture", "Pictures (*.png)", true, ".png"}, [&host, save](const QString& path) {
-    if (const Status saved = save(path); !saved) emit host.context().failed(saved.error());
-  });
+  const QString what = QString::fromStdString(memberOr(args, "view", std::string("window")));
+  return withPath(host, args, {"Save Picture", "Pictures (*.png)", true, ".png"},
+                  [what](CommandHost& window, const QString& path) -> Status {
+                    return savePicture(path, KV_TRY(window.views().picture({what})));
+                  });
 }
 
 void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
@@ -46,7 +49,7 @@ void addViews(std::vector<Command>& list, const std::vector<ViewName>& views) {
     add(list, {"show_" + view.id, view.title, "View", "Show " + view.title + " and give it the keyboard."},
         [id = view.id](CommandHost& host, const Json&) {
           say(host, QString("view.show(\"%1\")").arg(id));
-          return host.showView(id);
+          return host.views().showView(id);
         },
         {}, {.keys = view.key.isEmpty() ? QStringList() : QStringList(view.key)});
   }
@@ -72,16 +75,6 @@ Status limitTicks(CommandHost& host, const Json& args) {
   return ok();
 }
 
-Status allTicks(CommandHost& host, const Json&) {
-  say(host, QStringLiteral("view.command(\"all_ticks\")"));
-  host.context().limitTicks({});
-  return ok();
-}
-
-QString needsView(const CommandHost& host) {
-  return host.viewWithKeyboard().isEmpty() ? QString("no view has the keyboard; click a view first") : QString();
-}
-
 QString needsLimits(const CommandHost& host) {
   return host.context().tickLimits() ? QString() : QString("all ticks are shown");
 }
@@ -91,38 +84,35 @@ QString looksBack(const CommandHost& host) {
   return host.context().following() ? QString("the newest tick is shown") : QString();
 }
 
-Status onView(CommandHost& host, const Json& args, Status (CommandHost::*body)(const QString&)) {
-  return (host.*body)(QString::fromStdString(memberOr(args, "view", std::string())));
+auto onView(Status (ViewDesk::*body)(const QString&)) {
+  return [body](CommandHost& host, const Json& args) {
+    return (host.views().*body)(QString::fromStdString(memberOr(args, "view", std::string())));
+  };
+}
+
+auto toNeighbour(bool forward) {
+  return [forward](CommandHost& host, const Json&) { return host.views().showNeighbour(forward), ok(); };
 }
 
 void addPlaces(std::vector<Command>& list) {
   const std::vector<CommandArgument> view{{"view", "string", "a view's id; the one with the keyboard when missing"}};
   add(list, {"close_view", "Close View", "View", "Close a view; its entry in the View menu brings it back."},
-      [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::closeView); }, {},
-      {.keys = {"Ctrl+W"}, .args = view, .startsGroup = true, .bare = needsView});
+      onView(&ViewDesk::closeView), {}, {.keys = {"Ctrl+W"}, .args = view, .startsGroup = true, .bare = needsView});
   add(list, {"float_view", "Float or Dock View", "View", "Make a view a window of its own, or put it back."},
-      [](CommandHost& host, const Json& args) { return onView(host, args, &CommandHost::floatView); }, {},
-      {.keys = {"Ctrl+Shift+W"}, .args = view, .bare = needsView});
+      onView(&ViewDesk::floatView), {}, {.keys = {"Ctrl+Shift+W"}, .args = view, .bare = needsView});
   for (const TaskLayout& layout : taskLayouts())
     add(list, {layout.id, layout.title + " Layout", "View/Layout", layout.help},
-        [&layout](CommandHost& host, const Json&) {
-          say(host, QString("view.command(\"%1\")").arg(layout.id));
-          return host.arrangeViews(layout), ok();
-        });
+        saying(layout.id, [&layout](CommandHost& host) { host.views().arrangeViews(layout); }));
   add(list, {"row_tools", "Row Tools", "View", "Show or hide the tool bar for the chosen rows."},
       [](CommandHost& host, const Json& args) {
         const char* on = !args.contains("on") ? "" : memberOr(args, "on", false) ? ", {on: true}" : ", {on: false}";
         say(host, QString("view.command(\"row_tools\"%1)").arg(on));
-        host.showRowTools(args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt);
-        return ok();
+        return host.views().showRowTools(onOf(args)), ok();
       },
       {}, {.keys = {"Ctrl+Alt+R"}, .args = {{"on", "boolean", "whether to show it; the other when missing"}}});
   add(list, {"reset_layout", "Reset Layout", "View/Layout", "Put every view back to its first place."},
-      [](CommandHost& host, const Json&) {
-        say(host, QStringLiteral("view.command(\"reset_layout\")"));
-        return host.resetLayout(), ok();
-      },
-      {}, {.startsGroup = true});
+      saying("reset_layout", [](CommandHost& host) { host.views().arrangeViews(firstLayout()); }), {},
+      {.startsGroup = true});
 }
 
 }  // namespace
@@ -130,49 +120,41 @@ void addPlaces(std::vector<Command>& list) {
 void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& views) {
   addViews(list, views);
   add(list, {"next_view", "Next View", "View", "Give the keyboard to the next view that can be seen."},
-      always(&CommandHost::showNeighbour, true), {}, {.keys = {"F6"}});
+      toNeighbour(true), {}, {.keys = {"F6"}});
   add(list, {"previous_view", "Previous View", "View", "Give the keyboard to the previous view that can be seen."},
-      always(&CommandHost::showNeighbour, false), {}, {.keys = {"Shift+F6"}});
+      toNeighbour(false), {}, {.keys = {"Shift+F6"}});
   addPlaces(list);
   add(list, {"type_prompt", "Type a Prompt", "View", "Go to the line that appends text to the context."},
-      [](CommandHost& host, const Json&) { return host.typePrompt(); }, needsSession, {.keys = {"Alt+0"}});
+      opens(WindowPanel::Prompt), needsSession, {.keys = {"Alt+0"}});
   add(list,
       {"chat_mode", "Chat Mode", "View",
        "Let the prompt line send messages to the model, which replies, or append text again."},
-      [](CommandHost& host, const Json& args) {
-        return host.chatMode(args.contains("on") ? std::optional(memberOr(args, "on", false)) : std::nullopt);
-      },
-      {},
+      [](CommandHost& host, const Json& args) { return host.chatMode(onOf(args)), ok(); }, {},
       {.keys = {"Alt+Shift+0"},
        .icon = "chat",
        .args = {{"on", "boolean", "whether it sends messages; the other when missing"}}});
   add(list, {"newest_tick", "Newest Tick", "View", "Show the newest tick in all views again."}, showNewest, looksBack,
       {.keys = {"Alt+End"}});
-  add(
-      list, {"focus_back", "Back", "View", "Focus the row, layer and tick that were focused before."},
-      [](CommandHost& host, const Json&) {
-        say(host, QStringLiteral("view.command(\"focus_back\")"));
-        return host.trail().back(), ok();
-      },
+  add(list, {"focus_back", "Back", "View", "Focus the row, layer and tick that were focused before."},
+      saying("focus_back", [](CommandHost& host) { host.views().trail().back(); }),
       [](const CommandHost& host) {
-        return host.trail().canGoBack() ? QString() : QString("nothing was focused before");
+        return host.views().trail().canGoBack() ? QString() : QString("nothing was focused before");
       },
       {.keys = {"Alt+Left"}, .startsGroup = true});
-  add(
-      list, {"focus_forward", "Forward", "View", "Focus what was focused before Back was used."},
-      [](CommandHost& host, const Json&) {
-        say(host, QStringLiteral("view.command(\"focus_forward\")"));
-        return host.trail().forward(), ok();
+  add(list, {"focus_forward", "Forward", "View", "Focus what was focused before Back was used."},
+      saying("focus_forward", [](CommandHost& host) { host.views().trail().forward(); }),
+      [](const CommandHost& host) {
+        return host.views().trail().canGoForward() ? QString() : QString("Back was not used");
       },
-      [](const CommandHost& host) { return host.trail().canGoForward() ? QString() : QString("Back was not used"); },
       {.keys = {"Alt+Right"}});
   add(list,
       {"find", "Find…", "View",
        "Find a token, a ledger id, a tick, an event, a command, a manifest key or a line of the log, and go there."},
-      always(&CommandHost::showFind), {}, {.keys = {"Ctrl+F"}});
+      opens(WindowPanel::Find), {}, {.keys = {"Ctrl+F"}});
   add(list, {"limit_ticks", "Limit Ticks", "", "Show only some ticks in all views over ticks."}, limitTicks,
       needsSession, {.args = {{"first", "number", "the first tick", true}, {"last", "number", "the last tick", true}}});
-  add(list, {"all_ticks", "All Ticks", "View", "Show all ticks in all views over ticks again."}, allTicks, needsLimits);
+  add(list, {"all_ticks", "All Ticks", "View", "Show all ticks in all views over ticks again."},
+      saying("all_ticks", [](CommandHost& host) { host.context().limitTicks({}); }), needsLimits);
   add(list, {"theme", "Dark or Light", "View", "Change between the dark and the light theme."}, setTheme, {},
       {.keys = {"Ctrl+Shift+L"},
        .icon = "theme",
@@ -183,25 +165,23 @@ void addWindowCommands(std::vector<Command>& list, const std::vector<ViewName>& 
        .icon = "camera",
        .args = {{"path", "string", "the file; asked for when missing"}, {"view", "string", "a view's id, or window"}}});
   add(list, {"palette", "Command Palette", "Help", "Find any command by typing a part of its name."},
-      always(&CommandHost::showPalette), {}, {.keys = {"Ctrl+P", "Ctrl+Shift+P"}});
+      opens(WindowPanel::Palette), {}, {.keys = {"Ctrl+P", "Ctrl+Shift+P"}});
   add(list, {"manual", "Manual", "Help", "Open the manual at the page of the view that has the keyboard."},
-      [](CommandHost& host, const Json& args) {
-        return host.showManual(QString::fromStdString(memberOr(args, "page", std::string())));
-      },
-      {}, {.keys = {"F1"}, .args = {{"page", "string", "a page, as rings or view-map; the view's own when missing"}}});
-  add(list, {"help_commands", "Commands and Shortcuts", "Help", "List every command."},
-      always(&CommandHost::showCommandHelp), {}, {.keys = {"Shift+F1"}});
+      opens(WindowPanel::Manual), {},
+      {.keys = {"F1"}, .args = {{"page", "string", "a page, as rings or view-map; the view's own when missing"}}});
+  add(list, {"help_commands", "Commands and Shortcuts", "Help", "List every command."}, opens(WindowPanel::Commands),
+      {}, {.keys = {"Shift+F1"}});
   add(list, {"tour", "Tour", "Help", "Walk through the workbench in ten minutes."},
-      [](CommandHost& host, const Json&) { return host.runTour(false); });
+      [](CommandHost& host, const Json&) { return host.runTour(1); });
   add(
       list, {"resume_tour", "Resume Tour", "Help", "Go on with the tour at the caption where it was left."},
-      [](CommandHost& host, const Json&) { return host.runTour(true); },
+      [](CommandHost& host, const Json&) { return host.runTour(host.tourLeft()); },
       [](const CommandHost& host) { return host.tourLeft() ? QString() : QString("no tour was left before its end"); });
   add(list, {"bug_clinic", "Bug Clinic…", "Help", "Plant known bugs of KV caches and find their causes."},
-      [](CommandHost& host, const Json&) { return host.showClinic(); }, {}, {.startsGroup = true});
+      opens(WindowPanel::Clinic), {}, {.startsGroup = true});
   add(list, {"check_model", "Check Model…", "Help", "Test the engine and the checkpoint on the session's model."},
-      always(&CommandHost::showCheck));
-  add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, always(&CommandHost::showAbout), {},
+      opens(WindowPanel::Check));
+  add(list, {"about", "About kvlab", "Help", "Version, licences, numerics."}, opens(WindowPanel::About), {},
       {.startsGroup = true});
 }
 

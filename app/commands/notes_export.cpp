@@ -119,9 +119,9 @@ Result<bool> NotesExport::show(const NoteView& note, QString& missing) {
 
 Status NotesExport::takePicture(NotePage& page) {
   const PictureRequest request{m_what};
-  KV_TRY(wait([&] { return m_host.readyFor(request); }));
+  KV_TRY(wait([&] { return m_host.views().readyFor(request); }));
   page.picture = QStringLiteral("%1-%2.png").arg(m_target.completeBaseName()).arg(m_pages.size() + 1);
-  const QImage picture = KV_TRY(m_host.picture(request));
+  const QImage picture = KV_TRY(m_host.views().picture(request));
   const QString path = m_target.absoluteDir().filePath(page.picture);
   const QByteArray bytes = KV_TRY(pictureBytes(path, picture));
   PartFile& file = m_pictures.emplace_back(path.toStdString());
@@ -162,7 +162,7 @@ Status NotesExport::publish(const QString& page) {
 }
 
 Result<Json> NotesExport::pagesAndFiles() {
-  KV_TRY(m_host.readyFor({m_what}));
+  KV_TRY(m_host.views().readyFor({m_what}));
   const std::vector<NoteView> notes = notesOf(context());
   for (const NoteView& note : notes) {
     context().jobs().report(m_job, QStringLiteral("notes"), std::ssize(m_pages), std::ssize(notes));

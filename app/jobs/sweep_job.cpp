@@ -63,19 +63,20 @@ SweepJob::~SweepJob() {
   if (m_thread.joinable()) m_thread.join();
 }
 
-Status SweepJob::start(const json& request, Done done) {
+void SweepJob::start(const json& request, Reply reply) {
   if (m_running)
-    return Error("busy", "the sweep was not started", "another one is running", "wait for it or cancel it");
+    return reply(Error("busy", "the sweep was not started", "another one is running", "wait for it or cancel it"));
   for (const auto& [key, value] : request.items())
     if (key != "spec" && key != "out" && key != "jobs" && key != "resume")
-      return refused(key + " is no option", key, value);
+      return reply(refused(key + " is no option", key, value));
   const json spec = member(request, "spec");
-  if (!spec.is_object() && !spec.is_string()) return refused("spec is neither an object nor a file name", "spec", spec);
+  if (!spec.is_object() && !spec.is_string())
+    return reply(refused("spec is neither an object nor a file name", "spec", spec));
   const json &jobs = member(request, "jobs"), &resume = member(request, "resume"), &out = member(request, "out");
   const int threads = jobs.is_null() ? 0 : jsonOr(jobs, -1);
-  if (threads < 0 || threads > 1024) return refused("jobs is not a number of threads", "jobs", jobs);
-  if (!resume.is_null() && !resume.is_boolean()) return refused("resume is not true or false", "resume", resume);
-  if (!out.is_null() && !out.is_string()) return refused("out is not a folder name", "out", out);
+  if (threads < 0 || threads > 1024) return reply(refused("jobs is not a number of threads", "jobs", jobs));
+  if (!resume.is_null() && !resume.is_boolean()) return reply(refused("resume is not true or false", "resume", resume));
+  if (!out.is_null() && !out.is_string()) return reply(refused("out is not a folder name", "out", out));
   if (m_thread.joinable()) m_thread.join();
   SweepOptions options;
   options.out = jsonOr(out, std::string());
@@ -85,7 +86,7 @@ Status SweepJob::start(const json& request, Done done) {
   options.progress = [this](const SweepProgress& progress) { return took(progress); };
   m_name = nameOf(spec);
   m_place = options.out;
-  m_done = std::move(done);
+  m_reply = std::move(reply);
   m_rows.clear();
   m_stop = false;
   m_running = true;
@@ -110,7 +111,6 @@ Status SweepJob::start(const json& request, Done done) {
   if (!started)
     QMetaObject::invokeMethod(
         this, [this, error = started.error(), out = options.out] { finish(error, out); }, Qt::QueuedConnection);
-  return ok();
 }
 
 /// Called on a worker thread.
@@ -140,8 +140,8 @@ void SweepJob::finish(const Result<SweepOutcome>& outcome, const std::string& ou
     show(shown->rows, shown->total, false, -1);
   }
   endJob(outcome);
-  if (const Done done = std::exchange(m_done, nullptr))
-    done(outcome ? Result<json>(answer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
+  if (const Reply reply = std::exchange(m_reply, nullptr))
+    reply(outcome ? Result<json>(answer(m_name, m_place, *outcome)) : Result<json>(outcome.error()));
 }
 
 /// Says where the results are, by the whole path.

@@ -11,23 +11,18 @@
 
 namespace kvlab {
 
-class SweepJob : public QObject {
+class SweepJob : public QObject, public SweepPort {
   Q_OBJECT
  public:
-  using Done = std::function<void(const Result<nlohmann::json>&)>;
-
   explicit SweepJob(LiveContext& context);
   ~SweepJob() override;
 
-  void stop() { m_stop = true; }
+  void start(const nlohmann::json& request, Reply reply) override;
+  void stop() override { m_stop = true; }
+  bool running() const override { return m_running; }
+  Status open(const QString& path) override;
   /// Seconds that a cell took in the last sweep; -1 = there was none.
   double pace() const { return m_pace; }
-  /// Starts {"spec": object or path, "out", "jobs", "resume"}. `done` is called later, from the event loop, with {name,
-  /// out, cells, found, failed, points, rows}. Errors: busy, bad_argument.
-  bool running() const { return m_running; }
-  Status start(const nlohmann::json& request, Done done);
-  /// Shows results.jsonl, or else the journal of a folder. Errors: unreadable_file, bad_results.
-  Status open(const QString& path);
 
  private:
   void show(std::vector<SweepRow> rows, std::int64_t total, bool running, double left);
@@ -36,7 +31,7 @@ class SweepJob : public QObject {
   void endJob(const Result<SweepOutcome>& outcome);
 
   LiveContext& m_context;
-  Done m_done;
+  Reply m_reply;
   std::string m_name, m_place;
   std::vector<SweepRow> m_rows;
   bool m_running = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The interfaces of the script language to the program: sessions, and the window around them. app/live_session and
-// app/main_window implement them; tests implement them by hand. GUI thread.
+// The interfaces of the script language to the program: sessions, views, sweeps, and the window around them.
+// LiveSession, WindowViews, SweepJob and MainWindow implement them; tests implement them by hand. GUI thread.
 #pragma once
 #include <QImage>
 #include <QKeySequence>
@@ -50,26 +50,15 @@ struct MouseAct {
   bool twice = false;  // a double click
 };
 
-class WindowPort {
+/// The views of the window.
+class ViewPort {
  public:
-  using Opened = SessionPort::Opened;
-  virtual ~WindowPort() = default;
-  /// Opens {"manifest":{..}} or {"capture":"path"} and shows the session.
-  virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
-  /// The shown session; null before the first one.
-  virtual SessionPtr session() const = 0;
-  virtual void showSession(const SessionPtr& session) = 0;
-  /// Drops a session; if it was the shown one, the views show none.
-  virtual void closeSession(const SessionPtr& session) = 0;
+  virtual ~ViewPort() = default;
+  virtual std::vector<std::string> viewIds() const = 0;
   virtual Status showView(const QString& id) = 0;
   virtual Status setFocus(const nlohmann::json& focus) = 0;
   /// Sets options of a view by name, like its controls; stops at the first refused option.
   virtual Status setOptions(const QString& id, const nlohmann::json& options) = 0;
-  /// Views show no measured time from now on.
-  virtual void freezeClock() = 0;
-  virtual bool clockFrozen() const = 0;
-  virtual Status setTheme(const QString& name) = 0;
-  virtual Status setSize(QSize size) = 0;
   /// Brings the view (for "window" all visible views) to the size and the newest tick; true when done. Errors:
   /// unknown_view.
   virtual Result<bool> readyFor(const PictureRequest& request) = 0;
@@ -86,15 +75,42 @@ class WindowPort {
   virtual Status type(const QString& id, const QString& text) = 0;
   /// Calls `then` once the shown session has answered all that views have asked it so far.
   virtual void whenAnswered(std::function<void()> then) = 0;
+};
+
+/// Sweeps beside the session, one at a time.
+class SweepPort {
+ public:
+  using Reply = SessionPort::Reply;
+  virtual ~SweepPort() = default;
+  /// Runs a sweep {"spec": object or path, "out", "jobs", "resume"}. The reply comes later, from the event loop: {name,
+  /// out, cells, found, failed, points, rows}. A refusal comes at once: busy, bad_argument.
+  virtual void start(const nlohmann::json& request, Reply reply) = 0;
+  virtual void stop() = 0;
+  virtual bool running() const = 0;
+  /// Shows results.jsonl, or else the journal of a folder. Errors: busy, unreadable_file, bad_results.
+  virtual Status open(const QString& path) = 0;
+};
+
+class WindowPort {
+ public:
+  using Opened = SessionPort::Opened;
+  virtual ~WindowPort() = default;
+  virtual ViewPort& views() const = 0;
+  virtual SweepPort& sweeps() const = 0;
+  /// Opens {"manifest":{..}} or {"capture":"path"} and shows the session.
+  virtual void openSession(const nlohmann::json& request, Opened opened) = 0;
+  /// The shown session; null before the first one.
+  virtual SessionPtr session() const = 0;
+  virtual void showSession(const SessionPtr& session) = 0;
+  /// Drops a session; if it was the shown one, the views show none.
+  virtual void closeSession(const SessionPtr& session) = 0;
+  /// Views show no measured time from now on.
+  virtual void freezeClock() = 0;
+  virtual bool clockFrozen() const = 0;
+  virtual Status setTheme(const QString& name) = 0;
+  virtual Status setSize(QSize size) = 0;
   virtual Status runCommand(const QString& id, const nlohmann::json& args) = 0;
-  virtual std::vector<std::string> viewIds() const = 0;
   virtual bool interactive() const = 0;
-  /// Runs a sweep {spec, out, jobs, resume}; the reply comes later. cancelSweep() stops it.
-  using SweepReply = std::function<void(const Result<nlohmann::json>&)>;
-  virtual void sweep(const nlohmann::json& request, SweepReply reply) = 0;
-  virtual void cancelSweep() = 0;
-  /// Shows a file or folder of results. Errors: unreadable_file, bad_results.
-  virtual Status openSweep(const QString& path) = 0;
   /// Shows a line of the tour; `resume` is called when the user continues (at once without a display).
   virtual void caption(const QString& text, std::function<void()> resume) = 0;
 };

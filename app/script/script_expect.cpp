@@ -95,7 +95,7 @@ Result<QImage> ScriptCalls::pictureOf(const QString& what, VerbArgs& options) {
   if (sized) request.size = sizeOf(options);
   request.dpr = options.number("dpr");
   if (const Status ready = waitUntilReady(request); !ready) return ready.error();
-  return m_window.picture(request);
+  return m_window.views().picture(request);
 }
 
 Result<Json> ScriptCalls::viewScreenshot(VerbArgs& in) {
@@ -114,7 +114,7 @@ Result<Json> ScriptCalls::viewDump(VerbArgs& in) {
 
 Result<QString> ScriptCalls::dumpOf(const QString& what) {
   if (const Status ready = waitUntilReady(PictureRequest{what}); !ready) return ready.error();
-  return m_window.dump(what);
+  return m_window.views().dump(what);
 }
 
 Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
@@ -123,7 +123,7 @@ Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
   constexpr qint64 kLimitMs = 60'000;
   Result<bool> ready = false;
   wait([&] {
-    ready = m_window.readyFor(request);
+    ready = m_window.views().readyFor(request);
     return !ready || *ready || waited.elapsed() > kLimitMs;
   });
   if (!ready) return ready.error();

@@ -48,7 +48,7 @@ Result<QPointF> pointOf(const VerbArgs& in, const char* field) {
 }  // namespace
 
 Result<Json> ScriptCalls::asPerson(const QString& id, const std::function<Status()>& act) {
-  KV_TRY(m_window.bringUp(id));
+  KV_TRY(m_window.views().bringUp(id));
   KV_TRY(waitUntilReady(PictureRequest{id}));
   KV_TRY(act());
   constexpr int kRounds = 2;  // a view asks, then commands, then asks again
@@ -60,7 +60,7 @@ Result<Json> ScriptCalls::asPerson(const QString& id, const std::function<Status
 Status ScriptCalls::settle(const QString& id) {
   const SessionPtr session = m_window.session();
   const auto answered = std::make_shared<bool>(session == nullptr);
-  if (session) m_window.whenAnswered([answered] { *answered = true; });
+  if (session) m_window.views().whenAnswered([answered] { *answered = true; });
   wait([&] { return *answered || m_window.session() != session; });
   return waitUntilReady(PictureRequest{id});
 }
@@ -70,7 +70,7 @@ Result<Json> ScriptCalls::viewClick(VerbArgs& in) {
   act.from = {in.number("x"), in.number("y")};
   act.twice = in.flag("twice");
   const QString id = QString::fromStdString(in.text("id"));
-  return asPerson(id, [&] { return m_window.mouse(id, act); });
+  return asPerson(id, [&] { return m_window.views().mouse(id, act); });
 }
 
 Result<Json> ScriptCalls::viewDrag(VerbArgs& in) {
@@ -78,7 +78,7 @@ Result<Json> ScriptCalls::viewDrag(VerbArgs& in) {
   act.from = KV_TRY(pointOf(in, "from"));
   act.to = KV_TRY(pointOf(in, "to"));
   const QString id = QString::fromStdString(in.text("id"));
-  return asPerson(id, [&] { return m_window.mouse(id, act); });
+  return asPerson(id, [&] { return m_window.views().mouse(id, act); });
 }
 
 Result<Json> ScriptCalls::viewKeys(VerbArgs& in) {
@@ -88,12 +88,12 @@ Result<Json> ScriptCalls::viewKeys(VerbArgs& in) {
   for (int i = 0; i < keys.count(); ++i) known = known && keys[static_cast<uint>(i)].key() != Qt::Key_unknown;
   if (!known) return badInput("keys", text, text + " names no keys", "write \"Ctrl+Z\", \"Return\" or \"Shift+Right\"");
   const QString id = QString::fromStdString(in.text("id"));
-  return asPerson(id, [&] { return m_window.keys(id, keys); });
+  return asPerson(id, [&] { return m_window.views().keys(id, keys); });
 }
 
 Result<Json> ScriptCalls::viewType(VerbArgs& in) {
   const QString id = QString::fromStdString(in.text("id")), text = QString::fromStdString(in.text("text"));
-  return asPerson(id, [&] { return m_window.type(id, text); });
+  return asPerson(id, [&] { return m_window.views().type(id, text); });
 }
 
 }  // namespace kvlab

@@ -45,8 +45,8 @@ Result<ScriptCalls::Json> ScriptCalls::sweepNow(Json given) {
       request["out"] = resolved(out.get<std::string>().empty() ? own : out.get<std::string>(), true);
   }
   const auto reply = std::make_shared<Answer>();
-  m_window.sweep(request, [reply](const Result<Json>& r) { reply->emplace(r); });
-  const auto stopping = connect(this, &ScriptCalls::stopped, this, [this] { m_window.cancelSweep(); });
+  m_window.sweeps().start(request, [reply](const Result<Json>& r) { reply->emplace(r); });
+  const auto stopping = connect(this, &ScriptCalls::stopped, this, [this] { m_window.sweeps().stop(); });
   wait([reply] { return reply->has_value(); });
   disconnect(stopping);
   if (!reply->has_value()) return cancelled();

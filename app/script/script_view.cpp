@@ -21,18 +21,18 @@ ArgInfo options() { return arg::of("options", ArgType::Object).orNone(); }
 
 }  // namespace
 
-Result<Json> ScriptCalls::viewShow(VerbArgs& in) { return done(m_window.showView(textOf(in, "id"))); }
+Result<Json> ScriptCalls::viewShow(VerbArgs& in) { return done(m_window.views().showView(textOf(in, "id"))); }
 
 Result<Json> ScriptCalls::viewFocus(VerbArgs& in) {
   Json wanted = Json::object();
   for (const char* field : {"tick", "layer", "head", "row", "ledger"})
     if (in.has(field)) wanted[field] = in.integer(field);
   if (in.has("rows")) wanted["rows"] = in.raw("rows");
-  return done(m_window.setFocus(wanted));
+  return done(m_window.views().setFocus(wanted));
 }
 
 Result<Json> ScriptCalls::viewSet(VerbArgs& in) {
-  return done(m_window.setOptions(textOf(in, "id"), in.raw("options")));
+  return done(m_window.views().setOptions(textOf(in, "id"), in.raw("options")));
 }
 
 Result<Json> ScriptCalls::viewTheme(VerbArgs& in) { return done(m_window.setTheme(textOf(in, "name"))); }
@@ -52,7 +52,7 @@ Result<Json> ScriptCalls::viewFreezeClock(VerbArgs&) {
   return Json();
 }
 
-Result<Json> ScriptCalls::viewList(VerbArgs&) { return Json(m_window.viewIds()); }
+Result<Json> ScriptCalls::viewList(VerbArgs&) { return Json(m_window.views().viewIds()); }
 Result<Json> ScriptCalls::viewInteractive(VerbArgs&) { return Json(m_window.interactive()); }
 
 Result<Json> ScriptCalls::viewCaption(VerbArgs& in) {

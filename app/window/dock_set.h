@@ -30,7 +30,6 @@ class DockSet : public QObject {
   void showNeighbour(bool forward);
   /// Gives every view its place and size, for the window's present size.
   void arrange(const TaskLayout& layout);
-  void reset() { arrange(firstLayout()); }
   /// Closes a view; false if there is none.
   bool close(const QString& id);
   /// Makes a view a window of its own, or puts it back; false if there is none.

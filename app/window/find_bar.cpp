@@ -97,8 +97,8 @@ void FindBar::addRows(const QString& text) {
   }
   if (found.all > std::ssize(found.rows))
     addPlace({tr("All %1 tokens").arg(found.all), tr("filter the ledger by this text"), tr("token")}, [this, text] {
-      (void)m_host.setOptions(QStringLiteral("ledger"), {{"text", text.toStdString()}});
-      (void)m_host.showView(QStringLiteral("ledger"));
+      (void)m_host.views().setOptions(QStringLiteral("ledger"), {{"text", text.toStdString()}});
+      (void)m_host.views().showView(QStringLiteral("ledger"));
     });
 }
 
@@ -133,7 +133,7 @@ void FindBar::addEvents(const QString& text) {
               tr("tick %1  %2").arg((*one)->tick.value()).arg(QString::fromStdString(event->detail)), tr("event")},
              [this, tick = (*one)->tick] {
                m_host.context().showTick(tick);
-               (void)m_host.showView(QStringLiteral("events"));
+               (void)m_host.views().showView(QStringLiteral("events"));
              });
   }
 }
@@ -155,8 +155,9 @@ void FindBar::addKeys(const QString& text) {
   for (const ManifestKey& key : manifestKeys()) {
     if (!holds(key.key, text.trimmed())) continue;
     if (++found > kMostKeys) return;
-    addPlace({QString::fromStdString(key.key), QString::fromStdString(key.meaning), tr("manifest")},
-             [this] { (void)m_host.showManual(QStringLiteral("manifest")); });
+    addPlace({QString::fromStdString(key.key), QString::fromStdString(key.meaning), tr("manifest")}, [this] {
+      (void)m_host.open(WindowPanel::Manual, {{"page", "manifest"}});
+    });
   }
 }
 
@@ -166,8 +167,8 @@ void FindBar::addLog(const QString& text) {
     if (!line->contains(text, Qt::CaseInsensitive)) continue;
     ++found;
     addPlace({*line, {}, tr("log")}, [this, text] {
-      (void)m_host.setOptions(QStringLiteral("log"), {{"search", text.toStdString()}});
-      (void)m_host.showView(QStringLiteral("log"));
+      (void)m_host.views().setOptions(QStringLiteral("log"), {{"search", text.toStdString()}});
+      (void)m_host.views().showView(QStringLiteral("log"));
     });
   }
 }

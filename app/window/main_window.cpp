@@ -16,10 +16,10 @@
 #include "app/base/icons.h"
 #include "app/base/session_name.h"
 #include "app/help/tour_offer.h"
+#include "app/window/edit_list.h"
 #include "app/window/focus_ring.h"
 #include "app/window/paint_turns.h"
-#include "app/window/return_key.h"
-#include "app/window/undo_keys.h"
+#include "app/window/window_keys.h"
 #include "core/api/read_json.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
@@ -44,37 +44,33 @@ MainWindow::MainWindow(WindowSettings settings)
   setAcceptDrops(true);
   resize(m_settings.headless ? kFirstSize : kFirstSize.boundedTo(screen()->availableSize() - kBorders));
   Theme::apply(*qApp, m_settings.theme);
-  m_docks = new DockSet(*this, m_context);
-  m_trail = new FocusTrail(m_context, this);
+  m_views = std::make_unique<WindowViews>(*this, *this);
   m_status = new StatusStrip(m_context, m_settings.backendNote, this);
   setStatusBar(m_status);
   buildCentre();
   buildActions();
   offerTour();
-  buildRowTools();
   buildToolBar();
   m_palette = new Palette(m_commands, *this, this);
   m_find = new FindBar(m_commands, *this, this);
   new FocusRing(this);
   new PaintTurns(this);
-  new UndoKeys(this);
-  new ReturnKey(this);
+  new WindowKeys(this);
   connectContext();
   followWork();
-  m_docks->reset();
-  for (const QString& id : m_docks->ids()) m_firstOptions[id] = m_docks->view(id)->options();
+  m_views->begin();
   if (!m_settings.headless) {
     const QSettings saved;
     restoreGeometry(saved.value("window/geometry").toByteArray());
-    m_docks->restore(saved.value("window/docks").toByteArray());
+    docks().restore(saved.value("window/docks").toByteArray());
     m_prompt->past().setLines(saved.value("window/prompts").toStringList());
-    m_docks->view("console")->setProperty("history", saved.value("window/console").toStringList());
+    docks().view("console")->setProperty("history", saved.value("window/console").toStringList());
   }
   refreshActions();
 }
 
 MainWindow::~MainWindow() {
-  qApp->disconnect(this);
+  m_views->disconnect(this);
   m_context.disconnect(this);
   m_context.jobs().disconnect(this);
   m_opening.clear();
@@ -87,15 +83,15 @@ void MainWindow::buildCentre() {
   auto* slot = new QWidget(holder);
   column->addWidget(slot);
   m_banner = new Banner(this, slot);
-  column->addWidget(m_docks->centre(), 1);
+  column->addWidget(docks().centre(), 1);
   setCentralWidget(holder);
   connect(m_banner, &Banner::tourEnded, this, &MainWindow::stopScript);
   connect(m_banner, &Banner::backAsked, this, [this] {
     m_tour.back();
     stopScript();
   });
-  connect(m_docks, &DockSet::scripted, &m_context, &InspectorContext::scripted);
-  connect(m_docks, &DockSet::menuAsked, this, &MainWindow::showViewMenu);
+  connect(&docks(), &DockSet::scripted, &m_context, &InspectorContext::scripted);
+  connect(&docks(), &DockSet::menuAsked, this, &MainWindow::showViewMenu);
 }
 
 /// Makes one action per command, and menus in the order of the registry.
@@ -170,53 +166,13 @@ void MainWindow::buildToolBar() {
   m_actions["chat_mode"]->setCheckable(true);
   bar->addAction(m_actions["chat_mode"]);
   bar->widgetForAction(m_actions["chat_mode"])->setAccessibleName(tr("Chat Mode"));
-  (void)chatMode(m_chat);
+  chatMode(m_chat);
   bar->addWidget(m_prompt);
   bar->addSeparator();
   bar->addAction(m_actions["theme"]);
   bar->addAction(m_actions["screenshot"]);
   connect(m_prompt, &QLineEdit::returnPressed, this, &MainWindow::sendPrompt);
   refreshIcons();
-}
-
-void MainWindow::buildRowTools() {
-  m_rowTools = new RowTools(m_context, *m_docks->view("strip"), *m_docks->view("map"), this);
-  addToolBar(Qt::LeftToolBarArea, m_rowTools);
-  m_rowTools->hide();
-}
-
-void MainWindow::resetLayout() {
-  m_rowTools->hide();
-  m_docks->reset();
-}
-
-void MainWindow::arrangeViews(const TaskLayout& layout) {
-  m_rowTools->setVisible(layout.rowTools);
-  m_docks->arrange(layout);
-}
-
-void MainWindow::showRowTools(std::optional<bool> on) { m_rowTools->setVisible(on.value_or(!m_rowTools->isVisible())); }
-
-void MainWindow::sendPrompt() {
-  const QString text = m_prompt->text();
-  const nlohmann::json args{{"text", text.toStdString()}};
-  if (text.isEmpty()) return;
-  if (!m_chat) {
-    m_prompt->used(text);
-    const auto newest = [this] { return m_context.history().empty() ? nullptr : m_context.history().back(); };
-    const int before = newest() ? newest()->length() : 0;
-    return m_context.runCommand("prompt", args, this, [=, this](const Result<nlohmann::json>& reply) {
-      const std::optional<Error> refused = refusalOf(reply);
-      if (!refused) return;
-      emit m_context.failed(*refused);
-      const bool took = newest() && newest()->length() > before;  // a part of a cancelled prompt may have been taken
-      if (!took) m_prompt->giveBack(text);
-    });
-  }
-  if (const Status sent = runCommand("chat", args); !sent) {  // the model still speaks: the message stays
-    return m_banner->showError(sent.error());
-  }
-  m_prompt->used(text);
 }
 
 void MainWindow::connectContext() {
@@ -231,11 +187,9 @@ void MainWindow::connectContext() {
       [this](const QString& line, LiveContext::Evaluated reply) { evaluate(line, std::move(reply)); });
   connect(&m_context, &InspectorContext::snapshotChanged, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::busyChanged, this, &MainWindow::refreshActions);
-  connect(m_trail, &FocusTrail::changed, this, &MainWindow::refreshActions);
+  connect(&m_views->trail(), &FocusTrail::changed, this, &MainWindow::refreshActions);
   connect(&m_context, &InspectorContext::ticksLimited, this, &MainWindow::refreshActions);
-  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
-    if (!now || m_palette->isAncestorOf(now) || m_find->isAncestorOf(now)) return;
-    m_keyboardView = m_docks->focused();
+  connect(m_views.get(), &WindowViews::keyboardMoved, this, [this] {
     for (const char* id : {"copy", "close_view", "float_view"}) refreshAction(*m_commands.find(id));
   });
   connect(&m_context, &InspectorContext::focusChanged, this, [this] {
@@ -306,7 +260,7 @@ void MainWindow::refreshIcons() {
   const auto look = Theme::current();
   for (const Command& command : m_commands.all())
     if (!command.icon.isEmpty()) m_actions[command.id]->setIcon(themedIcon(command.icon, look->text, look->faint));
-  m_rowTools->refreshIcons();
+  m_views->refreshIcons();
 }
 
 void MainWindow::refreshRecent(QMenu* menu) {
@@ -339,7 +293,7 @@ void MainWindow::remember(const nlohmann::json& request) {
 bool MainWindow::focusNextPrevChild(bool next) {
   QList<QWidget*> stops;
   if (m_prompt->isEnabled()) stops << m_prompt;
-  stops << tabStops(*m_banner) << m_docks->tabStops() << m_status->tabStops();
+  stops << tabStops(*m_banner) << docks().tabStops() << m_status->tabStops();
   return moveAlong(stops, next);
 }
 
@@ -357,10 +311,10 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (!m_settings.headless) {
     QSettings saved;
     saved.setValue("window/geometry", saveGeometry());
-    saved.setValue("window/docks", m_docks->save());
+    saved.setValue("window/docks", docks().save());
     saved.setValue("window/theme", m_settings.theme);
     saved.setValue("window/prompts", m_prompt->past().lines());
-    saved.setValue("window/console", m_docks->view("console")->property("history"));
+    saved.setValue("window/console", docks().view("console")->property("history"));
   }
   m_recovery.end();
   event->accept();

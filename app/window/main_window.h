@@ -15,13 +15,11 @@
 #include "app/jobs/sweep_job.h"
 #include "app/script/script_host.h"
 #include "app/window/banner.h"
-#include "app/window/dock_set.h"
 #include "app/window/find_bar.h"
 #include "app/window/palette.h"
-#include "app/window/person_input.h"
 #include "app/window/prompt_line.h"
-#include "app/window/row_tools.h"
 #include "app/window/status_strip.h"
+#include "app/window/window_views.h"
 
 namespace kvlab {
 
@@ -48,7 +46,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   StatusStrip& status() { return *m_status; }
   Palette& commandPalette() { return *m_palette; }
   FindBar& findBar() { return *m_find; }
-  DockSet& docks() { return *m_docks; }
+  DockSet& docks() const { return m_views->docks(); }
   bool scriptRunning() const;
   /// Null before the manual is opened.
   ManualWindow* manual() { return m_manual; }
@@ -56,70 +54,26 @@ class MainWindow : public QMainWindow, public CommandHost {
   void offerLeftSession();
 
   // WindowPort
+  WindowViews& views() const override { return *m_views; }
+  SweepJob& sweeps() const override { return *m_sweep; }
   void openSession(const nlohmann::json& request, Opened opened) override;
-  SessionPtr session() const override { return m_context.session(); }
-  void showSession(const SessionPtr& session) override;
-  void closeSession(const SessionPtr& session) override;
-  Status showView(const QString& id) override;
-  Status setFocus(const nlohmann::json& focus) override;
-  Status setOptions(const QString& id, const nlohmann::json& options) override;
   Status setTheme(const QString& name) override;
-  void freezeClock() override { m_context.freezeClock(); }
-  bool clockFrozen() const override { return m_context.clockFrozen(); }
   Status setSize(QSize size) override;
-  Result<bool> readyFor(const PictureRequest& request) override;
-  Result<QImage> picture(const PictureRequest& request) override;
-  Result<QString> dump(const QString& what) override;
-  Status bringUp(const QString& id) override;
-  Status mouse(const QString& id, const MouseAct& act) override;
-  Status keys(const QString& id, const QKeySequence& keys) override;
-  Status type(const QString& id, const QString& text) override;
-  void whenAnswered(std::function<void()> then) override;
   Status runCommand(const QString& id, const nlohmann::json& args) override;
-  std::vector<std::string> viewIds() const override;
   bool interactive() const override { return !m_settings.headless; }
-  void sweep(const nlohmann::json& request, SweepReply reply) override;
-  void cancelSweep() override;
-  Status openSweep(const QString& path) override;
   void caption(const QString& text, std::function<void()> resume) override;
 
   // CommandHost
   LiveContext& context() override { return m_context; }
   const LiveContext& context() const override { return m_context; }
   Status askPath(const PathQuestion& question, std::function<void(QString)> answer) override;
+  Status open(WindowPanel panel, const nlohmann::json& args = {}) override;
   QString theme() const override { return m_settings.theme; }
-  void resetLayout() override;
-  void arrangeViews(const TaskLayout& layout) override;
-  void showRowTools(std::optional<bool> on) override;
-  QString viewWithKeyboard() const override { return m_docks->visible(m_keyboardView) ? m_keyboardView : QString(); }
-  bool sweeping() const override { return m_sweep.running(); }
-  Status closeView(const QString& id) override;
-  Status floatView(const QString& id) override;
-  void showNeighbour(bool forward) override { m_docks->showNeighbour(forward); }
-  void showPalette() override { m_palette->open(); }
-  void showFind() override { m_find->open(); }
-  FocusTrail& trail() override { return *m_trail; }
-  const FocusTrail& trail() const override { return *m_trail; }
   void beforeOpening(const QString& what, std::function<void()> open) override;
-  void showNewSession(const nlohmann::json& manifest) override;
-  Result<nlohmann::json> options(const QString& view) const override;
-  void showLaneForm() override;
-  void showSweepForm(const nlohmann::json& spec) override;
-  Result<nlohmann::json> sweepCell(std::int64_t cell) const override;
-  void showSettings() override;
-  void showCommandHelp() override;
-  void showAbout() override;
-  Status showClinic() override;
-  void showCheck() override;
-  Status showManual(const QString& page) override;
   Status runScriptFile(const QString& path) override;
-  Status runTour(bool resume) override;
+  Status runTour(int caption) override;
   int tourLeft() const override { return m_tour.left(); }
-  Status copySelection() override;
-  QString sessionScript() const override;
-  Status showEdits(const char* verb) override;
-  Status typePrompt() override;
-  Status chatMode(std::optional<bool> on) override;
+  void chatMode(std::optional<bool> on) override;
   void quit() override { close(); }
 
  protected:
@@ -134,7 +88,6 @@ class MainWindow : public QMainWindow, public CommandHost {
   void buildCentre();
   void buildActions();
   void buildToolBar();
-  void buildRowTools();
   void connectContext();
   void refreshActions();
   /// An entry that cannot apply is grey, and its tip says why.
@@ -154,7 +107,6 @@ class MainWindow : public QMainWindow, public CommandHost {
   /// Asks for a file, and runs `then` when the capture is there.
   void saveCaptureThen(std::function<void()> then);
   void offerTour();
-  Status beginTour(int caption);
   /// Handles the end of a script file: an error is shown, and the tour may begin anew.
   void scriptEnded(const QString& path, const ScriptResult& result);
   void evaluate(const QString& line, LiveContext::Evaluated reply);
@@ -167,9 +119,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   bool mayClose();
   void closeNow();
   /// The jobs that would end with the session, in words.
-  QStringList jobsThatEnd(bool besides) const;
+  QStringList jobsThatEnd(bool besides);
   /// The shown session has work that is in no file of the person's.
-  bool hasWork() const;
+  bool hasWork();
   /// The shown session comes back after a crash.
   void keepRecovery();
   void followWork();
@@ -181,32 +133,31 @@ class MainWindow : public QMainWindow, public CommandHost {
   /// Questions of the banner.
   inline static const QString kClosing = QStringLiteral("closing"), kOpening = QStringLiteral("opening"),
                               kLosing = QStringLiteral("losing"), kRestoring = QStringLiteral("restoring");
-  ScriptSettings scriptSettings();
   std::unique_ptr<ScriptHost> makeScript();
-  /// A view, or "window": this.
-  Result<QWidget*> widgetOf(const QString& id);
-  Error unknownView(const QString& id) const;
-  /// The view that is named, else the one with the keyboard.
-  Result<QString> viewFor(const QString& id, const char* refused) const;
-  void sayViewCommand(const char* command, const QString& view);
+  void showNewSession(const nlohmann::json& manifest);
+  void showLaneForm();
+  void showSweepForm(const nlohmann::json& spec);
+  void showSettings();
+  void showAbout();
+  void showCheck();
+  Status showClinic();
+  Status showManual(const QString& page);
+  void showEdits(const QString& verb);
   void showViewMenu(const QString& id, const QPoint& at);
   QString manualPageHere() const;
 
   WindowSettings m_settings;
   LiveContext m_context;
-  SweepJob m_sweep{m_context};
+  std::unique_ptr<SweepJob> m_sweep = std::make_unique<SweepJob>(m_context);
+  std::unique_ptr<WindowViews> m_views;
   CommandRegistry m_commands;
   QHash<QString, QAction*> m_actions;
-  DockSet* m_docks = nullptr;
   Banner* m_banner = nullptr;
   StatusStrip* m_status = nullptr;
   Palette* m_palette = nullptr;
   FindBar* m_find = nullptr;
-  FocusTrail* m_trail = nullptr;
   ManualWindow* m_manual = nullptr;
   PromptLine* m_prompt = nullptr;
-  RowTools* m_rowTools = nullptr;
-  PersonInput m_person;
   TourPlace m_tour;
   bool m_chat = false;     // the prompt field sends messages
   bool m_closing = false;  // the person has answered
@@ -216,11 +167,9 @@ class MainWindow : public QMainWindow, public CommandHost {
   std::optional<LeftSession> m_left;       // until the person has answered
   std::weak_ptr<LiveSession> m_recovered;  // the session that m_recovery follows
   nlohmann::json m_noted;                  // note that was written last
-  QString m_keyboardView;                  // has the keyboard, or gets it back when palette or Find close
   std::unique_ptr<ScriptHost> m_console, m_script;
   QStringList m_scriptLog;
   int m_scriptJob = 0;                                 // job of the running script
-  QHash<QString, nlohmann::json> m_firstOptions;       // [view id] options of a new window
   std::vector<LiveContext::LiveSessionPtr> m_opening;  // until they are shown or refused
 };
 

@@ -81,7 +81,7 @@ json MainWindow::recoveryNote() const {
   const SnapshotPtr now = m_context.session() ? m_context.session()->snapshot() : nullptr;
   if (!now || !now->info) return nullptr;
   json options = json::object();
-  for (const QString& id : m_docks->ids()) options[id.toStdString()] = m_docks->view(id)->options();
+  for (const QString& id : docks().ids()) options[id.toStdString()] = docks().view(id)->options();
   const Focus& focus = m_context.focus();
   json place{{"layer", focus.layer.value()}, {"head", focus.head.value()}};
   if (focus.position.value() >= 0) place["row"] = focus.position.value();
@@ -92,13 +92,13 @@ json MainWindow::recoveryNote() const {
           {"text", lastText(*now).toStdString()},
           {"worked", !m_context.session()->isKept()},
           {"window",
-           {{"docks", m_docks->save().toBase64().toStdString()},
+           {{"docks", docks().save().toBase64().toStdString()},
             {"geometry", saveGeometry().toBase64().toStdString()},
             {"options", std::move(options)},
             {"focus", std::move(place)},
             {"theme", m_settings.theme.toStdString()},
             {"prompts", lines(m_prompt->past().lines())},
-            {"console", lines(m_docks->view("console")->property("history").toStringList())}}}};
+            {"console", lines(docks().view("console")->property("history").toStringList())}}}};
 }
 
 /// The first work of a session is noted at once, later work soon.
@@ -161,14 +161,14 @@ void MainWindow::restoreWindow(const json& window) {
   if (!window.is_object()) return;
   const auto bytes = [&](const char* key) { return QByteArray::fromBase64(noted(window, key).toLatin1()); };
   restoreGeometry(bytes("geometry"));
-  m_docks->restore(bytes("docks"));
+  docks().restore(bytes("docks"));
   if (const QString theme = noted(window, "theme"); !theme.isEmpty()) (void)setTheme(theme);
-  for (const QString& id : m_docks->ids())
+  for (const QString& id : docks().ids())
     if (const json& wanted = member(member(window, "options"), id.toStdString()); wanted.is_object())
-      (void)setOptions(id, wanted);
-  if (const json& focus = member(window, "focus"); focus.is_object()) (void)setFocus(focus);
+      (void)m_views->setOptions(id, wanted);
+  if (const json& focus = member(window, "focus"); focus.is_object()) (void)m_views->setFocus(focus);
   m_prompt->past().setLines(linesOf(window, "prompts"));
-  m_docks->view("console")->setProperty("history", linesOf(window, "console"));
+  docks().view("console")->setProperty("history", linesOf(window, "console"));
 }
 
 }  // namespace kvlab

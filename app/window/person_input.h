@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Mouse and keys for scripts: events take the way through the window that those of a person take, so that shortcuts,
-// focus, menus and drags work as they do by hand. Owned by the main window. GUI thread.
+// focus, menus and drags work as they do by hand. Owned by WindowViews. GUI thread.
 #pragma once
 #include <QPointer>
 #include <QWidget>

@@ -71,7 +71,7 @@ class CalmWindowTest : public QObject {
     return nullptr;
   }
   bool composes() {
-    return m_window->showView("compose") && QTest::qWaitFor([&] { return view("compose")->ready(); });
+    return m_window->views().showView("compose") && QTest::qWaitFor([&] { return view("compose")->ready(); });
   }
   QString text() {
     QString all;
@@ -117,7 +117,7 @@ class CalmWindowTest : public QObject {
   void theFirstWindowIsInsideTheScreen() {
     m_window = test::wholeWindow(test::wholeSettings(false));
     QVERIFY(open("anna puts the silver key in the cellar ."));
-    for (const ViewInfo& info : views()) QVERIFY(m_window->showView(info.id));
+    for (const ViewInfo& info : views()) QVERIFY(m_window->views().showView(info.id));
     QTest::qWait(50);
     const QSize screen = m_window->screen()->availableSize();
     QVERIFY2(m_window->width() <= screen.width() && m_window->height() + 30 <= screen.height(),
@@ -134,7 +134,7 @@ class CalmWindowTest : public QObject {
   }
   void everyLayoutFitsASmallScreen() {
     QFETCH(QString, layout);
-    for (const ViewInfo& info : views()) QVERIFY(m_window->showView(info.id));  // as tall as they become
+    for (const ViewInfo& info : views()) QVERIFY(m_window->views().showView(info.id));  // as tall as they become
     QVERIFY(m_window->setSize({1280, 720}));
     QVERIFY(command(qPrintable(layout)));
     QTest::qWait(50);
@@ -159,7 +159,7 @@ class CalmWindowTest : public QObject {
         if (!place.isEmpty()) QVERIFY2(m_window->docks().visible(place.first()), qPrintable(place.first()));
     }
     QVERIFY(!m_window->docks().visible("mirror"));
-    QVERIFY(m_window->showView("mirror"));  // a closed view comes back in a place, not as a window
+    QVERIFY(m_window->views().showView("mirror"));  // a closed view comes back in a place, not as a window
     QTRY_VERIFY(m_window->docks().visible("mirror") && !dock("mirror")->isFloating());
     QVERIFY(command("reset_layout"));
     for (const ViewInfo& info : views()) QVERIFY2(!dock(info.id)->isHidden(), info.id);
@@ -172,7 +172,7 @@ class CalmWindowTest : public QObject {
       QVERIFY2(dock(info.id)->isFloating() && view(info.id)->window() != m_window.get(), info.id);
       QVERIFY(command("close_view", which));
       QVERIFY2(!m_window->docks().visible(info.id), info.id);
-      QVERIFY(m_window->showView(info.id));
+      QVERIFY(m_window->views().showView(info.id));
       QVERIFY(command("float_view", which));
       QVERIFY2(!dock(info.id)->isFloating() && view(info.id)->window() == m_window.get(), info.id);
     }
@@ -203,7 +203,7 @@ class CalmWindowTest : public QObject {
     QVERIFY(command("float_view", {{"view", "map"}}));
     dock("map")->activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(dock("map")));
-    QVERIFY(m_window->showView("map"));
+    QVERIFY(m_window->views().showView("map"));
     QTRY_VERIFY(view("map")->isAncestorOf(QApplication::focusWidget()));
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_P, Qt::ControlModifier);
     Palette& palette = m_window->commandPalette();
@@ -218,7 +218,7 @@ class CalmWindowTest : public QObject {
     QVERIFY(m_window->setTheme("dark"));
     m_window->activateWindow();
     QTRY_COMPARE(QApplication::activeWindow(), m_window.get());
-    m_window->showPalette();
+    QVERIFY(m_window->open(WindowPanel::Palette));
     QVERIFY(palette.isVisible());
     QVERIFY(!palette.isWindow());
   }
@@ -256,7 +256,7 @@ class CalmWindowTest : public QObject {
 
   void nothingMovesWhileComposing() {
     QVERIFY(composes());
-    QVERIFY(m_window->setFocus({{"row", 3}}));
+    QVERIFY(m_window->views().setFocus({{"row", 3}}));
     QTest::qWait(20);
     const auto before = places();
     auto* words = view("compose")->findChild<QLineEdit*>();
@@ -275,7 +275,7 @@ class CalmWindowTest : public QObject {
   void nothingMovesWhenQuantisationIsMeasured() {
     QVERIFY(m_window->setSize({1280, 720}));
     QVERIFY(command("reset_layout"));
-    QVERIFY(m_window->showView("quant"));
+    QVERIFY(m_window->views().showView("quant"));
     QTest::qWait(20);
     const auto before = places();
     QVERIFY(command("quantisation_measure"));
@@ -289,7 +289,7 @@ class CalmWindowTest : public QObject {
     QVERIFY(composes());
     const json edit = json::array({{{"action", "delete"}, {"position", 3}}});
     const auto apply = [&](const char* name) {
-      QVERIFY(m_window->setOptions("compose", {{"draft", edit}}));
+      QVERIFY(m_window->views().setOptions("compose", {{"draft", edit}}));
       QTRY_VERIFY2(button(name)->isEnabled(), qPrintable(message()->text()));
       QTest::mouseClick(button(name), Qt::LeftButton);
       QVERIFY(settled());
@@ -316,7 +316,7 @@ class CalmWindowTest : public QObject {
     auto* words = view("compose")->findChild<QLineEdit*>();
     const json edit = json::array({{{"action", "delete"}, {"position", 3}}});
     const auto draft = [&] {
-      QVERIFY(m_window->setOptions("compose", {{"draft", edit}}));
+      QVERIFY(m_window->views().setOptions("compose", {{"draft", edit}}));
       QTRY_VERIFY(button("Apply now")->isEnabled());
     };
     const auto applied = [&](int rows) {
@@ -365,7 +365,7 @@ class CalmWindowTest : public QObject {
     QTRY_COMPARE(now()->tick.value(), newest + 1);
     QVERIFY(settled());
     QVERIFY(!said->text().contains("went on"));
-    QVERIFY(m_window->setFocus({{"tick", 2}}));
+    QVERIFY(m_window->views().setFocus({{"tick", 2}}));
     QTest::keyClick(m_window.get(), Qt::Key_F10);
     QTRY_COMPARE(now()->tick.value(), newest + 2);
     QTRY_COMPARE(said->text(), QString("went on from tick %1, the newest, not from tick 2").arg(newest + 1));
@@ -396,7 +396,7 @@ class CalmWindowTest : public QObject {
   void numbersHaveAMenu() {
     m_window->context().submit("step", {{"n", 4}});
     QVERIFY(settled());
-    QVERIFY(m_window->showView("numbers"));
+    QVERIFY(m_window->views().showView("numbers"));
     QTRY_VERIFY(view("numbers")->ready());
     const Tick before = m_window->context().snapshot()->tick;
     QWidget* plot = view("numbers")->childAt(view("numbers")->width() * 3 / 4, view("numbers")->height() / 2);
@@ -439,7 +439,7 @@ class CalmWindowTest : public QObject {
 
   void returnPressesTheFocusedButton() {
     QVERIFY(composes());
-    QVERIFY(m_window->setOptions("compose", {{"draft", "[{"}}));
+    QVERIFY(m_window->views().setOptions("compose", {{"draft", "[{"}}));
     QTRY_VERIFY(button("Drop changes")->isEnabled());
     button("Drop changes")->setFocus();
     QTest::keyClick(button("Drop changes"), Qt::Key_Return);

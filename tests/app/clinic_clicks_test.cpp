@@ -47,7 +47,7 @@ class ClinicClicksTest : public QObject {
     const QString folder = qEnvironmentVariable("KVLAB_CLINIC_PICTURES");
     if (folder.isEmpty()) return;
     panel()->grab().save(folder + '/' + name + "-panel.png");
-    (void)m_window->showView("invariants");
+    (void)m_window->views().showView("invariants");
     QTest::qWait(200);
     m_window->grab().save(folder + '/' + name + ".png");
   }

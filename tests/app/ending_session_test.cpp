@@ -127,7 +127,7 @@ class EndingSessionTest : public QObject {
       QTRY_VERIFY(!m_window->findChild<QFileDialog*>());
       QVERIFY(settled());
       QTRY_COMPARE(loadedRows(), compared ? 0 : length());
-      QVERIFY(m_window->sessionScript().contains("verify: true") == compared);
+      QVERIFY(m_window->views().sessionScript().contains("verify: true") == compared);
     }
   }
 

@@ -189,13 +189,13 @@ class FindTest : public QObject {
     QCOMPARE(window->context().focus().ledger, silver);
     for (int i = 0; i < 12; ++i) QTest::keyClick(window.get(), Qt::Key_Right, Qt::AltModifier);
     QCOMPARE(window->context().focus().ledger, LedgerId(4));
-    QVERIFY(!window->trail().canGoForward());
+    QVERIFY(!window->views().trail().canGoForward());
     // A new place takes that of all that lay ahead.
     QTest::keyClick(window.get(), Qt::Key_Left, Qt::AltModifier);
-    QVERIFY(window->trail().canGoForward());
+    QVERIFY(window->views().trail().canGoForward());
     QTest::qWait(FocusTrail::kMoment + 50);
     window->context().focusLedger(LedgerId(6));
-    QVERIFY(!window->trail().canGoForward());
+    QVERIFY(!window->views().trail().canGoForward());
     QTest::keyClick(window.get(), Qt::Key_Left, Qt::AltModifier);
     QCOMPARE(window->context().focus().ledger, LedgerId(1));
   }

@@ -333,7 +333,7 @@ class HandEditsTest : public QObject {
   void aRightClickInNumbersGoesNowhere() {
     m_window->context().submit("step", {{"n", 6}});
     QVERIFY(settled());
-    QVERIFY(m_window->showView("numbers"));
+    QVERIFY(m_window->views().showView("numbers"));
     InspectorView* numbers = m_window->docks().view("numbers");
     QTRY_VERIFY(numbers->ready());
     QWidget* plot = numbers->childAt(numbers->width() / 3, numbers->height() / 2);
@@ -355,7 +355,7 @@ class HandEditsTest : public QObject {
     QCOMPARE(text(), before);
     prompt->setText({});
     click("cellar");
-    QVERIFY(m_window->showView("compose"));
+    QVERIFY(m_window->views().showView("compose"));
     InspectorView* compose = m_window->docks().view("compose");
     QVERIFY(compose->setOption("draft", json::array({{{"action", "delete"}, {"position", 3}}})).operator bool());
     QPushButton* apply = nullptr;

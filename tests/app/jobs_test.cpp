@@ -39,7 +39,7 @@ class JobsTest : public QObject {
     const std::string prompts = std::string(KVLAB_RESOURCES_DIR) + "/prompts/recall-512.json";
     json ratios = json::array();
     for (int percent = 1; percent <= 99; ++percent) ratios.push_back(percent / 100.0);
-    m_window->sweep(
+    m_window->sweeps().start(
         {{"spec",
           {{"name", "endless"},
            {"base", {{"model", "demo"}}},

@@ -105,7 +105,7 @@ class KeyboardTest : public QObject {
   void tabGoesRound() {
     QFETCH(QString, view);
     open();
-    QVERIFY(m_window->showView(view));
+    QVERIFY(m_window->views().showView(view));
     QTRY_VERIFY(m_window->docks().visible(view));
     const InspectorView* shown = m_window->docks().view(view);
     QVERIFY(shown == QApplication::focusWidget() || shown->isAncestorOf(QApplication::focusWidget()));
@@ -120,9 +120,9 @@ class KeyboardTest : public QObject {
       QTest::keyClicks(QApplication::focusWidget(), text);
       return line->toPlainText();
     };
-    QVERIFY(m_window->showView("console"));
+    QVERIFY(m_window->views().showView("console"));
     QCOMPARE(typed("s.step"), QString("s.step"));
-    QVERIFY(m_window->showView("events"));
+    QVERIFY(m_window->views().showView("events"));
     QTabBar* tabs = nullptr;
     int place = -1;
     for (QTabBar* bar : m_window->findChildren<QTabBar*>())

@@ -46,7 +46,7 @@ class LaneFormTest : public QObject {
   void init() {
     m_window = test::wholeWindow();
     QVERIFY(test::openIn(*m_window, {{"policy", "h2o:ratio=0.5"}}, "the cat sat on the mat"));
-    QVERIFY(m_window->showView("lanes") && m_window->setOptions("lanes", {{"changes", json::array()}}));
+    QVERIFY(m_window->views().showView("lanes") && m_window->views().setOptions("lanes", {{"changes", json::array()}}));
     QTRY_VERIFY(m_window->docks().view("lanes")->ready());
     m_hand = {};
   }

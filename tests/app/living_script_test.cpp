@@ -42,7 +42,7 @@ class LivingScriptTest : public QObject {
     QFETCH(QString, line);
     const auto window = test::wholeWindow();
     QVERIFY(test::openIn(*window, {{"model", "synthetic:tiny"}, {"threads", 1}}));
-    QVERIFY(window->showView("console"));
+    QVERIFY(window->views().showView("console"));
     auto* input = window->docks().view("console")->findChild<ScriptInput*>();
     QVERIFY(input);
     input->setFocus();

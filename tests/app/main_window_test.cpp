@@ -205,10 +205,10 @@ void MainWindowTest::brokenSessionsSaySo() {
 
 void MainWindowTest::everyViewHasAPicture() {
   open();
-  for (const std::string& id : m_window->viewIds()) {
+  for (const std::string& id : m_window->views().viewIds()) {
     const PictureRequest request{QString::fromStdString(id), {500, 300}, 2.0};
-    QTRY_VERIFY2(*m_window->readyFor(request), id.c_str());
-    const auto picture = m_window->picture(request);
+    QTRY_VERIFY2(*m_window->views().readyFor(request), id.c_str());
+    const auto picture = m_window->views().picture(request);
     QVERIFY2(picture, id.c_str());
     const QImage& image = *picture;
     QCOMPARE(image.size(), QSize(1000, 600));
@@ -218,15 +218,15 @@ void MainWindowTest::everyViewHasAPicture() {
     QVERIFY2(colours.size() > 3, id.c_str());
   }
   const PictureRequest window{"window", {1200, 800}, 1.0};
-  QTRY_VERIFY(*m_window->readyFor(window));
-  QCOMPARE(m_window->picture(window)->size(), QSize(1200, 800));
+  QTRY_VERIFY(*m_window->views().readyFor(window));
+  QCOMPARE(m_window->views().picture(window)->size(), QSize(1200, 800));
 }
 
 void MainWindowTest::picturesOfUnknownViewsAreRefused() {
   const PictureRequest request{"nothing", {}, 1.0};
-  QCOMPARE(m_window->readyFor(request).error().code, std::string("unknown_view"));
-  QCOMPARE(m_window->showView("nothing").error().code, std::string("unknown_view"));
-  QCOMPARE(m_window->dump("nothing").error().code, std::string("unknown_view"));
+  QCOMPARE(m_window->views().readyFor(request).error().code, std::string("unknown_view"));
+  QCOMPARE(m_window->views().showView("nothing").error().code, std::string("unknown_view"));
+  QCOMPARE(m_window->views().dump("nothing").error().code, std::string("unknown_view"));
   const json nowhere = {{"view", "map"}, {"path", "/nowhere/at/all.png"}};
   QCOMPARE(m_window->runCommand("screenshot", nowhere).error().code, std::string("io"));
   const Error typo = m_window->runCommand("stepp", json::object()).error();
@@ -244,7 +244,7 @@ void MainWindowTest::layoutsComeBack() {
   m_window = make(false);
   dock = m_window->findChild<QDockWidget*>("dock_mirror");
   QVERIFY(!dock->isVisible());
-  m_window->resetLayout();
+  m_window->views().arrangeViews(firstLayout());
   QTRY_VERIFY(dock->isVisible());
   QVERIFY(m_window->docks().visible("map"));
   QVERIFY(m_window->docks().view("map")->width() > 600);
@@ -320,7 +320,7 @@ void MainWindowTest::tourWaitsForNext() {
 
 void MainWindowTest::copiesTables() {
   open();
-  QVERIFY(m_window->showView("mirror"));
+  QVERIFY(m_window->views().showView("mirror"));
   QTest::qWait(50);
   QGuiApplication::clipboard()->clear();
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_C, Qt::ControlModifier);
@@ -360,7 +360,7 @@ void MainWindowTest::noKeyMeansTwoThings() {
 /// By menu, palette or key; those that need an argument by the control that gives it.
 void MainWindowTest::everyCommandCanBeReached() {
   open();
-  m_window->showPalette();
+  QVERIFY(m_window->open(WindowPanel::Palette));
   const QStringList listed = m_window->commandPalette().shownIds();
   for (const Command& command : m_window->commands().all()) {
     const bool asks =
@@ -451,17 +451,17 @@ void MainWindowTest::repliesGoToWhoAsked() {
 
 void MainWindowTest::optionsOfViewsAreSet() {
   open();
-  QVERIFY(m_window->setOptions("map", {{"quantity", "age"}}));
+  QVERIFY(m_window->views().setOptions("map", {{"quantity", "age"}}));
   QCOMPARE(m_window->context().quantity(), Quantity::Age);
-  QCOMPARE(m_window->setOptions("nothing", json::object()).error().code, std::string("unknown_view"));
-  QCOMPARE(m_window->setOptions("map", json::array()).error().code, std::string("bad_argument"));
-  QCOMPARE(m_window->setOptions("map", {{"quantity", "colour"}}).error().field, std::string("quantity"));
-  QVERIFY(!m_window->setOptions("console", {{"nonsense", 1}}));
+  QCOMPARE(m_window->views().setOptions("nothing", json::object()).error().code, std::string("unknown_view"));
+  QCOMPARE(m_window->views().setOptions("map", json::array()).error().code, std::string("bad_argument"));
+  QCOMPARE(m_window->views().setOptions("map", {{"quantity", "colour"}}).error().field, std::string("quantity"));
+  QVERIFY(!m_window->views().setOptions("console", {{"nonsense", 1}}));
 }
 
 void MainWindowTest::looksBackInWords() {
   open();
-  QVERIFY(m_window->setFocus({{"tick", 1}}));
+  QVERIFY(m_window->views().setFocus({{"tick", 1}}));
   QTRY_VERIFY2(statusText().contains("tick 1 (looking back from 3)"), qPrintable(statusText()));
   auto buttons = m_window->status().findChildren<QToolButton*>();
   const auto newest =
@@ -489,7 +489,7 @@ void MainWindowTest::errorsEndWithTheirCause() {
 /// To Qt a dock behind a tab is visible.
 void MainWindowTest::viewsBehindTabsDoNoWork() {
   open();
-  QVERIFY(m_window->showView("console"));
+  QVERIFY(m_window->views().showView("console"));
   QCoreApplication::processEvents();
   InspectorView* behind = m_window->docks().view("numbers");
   QVERIFY(behind->isVisible() && !m_window->docks().visible("numbers"));
@@ -497,7 +497,7 @@ void MainWindowTest::viewsBehindTabsDoNoWork() {
   m_window->context().submit("step", {{"n", 1}});
   QTRY_VERIFY(!m_window->context().busy() && tick() == 4);
   QVERIFY2(took.isEmpty() && !behind->ready(), "a view behind a tab took the snapshot");
-  QVERIFY(m_window->showView("numbers"));
+  QVERIFY(m_window->views().showView("numbers"));
   QTRY_VERIFY(behind->ready() && !took.isEmpty());
 }
 

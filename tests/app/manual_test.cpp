@@ -189,7 +189,7 @@ void ManualTest::keyOpensThePageOfTheView() {
   for (const char* view : {"map", "events", "rings"}) {
     m_window->activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    QVERIFY(m_window->showView(view));
+    QVERIFY(m_window->views().showView(view));
     QTest::keyClick(m_window.get(), Qt::Key_F1);
     QTRY_COMPARE(m_window->manual()->browser().page(), QString("view-") + view);
     QVERIFY(m_window->manual()->isVisible());

@@ -65,9 +65,9 @@ class MemoryFiguresTest : public QObject {
       QVERIFY2(words.contains(formatBytes(bytes[key].get<qint64>())), key);
     QVERIFY(window.status().findChild<QLabel*>("status_bytes")->toolTip().contains(words));
     for (const char* view : {"storage", "model"}) {
-      QVERIFY(window.showView(view));
+      QVERIFY(window.views().showView(view));
       QTRY_VERIFY(window.docks().view(view)->ready());
-      QVERIFY2(window.dump(view)->contains(words), qPrintable(*window.dump(view)));
+      QVERIFY2(window.views().dump(view)->contains(words), qPrintable(*window.views().dump(view)));
     }
   }
 

@@ -148,13 +148,13 @@ class NotesTest : public QObject {
 
   void theScriptHasThem() {
     const QStringList hashes = threeNotes();
-    QCOMPARE(hashAfter(m_window->sessionScript()), hashes[2]);
-    QCOMPARE(hashAfter(m_window->sessionScript() + "s.gotoNote(2);"), hashes[1]);
+    QCOMPARE(hashAfter(m_window->views().sessionScript()), hashes[2]);
+    QCOMPARE(hashAfter(m_window->views().sessionScript() + "s.gotoNote(2);"), hashes[1]);
   }
 
   void thePageLeadsToTheStates() {
     const QStringList hashes = threeNotes();
-    QVERIFY(m_window->setOptions("map", {{"quantity", "age"}}));
+    QVERIFY(m_window->views().setOptions("map", {{"quantity", "age"}}));
     QCOMPARE(run("notes_export", {{"path", file("three notes.md").toStdString()}}), "");
     const QString page = read(file("three notes.md"));
     QCOMPARE(page.count("\n## "), 3);

@@ -124,7 +124,7 @@ int work(const QString& folder, Told& told, unsigned seed, int commands) {
   };
   MainWindow window(std::move(settings));
   window.show();
-  (void)window.setOptions("map", {{"quantity", "age"}});
+  (void)window.views().setOptions("map", {{"quantity", "age"}});
   window.openSession({{"manifest", kManifest}, {"name", "work"}}, [&](const Result<SessionPtr>& opened) {
     if (!opened) qFatal("%s", opened.error().text().c_str());
     for (const auto& [verb, args] : commandsOf(seed, commands)) (*opened)->submit(verb, args, [](const auto&) {});
@@ -314,7 +314,7 @@ class RecoveryTest : public QObject {
     answer("Restore");
     QVERIFY(restored());
     QCOMPARE(shownHash(), hash);
-    QCOMPARE((*m_window->options("map"))["quantity"].get<std::string>(), std::string("age"));
+    QCOMPARE((*m_window->views().options("map"))["quantity"].get<std::string>(), std::string("age"));
     QVERIFY(!asks());
     // It goes on with its file: another kill would lose nothing of both lives.
     m_window->context().submit("step", json::object());

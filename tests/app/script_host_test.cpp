@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-class FakeWindow : public WindowPort {
+class FakeWindow : public WindowPort, public ViewPort, public SweepPort {
  public:
   test::FakeState state;
   std::vector<std::string> calls;
@@ -26,6 +26,8 @@ class FakeWindow : public WindowPort {
   SessionPtr shown;
   json lastRequest;
 
+  ViewPort& views() const override { return *m_own; }
+  SweepPort& sweeps() const override { return *m_own; }
   void openSession(const json& request, Opened opened) override {
     lastRequest = request;
     const bool bad = request.value("manifest", json::object()).value("model", "") == "bad";
@@ -94,7 +96,7 @@ class FakeWindow : public WindowPort {
   }
   std::vector<std::string> viewIds() const override { return {"map", "strip"}; }
   bool interactive() const override { return false; }
-  void sweep(const json& request, SweepReply reply) override {
+  void start(const json& request, Reply reply) override {
     calls.push_back("sweep " + request.dump());
     QMetaObject::invokeMethod(
         QCoreApplication::instance(),
@@ -103,11 +105,13 @@ class FakeWindow : public WindowPort {
         },
         Qt::QueuedConnection);
   }
-  void cancelSweep() override {}
-  Status openSweep(const QString&) override { return ok(); }
+  void stop() override {}
+  bool running() const override { return false; }
+  Status open(const QString&) override { return ok(); }
   void caption(const QString&, std::function<void()> resume) override { resume(); }
 
  private:
+  FakeWindow* const m_own = this;
   int m_asked = 0;
 };
 

@@ -77,7 +77,7 @@ class SessionClicksTest : public QObject {
 
   void aWlodSession() {
     QVERIFY(test::openIn(*m_window, json::object(), "the cat sat ."));
-    QVERIFY(m_window->showView("tree"));  // Alt and a key, or its tab
+    QVERIFY(m_window->views().showView("tree"));  // Alt and a key, or its tab
     ++m_hand.clicks;
     InspectorView* tree = m_window->docks().view("tree");
     QTRY_VERIFY(tree->ready());

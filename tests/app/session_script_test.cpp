@@ -127,7 +127,7 @@ void SessionScriptTest::randomSequences() {
   for (int seed = 0; seed < kSequences; ++seed) {
     if (seed % kPerWindow == 0) {
       freshWindows();
-      QVERIFY(m_window->setOptions("map", {{"quantity", "age"}}));
+      QVERIFY(m_window->views().setOptions("map", {{"quantity", "age"}}));
     }
     std::mt19937 random(static_cast<unsigned>(seed));
     open({{"model", "demo"}, {"threads", 1}, {"capacity", 96}});
@@ -150,7 +150,7 @@ void SessionScriptTest::aStoppedRunEndsWhereItStopped() {
   const auto ticks = context().history().back()->tick.value() - 1;
   QVERIFY(!said.isEmpty());
   QCOMPARE(said.last(), QString("s.run(%1)").arg(ticks));
-  QVERIFY(m_window->sessionScript().contains(QString("s.run(%1);").arg(ticks)));
+  QVERIFY(m_window->views().sessionScript().contains(QString("s.run(%1);").arg(ticks)));
   run("undo");
   run("step");
   compare();
@@ -180,7 +180,7 @@ void SessionScriptTest::aForkGoesOn() {
   QTRY_VERIFY_WITH_TIMEOUT(fork, 20000);
   m_window->showSession(fork);
   run("step", {{"n", 3}});
-  QVERIFY(m_window->sessionScript().contains("s = s.fork();"));
+  QVERIFY(m_window->views().sessionScript().contains("s = s.fork();"));
   compare();
 }
 
@@ -190,7 +190,7 @@ void SessionScriptTest::theFileIsTheSame() {
   QVERIFY(m_window->runCommand("save_session_script", {{"path", path.toStdString()}}));
   QFile file(path);
   QVERIFY(file.open(QIODevice::ReadOnly));
-  QCOMPARE(QString::fromUtf8(file.readAll()), m_window->sessionScript());
+  QCOMPARE(QString::fromUtf8(file.readAll()), m_window->views().sessionScript());
   QCOMPARE(m_window->runCommand("save_session_script", {{"path", "/nowhere/at/all.js"}}).error().code,
            std::string("io"));
 }

@@ -59,7 +59,7 @@ class SweepFormTest : public QObject {
     QTest::keyClicks(line, words);
   }
   void begin() {
-    QVERIFY(m_window->showView("sweep"));
+    QVERIFY(m_window->views().showView("sweep"));
     QTRY_VERIFY(m_window->docks().view("sweep")->isVisible());
     for (QAbstractButton* one : m_window->docks().view("sweep")->findChildren<QAbstractButton*>())
       if (commandOf(*one) == "new_sweep") click(one);
@@ -147,7 +147,7 @@ class SweepFormTest : public QObject {
     QVERIFY2(said.last().startsWith("lab.sweep({") && said.last().contains("small.sweep"), qPrintable(said.join('\n')));
     const auto shown = [&] { return SweepSource::of(context()).sweep(); };
     QTRY_VERIFY_WITH_TIMEOUT(shown() && !shown()->running && shown()->rows.size() == 4, 60000);
-    QVERIFY(m_window->showView("sweep"));
+    QVERIFY(m_window->views().showView("sweep"));
     auto* table = m_window->docks().view("sweep")->findChild<DataTable*>();
     QTRY_COMPARE_WITH_TIMEOUT(table->model()->rowCount(), 4, 20000);
     const int rows = table->columnOf("rows(layer==1)");

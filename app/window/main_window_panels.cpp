@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The main window's forms: new sessions and what they end, settings of the living session, lanes.
-#include <QFileInfo>
+// The main window's panels: forms of sessions and what they end, of settings, lanes and sweeps; self-tests, clinic,
+// manual.
+#include <QApplication>
+#include <QDir>
+#include <QToolBar>
 
 #include "app/base/resources.h"
+#include "app/engine/core_lists.h"
 #include "app/engine/core_sweep.h"
 #include "app/forms/lane_panel.h"
 #include "app/forms/new_session_panel.h"
 #include "app/forms/settings_panel.h"
 #include "app/forms/sweep_panel.h"
+#include "app/window/check_panel.h"
+#include "app/window/clinic_panel.h"
+#include "app/window/edit_list.h"
 #include "app/window/main_window.h"
+#include "app/window/panels.h"
+#include "core/api/read_json.h"
 #include "widgets/base/format.h"
-#include "widgets/base/sweep_source.h"
+#include "widgets/base/save_file.h"
 
 namespace kvlab {
 
@@ -25,6 +34,29 @@ QString workThatEnds(const QString& session, const QStringList& jobs) {
 }
 
 }  // namespace
+
+Status MainWindow::open(WindowPanel panel, const json& args) {
+  const auto text = [&](const char* name) { return QString::fromStdString(memberOr(args, name, std::string())); };
+  switch (panel) {
+    case WindowPanel::About: showAbout(); break;
+    case WindowPanel::Check: showCheck(); break;
+    case WindowPanel::Clinic: return showClinic();
+    case WindowPanel::Commands: (new CommandHelpPanel(m_commands, this))->show(); break;
+    case WindowPanel::Edits: showEdits(text("verb")); break;
+    case WindowPanel::Find: m_find->open(); break;
+    case WindowPanel::Lane: showLaneForm(); break;
+    case WindowPanel::Manual: return showManual(text("page"));
+    case WindowPanel::NewSession: showNewSession(member(args, "manifest")); break;
+    case WindowPanel::Palette: m_palette->open(); break;
+    case WindowPanel::Prompt:
+      m_prompt->setFocus(Qt::ShortcutFocusReason);
+      m_prompt->selectAll();
+      break;
+    case WindowPanel::Settings: showSettings(); break;
+    case WindowPanel::Sweep: showSweepForm(member(args, "spec")); break;
+  }
+  return ok();
+}
 
 QString MainWindow::sessionThatEnds() const {
   const SnapshotPtr now = m_context.snapshot();
@@ -47,9 +79,9 @@ void MainWindow::beforeOpening(const QString& what, std::function<void()> open) 
                  tr("Save Capture and Open…"), [this, open] { saveCaptureThen(open); }});
 }
 
-QStringList MainWindow::jobsThatEnd(bool besides) const {
+QStringList MainWindow::jobsThatEnd(bool besides) {
   QStringList names;
-  for (const Job* job : const_cast<LiveContext&>(m_context).jobs().running()) {
+  for (const Job* job : m_context.jobs().running()) {
     const QString far = progressText(*job);
     if (!job->brief && (besides || job->rank != JobRank::Beside))
       names << (far.isEmpty() ? job->name : tr("%1 (%2)").arg(job->name, far));
@@ -57,10 +89,10 @@ QStringList MainWindow::jobsThatEnd(bool besides) const {
   return names;
 }
 
-bool MainWindow::hasWork() const {
+bool MainWindow::hasWork() {
   const auto session = m_context.session();
   if (!session || !m_context.snapshot() || m_reading) return false;
-  return !session->isKept() || (session->busy() && !const_cast<LiveContext&>(m_context).jobs().running().empty());
+  return !session->isKept() || (session->busy() && !m_context.jobs().running().empty());
 }
 
 bool MainWindow::mayClose() {
@@ -160,18 +192,79 @@ void MainWindow::showSweepForm(const json& spec) {
       {"seeds", {1}},
       {"prompts",
        json::array({{{"name", "recall-256"}, {"file", "resource:prompts/recall-256.json"}, {"ask", "after"}}})}};
-  auto* panel = new SweepPanel({spec.empty() ? first : spec, sweepSize, m_sweep.pace()}, this);
+  auto* panel = new SweepPanel({spec.empty() ? first : spec, sweepSize, m_sweep->pace()}, this);
   connect(panel, &SweepPanel::chosen, this,
           [this](const QString& request) { m_context.runCommand("run_sweep", json::parse(request.toStdString())); });
   panel->show();
 }
 
-Result<json> MainWindow::sweepCell(std::int64_t cell) const {
-  const SweepShownPtr shown = SweepSource::of(const_cast<LiveContext&>(m_context)).sweep();
-  if (!shown) return Error("blocked", "the cell was not opened", "no sweep is shown", "open one with Open Sweep");
-  const QFileInfo place(QString::fromStdString(shown->place));
-  const QString folder = place.isDir() ? place.filePath() : place.path();
-  return sweepCellRequest(folder.toStdString(), cell, resourceRoot().toStdString());
+void MainWindow::showAbout() {
+  const SnapshotPtr shown = m_context.snapshot();
+  const QString numerics = shown && shown->info ? QString::fromStdString(shown->info->numerics) : "";
+  (new AboutPanel(m_settings.version, numerics, m_settings.backendNote, this))->show();
+}
+
+void MainWindow::showCheck() {
+  auto* panel = findChild<CheckPanel*>();
+  if (!panel) {
+    panel = new CheckPanel(m_context.jobs(), listSelfTests(), QCoreApplication::applicationFilePath(), this);
+    connect(panel, &CheckPanel::helpWanted, this, [this] { (void)showManual("checking-a-model"); });
+  }
+  const SnapshotPtr shown = m_context.snapshot();
+  if (shown && shown->info)
+    panel->setModel(QString::fromStdString(memberOr(shown->settings->manifest, "model", std::string("demo"))));
+  else panel->setModel({});
+  panel->show();
+  panel->raise();
+  panel->activateWindow();
+}
+
+Status MainWindow::showClinic() {
+  if (auto* open = findChild<ClinicPanel*>()) return open->raise(), open->activateWindow(), ok();
+  std::vector<ClinicCase> cases = KV_TRY(readClinic(resourceRoot().toStdString()));
+  auto* panel = new ClinicPanel(std::move(cases), m_settings.schema.verbs, this);
+  connect(panel, &ClinicPanel::opened, this, [this, panel](const QString& script) {
+    const QString path = QDir::temp().filePath(QString("kvlab-clinic-%1.js").arg(QCoreApplication::applicationPid()));
+    const auto open = [this, panel = QPointer(panel), script, path] {
+      if (panel) panel->begun();
+      if (const auto saved = saveFile(path, script.toUtf8() + '\n', "the case"); !saved)
+        return emit m_context.failed(saved.error());
+      if (const Status run = runScriptFile(path); !run) emit m_context.failed(run.error());
+    };
+    beforeOpening(tr("a case of the bug clinic"), open);
+  });
+  connect(panel, &ClinicPanel::helpWanted, this, [this] { (void)showManual("bug-clinic"); });
+  panel->show();
+  return ok();
+}
+
+/// Manual page of the view with the keyboard.
+QString MainWindow::manualPageHere() const {
+  const QWidget* at = isActiveWindow() || !QApplication::focusWidget() ? focusWidget() : QApplication::focusWidget();
+  for (; at; at = at->parentWidget())
+    if (qobject_cast<const InspectorView*>(at)) return "view-" + at->objectName();
+  return "index";
+}
+
+Status MainWindow::showManual(const QString& page) {
+  if (!m_manual) {
+    ManualPages pages = KV_TRY(ManualPages::read(resourceRoot() + "/manual"));
+    m_manual = new ManualWindow(std::move(pages), !m_settings.headless, this);
+  }
+  return m_manual->open(page.isEmpty() ? manualPageHere() : page);
+}
+
+void MainWindow::showEdits(const QString& verb) {
+  m_context.query("edits.list", "table", tableArgs("edits"), this, [this, verb](const Result<json>& all) {
+    if (!all) return emit m_context.failed(all.error());
+    const QStringList titles = editTitles(*all, verb.toStdString());
+    if (titles.isEmpty()) return;
+    const QString to = verb + "_to";
+    auto* edits = new EditList(m_commands.find(verb)->title, titles, this);
+    connect(edits, &EditList::chosen, this, [this, to](int n) { m_context.runCommand(to, {{"edits", n}}); });
+    const QWidget* button = findChild<QToolBar*>("toolbar")->widgetForAction(m_actions[to]);
+    edits->openAt(button->mapToGlobal(button->rect().bottomLeft()));
+  });
 }
 
 }  // namespace kvlab
