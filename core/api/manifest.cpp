@@ -267,7 +267,7 @@ json afterEditJson(const Manifest& m) {
   return m.afterEdit == AfterEdit::Keep ? "keep" : "recompute";
 }
 
-/// What an entry of `layers` says of a key is taken away.
+/// Takes from an entry of `layers` the keys that `what` sets.
 void forget(LayerOverride& layer, const LayerOverride& what) {
   if (!what.layout.empty()) layer.layout.clear();
   if (!what.kvK.empty()) layer.kvK.clear();

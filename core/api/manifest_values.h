@@ -16,10 +16,10 @@ nlohmann::json manifestValue(const nlohmann::json& manifest, std::string_view ke
 /// The same, or the key's default.
 nlohmann::json valueInForce(const nlohmann::json& manifest, std::string_view key);
 
-/// Why a key has no effect beside the others, as "wLOD is off"; empty where it has one.
+/// The reason why a key has no effect beside the others, as "wLOD is off"; empty if it has one.
 std::string whyIdle(const nlohmann::json& manifest, std::string_view key);
-/// One sentence for each key that has another value than its default and no effect, but not for what `origin` has, too.
-/// Seeds are left out: they are written in case something is drawn.
+/// One sentence for each key that differs from its default and has no effect, unless `origin` has the same value, also
+/// without effect. Seeds are left out: they are written in case something is drawn.
 std::vector<std::string> idleKeys(const Manifest& manifest, const Manifest& origin);
 /// The same for a manifest by itself.
 std::vector<std::string> idleKeys(const Manifest& manifest);

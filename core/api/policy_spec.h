@@ -14,8 +14,8 @@
 
 namespace kvlab {
 
-/// How the scores of the KV heads become one per row. Each: they need not, because each head has rows of its own; the
-/// largest where it has not.
+/// The rule that makes one score per row of the scores of the KV heads. Each: every head has rows of its own and keeps
+/// its scores; without such rows the largest score counts.
 enum class HeadRule : std::uint8_t { Mean, Max, Sum, Each };
 enum class Allocator : std::uint8_t { Uniform, Pyramid };
 enum class HeadBudget : std::uint8_t { Uniform, Adaptive };
@@ -41,7 +41,8 @@ struct PolicySpec {
   std::int32_t sinks = 0, window = 0;
   std::optional<std::int32_t> budget = {};
   // all bands together, in place of budget: rows, or a share of the rows that the end of a prefill finds.
-  // Where they are short of sinks and window, the default window takes at most half of what the sinks leave.
+  // If they do not suffice for sinks and window, the default window takes at most half of the rows that the sinks
+  // leave.
   std::optional<std::int32_t> capacity = {};
   std::optional<double> ratio = {};
   bool windowGiven = false;              // by the manifest, not by the preset

@@ -16,7 +16,7 @@ struct ColumnInfo {
   std::string help;  // what the value means, with its unit
 };
 
-/// What facts of the expression language (core/watch/facts.h) mean in conditions and columns of a table.
+/// The meaning of facts of the expression language (core/watch/facts.h) in conditions and columns of a table.
 enum class FactsIn : std::uint8_t {
   None,    // the table has its columns alone
   Tokens,  // facts of rows speak of the token of the table's row

@@ -89,7 +89,7 @@ enum class Effect : std::uint8_t {
   Travels,   // goes to another state of the history; captures record the verb
 };
 
-/// How lanes treat a verb.
+/// The way in which lanes run a verb.
 enum class InLanes : std::uint8_t {
   Reference,  // lane 0 runs it alone
   Feeds,      // every lane that is in step runs it with the same arguments
@@ -104,7 +104,7 @@ enum class InLanes : std::uint8_t {
   ClosesBatch,  // makes a session of one sequence
 };
 
-/// What a command is on the time line.
+/// The sort of a command on the time line.
 enum class EditSort : std::uint8_t {
   Prompt,   // tokens came from outside
   Edit,     // tokens or rows were changed

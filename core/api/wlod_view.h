@@ -21,7 +21,7 @@ struct WlodRow {
   bool operator==(const WlodRow&) const = default;
 };
 
-/// Why a row had to be computed anew: the row holds the edit, the row's past holds the edit, or both.
+/// The reason why a row had to be computed again: the row holds the edit, the row's past holds the edit, or both.
 enum class DirtyWhy : std::uint8_t { Clean, Hierarchical, Temporal, Both };
 const char* name(DirtyWhy why);  // "hierarchical"
 

@@ -4,8 +4,8 @@
 // map and mask imply, the attention that each of them gets, and from that what the layer hands on. A full check looks
 // at all of every layer. A cheap one looks at K, V and attention of one head, in each layer once in scrub_period ticks
 // (of more than 8 layers in some of them, in turns), and once in that time at what the last layer made of the attention
-// that it was given, and at some logits; and it looks at a head of one layer where a block of attention begins. Where
-// rows have left a layer since the pass, its K and V are compared alone. The newest row of a kind may be no
+// that it was given, and at some logits; and it looks at a head of one layer where a block of attention begins. If rows
+// have left a layer since the pass, only its K and V are compared. The newest row of a kind may be no
 // token. Some older rows are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
@@ -311,7 +311,7 @@ class Recount {
                        " % of what the layer adds, and " + figureText(100 * nearest->room) + " % is allowed");
   }
 
-  /// How far something is from its recomputation, and how far it may be.
+  /// The difference between a value and its recomputation, and the difference that is allowed.
   struct Apart {
     double by, room;
   };

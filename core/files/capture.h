@@ -38,7 +38,7 @@ struct CaptureCommand {
   std::uint64_t record = 0;  // number of its record in the file that it was read from
 };
 
-/// How far the last command of a file has come.
+/// The progress of the last command of a file.
 struct CaptureProgress {
   Tick tick;
   std::int64_t commits = 0;
@@ -95,7 +95,7 @@ class CaptureLog {
   }
   /// The same for a record that captureRecord() has made with the number next(). Needs no memory.
   Status write(const std::string& record);
-  /// Where the file ends.
+  /// The end of the file.
   struct End {
     std::uint64_t next = 0;
     std::int64_t bytes = 0;

@@ -13,7 +13,7 @@
 
 namespace kvlab {
 
-/// Why a sequence is not stepped.
+/// The reason why a sequence is no longer stepped.
 struct SequenceExit {
   Tick tick;
   std::string why;  // end_of_text or error

@@ -17,7 +17,7 @@
 
 namespace kvlab {
 
-/// How many rows the pool of one layer must hold, and for which purpose.
+/// The number of rows that the pool of one layer must hold, by purpose.
 struct LayerDemand {
   std::int32_t capacity = 0;  // rows after a commit
   std::int32_t keep = 0;      // newest rows that a ring keeps, 0 = all

@@ -54,7 +54,7 @@ class LayoutSet {
   /// Restores the slots of in-place layouts to those of `state`, after a failed change.
   void backTo(CacheStore& store, const CacheState& state) const;
   /// Slots that a state needs, [layers]: slots of its rows, and of the rows that a rollback of its draft leads to.
-  /// Where layouts work in place, a rollback does not ask for slots.
+  /// If layouts work in place, a rollback needs no slots.
   LayerSlots heldBy(const CacheState& state) const;
   /// Frees every slot but those that `state` needs.
   void restart(CacheStore& store, const CacheState& state) const;

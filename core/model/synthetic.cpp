@@ -88,7 +88,7 @@ RandomTensor distribution(const TensorNeed& need, std::uint64_t seed) {
   return {key, 0.0f, (table ? 2.0f : 1.0f) / std::sqrt(inputs)};
 }
 
-/// Where every tensor lies in one block, 64-byte aligned.
+/// The offsets of all tensors in one block, 64-byte aligned.
 class Layout {
  public:
   Layout(const std::vector<TensorNeed>& needs, DType type) {

@@ -72,7 +72,7 @@ class CacheKind {
   virtual Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) = 0;
   virtual Result<Drift> drift(const CacheState& state, CallContext& call) = 0;
   virtual ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const = 0;
-  /// What native cache files of such a session hold besides; null = nothing.
+  /// The additional content of native cache files of such a session; null = nothing.
   virtual std::shared_ptr<const KindFile> file(const CacheState&) const { return nullptr; }
   /// A note to the user about the parts that the session was opened with; empty = none. open() comes before.
   virtual std::string notice() const { return {}; }

@@ -59,8 +59,8 @@ class History {
   /// Gives the present state an anchor before a tick or another commit, if it is far from the last one and commands can
   /// be executed again from here.
   void anchor(const SessionParts& parts, bool tick);
-  /// How far anchors stand apart, in ticks and rows (Timeline::Entry::work), unless history_bytes is too small for
-  /// them.
+  /// Sets the distance between anchors, in ticks and rows (Timeline::Entry::work), unless history_bytes is too small
+  /// for them.
   void anchorEvery(std::int64_t work) { m_anchorWork = work; }
   /// Makes the commit's state current and records the command that made it. Only the first commit of a command carries
   /// the command; executing the command again makes its other commits too. Rows that the commit has overwritten come
@@ -156,7 +156,7 @@ class History {
   bool logged() const { return m_capture.file || m_recovery.file; }
   /// Adds the state hash to the last command of the logs, which has made its commits.
   void logHash(std::string hash) { log(CaptureProgress{m_timeline.current().tick, m_logged, std::move(hash)}); }
-  /// Where the logs end, and what was written of the present command; they can be cut back to there.
+  /// The ends of the logs, and the part of the present command that was written; the logs can be cut back to there.
   struct LogEnds {
     const CaptureLog *capture, *recovery;
     CaptureLog::End ends[2];

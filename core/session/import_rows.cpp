@@ -236,8 +236,9 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   return slots;
 }
 
-/// How far rows of a layer may be from what the model computes, in parts of their length. Types in which rows were
-/// stored while others were computed over them count several times: their rounding adds up from layer to layer.
+/// The allowed difference between rows of a layer and the rows that the model computes, in parts of their length. Types
+/// in which rows were stored while others were computed over them count several times: their rounding adds up from
+/// layer to layer.
 double roomOf(const CacheImport& rows, CacheLayer layer, const CacheStore& store) {
   constexpr double kArithmetic = 1e-3, kOtherProducts = 0.02, kTypes = 3, kMost = 0.5;
   constexpr double kLargest = 4;  // of a head, in parts of its mean magnitude

@@ -29,8 +29,8 @@ Sight LookBack::sightOf(int entry) const {
   return at;
 }
 
-/// Where commands are executed from again to show the commits up to `last`. Executed again from an anchor, rows may get
-/// other slots: fewer of them belong to older states then.
+/// The entry from which commands are executed again to show the commits up to `last`. Executed again from an anchor,
+/// rows may get other slots: fewer of them belong to older states then.
 int LookBack::stretchBegin(int last) const {
   return m_needs(Need::Slots) ? 0 : std::max(0, m_line.anchored(m_line.entry(last).parent));
 }

@@ -7,7 +7,7 @@
 namespace kvlab {
 namespace {
 
-/// How far the ledgers say the same of how their rows came.
+/// The number of first rows that have the same origin in both ledgers.
 std::int32_t sharedRows(const Ledger& then, const Ledger& now) {
   const auto rows = static_cast<std::int32_t>(std::min(then.size(), now.size()));
   for (std::int32_t i = 0; i < rows; ++i) {
@@ -18,7 +18,8 @@ std::int32_t sharedRows(const Ledger& then, const Ledger& now) {
   return rows;
 }
 
-/// [length] what each place of a context can meet: a shared row itself, a later token its equals, a later gist nothing.
+/// [length] a symbol for each place of a context: a shared row matches itself, a later token matches equal tokens, a
+/// later gist matches nothing.
 std::vector<std::int64_t> symbols(const CacheState& state, std::int32_t shared, std::int64_t gists) {
   std::vector<std::int64_t> out;
   for (const LedgerId id : state.context) {

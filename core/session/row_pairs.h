@@ -25,7 +25,7 @@ class RowPairs {
 using Places = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// Places of equal entries, both ascending: a longest common subsequence of two lists. Myers, "An O(ND) Difference
-/// Algorithm and Its Variations", 1986, section 2. Where the lists need more than `most` insertions and deletions, only
+/// Algorithm and Its Variations", 1986, section 2. If the lists need more than `most` insertions and deletions, only
 /// their equal beginning and end are aligned.
 Places alignedPlaces(const std::vector<std::int64_t>& then, const std::vector<std::int64_t>& now, int most = 2000);
 

@@ -37,7 +37,7 @@ struct RowChapter {
 /// Errors: those of LookBack.
 Result<std::vector<RowChapter>> rowStory(Session& session, CacheLayer layer, LedgerId row);
 
-/// Why a row differs from what a rebuild would compute.
+/// The reason why a row differs from the row that a rebuild would compute.
 struct RowCause {
   Exactness exactness = Exactness::Exact;  // of the row that was asked for
   /// The rows that hand it down: the first was asked for, and each has seen the next one. Only the last one was made

@@ -129,7 +129,7 @@ void Session::commit(Commit commit) {
   m_health.reason.clear();
 }
 
-/// From now on deeds are those of the commit to come. Where layouts work in place, history may need free slots.
+/// From now on deeds belong to the commit that follows. If layouts work in place, history may need free slots.
 void Session::beginDeeds() {
   const bool checks = !m_history.replaying();
   m_parts.store.deeds().clear();

@@ -69,7 +69,7 @@ class Session {
   TickReport stepStage(const StageStop& stops);
   /// Throws the open tick away; nothing has changed then. Errors: no_tick_open, tick_committed.
   Status cancelTick();
-  /// Where the open tick stands; null = no tick is open.
+  /// The progress of the open tick; null = no tick is open.
   const std::shared_ptr<const StageView>& stage() const { return m_stage; }
   /// The present state with what waits for the commit of the open tick: the computed tokens of a block, and the rows of
   /// a plan, which have no slots yet.

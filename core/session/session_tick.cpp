@@ -261,8 +261,8 @@ void Session::mend() {
   if (Result<RebuildOutcome> mended = rebuild(); !mended) markBroken(mended.error().text());
 }
 
-/// Retries a failed tick once as a step without the pending actions, so that generation goes on. Where that fails too,
-/// nothing was added. A command that is executed again does what it did or fails.
+/// Retries a failed tick once as a step without the pending actions, so that generation goes on. If that fails too,
+/// nothing was added. A command that is executed again has the same effect as before, or fails.
 void Session::recover(OpenTick& tick) {
   TickReport& report = tick.report;
   Ticker& ticker = tick.ticker;

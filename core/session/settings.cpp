@@ -22,7 +22,7 @@ Error forSettings(Error error) {
   return error;
 }
 
-/// What a change names besides rules.
+/// The parts that a change names besides rules.
 struct Named {
   bool storage = false;
   std::vector<bool> policies;  // [layers of the model]

@@ -26,7 +26,7 @@ class Stops {
   explicit Stops(Session& session);
   /// The tick comes next.
   void begin();
-  /// Where the tick may stop inside.
+  /// The stages at which the tick may stop inside.
   StageStop inside();
   /// The condition that the tick has met, or at which it stopped inside; empty = none.
   std::string after(const TickReport& report);

@@ -80,8 +80,8 @@ class Timeline {
     out.m_starts = m_starts;
     return out;
   }
-  /// Begins with one entry. Where other entries lie before it, `depth` counts them, and they have anchors of so many
-  /// bytes.
+  /// Begins with one entry. If other entries lie before it, `depth` counts them, and `anchorBytes` is the size of their
+  /// anchors.
   void start(const CacheState& state, int pools, std::int32_t depth = 0, std::int64_t anchorBytes = 0);
   /// The way to the current entry as a new timeline that keeps only `state`.
   Timeline trunk(const CacheState& state) const { return trunkTo(m_current, depth(), state, false); }

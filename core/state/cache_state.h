@@ -42,7 +42,7 @@ struct RowPast {
   Rounding k = {}, v = {};  // errors of all types that the row has passed through; none = of its present type alone
 };
 
-/// How layout and mask bound the rows of a layer.
+/// The bounds that layout and mask set to the rows of a layer.
 struct GroupRules {
   int window = 0;                      // phases that a query may attend to; 0 = all
   std::int32_t keep = 0;               // newest rows that the layer keeps; 0 = all

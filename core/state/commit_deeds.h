@@ -58,7 +58,7 @@ struct PassDeed {
 /// The pass that made a state: a tick or an edit; a part of a prompt (no row leaves); or the end of a prompt.
 enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 
-/// How a tick came to its token.
+/// The origin of a tick's token.
 struct DrawDeed {
   bool given = false;                                     // the caller named it; else the sampler chose
   std::shared_ptr<const std::vector<float>> logits = {};  // [vocab] logits that chose it; null = given

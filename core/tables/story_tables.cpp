@@ -71,7 +71,7 @@ void checkEvents(const Session& session, LedgerId id, json& out) {
            {"detail", one.violation.invariant + ": broken " + intervalText(one.since())}});
 }
 
-/// What happened to one token, as far as history keeps it.
+/// The story of one token, as far as history keeps it.
 Status tokenHistory(const Session& session, VerbArgs& of, TableRows& out) {
   const LedgerId id = KV_TRY(knownRow(of, session, "ledger"));
   const LedgerRow& row = session.state().ledger[id];

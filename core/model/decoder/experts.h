@@ -25,16 +25,16 @@ std::vector<ExpertRows> rowsByExpert(const std::vector<std::int32_t>& chosen, co
 
 class Experts {
  public:
-  /// Where linear steps go.
+  /// Runs the linear steps.
   using Linear = std::function<void(const kernels::LinearArgs&)>;
 
   void allocate(kernels::Backend& backend, const ModelConfig& config, int maxRows);
   /// Floats in a row of all scratch together.
   static std::int64_t scratchWidth(const ModelConfig& config);
 
-  /// Where the normed input of run() goes: [maxRows, hidden].
+  /// The buffer for the normed input of run(): [maxRows, hidden].
   float* input() const { return m_input.data(); }
-  /// x += what the experts make of input(); addresses of the back end, [n, hidden].
+  /// x += the output of the experts for input(); addresses of the back end, [n, hidden].
   void run(kernels::Backend& backend, const LayerWeights& weights, std::int64_t n, float* x, const Linear& linear);
 
  private:

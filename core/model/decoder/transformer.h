@@ -104,7 +104,8 @@ class Transformer {
   /// logits [n, vocab] from the last layer's output x [n, hidden].
   void logits(const float* x, std::int64_t n, float* out);
 
-  /// Where whole passes of the session go instead of run(); null = nowhere. It outlives its use.
+  /// Sets the runner that executes whole passes of the session in place of run(); null = none. The caller keeps it
+  /// alive.
   void setRunner(PassRunner* runner) { m_runner = runner; }
   PassRunner* runner() const { return m_runner; }
   /// Sets the witness of attention in each layer of a pass; empty = none.

@@ -49,8 +49,8 @@ class WlodTransaction {
                               const Progress& progress);
   /// Attention of the entry at a context position, as Transaction does; null for a summary, which asks nothing.
   Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers);
-  /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it. Where this
-  /// fails, the slots of `applied` are given back, unless poolsTouched().
+  /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it. On an error
+  /// the slots of `applied` are given back, unless poolsTouched().
   Result<Applied> commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules, Trace& trace);
   /// True if the last commit() failed after rows had begun to move in place.
   bool poolsTouched() const { return m_poolsTouched; }

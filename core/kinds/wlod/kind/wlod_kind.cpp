@@ -65,8 +65,8 @@ WlodRules rulesOf(const WlodSettings& s) {
   return rules;
 }
 
-/// Where rows move in place a rollback computes the rows before the draft again. They are the same then only if each is
-/// what it would be if it were computed again.
+/// If rows move in place, a rollback computes the rows before the draft again. Their values come back only if each row
+/// already had the values that a recomputation gives.
 bool comesBack(const CacheState& before, const SessionParts& parts) {
   return parts.layouts.inPlace() && !before.edited &&
       std::ranges::find(wlodIn(before).stale, true) == wlodIn(before).stale.end();

@@ -16,7 +16,8 @@ namespace kvlab {
 /// Error bad_gist_net (field measured) says what is wrong with the text; `file` names it.
 Result<std::vector<GistFigures>> readGistFigures(std::string_view text, const std::string& file);
 
-/// Why the gists may be worth less than as many of the last tokens; empty if they were measured to be better.
+/// The reason why the gists may be worth less than the same number of last tokens; empty if measurements show that they
+/// are better.
 std::string gistNotice(const GistNet& net);
 
 }  // namespace kvlab
