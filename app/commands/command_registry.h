@@ -45,7 +45,7 @@ struct CommandMore {
   std::function<QString(const CommandHost&)> bare = {};
 };
 
-/// Why a command cannot run now, without arguments; empty if it can.
+/// The reason why a command cannot run now, without arguments; empty if it can.
 QString obstacle(const Command& command, const CommandHost& host, bool bare = true);
 
 /// A command is long, and this view shows what it did.

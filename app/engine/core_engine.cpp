@@ -75,7 +75,7 @@ class CoreEngine : public Engine {
   std::chrono::steady_clock::time_point m_notBefore{};  // the next try
 };
 
-/// Why a session that chose its back end itself does not use a card that is there; else empty.
+/// The reason why a session that chose its back end itself does not use an installed card; else empty.
 std::string whyNoCard(const Session& session) {
   if (session.snapshot()->info->backend != "cpu" || session.manifest().backend != "auto") return {};
   const kernels::CudaAnswer cuda = kernels::askForCuda();

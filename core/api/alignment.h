@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the cache and its mirror are known to agree. Values; any thread.
+// The known agreement of the cache and its mirror. Values; any thread.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where exceptions end: memory or threads that ran out, and faults of the program, go on as values from here. Any
-// thread.
+// Catches exceptions (no memory, no threads, faults of the program) and turns them into errors. Any thread.
 #pragma once
 #include <string_view>
 

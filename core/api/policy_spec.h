@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows a layer keeps, as manifests write it: "h2o:ratio=0.25,window=8" or an object with the same keys.
+// The rows that a layer keeps, as manifests write it: "h2o:ratio=0.25,window=8" or an object with the same keys.
 // A layer's rows are three bands: the first `sinks`, the last `window`, and of those between `budget`
 // rows by score; semantics.md, section 6. Values; any thread.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a tick stands that was stopped inside, and what it has decided so far. Values; any thread.
+// The progress of a tick that was stopped inside, and its decisions so far. Values; any thread.
 #pragma once
 #include <optional>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one layer's rows are stored, as the window, scripts and reports see it: layout, formats, slots,
+// The storage of one layer's rows, as the window, scripts and reports see it: layout, formats, slots,
 // bytes measured from the buffers, ring and pages. Values; any thread. semantics.md, section 7.
 #pragma once
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of one state are which rows of another. As far as both ledgers say the same, a row is itself. Behind that,
-// where branches, lanes or files went different ways, the tokens of both contexts are aligned, and tokens that meet are
-// one row. Pure; any thread.
+// Pairs the rows of one state with the rows of another. As far as both ledgers agree, a row is paired with itself.
+// Beyond that, after branches, lanes or files diverged, the tokens of both contexts are aligned, and aligned tokens
+// count as one row. Pure; any thread.
 #pragma once
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much attention a row received, tick by tick. Ticks whose attention is not kept are executed again (look_back.h).
+// The attention that a row received, tick by tick. Ticks whose attention is not kept are executed again (look_back.h).
 // Engine thread.
 #pragma once
 #include <vector>

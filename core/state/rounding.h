@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far storage types may have moved the values of a stored head from what was computed: bounds, never estimates.
+// The largest error that storage types may have added to the computed values of a stored head: bounds, never estimates.
 // Values; any thread.
 #pragma once
 #include <algorithm>

@@ -144,8 +144,8 @@ def in_bands(scores, keep):
 
 
 def choices(scores, mass, generator):
-    """What each way of choosing keeps of the first half's rows: `recall` of the rows that the oracle keeps, and the share
-    of the attention that the second half pays them. scores and mass [heads, rows]."""
+    """The rows of the first half that each way of choosing keeps: `recall` of the rows that the oracle keeps, and the
+    share of the attention that the second half pays them. scores and mass [heads, rows]."""
     rows = mass.shape[1]
     keep = max(SINKS + 1, int(rows * RATIO))
     oracle = torch.zeros_like(mass, dtype=torch.bool).scatter_(1, mass.topk(keep).indices, True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How many facts the demo model can read from one row: an upper bound for every gist network.
+"""The number of facts that the demo model can read from one row: an upper bound for every gist network.
 
     capacity.py [--windows 16] [--out FILE.json]        about 15 minutes on one core
 
@@ -131,7 +131,7 @@ def others_named(model, windows, chosen, vectors):
 
 
 def known(model, nets, windows, questions):
-    """What the window as tokens, gists, the mean and nothing answer."""
+    """The share of questions that are answered from the window as tokens, gists, the mean, and nothing."""
     embeddings = model.embed(torch.tensor([w.ids for w in windows]))
     tokens = tuple((0, start) for start in range(TOLD))
     out = {"tokens": 0, "nothing": questions.answered(questions.behind(embeddings[:, :0], ()))}

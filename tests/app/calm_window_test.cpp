@@ -48,7 +48,7 @@ class CalmWindowTest : public QObject {
       if (one->text() == title) return QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(one).center());
     QFAIL(title);
   }
-  /// Where every view, tab bar and button stands.
+  /// The places of all views, tab bars and buttons.
   QHash<QString, QRect> places() {
     QHash<QString, QRect> all;
     const auto add = [&](const QString& name, const QWidget* one) {

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-/// How a session is made ready: commands with their arguments.
+/// The steps that prepare a session: commands with their arguments.
 using Steps = std::vector<std::pair<const char*, json>>;
 
 json replaceRow(int row) {

@@ -76,7 +76,7 @@ Result<std::vector<double>> waitsWhile(MainWindow& window, int steps, double& se
   return events.waits();
 }
 
-/// Which views are there while the engine runs.
+/// The views that exist while the engine runs.
 enum class Views { Usual, All, None };
 
 const char* words(Views views) {

@@ -72,7 +72,7 @@ struct Known {
   }
 };
 
-/// How far probabilities may be from those in f64, relative, where scores round with `u`.
+/// The allowed relative difference between probabilities and those in f64, if scores round with `u`.
 double massBound(const Scene& s, double u, double scoreSize) {
   const double scores = (u + s.shape.headDim * 0x1p-22) * scoreSize;
   return std::exp(2 * scores) * (1 + (static_cast<double>(s.rows) + 2 * scoreSize) * 0x1p-22) - 1;

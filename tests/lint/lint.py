@@ -100,7 +100,7 @@ def document_exists(name, path, known):
 
 
 def check_documents(root, texts, say):
-    """What a comment or a document cites can be read: the document is there, and so is the section."""
+    """Every document and section that a comment or a document cites exists."""
     known = [path.as_posix() for path in texts if path.suffix == ".md"]
     semantics = texts.get(pathlib.Path("core/semantics.md"), "")
     sections = set(re.findall(r"^## (\d+)\.", semantics, re.M))

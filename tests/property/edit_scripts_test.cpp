@@ -101,7 +101,7 @@ class Script {
     m_parts[entry] = m_session.parts();
   }
 
-  /// How the present state differs from what entry was noted as.
+  /// The differences between the present state and the noted state of an entry.
   QByteArray differences(int entry) {
     QByteArray out;
     const std::map<std::string, std::string> now = m_session.parts();

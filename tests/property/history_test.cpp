@@ -218,7 +218,8 @@ class HistoryTest : public QObject {
     }
   }
 
-  /// Where history has no room for the rows of a load, going back over it needs the file, and says so.
+  /// If history has no room for the rows of a load, going back over the load needs the file, and the error names the
+  /// file.
   void aFileThatIsNeededIsNamed() {
     const QTemporaryDir folder;
     const std::string path = folder.filePath("cache").toStdString();

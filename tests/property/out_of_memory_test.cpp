@@ -37,7 +37,7 @@ class OutOfMemoryTest : public QObject {
 
   SessionFixture furnished() const { return furnishedSession(m_manifest, m_waiting, folder()); }
 
-  /// Which of `all` allocations fail.
+  /// The allocations, of `all`, that fail.
   std::vector<std::int64_t> places(std::int64_t all) const {
     const QByteArray asked = qgetenv("KVLAB_ALLOCATIONS");
     const std::int64_t tried = asked == "all" ? all : asked.isEmpty() ? 12 : asked.toLongLong();

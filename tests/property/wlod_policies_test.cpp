@@ -168,7 +168,8 @@ class WlodPoliciesTest : public QObject {
     QVERIFY2(s.damage().isEmpty(), s.damage().constData());
   }
 
-  /// Where rows are exact over what is resident, the dirty rows alone are as good as all.
+  /// If rows are exact over the resident rows, recomputing only the dirty rows gives the same result as recomputing
+  /// all.
   void incrementalIsFull_data() {
     QTest::addColumn<bool>("pyramid");
     QTest::addColumn<QString>("policy");

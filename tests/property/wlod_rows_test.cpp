@@ -122,7 +122,7 @@ class WlodRowsTest : public QObject {
              qPrintable(QString("%1 %2 %3 %4").arg(done).arg(refused).arg(kept).arg(clean)));
   }
 
-  /// Where nothing is collapsed, flat is a plain causal decoder.
+  /// If nothing is collapsed, `flat` is a plain causal decoder.
   void flatOverTokensIsTheDecoder() {
     WlodFixture cache({.rules = rules(WlodAttention::Flat, 0)});
     QVERIFY(cache.add(200));

@@ -119,7 +119,7 @@ check script-options 0 '^f32$' -- run "$(js options 'const s = lab.open(); s.pro
 check picture 0 -- run "$(js picture 'view.screenshot("window", "deep/w.png")')" --out "$work/pictures"
 [[ -s $work/pictures/deep/w.png ]] || { echo "picture: no file"; failures=$((failures + 1)); }
 check picture-bad 1 'unknown_|no view' -- run "$(js bad 'view.screenshot("nothing", "w.png")')" --out "$work/pictures"
-# Where windows are opened that nobody can see, a capture is printed: a missing one is an error and the program ends.
+# On a platform with invisible windows, replay prints a capture: a missing capture is an error, and the program ends.
 QT_QPA_PLATFORM=offscreen timeout 60 "$KVLAB" replay "$work/none.kvcap" --to 1 >"$work/out" 2>"$work/err" </dev/null
 code=$?
 [[ $code == 3 ]] && grep -q none.kvcap "$work/err" || { echo "replay-missing: exit $code"; cat "$work/err"; failures=$((failures + 1)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a script's method asks of a session: a verb, rows of a table, or a part of a table. prelude.js of app/script has
-// the same names. Without the headers of core, whose names clash with Qt's macros.
+// The request of a script's method to a session: a verb, rows of a table, or a part of a table. prelude.js of
+// app/script has the same names. It includes no headers of core with names that clash with Qt's macros.
 #pragma once
 #include <functional>
 

@@ -148,7 +148,7 @@ void CaptureTest::hostileRecords_data() {
   for (const auto& row : bad) QTest::addRow("%s %s", row[0], row[1]) << row[0] << row[1];
 }
 
-/// How far a command has come stands behind it, and never goes back.
+/// The progress of a command stands behind the command, and never goes back.
 void CaptureTest::hostileProgress() {
   const auto whyOf = [&](const std::string& file) {
     const Result<Capture> capture = parseCapture(bytesOf(file), "f");

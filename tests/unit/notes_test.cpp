@@ -175,7 +175,7 @@ class NotesTest : public QObject {
     QCOMPARE(broken(*s), QString());
   }
 
-  /// Where a commit made no tick, the note is about the state that was there when it was written.
+  /// If a commit made no tick, the note is about the state at the time when the note was written.
   void tellsCommitsOfATickApart() {
     auto s = lived(3);
     call(*s, "note", {{"text", "before the pin"}});

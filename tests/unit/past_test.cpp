@@ -77,7 +77,7 @@ void eraseWhatIsOfNow(json& value) {
     for (json& one : value) eraseWhatIsOfNow(one);
 }
 
-/// Where rows lie: when they were made, rows of another branch held slots.
+/// Erases the slots of rows: when the rows were made, rows of another branch held slots.
 void eraseSlots(json& value) {
   if (value.is_object()) value.erase("slot");
   if (value.is_structured())

@@ -130,7 +130,7 @@ class SelfTestsTest : public QObject {
                                  << "window";
     QTest::newRow("window of 32") << "window 32"
                                   << "window";
-    // Where the queries of another layer of this model come from matters by less than the limit.
+    // In the other layers of this model the order of the query heads matters by less than the limit.
     for (const char* part : {"k 0", "v 0", "q 0", "k 1", "v 1"})
       QTest::addRow("%.1s of layer %s", part, part + 2) << part << "head_order";
     QTest::newRow("k and v of all layers") << "kv all"

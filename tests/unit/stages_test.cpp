@@ -57,7 +57,7 @@ json timeless(json report) {
   return report;
 }
 
-/// Where slots are free, and what rings say.
+/// The free slots, and the reports of rings.
 json places(const SessionFixture& s) {
   json out = json::array();
   for (int layer = 0; layer < s->cacheLayers().layers; ++layer) {

@@ -26,7 +26,7 @@ SessionFixture lively() {
   return s;
 }
 
-/// What a table is asked about.
+/// The arguments with which a table is asked.
 json about(const TableInfo& table) {
   json of = json::object();
   for (const ArgInfo& arg : table.args)

@@ -264,7 +264,7 @@ void LanesViewTest::showsOlderTicks() {
   QVERIFY(rig.view.dump().startsWith("lanes: tick 3"));
 }
 
-/// Where hundreds of tokens share a pixel a single lost one is still seen.
+/// If hundreds of tokens share a pixel, a single lost token is still visible.
 void LanesViewTest::manyTokensKeepEveryDifference() {
   const int tokens = 100000, lost = 51234;
   auto snapshot = std::make_shared<Snapshot>(*fixture::hugeSnapshot(2, tokens));
@@ -372,7 +372,7 @@ void LanesViewTest::lossesArePainted() {
   Theme::apply(*qApp, "dark");
 }
 
-/// Where hundreds of tokens share a pixel one large difference is still seen.
+/// If hundreds of tokens share a pixel, one large difference is still visible.
 void LanesViewTest::manyTokensKeepTheLargestDifference() {
   const int tokens = 100000;
   auto snapshot = std::make_shared<Snapshot>(*fixture::hugeSnapshot(1, tokens));

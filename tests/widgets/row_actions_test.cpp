@@ -298,7 +298,7 @@ class RowActionsTest : public QObject {
     QVERIFY(context.commands.empty());
   }
 
-  /// Where residency is by KV head, one head alone loses the rows, or all heads of the layer.
+  /// If residency is by KV head, one head alone loses the rows, or all heads of the layer lose them.
   void evictsByHead() {
     FakeContext context;
     auto byHead = std::make_shared<Snapshot>(*context.snapshot());

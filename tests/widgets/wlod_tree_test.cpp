@@ -69,7 +69,7 @@ class WlodTreeTest : public QObject {
     QCOMPARE(closed.rowOf({0, 2990})->why, DirtyWhy::Temporal);
   }
 
-  /// Why an edit cannot be: one line for each rule.
+  /// The reason why an edit is refused: one line for each rule.
   void refusalsAreSaidBeforehand() {
     const WlodTree before(fixture::wlodHistory().front()), after(fixture::wlodHistory().back());
     QVERIFY(before.expansion({1, 1728}).why.isEmpty());
@@ -340,7 +340,7 @@ class WlodTreeTest : public QObject {
     }
   }
 
-  /// Where 256 moments share a pixel a single dirty entry is still seen.
+  /// If 256 moments share a pixel, a single dirty entry is still visible.
   void marksAreNotAveragedAway() {
     const SnapshotPtr s = longSnapshot(100000, 51200);
     FakeContext context{SnapshotPtr(s)};

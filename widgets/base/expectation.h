@@ -18,11 +18,11 @@ struct Expectation {
   bool update = false;  // write what is now where it is not as expected
 };
 
-/// Where two pictures may differ.
+/// The allowed differences of two pictures.
 struct PictureRules {
   int tolerance = 0;        // tolerance of a colour channel, 0 .. 255
   double share = 0;         // share of pixels that may differ by more, 0 .. 1
-  QList<QRect> masks = {};  // in pixels; what is inside is not compared
+  QList<QRect> masks = {};  // in pixels; the pixels inside are not compared
 };
 
 /// The pixels that differ by more than `tolerance`, in red over the faded picture, how many they are, and the rectangle

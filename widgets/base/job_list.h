@@ -17,7 +17,7 @@ enum class JobState { Waiting, Running, Done, Stopped, Failed };
 /// Priority of jobs: a person who runs a script waits for it, and a sweep goes on beside a session.
 enum class JobRank { Beside, Session, Script };
 
-/// Where the outcome of a job is.
+/// The place of a job's outcome.
 struct JobPlace {
   QString view = {};                                // shows the outcome; empty = none
   nlohmann::json focus = nlohmann::json::object();  // as view.focus takes it
@@ -71,7 +71,7 @@ class JobList : public QObject {
   void end(int number, JobState state, const QString& how, const QDateTime& at = {});
   /// Ends the jobs of a queue that is gone.
   void endQueue(const void* queue, const QString& how);
-  /// Where the outcome is may be known only when it is there.
+  /// Sets the place of the outcome, which may be known only when the outcome exists.
   void setPlace(int number, JobPlace place);
   /// Asks a running job to stop; it ends when it has. False if there is no such job.
   bool cancel(int number);

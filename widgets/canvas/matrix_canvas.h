@@ -55,7 +55,7 @@ class MatrixCanvas : public AxisCanvas {
   /// A text within a cell that is large enough.
   virtual QString cellText(CanvasCell) const { return {}; }
   virtual std::vector<LegendEntry> legend(const Theme&) const { return {}; }
-  /// What the readout says while there is nothing to read out, and a remark at its right.
+  /// The text of the readout while no cell is read out, and a remark at its right.
   virtual QString hint() const { return {}; }
   virtual QString note() const { return {}; }
   virtual void paintLine(QPainter&, const QRectF&, int /*line*/, const Theme&) {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the parts of a painted matrix are. Values and a pure function; any thread. Device-independent pixels.
+// The places of the parts of a painted matrix. Values and a pure function; any thread. Device-independent pixels.
 #pragma once
 #include <QRectF>
 
 namespace kvlab {
 
-/// What a matrix asks for.
+/// The requirements of a matrix.
 struct MatrixShape {
   int lines = 0;
   int gutter = 34, right = 10;  // beside the cells: the names of the lines, and an edge

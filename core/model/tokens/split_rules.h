@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How byte-level BPE vocabularies cut text before they merge, by the names that GGUF files use (tokenizer.ggml.pre).
-// Each rule is the one in the tokenizer.json of the family that the name stands for. Values; any thread.
+// The rules by which byte-level BPE vocabularies cut text before they merge, with the names of GGUF files
+// (tokenizer.ggml.pre). Each rule is the one in the tokenizer.json of the family that the name stands for. Values; any
+// thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

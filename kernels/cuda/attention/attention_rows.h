@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels for many queries cut a call: tiles of rows, which are queries times query heads of one KV head, and
-// the rows of a block of keys that the queries of a tile see.
+// The parts of a call in kernels for many queries: tiles of rows, which are queries times query heads of one KV head,
+// and the rows of a block of keys that the queries of a tile see.
 #pragma once
 
 #include "kernels/cuda/attention/attention_index.h"

@@ -26,7 +26,7 @@ struct Launch {
   std::string name;            ///< for reports
 };
 
-/// Where device code stands, for reports.
+/// A place in device code, for reports.
 struct Place {
   const char* file = "";
   int line = 0;

@@ -48,7 +48,7 @@ if(TARGET kvlab_cuda_emulated)
   add_dependencies(kernels_tests kvlab_cublas_double)
 endif()
 
-# Where the toolkit brings cuBLASLt, its names are looked up.
+# If the toolkit has cuBLASLt, its names are looked up.
 find_library(KV_CUBLASLT NAMES cublasLt HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} /usr/local/cuda/lib64 /usr/local/cuda/lib)
 if(KV_CUBLASLT)
   target_compile_definitions(kernels_tests PRIVATE KVLAB_CUBLASLT_FILE="${KV_CUBLASLT}")

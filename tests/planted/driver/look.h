@@ -30,7 +30,7 @@ struct Look {
 
 Look lookAt(const Session& session, std::string error);
 
-/// How a run differs from another one.
+/// The differences between a run and another one.
 struct Differences {
   std::set<std::string> parts;                           // "rows" among them
   std::set<std::pair<std::int32_t, std::int32_t>> rows;  // cache layer, ledger id

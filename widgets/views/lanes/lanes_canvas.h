@@ -36,7 +36,7 @@ class LanesCanvas : public AxisCanvas {
   QString readout() const override;
   const std::vector<LaneCells>& cells() const { return m_cells; }
   const std::vector<LaneLosses>& losses() const { return m_losses; }
-  /// How to get losses.
+  /// Tells the user how to get losses.
   static QString noLossesHow();
   /// Area of a lane's band; for tests.
   QRect band(int lane) const;

@@ -252,7 +252,7 @@ void NumberPlot::Parts::wholeRange() {
   rescale();
 }
 
-/// Where the axis of a panel of times ends, `high` at most; the title names what lies above.
+/// The upper end of the axis in a panel of times, `high` at most; the title names the ticks above it.
 double NumberPlot::Parts::belowPeaks(PanelPart& part, const QCPRange& keys, double high) const {
   part.title->setText(title(part.panel));
   if (!clipped || !isTime(part.panel)) return high;

@@ -149,7 +149,7 @@ SnapshotPtr RowView::askedSnapshot() const {
   return newest ? context().history().back() : shown();
 }
 
-/// Where the state has the focused row.
+/// The place of the focused row in the state.
 RowView::Place RowView::find() const {
   const SnapshotPtr s = askedSnapshot();
   Place out;

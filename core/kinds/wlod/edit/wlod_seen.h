@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows the queries of a wLOD session attend to in a cache layer: rows that the coverage names, the layer holds
-// and the layer's mask lets through. The pass that computes rows and the labels that say what rows were computed from
-// use the same lists. Pure; engine thread. semantics.md, section 8.
+// The rows that the queries of a wLOD session attend to in a cache layer: the coverage names them, the layer holds
+// them, and the layer's mask lets them through. The pass that computes rows and the exactness labels use the same
+// lists. Pure; engine thread. semantics.md, section 8.
 #pragma once
 #include <vector>
 
