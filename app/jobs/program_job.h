@@ -15,7 +15,7 @@ class ProgramJob : public QObject {
   struct Words {
     QString name, on;  // name and subject of the job
     QString prefix;    // prefix of progress lines: not shown
-    QString stopped;   // how it ended by hand
+    QString stopped;   // the outcome if it was stopped by hand
   };
   ProgramJob(JobList& jobs, Words words);
   ~ProgramJob() override;

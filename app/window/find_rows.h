@@ -20,7 +20,7 @@ class RowFinder {
  public:
   struct Found {
     std::vector<FoundRow> rows;  // in the order of the context, then those that have left, newest first
-    qint64 all = 0;              // how many there are
+    qint64 all = 0;              // the number of all rows found
   };
   /// The first `most` places of a text. A number is also the id of a ledger row, which comes first.
   Found find(const SnapshotPtr& in, const QString& text, std::size_t most);

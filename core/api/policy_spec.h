@@ -50,7 +50,7 @@ struct PolicySpec {
   HeadRule heads = HeadRule::Sum;
   Allocator allocator = Allocator::Uniform;
   double beta = 20;                             // pyramid: mean budget / smallest budget
-  HeadBudget headBudget = HeadBudget::Uniform;  // of the KV heads of a layer; adaptive needs residency by head
+  HeadBudget headBudget = HeadBudget::Uniform;  // budgets of a layer's KV heads; adaptive needs residency by head
   double alpha = 0.2;                           // adaptive: share of the budget that every head keeps
   std::uint64_t seed = 1;
   std::int32_t observe = 32;  // queries looked at, at the end of a prefill; 0 = all

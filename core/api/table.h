@@ -13,7 +13,7 @@ enum class ColumnType : std::uint8_t { Integer, Number, Text, Flag, Value };  //
 struct ColumnInfo {
   std::string name;
   ColumnType type = ColumnType::Integer;
-  std::string help;  // what the value means, with its unit
+  std::string help;  // meaning of the value, with its unit
 };
 
 /// The meaning of facts of the expression language (core/watch/facts.h) in conditions and columns of a table.
@@ -26,7 +26,7 @@ enum class FactsIn : std::uint8_t {
 
 struct TableInfo {
   std::string name;
-  std::vector<ArgInfo> args;  // what is asked about, in script order
+  std::vector<ArgInfo> args;  // arguments of the question, in script order
   std::vector<ColumnInfo> columns;
   std::string help;  // one sentence
   Effect effect = Effect::Reads;

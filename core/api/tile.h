@@ -39,7 +39,7 @@ std::optional<Quantity> quantityFromName(std::string_view name);
 struct TileRequest {
   Quantity quantity = Quantity::Brightness;
   std::optional<CacheLayer> layer = {};  // all layers unless set
-  std::optional<Tick> tick = {};         // of this branch; the newest unless set
+  std::optional<Tick> tick = {};         // a tick of this branch; the newest unless set
   Position begin{0};                     // half-open range of context positions; end is clipped
   Position end{INT32_MAX};
 };

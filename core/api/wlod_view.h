@@ -44,8 +44,8 @@ struct WlodChange {
   std::int32_t computed = 0;    // rows computed, by a full recompute all
   std::int32_t kept = 0;        // dirty rows that `selective` left as they were
   bool full = false;
-  std::string reason;                    // why incremental or full
-  double share = 0;                      // of dirty rows among all rows
+  std::string reason;                    // the reason for incremental or full
+  double share = 0;                      // share of dirty rows among all rows
   double incrementalUs = 0, fullUs = 0;  // estimates of the cost model
   double us = 0;                         // measured, microseconds
   std::int64_t bytes = 0;                // K/V written
@@ -95,8 +95,8 @@ struct GistFigures {
 struct WlodView {
   std::string attention;              // "flat", "pyramid"
   std::string gist, lens;             // by name
-  std::vector<GistFigures> figures;   // of the gists, by level; empty = not measured
-  std::string notice;                 // why the gists may be worth less than as many of the last tokens; empty = none
+  std::vector<GistFigures> figures;   // figures of the gists, by level; empty = not measured
+  std::string notice;                 // reason why the gists may be worth less than as many last tokens; empty = none
   std::int32_t near = 0, middle = 0;  // W and W2, moments
   double sigma = 1;
   std::int32_t moments = 0;           // length of the time line

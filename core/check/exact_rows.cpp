@@ -356,13 +356,13 @@ class Recount {
   ScalarSeen m_seen;             // rows of the cache layer that find() was called for
   Seen m_own = {};               // the newest row itself
   std::vector<double> m_shares;  // [rows of m_seen] of the head that attended() was called for
-  double m_shareRoom = 0;        // how far a share may be off
+  double m_shareRoom = 0;        // allowed error of a share
 };
 
 /// Layers that cheap checks look at in a scrub period. In a deep model these are not all, so that a check stays cheap.
 struct Round {
   std::vector<Layer> layers;
-  std::int64_t turn = 0;  // how often each of them was looked at before
+  std::int64_t turn = 0;  // number of earlier looks at each of them
 };
 
 Round roundOf(const CheckInput& input, std::int64_t period) {

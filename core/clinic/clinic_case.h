@@ -20,7 +20,7 @@ struct ClinicStep {
 struct ClinicCase {
   std::string bug, title;  // as in bugs/bug_kinds.cpp
   std::string story;
-  std::vector<std::string> threads;       // where people met the bug
+  std::vector<std::string> threads;       // threads in which people reported the bug
   nlohmann::json session;                 // keys of the manifest beside those of the clinic
   std::vector<ClinicStep> before, after;  // the bug is planted between them
   struct {

@@ -184,7 +184,7 @@ class History {
 
  private:
   void become(CacheState state);
-  using Records = std::array<std::string, 2>;  // of both logs; empty = none
+  using Records = std::array<std::string, 2>;  // records of both logs; empty = none
   Records recordsOf(Tick tick) const;
 
   CacheState m_state;
@@ -196,7 +196,7 @@ class History {
   std::int64_t m_anchorWork = 512;  // a copy of the rows costs little beside so much work
   int m_pools = 0;
   std::string m_verb;  // the command being executed
-  CommandKind m_kind;  // of it
+  CommandKind m_kind;  // kind of the command
   nlohmann::json m_args;
   bool m_replaying = false;
   std::int64_t m_commitsLeft = -1;  // commits that the recorded command may still make; -1 = any number

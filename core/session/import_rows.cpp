@@ -241,7 +241,7 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
 /// layer to layer.
 double roomOf(const CacheImport& rows, CacheLayer layer, const CacheStore& store) {
   constexpr double kArithmetic = 1e-3, kOtherProducts = 0.02, kTypes = 3, kMost = 0.5;
-  constexpr double kLargest = 4;  // of a head, in parts of its mean magnitude
+  constexpr double kLargest = 4;  // largest value of a head, in parts of its mean magnitude
   const auto length = [](Rounding one) { return double(one.relative) + kLargest * double(one.ofMost); };
   double types = 0;
   for (const CacheLayer one : idRange<CacheLayer>(0, layer.value() + 1)) {

@@ -44,7 +44,7 @@ class ShortestEdit {
       const int k = x - y;
       const bool inserted = steps > 0 && comesDown(steps, k);
       const int fromX = steps == 0 ? 0 : reach(steps - 1, inserted ? k + 1 : k - 1);
-      const int runX = steps == 0 || inserted ? fromX : fromX + 1;  // where the run of equal entries begins
+      const int runX = steps == 0 || inserted ? fromX : fromX + 1;  // begin of the run of equal entries
       while (x > runX) --x, --y, out.emplace_back(x, y);
       if (inserted) --y;
       else if (steps > 0) --x;

@@ -9,8 +9,8 @@
 namespace kvlab {
 
 struct RowRead {
-  int entry = 0;    // of the timeline
-  double mass = 0;  // of the newest query, mean over query heads, 0..1
+  int entry = 0;    // entry of the timeline
+  double mass = 0;  // attention of the newest query, mean over query heads, 0..1
 };
 
 /// Every commit up to the present state whose newest query looked at the row in a layer of the model, oldest first.

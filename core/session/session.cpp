@@ -270,7 +270,7 @@ Status Session::reset() {
   m_parts.opened = std::move(opened);
   startWith(std::move(beginning), std::move(alignment));
   const Status checked = guarded("nothing was checked", [&]() -> Status { return check(true), ok(); });
-  static_cast<void>(checked);  // where memory is short the next commit is checked
+  static_cast<void>(checked);  // if memory is short, the next commit is checked
   return ok();
 }
 

@@ -262,7 +262,7 @@ std::vector<std::int32_t> pooledRows(const Session& session) {
 
 void resizePools(Session& session, std::vector<std::int32_t> rows) {
   const Status done =
-      guarded("the pools stay", [&] { return resize(session, std::move(rows)); });  // where memory is short
+      guarded("the pools stay", [&] { return resize(session, std::move(rows)); });  // it may fail if memory is short
   static_cast<void>(done);
 }
 

@@ -41,7 +41,7 @@ class Stops {
   std::string m_inside;                                       // the condition that has stopped inside the tick
 };
 struct RunOutcome {
-  std::deque<TickReport> reports;  // of the last ticks
+  std::deque<TickReport> reports;  // reports of the last ticks
   std::int64_t count = 0;          // ticks that ran
   std::string stoppedBy;           // the condition, error, end_of_text, max_ticks or cancelled
 };

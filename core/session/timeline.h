@@ -27,7 +27,7 @@ struct CheckMade {
   std::int32_t part = 0, parts = 1;  // the slice of the rows, unless full
   std::uint32_t held = 0;            // named nothing
   std::uint32_t rest = 0;            // passed all it looked at, but for the rows that it named
-  std::int32_t visit = 0;            // how often the session had gone through its history before
+  std::int32_t visit = 0;            // number of earlier travels of the session through its history
   bool operator==(const CheckMade&) const = default;
 };
 
@@ -57,7 +57,7 @@ class Timeline {
     std::string words = {};  // first entry of an edit: the edit in words; empty if it only generates
     EditSort sort = EditSort::Edit;
     std::shared_ptr<const TickReport> report = {};
-    std::vector<CheckMade> checks = {};  // of the state, in their order
+    std::vector<CheckMade> checks = {};  // checks of the state, in their order
     std::vector<Evict> left = {};        // rows that windows have left behind
     std::unique_ptr<Kept> kept = {};     // null = dropped
     std::shared_ptr<const Anchor> anchor = {};
@@ -70,7 +70,7 @@ class Timeline {
   struct Place {
     int entries = 0, current = 0, branch = 0, starts = 0;
     std::size_t branches = 0;
-    int tip = 0;  // of the branch
+    int tip = 0;  // tip of the branch
   };
   Place place() const { return {size(), m_current, m_branch, m_starts, m_branches.size(), tip()}; }
 

@@ -82,12 +82,12 @@ struct CacheState {
   std::shared_ptr<const std::vector<float>> logits;        // [vocab] for the next token, null = none
   std::shared_ptr<const std::vector<float>> loadedLogits;  // `logits` of a file: rows may have left since their pass
   std::shared_ptr<const NewestAttention> attention;
-  std::shared_ptr<const NewestAttention> read;  // of the commit's own pass: no later query replaces it; null = no pass
+  std::shared_ptr<const NewestAttention> read;  // by the commit's own pass, which later queries keep; null = no pass
   std::shared_ptr<const NewestAttention> received;           // latest attention summed over queries; null = none
   std::shared_ptr<const PolicyState> policy;                 // null while every policy is full
   std::shared_ptr<const std::vector<RowOrigin>> origins;     // row_origins.h; null = nobody asked
   std::shared_ptr<const Manifest> rules;                     // as session/settings.h changed it; null = as opened
-  std::shared_ptr<const KindState> kind = plainKindState();  // what the kind of session adds
+  std::shared_ptr<const KindState> kind = plainKindState();  // state of the kind of session
   bool logitsStale = false;
   bool edited = false;                    // some row may have been computed from what is not there any more
   std::array<std::uint64_t, 2> random{};  // sampler state

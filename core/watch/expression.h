@@ -47,10 +47,10 @@ struct Term {
   double number = 0;
   std::string text = {};
   const Fact* fact = nullptr;
-  std::size_t column = 0;  // of a cell
+  std::size_t column = 0;  // column of a cell
   Where where = {};
   Compare how = Compare::Equal;
-  std::size_t place = 0;  // of its first character
+  std::size_t place = 0;  // place of its first character
   std::vector<Term> of = {};
 };
 

@@ -114,7 +114,7 @@ class Backend {
 
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
-  std::string why;             ///< why there is none, or why "auto" took the CPU: one sentence without a full stop
+  std::string why;             ///< reason why it is null, or why "auto" took the CPU: one sentence without a full stop
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
@@ -123,7 +123,7 @@ struct BackendAnswer {
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
 
 struct NumericsAnswer {
-  std::string id, why;  ///< why the numerics cannot be had here; else empty
+  std::string id, why;  ///< why: the reason if the numerics are not available here; else empty
 };
 /// The numerics of a back end ("cpu", "cuda"), the exact one first. See kernels/numerics.h,
 /// kernels/cuda/linear/fast.h.

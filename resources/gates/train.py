@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import kvlab_training as kt  # noqa: E402
 
-RATIO = 0.25        # of the rows of a window's first half that a policy keeps
+RATIO = 0.25        # share of a window's first half that a policy keeps
 SINKS, WINDOW = 4, 100  # bands of smartkv
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 

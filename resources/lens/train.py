@@ -30,7 +30,7 @@ import network as nw  # noqa: E402
 
 WIDTH, HEAD, LAYERS, INNER, TAIL = 64, 16, 2, 128, 32
 FOLLOWING = 16      # tokens behind a cut whose attention counts
-CUTS = 10           # of a window
+CUTS = 10           # cuts of a window
 SAVED = 50          # steps between two checkpoints
 CHOSEN = 4          # gists that a round expands
 RECENT = 8          # tokens before a cut whose attention the lens `attention` goes by

@@ -23,7 +23,7 @@ inline std::vector<std::string> builtModule() {
 struct TestDevice {
   const CudaApi* api = nullptr;
   std::string name;
-  uint64_t seed = 0;  ///< of the emulated device; 0 is ascending order
+  uint64_t seed = 0;  ///< seed of the emulated device; 0 is ascending order
 };
 
 inline std::vector<TestDevice> testDevices(const std::vector<uint64_t>& seeds = {0, 1}) {

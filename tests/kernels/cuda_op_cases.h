@@ -284,10 +284,10 @@ inline void addMatmul(std::vector<OpCase>& all) {
 struct LinearCase {
   DType type;
   int64_t m, k;
-  std::vector<int64_t> n;  ///< of the matrices
+  std::vector<int64_t> n;  ///< n of each matrix
   bool norm = false, bias = false;
   enum Behind { nothing, gate, residual } behind = nothing;
-  size_t shift = 0;  ///< of the weights from a border
+  size_t shift = 0;  ///< offset of the weights from a border
 };
 
 /// Values of a case come from seeds: x 50, norm 51, matrices from 52, biases from 60, residual 70.

@@ -163,7 +163,7 @@ class InspectorContext : public QObject {
  private:
   Focus m_focus;
   std::vector<LedgerId> m_selection;
-  LedgerId m_anchor{-1};  // where Extend begins
+  LedgerId m_anchor{-1};  // the row from which Extend begins
   Position m_hovered{-1};
   Quantity m_quantity = Quantity::Brightness;
   std::map<std::string, ScaleChoice> m_scales;

@@ -41,7 +41,7 @@ struct Job {
   qint64 done = 0, total = 0;  // total 0 = unknown
   QString step = {};           // present step, in the words of the work
   QString rate = {};           // "120/s, 5 s left"
-  QString how = {};            // how it ended
+  QString how = {};            // the way in which it ended
   QDateTime ended = {};
   bool runs() const { return state == JobState::Waiting || state == JobState::Running; }
 };

@@ -91,8 +91,8 @@ class MatrixCanvas : public AxisCanvas {
   void paintCrossHair(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const MatrixParts& parts, const Theme& theme);
 
-  QScrollBar* m_bar;          // of the lines
-  QImage m_image, m_overall;  // of the cells, in device pixels; null = outdated
+  QScrollBar* m_bar;          // scrolls the lines
+  QImage m_image, m_overall;  // images of the cells, in device pixels; null = outdated
   bool m_dark = true;         // the theme of the images
   mutable int m_legend = -1;  // height; -1 = outdated
 };

@@ -72,7 +72,7 @@ class GgufParts {
   const std::string& m_file;
   std::vector<std::string> m_tokens;  // as merges spell them
   std::int32_t m_bos = -1, m_eos = -1, m_unknown = -1;
-  bool m_addBos = false;  // where the file does not say
+  bool m_addBos = false;  // the default if the file has no such key
   bpe::Parts m_out;
 };
 

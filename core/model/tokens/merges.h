@@ -50,7 +50,7 @@ class BpeModel {
  private:
   struct Merge {
     std::uint32_t rank;
-    std::int32_t id;  // of the joined token
+    std::int32_t id;  // id of the joined token
   };
   struct Symbol;
   class Queue;

@@ -60,7 +60,7 @@ class Translator {
   Source m_in;
   std::string m_out;
   std::vector<Group> m_open{Group()};
-  std::size_t m_atom = std::string::npos;  // where the last thing that can be repeated begins; npos = nothing can
+  std::size_t m_atom = std::string::npos;  // begin of the last repeatable item; npos = none
   bool m_repeated = false;                 // it is repeated already
   char32_t m_before = 0;                   // the letter right before, under (?i)
 };

@@ -12,7 +12,7 @@ namespace kvlab::bpe {
 struct SplitRule {
   nlohmann::json normalizer, preTokenizer;  // as in a tokenizer.json; null = none
   bool ignoreMerges = false;                // a piece that is a token is that token, whatever the merges say
-  bool addBos = false;                      // where the file does not say
+  bool addBos = false;                      // the default if the file has no such key
 };
 
 /// False where no rule has the name.

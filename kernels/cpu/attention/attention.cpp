@@ -26,7 +26,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTileTarget = 64;       // query rows per item, about; twice as many over kManyRows
-constexpr int64_t kManyRows = 2048;       // where copying a block costs more than queries that see little of it
+constexpr int64_t kManyRows = 2048;       // from here on copying a block costs more than queries that see little of it
 constexpr int64_t kKeptBytes = 32 << 20;  // probabilities kept per batch when masses are wanted
 constexpr int64_t kWorkPerItem = 65536;   // multiply-adds worth handing to another thread
 

@@ -13,7 +13,7 @@ namespace kvlab::kernels {
 /// An opened module stays open until the program ends.
 struct CudaModule {
   const CudaApi* api = nullptr;
-  std::string why;  ///< where api is null
+  std::string why;  ///< the reason if api is null
 };
 
 /// Places where the module is looked for: $KVLAB_CUDA_MODULE alone if that is set, otherwise beside

@@ -22,7 +22,7 @@ inline constexpr size_t kSharedLimit = 227 * 1024;  ///< unless the environment 
 struct Launch {
   dim3 grid, block;
   size_t sharedBytes = 0;
-  std::function<void()> body;  ///< what one thread does
+  std::function<void()> body;  ///< the work of one thread
   std::string name;            ///< for reports
 };
 

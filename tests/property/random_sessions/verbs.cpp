@@ -199,7 +199,7 @@ json question(Drawing& in) {
 
 struct Maker {
   const char* verb;
-  int weight;  // how often, against the others
+  int weight;  // relative frequency
   bool reads;
   json (*args)(Drawing& in);
 };

@@ -112,7 +112,7 @@ class LanesCanvas : public AxisCanvas {
   std::vector<FindingMarks> m_findings;  // [lanes]
   std::vector<LaneCells> m_cells;
   std::vector<LaneLosses> m_losses;  // [lanes]; empty = rows are shown
-  ColourScales m_surprise, m_apart;  // of lane 0's losses, and of the sizes of differences: one, or one for each lane
+  ColourScales m_surprise, m_apart;  // scales of lane 0's losses and of difference sizes: one, or one per lane
   bool m_byLoss = false;
   std::optional<int> m_layer = 0;
   int m_lane = 0, m_per = 1;  // lines per layer

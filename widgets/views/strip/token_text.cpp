@@ -28,7 +28,7 @@ std::vector<Ghost> ghostsOf(const Snapshot& s) {
   std::vector<std::int32_t> place(s.ledger.size(), -1);  // in the context
   for (std::size_t p = 0; p < s.context.size(); ++p)
     if (s.ledger.contains(s.context[p])) place[at(s.context[p].value())] = static_cast<std::int32_t>(p);
-  std::size_t first = place.size();  // where the newest ghosts begin
+  std::size_t first = place.size();  // begin of the newest ghosts
   for (std::size_t found = 0; first > 0 && found < kMostGhosts; --first) found += place[first - 1] < 0;
   std::vector<std::int32_t> heir(place.begin() + static_cast<std::ptrdiff_t>(first), place.end());
   // Children have higher ids than their parents, so descending ids resolve heirs first.
