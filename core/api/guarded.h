@@ -7,8 +7,8 @@
 
 namespace kvlab {
 
-/// The error that the exception being handled stands for. `what` was refused. Codes: out_of_memory, internal, or that
-/// of an ErrorThrown. For catch blocks.
+/// The error that the exception being handled stands for. `what`: the refused work. Codes: out_of_memory, internal, or
+/// that of an ErrorThrown. For catch blocks.
 Error caught(std::string_view what);
 
 /// Result of `body`, or the error that it throws.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a manifest by the paths of their keys, "wlod.budget", and which of them do nothing as long as another key
-// does not let them. A policy may be written as a name, as "NAME:key=value" or as an object: here it is one object,
-// whose name is the value of the key `policy`. Pure functions; any thread.
+// Values of a manifest by the paths of their keys, "wlod.budget", and the keys that have no effect because of another
+// key. A policy may be written as a name, as "NAME:key=value" or as an object: here it is one object, whose name is the
+// value of the key `policy`. Pure functions; any thread.
 #pragma once
 #include <string_view>
 

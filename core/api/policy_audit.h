@@ -38,7 +38,7 @@ struct LayerAudit {
   std::vector<Contest> contests;   // contests of the last decision while streaming, at most kMostContests
 
   std::int32_t requested() const { return bands.capacity(); }
-  /// True if the layer has more rows than requested: the policy does not do what it says.
+  /// True if the layer has more rows than requested: the policy has not enforced its limit.
   bool broken() const { return bounded && rows > requested() + protectedRows; }
 };
 inline constexpr std::size_t kMostContests = 64;

@@ -68,11 +68,11 @@ struct StorageView {
   std::int32_t rows = 0;       // resident
   std::int32_t first = 0;      // index of the oldest resident row; rows before it left through the window
   std::int32_t window = 0;     // phases that the mask lets through, 0 = all
-  std::int32_t held = 0;       // slots that are not free: resident rows and what history keeps
+  std::int32_t held = 0;       // slots that are not free: resident rows and rows that history keeps
   BytesByKind record;          // bytes of one row
   ReadPath read = ReadPath::InPlace;
   bool tailOnly = false;        // copies take only rows that the mask lets through
-  std::int64_t readBytes = 0;   // per pass, to assemble what attention reads; 0 = in place
+  std::int64_t readBytes = 0;   // per pass, to assemble the rows that attention reads; 0 = in place
   std::int64_t movedBytes = 0;  // by the last commit
   std::optional<RingState> ring;
   std::optional<PageState> pages;

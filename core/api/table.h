@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables: what a session can be asked, as data. The verb `table` answers with rows of one table: which columns, where a
-// condition holds, how many. Columns have types, so that scripts, Arrow and files are loops over the schema. The tables
-// stand in core/tables. Values; any thread.
+// Tables: the lists that a session offers, as data. The verb `table` answers with rows of one table: the call names the
+// columns, a condition and the number of rows. Columns have types, so that scripts, Arrow and files are loops over the
+// schema. The tables stand in core/tables. Values; any thread.
 #pragma once
 #include "core/api/verb.h"
 

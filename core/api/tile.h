@@ -23,7 +23,7 @@ enum class Quantity : std::uint8_t {
   DriftV,
   KNorm,  // L2 over the layer's heads
   VNorm,
-  QuantK,  // relative L2 of what is stored against what was computed; needs a quantisation pass
+  QuantK,  // relative L2 of stored against computed values; needs a quantisation pass
   QuantV,
   QuantLogit,   // error of the newest query's logits from stored keys
   Score,        // last score that the layer's policy gave the row; higher stays

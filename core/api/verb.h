@@ -81,10 +81,10 @@ inline ArgInfo writes(std::string name) {
 
 /// The most that a verb can do.
 enum class Effect : std::uint8_t {
-  Reads,     // looks at what is there, and may do so between two ticks of another verb
+  Reads,     // reads the present state, also between two ticks of another verb
   Measures,  // computes something about the present state, whose content stays
-  Marks,     // changes what a person has noted: breakpoints, watches, notes; while a tick is open, too
-  Queues,    // changes what else stands beside the content: pending actions, a capture, where rows lie
+  Marks,     // changes notes of a person: breakpoints, watches, notes; while a tick is open, too
+  Queues,    // changes other things beside the content: pending actions, a capture, places of rows
   Commits,   // changes the content; captures record the verb
   Travels,   // goes to another state of the history; captures record the verb
 };

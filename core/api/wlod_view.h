@@ -31,7 +31,7 @@ struct TimelineChange {
   bool content = false;  // other tokens: the embeddings above them change as well
 };
 
-/// The last edit that made more dirty than what it appended.
+/// The last edit that made more rows dirty than it appended.
 struct WlodChange {
   Tick tick;
   std::vector<TimelineChange> edits;
@@ -51,7 +51,7 @@ struct WlodChange {
   std::int64_t bytes = 0;                // K/V written
 };
 
-/// A candidate of a round, and what became of it.
+/// A candidate of a round, and its outcome.
 struct FocusDecision {
   TreeNode node;
   bool expand = true;

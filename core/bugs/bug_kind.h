@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known bugs of KV caches, to be planted on purpose in a session that allows faults. A bug bends what live passes are
-// told, what they wrote, or what a change made of the state. It never reaches a rebuild, the planner or a check, so
-// that these stay right while the cache is wrong. Engine thread.
+// Known bugs of KV caches, to be planted on purpose in a session that allows faults. A bug corrupts the inputs of live
+// passes, their output, or the state that a change made. It never reaches a rebuild, the planner or a check, so that
+// these stay right while the cache is wrong. Engine thread.
 #pragma once
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares heads of stored rows with what their recomputation gives, as close as arithmetic and storage types allow.
-// Lives for one check; engine thread.
+// Compares heads of stored rows with their recomputation, as close as arithmetic and storage types allow. Lives for one
+// check; engine thread.
 #pragma once
 #include "core/check/checks.h"
 #include "core/check/findings.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down what the layers of a live pass are called with and what attention gives (state/commit_deeds.h), from the
-// addresses that they are given. Only passes over host memory have a witness. Lives as long as the pass; engine thread.
+// Records the inputs of the layers of a live pass and the output of attention (state/commit_deeds.h), from the
+// addresses in the calls. Only passes over host memory have a witness. Lives as long as the pass; engine thread.
 #pragma once
 #include <functional>
 #include <vector>

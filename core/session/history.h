@@ -122,7 +122,7 @@ class History {
   std::vector<PastCommand> commands(int entry, int from = 0) const;
   /// Sets the function that executes recorded commands again.
   void setExecute(Execute execute) { m_execute = std::move(execute); }
-  /// Sets what tells the kind of a command.
+  /// Sets the function that gives the kind of a command.
   void setKindOf(KindOf of) { m_kindOf = of; }
   KindOf kindOf() const { return m_kindOf; }
   const Execute& execute() const { return m_execute; }

@@ -263,7 +263,7 @@ std::string percent(double part) {
   return out;
 }
 
-/// Compares each row with what the model computes.
+/// Compares each row with the row that the model computes.
 Status compared(const CacheImport& rows, const CacheState& state, CallContext& call) {
   if (state.length() == 0) return ok();
   SessionParts& parts = call.parts;

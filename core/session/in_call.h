@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that memory does not suffice for: their exception becomes an error, and the session is as it was. Engine
-// thread.
+// Calls that run out of memory: their exception becomes an error, and the session is as it was. Engine thread.
 #pragma once
 #include "core/api/guarded.h"
 #include "core/session/session.h"

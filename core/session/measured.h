@@ -23,7 +23,7 @@ struct Measured {
   std::shared_ptr<const StateDifference> difference;  // from the state that was compared last
 };
 
-/// State of the session, and what is known of each invariant.
+/// State of the session, and the known results of each invariant.
 struct Health {
   SessionState status = SessionState::Empty;
   std::string reason;  // the reason why it is broken

@@ -63,7 +63,7 @@ class Session {
   Status changeable() const;
   /// Generates, applies, verifies, publishes. If the report has ok == false, either nothing has changed and actions are
   /// still pending, or only the token was added (report.token is set), or the session is broken.
-  /// With stops the tick may stay open. The report then says what the tick has done so far.
+  /// With stops the tick may stay open. The report then has the work of the tick so far.
   TickReport tick(TickWish wish, const StageStop& stops = {});
   /// Goes on with the open tick. Errors of the report: no_tick_open, and those of tick().
   TickReport stepStage(const StageStop& stops);
@@ -133,7 +133,7 @@ class Session {
   void beginDeeds();
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
   bool wantsAllAttention() const { return state().tick.value() < m_watching.attentionUntil; }
-  friend class CallMark;  // brings back what a refused call has changed
+  friend class CallMark;  // brings back the state before a refused call
   TickReport inTick(const std::function<TickReport()>& makes);
   TickReport begun(TickWish wish, const StageStop& stops);
   TickReport goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops);

@@ -25,7 +25,8 @@ std::int32_t rowsAsked(const TickWish& wish, const Manifest& manifest, const Cac
   return static_cast<std::int32_t>(rows);
 }
 
-/// A pass was refused over damage: its error says what the checks have found, and between which ticks it came.
+/// A pass was refused because of damage: its error names the findings of the checks, and the ticks between which the
+/// damage came.
 void tellDamage(std::vector<Violation> found, TickReport& report) {
   report.violations = std::move(found);
   for (const Violation& one : report.violations)
@@ -127,7 +128,7 @@ void Session::reopen(Reopening back) {
 TickReport Session::goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops) {
   const std::shared_ptr<const StageView> stage = std::exchange(m_stage, nullptr);
   const std::optional<Reopening> since = tick->stopped ? std::optional(reopeningOf(*tick)) : std::nullopt;
-  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops what others have recorded
+  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops the records of others
   try {
     while (!advance(*tick, static_cast<bool>(stops))) {
       if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
@@ -239,7 +240,7 @@ Status Session::committed(CallContext& call, Commit made) {
   });
 }
 
-/// Repairs what a failed call took or moved. True if the session is as it was before the call.
+/// Repairs the slots and rows that a failed call took or moved. True if the session is as it was before the call.
 bool Session::undone(CallContext& call) {
   if (takenBack(call)) return true;
   mend();

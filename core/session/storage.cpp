@@ -222,7 +222,8 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
 
 namespace {
 
-/// Pools for so many rows of each layer. Slots are no part of what a session remembers: no step, and nothing to undo.
+/// Pools for so many rows of each layer. Slots are no part of a session's state: the change is no step, and there is
+/// nothing to undo.
 Status resize(Session& session, std::vector<std::int32_t> rows) {
   SessionParts& parts = session.parts();
   const bool stayed = KV_TRY(parts.layouts.resize(parts.store, rows));

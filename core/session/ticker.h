@@ -39,7 +39,7 @@ class Ticker {
   Result<Stage> next(TickReport& report);
   bool done() const { return m_done; }
   Commit take();
-  /// Gives back what the waiting tokens of a block hold. Nothing has changed then unless rewritten() says so.
+  /// Gives back the slots of a block's waiting tokens. Then nothing has changed unless rewritten() says so.
   void giveUp();
   /// The state on which the last token was computed.
   const CacheState& observed() const { return m_observed; }
@@ -81,7 +81,7 @@ class Ticker {
   TokenId m_token;                        // chosen last
   TickPart m_part;                        // planned last
   CacheState m_observed;
-  CacheState m_revised;              // m_observed with what revisers have written down
+  CacheState m_revised;              // m_observed with the notes of revisers
   std::optional<Applied> m_applied;  // unsettled rows; in the end the content of the commit
 };
 

@@ -91,8 +91,8 @@ class Timeline {
     return trunkTo(tip, depth, state, true);
   }
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
-  /// branch; the older branch keeps its name. An edit is what one command did; single ticks that only generate are one
-  /// edit together.
+  /// branch; the older branch keeps its name. An edit is the effect of one command; single ticks that only generate are
+  /// one edit together.
   void push(Entry entry);
   /// Takes the memory that the next push() needs.
   void roomForOne();
@@ -212,7 +212,7 @@ class Timeline {
   int m_current = 0, m_branch = 0, m_starts = 0;
   std::int32_t m_firstFull = kNever;
   std::int64_t m_bytes = 0;
-  /// An entry with an anchor, and what the anchor costs beside the one before it.
+  /// An entry with an anchor, and the bytes that the anchor costs beside the anchor before it.
   struct Standing {
     int entry = 0;
     std::int64_t bytes = 0;

@@ -23,8 +23,8 @@ namespace kvlab {
 struct Manifest;
 struct RowOrigin;
 
-/// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows that the row attended
-/// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
+/// Fingerprint of the inputs of a row in one layer: sums of mixed words over the rows that the row attended to. Sums
+/// over a range of rows are differences of prefix sums. semantics.md, section 9.
 struct Provenance {
   std::uint64_t ids = 0;  // the ledger ids that the row attended to
   std::uint64_t phased =
@@ -38,7 +38,7 @@ struct RowPast {
   std::int32_t turns = 0;   // rotations of the stored key (key_phase at_write)
   float phases = 0;         // sum of |shift| over the turns
   float error = 0;          // upper bound: sum over the turns of |stored - exact| / |exact|; 0 without probes
-  bool loaded = false;      // from a file, and nobody has compared the row with what the model computes
+  bool loaded = false;      // from a file, and nobody has compared the row with the model's
   Rounding k = {}, v = {};  // errors of all types that the row has passed through; none = of its present type alone
 };
 
@@ -89,7 +89,7 @@ struct CacheState {
   std::shared_ptr<const Manifest> rules;                     // as session/settings.h changed it; null = as opened
   std::shared_ptr<const KindState> kind = plainKindState();  // state of the kind of session
   bool logitsStale = false;
-  bool edited = false;                    // some row may have been computed from what is not there any more
+  bool edited = false;                    // some row may have been computed from rows that are gone
   std::array<std::uint64_t, 2> random{};  // sampler state
   Tick tick;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables about one row: what happened to it, what was written, who read it.
+// Tables about one row: its story, its written values, and the queries that read it.
 #include <algorithm>
 
 #include "core/api/finite.h"

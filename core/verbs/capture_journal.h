@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the captures of a session that grow what each verb has done. The history itself appends every commit
-// (History::logCommit); here is what follows when the verb has ended. Engine thread.
+// Writes the effects of each verb to the growing captures of a session. The history itself appends every commit
+// (History::logCommit); this file adds the records that follow when the verb has ended. Engine thread.
 #pragma once
 #include "core/session/session.h"
 

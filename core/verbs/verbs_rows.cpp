@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that look into rows: the values that rows hold, and what queries attend to.
+// Verbs that look into rows: the values that rows hold, and the attention of queries.
 #include <algorithm>
 #include <cmath>
 

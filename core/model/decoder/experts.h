@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The feed-forward network of a layer with experts. A router scores the experts for each row; the rows of an expert
-// go through it together, and what it gives is added with its weight, experts in ascending order. So a row's bits do
-// not depend on the rows beside it, and only the experts that some row chose are read. One owner; engine thread.
+// The feed-forward network of a layer with experts. A router scores the experts for each row; the rows of an expert go
+// through it together, and its output is added with its weight, experts in ascending order. So a row's bits do not
+// depend on the rows beside it, and only the experts that some row chose are read. One owner; engine thread.
 #pragma once
 #include <functional>
 #include <vector>

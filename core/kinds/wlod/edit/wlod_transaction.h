@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over what is dirty, in order of
+// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over the dirty rows, in order of
 // arrival. New rows get slots of their own, so the state before stays whole until commit() settles the layouts, as
 // Transaction does for other sessions. A failure before leaves nothing behind. Engine thread. semantics.md, section 8.
 #pragma once
