@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The interface of what the engine thread runs: a session, or lanes. core_engine implements it with core/session; tests
+// The interface of the engine thread's work: a session, or lanes. core_engine implements it with core/session; tests
 // implement it without an engine. All calls come from the engine thread.
 #pragma once
 #include <functional>

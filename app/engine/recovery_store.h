@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recovery after a crash, a kill or a power cut: files in a folder of the person's own. A running window has
-// NAME.kvcap, the capture that its engine keeps, NAME.json, what captures do not hold, and NAME.lock, which it holds as
-// long as it lives. A window that ends in order removes all three; files whose lock nobody holds were left by one that
-// did not. Owned by a window; GUI thread.
+// NAME.kvcap, the capture that its engine keeps, NAME.json, the data that captures do not hold, and NAME.lock, which it
+// holds as long as it lives. A window that ends in order removes all three; files whose lock nobody holds were left by
+// a window that did not. Owned by a window; GUI thread.
 #pragma once
 #include <QDateTime>
 #include <QLockFile>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits a manifest, in a form over all keys and as JSON beside it; each follows the other, and a line below says what
-// is wrong. GUI thread.
+// Edits a manifest, in a form over all keys and as JSON beside it; each follows the other, and a line below names the
+// error. GUI thread.
 #pragma once
 #include <QWidget>
 #include <functional>

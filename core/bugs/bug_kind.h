@@ -44,7 +44,7 @@ struct StateBend {
   bool cutsTail() const { return state.length() < before.length(); }
 };
 
-/// Query heads of some rows on their way to attention, or what attention gave them on the way back.
+/// Query heads of some rows on their way to attention, or the output of attention on the way back.
 struct HeadsBend {
   float* values;  // [n, stride], the heads first
   std::int64_t n, stride;
@@ -67,7 +67,7 @@ struct BugKind {
   std::int64_t (*reach)(const ModelConfig&, std::int64_t reach) = nullptr;
   /// Weights that take the place of the session's while the bug is planted.
   std::shared_ptr<const PlacedWeights> (*weights)(std::shared_ptr<const PlacedWeights>) = nullptr;
-  bool fullLaps = false;  // a chunk may fill a ring and leave no room for what its first queries read
+  bool fullLaps = false;  // a chunk may fill a ring and leave no room for the rows that its first queries read
 };
 
 /// All of them, in the order of lists.

@@ -12,7 +12,7 @@ namespace kvlab {
 
 class Witness {
  public:
-  /// plan: adds to a deed what the plan says of its layer.
+  /// plan: adds the plan's statements about its layer to a deed.
   Witness(Transformer& transformer, CommitDeeds& deeds, const CacheLayers& layers, std::function<void(PassDeed&)> plan);
   ~Witness();
   Witness(const Witness&) = delete;

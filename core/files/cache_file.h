@@ -13,8 +13,8 @@
 // "rows": [layers][length of the layer], ascending indices of input_ids, and tensors are as long as their layer. Values
 // and token ids come back bit for bit. Keys are rotated and unrotated in double and rounded to the storage type on
 // either way: a key pair that was saved and loaded differs by at most 3 u |pair|, u = 2^-24 (f32),
-// 2^-11 (f16), 2^-8 (bf16). A file does not say what its rows were computed from: unless it is
-// marked edited, they count as computed from the context that the file holds.
+// 2^-11 (f16), 2^-8 (bf16). A file does not record the inputs of its rows: unless it is marked edited, they count as
+// computed from the context that the file holds.
 //
 // native holds the state itself (cache_native.h): loading one restores the state hash.
 //

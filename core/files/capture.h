@@ -80,7 +80,7 @@ class CaptureLog {
   /// Creates a file that holds `start` (header and commands so far); replaces an existing file.
   static Result<std::unique_ptr<CaptureLog>> open(const std::string& path, const std::string& start,
                                                   std::uint64_t next);
-  /// Goes on with a file that was read: drops what follows its whole records. Error: bad_file.
+  /// Continues a file that was read: drops the bytes after its whole records. Error: bad_file.
   static Result<std::unique_ptr<CaptureLog>> resume(const std::string& path, const Capture& capture);
   ~CaptureLog();
   CaptureLog(const CaptureLog&) = delete;
@@ -101,7 +101,7 @@ class CaptureLog {
     std::int64_t bytes = 0;
   };
   End end() const;
-  /// Cuts off what was appended since.
+  /// Cuts off everything that was appended since.
   void cutTo(const End& end);
   /// An error has ended it.
   bool ended() const { return m_file < 0; }

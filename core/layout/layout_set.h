@@ -35,7 +35,7 @@ class LayoutSet {
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults, std::int32_t more = 0) const;
   /// True if slots that were taken since the last commit hold live rows: a prompt is longer than the room of a ring.
-  /// earlier: slots of parts that wait for the commit. looks: a pass that looks at what waits needs a slot, too.
+  /// earlier: slots of parts that wait for the commit. looks: a read-only pass over waiting rows needs a slot, too.
   static bool overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier, bool looks);
   /// Rows that windows have left behind lose their slots; added and freed as in settle(), looks as in overruns().
   void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store, bool looks) const;
@@ -48,8 +48,8 @@ class LayoutSet {
   Result<Compaction> compact(CacheState& state, std::int64_t most, LayoutContext& context) const;
   /// Gives back reserved slots that no state names, and `added` loses them. In-place layouts have already counted them.
   void release(CacheStore& store, const LayerSlots& unused, LayerSlots& added) const;
-  /// Gives back what a failed change has taken. touched: rows have begun to move; then backTo() counts the slots of
-  /// in-place layouts.
+  /// Gives back the slots that a failed change has taken. touched: rows have begun to move; then backTo() counts the
+  /// slots of in-place layouts.
   void takeBack(CacheStore& store, const LayerSlots& added, bool touched) const;
   /// Restores the slots of in-place layouts to those of `state`, after a failed change.
   void backTo(CacheStore& store, const CacheState& state) const;

@@ -76,7 +76,7 @@ class CacheKind {
   virtual std::shared_ptr<const KindFile> file(const CacheState&) const { return nullptr; }
   /// A note to the user about the parts that the session was opened with; empty = none. open() comes before.
   virtual std::string notice() const { return {}; }
-  /// Adds what only this kind shows to a snapshot.
+  /// Adds the data that only this kind has to a snapshot.
   virtual void describe(const CacheState&, Snapshot&) const {}
 };
 

@@ -25,7 +25,7 @@ json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left
   return {{"tick", entry.tick.value()}, {"event", event}, {"layer", left.layer.value()}, {"detail", head}};
 }
 
-/// Appends what one commit did to a row.
+/// Appends the effects of one commit on a row.
 void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, LedgerId id, json& out) {
   if (entry.report)
     for (const Action& action : entry.report->actions)

@@ -100,7 +100,7 @@ bool anyRowSince(const Sight& at, const Where& where, RowSince has) {
   });
 }
 
-/// The largest of what is known.
+/// The largest of the known values.
 class Largest {
  public:
   void add(double value) {

@@ -18,7 +18,7 @@
 
 namespace kvlab {
 
-/// A state, and what is measured only where an expression needs it.
+/// A state, and the measurements that are made only if an expression needs them.
 struct SightState {
   const CacheState* state = nullptr;
   double kl = std::numeric_limits<double>::quiet_NaN();  // drift from a rebuild, nats

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Editing by hand in the whole window over the real engine: real clicks and keys, counted, and what is in the cache
-// afterwards; and undo, which belongs to the session wherever the keyboard is.
+// Editing by hand in the whole window over the real engine: real clicks and keys, counted, and the content of the cache
+// afterwards; and undo, which belongs to the session wherever the keyboard focus is.
 #include <QApplication>
 #include <QClipboard>
 #include <QLineEdit>

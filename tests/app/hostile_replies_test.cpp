@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Replies of the engine with members that are missing, null or of another type, for every command of the registry and
-// for every question of a view: the window says what it can, nothing throws, and nothing ends the program. The replies
-// are real ones, changed in one place each. KVLAB_EVERY_REPLY=1 takes all changes, else two of each reply, in turn.
+// for every question of a view: the window shows as much as it can, nothing throws, and nothing ends the program. The
+// replies are real ones, changed in one place each. KVLAB_EVERY_REPLY=1 takes all changes, else two of each reply, in
+// turn.
 #include <QDialog>
 
 #include "app/base/guarded_application.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every entry of every menu, in many states of the window over the real engine: what cannot apply is grey and its tip
-// says why, and what is not grey is not refused.
+// Every entry of every menu, in many states of the window over the real engine: an entry that cannot apply is grey and
+// its tip says why, and an entry that is not grey is not refused.
 #include <QClipboard>
 #include <QDialog>
 #include <QFocusEvent>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benchmarks of this folder's program: what lies below the verbs of a session, or is the window itself. Each
-// appends rows of benchRow(). Main thread; one at a time.
+// The benchmarks of this folder's program: work below the verbs of a session, and the window itself. Each appends rows
+// of benchRow(). Main thread; one at a time.
 #pragma once
 #include "app/cli/bench_rows.h"
 

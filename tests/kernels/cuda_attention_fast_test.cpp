@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on tensor cores ("cuda-fast") on the emulated device: within the bound that kernels/cuda/linear/fast.h
-// states of the exact mode, within that of f32 sums of the same with rounded inputs; the same bits in every call; what
-// it does not take has the CPU's bits.
+// Attention on tensor cores ("cuda-fast") on the emulated device: within the bound of kernels/cuda/linear/fast.h from
+// the exact mode, and within the bound of f32 sums from the same with rounded inputs; the same bits in every call;
+// calls that it does not take have the CPU's bits.
 #include "cuda_attention_rig.h"
 #include "kernels/cuda/attention/attention_shape.h"
 #include "support/runner.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of host memory on copy: equal bytes, no memory until a write, and no page that anybody sees but the writer.
+// Pages of host memory on copy: equal bytes, no memory until a write, and written pages that only the writer sees.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

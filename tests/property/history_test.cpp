@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // History in all layouts: every entry of the timeline comes back with its hash, sound, and without a command executed
-// again; a step back costs what the step forward wrote, however long the history is; a loaded file may be gone.
+// again; a step back costs as much as the step forward wrote, however long the history is; a loaded file may be gone.
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>

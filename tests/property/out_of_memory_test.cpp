@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that memory does not suffice for is refused and has changed nothing, whichever of its allocations fails. The
-// same call then does what it always does. In a call of several ticks, the ticks before the refused one stay whole.
-// KVLAB_ALLOCATIONS: how many allocations of each call fail, one after another; all = each of them.
+// A call that runs out of memory is refused and has changed nothing, whichever of its allocations fails. The same call
+// then works as always. In a call of several ticks, the ticks before the refused one stay whole. KVLAB_ALLOCATIONS: how
+// many allocations of each call fail, one after another; all = each of them.
 #include "support/short_memory.h"
 //
 #include <QTemporaryDir>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of wLOD sessions: the text changes anywhere, pins hold, reports say what was done, on checkpoints as they are
+// Edits of wLOD sessions: the text changes anywhere, pins hold, and reports match the edits, on checkpoints as they are
 // published.
 #include "support/runner.h"
 #include "support/wlod_session.h"

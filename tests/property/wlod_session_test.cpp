@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wLOD as sessions have it: whatever is expanded, collapsed, appended, edited, drafted or refocused, the rows are those
-// of a rebuild, every invariant holds, history leads back, and what is refused changes nothing.
+// wLOD in sessions: after any expansion, collapse, appended text, edit, draft or focus round, the rows are those of a
+// rebuild, every invariant holds, history leads back, and refused calls change nothing.
 #include <set>
 
 #include "core/api/layout_names.h"

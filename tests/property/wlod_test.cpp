@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wLOD without a model, on random working contexts: tilings stay tilings, every past moment is covered exactly
-// once and causally, what an edit leaves clean saw nothing of it. semantics.md, section 8.
+// wLOD without a model, on random working contexts: tilings stay tilings, every past moment is covered exactly once and
+// causally, and rows that an edit leaves clean saw nothing of the edit. semantics.md, section 8.
 #include "core/kinds/wlod/edit/wlod_given.h"
 #include "core/kinds/wlod/tree/coverage.h"
 #include "core/kinds/wlod/tree/focus_allocator.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a wrong answer to the edit that caused it, by what a person does at the window: three gestures, a picture after
+// From a wrong answer to the edit that caused it, as a person does it at the window: three gestures, a picture after
 // each. kvlab run wrong_answer.js --out FOLDER [-- MODEL]
 const model = args[0] || "demo", demo = model === "demo";
 const story = demo ? lab.readText("resource:demo/story.txt").trim()

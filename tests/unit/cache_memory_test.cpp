@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session that loads a native cache file goes on as the one that saved it, whatever its policies go by.
+// A session that loads a native cache file goes on as the session that saved it, whatever statistics its policies use.
 #include "core/session/truth.h"
 #include "support/runner.h"
 #include "support/scripted_session.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures: the same commands give the same states, and what is damaged is dropped or named.
+// Captures: the same commands give the same states, and damaged records are dropped or named.
 #include <signal.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The difference of two states: none of a state with itself, the same from both sides, and what a look at every row of
-// every layer says.
+// The difference of two states: none of a state with itself, the same from both sides, and the result of a look at
+// every row of every layer.
 #include "core/session/difference.h"
 #include "core/session/past.h"
 #include "core/session/requests.h"

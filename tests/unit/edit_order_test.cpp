@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several edits in one list: one of them alone, and what each row was computed from.
+// Several edits in one list: one of them alone, and the inputs of each row.
 #include "support/runner.h"
 #include "support/session_fixture.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenizers of GGUF files against what transformers makes of the same keys (tests/oracle/gguf_tokenizers), and a
-// catalogue of bad keys.
+// Tokenizers of GGUF files against the tokenizers that transformers makes of the same keys
+// (tests/oracle/gguf_tokenizers), and a catalogue of bad keys.
 #include "core/model/tokens/gguf_tokenizer.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes and bookmarks: where they stand, what leaves them alone, and that captures bring them and breakpoints back.
+// Notes and bookmarks: their places, the operations that do not change them, and captures, which bring them and
+// breakpoints back.
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 #include "support/runner.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one writer: whole or not at all, into what a name points to.
+// The one writer: whole or not at all, into the target of a name.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

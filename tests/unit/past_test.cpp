@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking an older tick: every verb that reads or measures says what it said when the tick was the newest, and the
-// session stays where it is.
+// Asking an older tick: every verb that reads or measures gives the same answer as when the tick was the newest, and
+// the session stays where it is.
 #include <algorithm>
 #include <bit>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a row against what a rebuild computes and what the state before held, and attention by query against
-// decoding, against the scores of q and K in double, and in every kind of session.
+// Values of a row against the values of a rebuild and of the state before, and attention by query against decoding,
+// against the scores of q and K in double, and in every kind of session.
 #include "support/session_fixture.h"
 
 #include <cmath>

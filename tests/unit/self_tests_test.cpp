@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kvlab check: all tests hold on the demo model and on shapes of other families, and a checkpoint that was damaged on
-// purpose fails the test of what was damaged.
+// purpose fails the test of the damaged part.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps: the specification, cells, results that do not depend on jobs or kills, and what is refused.
+// Sweeps: the specification, cells, results that do not depend on jobs or kills, and refusals.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables: cells are of their column's type, pieces make the whole, conditions choose what a walk over all rows chooses,
-// and facts of a row are those that an expression with brackets says of it.
+// Tables: cells have their column's type, pieces make the whole, conditions choose the same rows as a walk over all
+// rows, and facts of a row equal those of an expression with brackets.
 #include "support/session_fixture.h"
 
 #include "core/model/decoder/likelihood.h"

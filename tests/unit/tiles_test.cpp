@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles: what each column holds, and norms that a device brings beside the ticks: the state of the request whatever
-// happens meanwhile. With a late device (support/far_module.cpp) reading does happen last, unless something waits for
-// it.
+// Tiles: the content of each column, and norms that a device brings beside the ticks: they belong to the state of the
+// request whatever happens meanwhile. With a late device (support/far_module.cpp) reading happens last, unless
+// something waits for it.
 #include "core/session/tiles.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of verbs says what its verbs do; what is common to all of them: arguments by the table, actions queued or
-// applied at once, the places where others may look at a session.
+// The table of verbs describes its verbs. Tests the features that all verbs share: arguments by the table, actions
+// queued or applied at once, the places where others may look at a session.
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>

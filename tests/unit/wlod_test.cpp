@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of wLOD one by one: nodes, tree, gist networks, working context and what it refuses, cold start,
-// allocator, invalidation, cost model. semantics.md, section 8.
+// The parts of wLOD one by one: nodes, tree, gist networks, working context and its refusals, cold start, allocator,
+// invalidation, cost model. semantics.md, section 8.
 #include <QTemporaryDir>
 
 #include "core/kinds/wlod/tree/cold_start.h"

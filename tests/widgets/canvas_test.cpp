@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every canvas answers the pointer, the wheel and the keyboard like every other: the same turns, pulls and keys on all
-// of them, seen in what they paint.
+// of them, checked by the painted pictures.
 #include <QAbstractScrollArea>
 #include <QWheelEvent>
 

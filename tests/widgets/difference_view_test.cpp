@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The view Difference asks the engine what the person chose, shows what it answers, and leads to the rows.
+// The view Difference asks the engine for the person's choice, shows the answer, and leads to the rows.
 #include <QComboBox>
 #include <QLineEdit>
 #include <QToolButton>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compose, Console and Log on the fake context: real clicks and keys, and what the views ask of the
-// engine; pictures and texts of their filled states.
+// Compose, Console and Log on the fake context: real clicks and keys, and the requests of the views to the engine;
+// pictures and texts of their filled states.
 #include <QAbstractItemView>
 #include <QClipboard>
 #include <QComboBox>

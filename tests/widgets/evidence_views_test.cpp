@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Events, Invariants, Model and Numbers on the fake context: real clicks and keys, and what the views
-// ask of the engine.
+// Events, Invariants, Model and Numbers on the fake context: real clicks and keys, and the requests of the views to the
+// engine.
 #include <QClipboard>
 #include <QTemporaryDir>
 #include <QToolButton>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Lanes view on a fixture: what is there, gone and lost, one focus for all, the keyboard, opening and closing.
+// The Lanes view on a fixture: present, evicted and lost tokens, one focus for all, the keyboard, opening and closing.
 #include <QComboBox>
 #include <QLineEdit>
 #include <QMenu>

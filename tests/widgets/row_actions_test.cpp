@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One selection for all views, and what can be done with it: real clicks, keys and menus on map and strip, and the
-// commands that they run.
+// One selection for all views, and the actions on it: real clicks, keys and menus on map and strip, and the commands
+// that they run.
 #include <QClipboard>
 #include <QComboBox>
 #include <QDragEnterEvent>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row and Attention: what a reply becomes, what is asked for and when, clicks and keys, the shared head, other ticks,
+// Row and Attention: the display of a reply, requests and their times, clicks and keys, the shared head, other ticks,
 // refusals.
 #include <QCheckBox>
 #include <QComboBox>

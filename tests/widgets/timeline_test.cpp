@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The time line on the fake context: real clicks and keys, what it asks of the engine, the ways through its tree
+// The time line on the fake context: real clicks and keys, its requests to the engine, the ways through its tree
 // against walks along parents, marks on columns of pixels, limits that other views obey, and the time that painting
 // takes.
 #include <QClipboard>

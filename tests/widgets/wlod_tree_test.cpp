@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Tree view: what stands where, what the last edit did, what may be edited and why not; with real clicks and keys.
+// The Tree view: the places of entries, the effects of the last edit, allowed edits and the reasons for refusals; with
+// real clicks and keys.
 #include <QComboBox>
 #include <QSignalSpy>
 #include <QTabBar>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pictures and texts beside the files that say what they should be: for expectImage and expectDump of scripts and for
-// the golden pictures of the tests. A difference leaves NAME.actual, NAME.expected and NAME.diff. GUI thread.
+// Pictures and texts compared with files of the expected ones: for expectImage and expectDump of scripts and for the
+// golden pictures of the tests. A difference leaves NAME.actual, NAME.expected and NAME.diff. GUI thread.
 #pragma once
 #include <QImage>
 #include <QList>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the blocks of one launch one after another; the threads of a block are fibers that meet at
-// barriers and warp operations. Between two barriers threads run in ascending order, or with a seed in
-// an order drawn from it, the blocks too: what lacks a barrier then gives other results. Static shared
+// barriers and warp operations. Between two barriers threads run in ascending order, or with a seed in an order drawn
+// from it, the blocks too: code that lacks a barrier then gives other results. Static shared
 // memory is one static variable for all blocks; dynamic shared memory starts every block as NaN.
 // A barrier or warp operation that some of its threads never reach ends the launch with a report.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // planted_driver --faults LIST --sessions FOLDER [--only NAME] [--levels full,cheap]: plays each session as it is, and
 // then once for each planted fault that the session reaches, in a process of its own, and writes a line of JSON for
-// each: what differed first, and what the checks said. See tests/planted/README.md.
+// each: the first difference, and the findings of the checks. See tests/planted/README.md.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

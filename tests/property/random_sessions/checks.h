@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracles: plays the steps of a sequence one by one in a session and says what is wrong after each. The first
+// The oracles: plays the steps of a sequence one by one in a session and reports the errors after each. The first
 // finding ends a session, because others follow from it. Engine thread.
 #pragma once
 #include <functional>

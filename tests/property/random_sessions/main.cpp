@@ -2,7 +2,7 @@
 // Random sessions: random manifests, random calls of every verb, oracles after each call.
 //   random_sessions [--seed S] [--sessions N | --seconds T | --calls C] [--steps K] [--jobs J] [--out DIR]
 //                   [--shrink SECONDS] [--report FILE]
-//     --report writes what was tried (tried.h) and chooses, among several seeds, the one whose settings are rarest
+// --report writes the tried calls (tried.h) and chooses, among several seeds, the one whose settings are rarest
 //   random_sessions --matrix all|part [--jobs J] [--out DIR]      plays the sessions of matrix.h
 //   random_sessions --sequences DIR      plays DIR/*.jsonl and compares with DIR/expected.json
 //   random_sessions --replay FILE        plays one sequence and says what it finds; with --out it shrinks it, too

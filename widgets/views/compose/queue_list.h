@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of actions in Compose: one line each in words, and what can be done with lines: move, edit, remove, by
-// buttons, keys and menu. It changes nothing itself. GUI thread.
+// The list of actions in Compose: one line each in words, and the operations on lines: move, edit, remove, by buttons,
+// keys and menu. It changes nothing itself. GUI thread.
 #pragma once
 #include <QLabel>
 #include <QStackedWidget>

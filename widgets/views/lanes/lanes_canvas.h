@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The maps of the lanes, one above the other, along one axis of tokens: ruler, token texts, one band per lane with its
-// caption, and a legend. A band shows rows, or how surprised the lane was by each token. Owned by LanesTableView. GUI
-// thread. Device-independent pixels.
+// caption, and a legend. A band shows rows, or the lane's surprise at each token. Owned by LanesTableView. GUI thread.
+// Device-independent pixels.
 #pragma once
 #include <algorithm>
 #include <optional>

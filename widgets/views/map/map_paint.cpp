@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of what the map shows beside its cells: stale rows, edits, and its readout.
+// Painting of the map's parts beside its cells: stale rows, edits, and its readout.
 #include <QPainter>
 #include <cmath>
 

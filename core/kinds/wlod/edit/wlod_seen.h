@@ -33,10 +33,11 @@ struct SeenRows {
 SeenRows seenRows(std::span<const QueryBlock> blocks, std::span<const std::int32_t> queries,
                   const MissingRows& missing);
 
-/// Fingerprints of what `rows` would be computed from today in a cache layer; the context part stays 0. [rows]
+/// Fingerprints of the inputs from which a pass would compute `rows` today in a cache layer; the context part stays 0.
+/// [rows]
 std::vector<Provenance> provenancesOf(const WlodState& state, const SeenRows& seen, std::span<const std::int32_t> rows,
                                       int window);
-/// Notes in all groups that these rows were computed from what is there now.
+/// Notes in all groups that these rows were computed from the present rows.
 void noteProvenance(CacheState& state, std::span<const std::int32_t> rows);
 
 }  // namespace kvlab

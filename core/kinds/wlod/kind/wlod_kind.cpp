@@ -226,7 +226,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
 
 Result<Applied> WlodKind::evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
                                 CallContext& call) {
-  if (!evictions.empty() && !applied.state.edited) {  // from now on rows remember what they were computed from
+  if (!evictions.empty() && !applied.state.edited) {  // from now on rows remember their inputs
     std::vector<std::int32_t> rows;
     for (std::int32_t row = 0; row < wlodIn(applied.state).count(); ++row) rows.push_back(row);
     noteProvenance(applied.state, rows);

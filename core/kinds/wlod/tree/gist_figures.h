@@ -13,7 +13,7 @@
 
 namespace kvlab {
 
-/// Error bad_gist_net (field measured) says what is wrong with the text; `file` names it.
+/// Error bad_gist_net (field measured) names the error in the text; `file` names the file.
 Result<std::vector<GistFigures>> readGistFigures(std::string_view text, const std::string& file);
 
 /// The reason why the gists may be worth less than the same number of last tokens; empty if measurements show that they
