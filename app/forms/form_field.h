@@ -37,7 +37,7 @@ class FormField : public QWidget {
   void setIdle(const QString& why);
   /// The text of the value in force where the key is not given; empty = its default.
   void setOtherwise(const QString& text);
-  /// Nobody can change the key here, and why; empty = it can be changed.
+  /// Locks the key here, with the reason; empty = it can be changed.
   void lock(const QString& why);
   bool locked() const { return !m_locked.isEmpty(); }
   const QString& whyLocked() const { return m_locked; }

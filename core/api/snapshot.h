@@ -112,7 +112,7 @@ struct Snapshot {
   std::vector<std::shared_ptr<const ResidencyView>> layers;
   std::vector<std::shared_ptr<const StorageView>> storage;  // [layers]; layers that are alike share one
   std::shared_ptr<const std::vector<Exactness>>
-      exactness;                             // [length], worst over the layers; null: all exact, or nobody is told
+      exactness;                             // [length], worst over the layers; null: all exact, or nobody receives it
   std::shared_ptr<const TickReport> report;  // report of the last tick; null before
   std::vector<TokenChance> topk;             // next token, best first
   bool logitsStale = false;

@@ -19,9 +19,9 @@ struct ColumnInfo {
 /// The meaning of facts of the expression language (core/watch/facts.h) in conditions and columns of a table.
 enum class FactsIn : std::uint8_t {
   None,    // the table has its columns alone
-  Tokens,  // facts of rows speak of the token of the table's row
+  Tokens,  // facts of rows mean the token of the table's row
   Rows,    // and facts of layers of the table's layer
-  Ticks,   // facts speak of the commit of the table's row
+  Ticks,   // facts mean the commit of the table's row
 };
 
 struct TableInfo {

@@ -38,7 +38,7 @@ struct WlodChange {
   std::int32_t earliest = 0;    // moment from which on everything was dirty
   std::vector<TreeNode> nodes;  // [rows] as they stood right after it, in order of arrival
   std::vector<DirtyWhy> why;    // [rows]
-  std::vector<bool> layer0;     // [rows] computed but for layer 0, which stayed
+  std::vector<bool> layer0;     // [rows] computed except for layer 0, which stayed
   std::vector<TreeNode> gists;  // tree nodes whose embedding was made anew
   std::int32_t swapped = 0;     // entries that stand in place of others
   std::int32_t computed = 0;    // rows computed, by a full recompute all
@@ -105,7 +105,7 @@ struct WlodView {
   Column<LedgerId> tokens;            // [moments] the text behind gists
   Column<TreeNode> entries;           // [entries] the working context; index = position of the snapshot's context
   Column<WlodRow> rows;               // in order of arrival, summaries among them
-  std::vector<float> mass;            // [entries] attention that the lens goes by; empty = none yet
+  std::vector<float> mass;            // [entries] attention that the lens uses; empty = none yet
   std::vector<float> scores;          // [entries] -1 .. 1, above 0 = wants detail; empty = none yet
   std::vector<std::int32_t> cooling;  // [entries] rounds until an entry may be edited; 0 = now
   std::optional<Moments> draft;       // a speculative span

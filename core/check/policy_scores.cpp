@@ -109,7 +109,7 @@ class Scores {
   }
 
   /// Per head, the attention that a pass gave to the rows of a layer must equal its number of queries. Not checked
-  /// where an edit takes several passes over one map: nobody knows which of them is meant.
+  /// where an edit takes several passes over one map: it is unknown which pass is meant.
   void given(CacheLayer layer) {
     const NewestAttention* all = m_state.attention.get();
     const Manifest& rules = m_input.manifest;

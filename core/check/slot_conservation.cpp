@@ -40,7 +40,7 @@ void checkLost(const CheckInput& input, const SharedMap& shared, CacheLayer laye
   }
 }
 
-/// The pool has as many bytes as its slots take, and as many free slots as are told to those who take some.
+/// The pool has as many bytes as its slots take, and as many free slots as it reports to its users.
 void checkCounts(const CheckInput& input, const SharedMap& shared, CacheLayer layer, Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   const SlotAllocator& allocator = input.store.slots(layer);

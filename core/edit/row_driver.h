@@ -42,7 +42,7 @@ class RowDriver {
   RowDriver& operator=(const RowDriver&) = delete;
 
  protected:
-  /// layers: the model's first so many.
+  /// layers: the cache layers of the model's first layers.
   RowDriver(Transformer& transformer, FaultDoor& faults, const Wanted& wanted, const CacheLayers& layers)
       : m_transformer(transformer),
         m_staging(transformer.backend()),

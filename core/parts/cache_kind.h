@@ -63,7 +63,7 @@ class CacheKind {
   virtual Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
                                       const TransactionRules& rules, CallContext& call);
   /// Attention of the row at a context position, by head: receivedPerHead in the last of the model's first `layers`
-  /// layers. A read-only pass, like query(). Null for a row that asks nothing.
+  /// layers. A read-only pass, like query(). Null for a row that is no query.
   virtual Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
                                                                   const TransactionRules& rules, CallContext& call);
   /// Computes every row again. After an error with call.poolsTouched, rows are lost.

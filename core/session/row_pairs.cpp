@@ -53,7 +53,7 @@ class ShortestEdit {
   }
 
  private:
-  /// Farthest place in `then` that so many steps reach on the diagonal then - now = k.
+  /// Farthest place in `then` that `steps` steps reach on the diagonal then - now = k.
   int reach(int steps, int k) const { return m_reach[at(steps)][at(k + steps)]; }
   /// True if the way to the diagonal comes by an insertion.
   bool comesDown(int steps, int k) const {

@@ -26,7 +26,7 @@ struct CheckMade {
   bool full = false;
   std::int32_t part = 0, parts = 1;  // the slice of the rows, unless full
   std::uint32_t held = 0;            // named nothing
-  std::uint32_t rest = 0;            // passed all it looked at, but for the rows that it named
+  std::uint32_t rest = 0;            // passed everything that it looked at except the rows that it named
   std::int32_t visit = 0;            // number of earlier travels of the session through its history
   bool operator==(const CheckMade&) const = default;
 };
@@ -66,7 +66,7 @@ class Timeline {
     const CacheState* state() const { return kept ? &kept->state : nullptr; }
   };
 
-  /// All that push() and select() change, but for entries.
+  /// Everything that push() and select() change, except entries.
   struct Place {
     int entries = 0, current = 0, branch = 0, starts = 0;
     std::size_t branches = 0;

@@ -67,7 +67,7 @@ class Expression {
 
   const std::string& text() const { return m_text; }
   ValueType type() const { return m_root.type; }
-  /// The same expression about one row: every fact of rows that names none speaks of this one, and every fact of layers
+  /// The same expression about one row: every fact of rows that names no row means this one, and every fact of layers
   /// that names none of the layer of the model, if one is given.
   Expression about(LedgerId row, std::optional<Layer> layer = {}) const;
   /// True if it asks a fact; else cells alone decide.

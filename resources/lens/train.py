@@ -33,7 +33,7 @@ FOLLOWING = 16      # tokens behind a cut whose attention counts
 CUTS = 10           # cuts of a window
 SAVED = 50          # steps between two checkpoints
 CHOSEN = 4          # gists that a round expands
-RECENT = 8          # tokens before a cut whose attention the lens `attention` goes by
+RECENT = 8          # tokens before a cut whose attention the lens `attention` uses
 
 
 # ---- the network ----

@@ -112,7 +112,7 @@ class Script {
     return out.isEmpty() ? "\n  rows" : out;
   }
 
-  /// Runs a verb. `sure`: it must succeed but for a full cache; otherwise a refusal must change nothing.
+  /// Runs a verb. `sure`: it must succeed unless the cache is full; otherwise a refusal must change nothing.
   bool run(const std::string& verb, const json& args, bool sure = false) {
     m_log.push_back(verb + " " + args.dump());
     const std::string before = stateHash(*m_session);
@@ -171,7 +171,7 @@ class Script {
     return true;
   }
 
-  /// semantics.md, section 5: so many tokens as remain fit, and no more.
+  /// semantics.md, section 5: exactly `remaining` tokens fit.
   bool roomAddsUp() {
     const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
     const std::int64_t left = number("remaining");

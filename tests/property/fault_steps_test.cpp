@@ -148,12 +148,12 @@ class FaultStepsTest : public QObject {
     }
   }
 
-  /// Deliberate damage is named, and a rebuild mends it.
+  /// Deliberate damage is named, and a rebuild repairs it.
   void damageIsMendedByARebuild() {
     for (const FaultKind& kind : faultKinds()) {
       if (kind.caughtBy.empty()) continue;
       const std::string name(kind.kind);
-      if (name == "map_drop" || name == "map_swap") continue;  // maps are not a rebuild's to mend
+      if (name == "map_drop" || name == "map_swap") continue;  // a rebuild does not repair maps
       const bool scales = name == "scale_swap";
       SessionFixture s(
           json{{"faults", true}, {"check", {{"level", "full"}}}, {"kv", {{"v", scales ? "int8" : "f16"}}}});

@@ -493,7 +493,7 @@ class WlodSessionTest : public QObject {
     QVERIFY2(!found.count(other), json(found).dump().c_str());
   }
 
-  /// Damage is found by the invariant that the drill names, in summaries as in entries, and a rebuild mends it.
+  /// Damage is found by the invariant that the drill names, in summaries as in entries, and a rebuild repairs it.
   void damageIsFound_data() {
     QTest::addColumn<QString>("kind");
     QTest::addColumn<QString>("caughtBy");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report to readers on cache and mirror: a finding stays, with the ticks between which it came, until a check
-// holds again; without a check since the last change nobody is told that all is in step.
+// holds again; without a check since the last change no lamp says that all is in step.
 #include <QTemporaryDir>
 #include <random>
 

@@ -57,7 +57,7 @@ class BugsTest : public QObject {
     QVERIFY(!one.story.empty() && !one.look.empty() && !one.threads.empty());
   }
 
-  /// No bug reads or writes outside the memory of a layout: what it breaks is told, and the program goes on.
+  /// No bug reads or writes outside the memory of a layout: the damage is reported, and the program goes on.
   void inEveryLayout_data() {
     QTest::addColumn<QByteArray>("layout");
     for (const LayoutName& one : layouts()) QTest::newRow(one.name.data()) << QByteArray(one.name.data());

@@ -284,7 +284,7 @@ class RingsTest : public QObject {
     QVERIFY(before != s.hash());
   }
 
-  /// A change of storage that a window comes with is told like a tick.
+  /// A change of storage that brings a window is reported like a tick.
   void aNewWindowIsTold() {
     SessionFixture s(json{{"ring", {{"window", 10}}}});
     s.prompt(16);

@@ -177,7 +177,7 @@ void StagesTest::staysWhereItsNextStepFails() {
     const json free = places(s);
     for (const char* verb : {"finishTick", "stepStage"})
       for (const FaultPoint point : {FaultPoint::Kernel, FaultPoint::Allocation, FaultPoint::Copy}) {
-        if (point == FaultPoint::Copy && s->parts().layouts.inPlace()) continue;  // a rebuild mends what moves in place
+        if (point == FaultPoint::Copy && s->parts().layouts.inPlace()) continue;  // a rebuild repairs moved rows
         s->parts().faults.arm(point, 1);
         const Result<json> done = s.verb(verb);
         const bool armed = s->parts().faults.armed();

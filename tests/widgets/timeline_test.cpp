@@ -348,7 +348,7 @@ class TimelineTest : public QObject {
     QCOMPARE(context.historyInLimits().size(), context.history().size());
   }
 
-  /// Only for what is new, one question at a time, and nothing while nobody looks.
+  /// Only for new entries, one question at a time, and nothing while the view is hidden.
   void asksForWhatIsNew() {
     FakeContext context;
     const auto view = open<TimeLineView>(context);

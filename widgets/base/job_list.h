@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The long work of the program, in one list: runs and prompts of sessions, and sweeps, downloads and scripts beside
-// them. Whoever works begins a job, reports progress and ends it; whoever shows the list reads it. Cancel goes to the
+// them. The code that works begins a job, reports progress and ends it; views of the list read it. Cancel goes to the
 // job in front. A child of the context, made on first request. GUI thread.
 #pragma once
 #include <QDateTime>

@@ -19,7 +19,7 @@ QSize imageSize(const QRect& area, double dpr) {
 
 void MatrixCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (lines() == 0) return;
-  m_legend = -1;  // it may speak of the focus
+  m_legend = -1;  // it may name the focus
   const MatrixParts p = parts();
   if (m_dark != theme.dark) m_image = m_overall = QImage();
   m_dark = theme.dark;

@@ -77,7 +77,7 @@ struct CudaApi {
 #undef KVLAB_OP
 };
 
-/// Raised where what is there means something else and no size, name or layout of a record tells.
+/// Raised if a field changes its meaning and no size, name or layout of a record shows the change.
 inline constexpr uint64_t kCudaApiRevision = 9;
 
 /// Equal in program and module where both agree on names, sizes and order of everything that passes between them.

@@ -73,7 +73,7 @@ class Player {
   std::string m_capture;                // being written
   bool m_policySet = false;             // by settings
   bool m_through = false;               // the failure that was armed never came
-  bool m_faulty = false;                // a failure was armed: steps may fail and be mended
+  bool m_faulty = false;                // a failure was armed: steps may fail and be repaired
   std::map<std::string, int> m_refused;
 };
 

@@ -26,7 +26,7 @@ struct WlodApplied {
   RecomputeChoice choice;
   std::vector<TreeNode> gists;  // gists that were made
   std::int32_t computed = 0;    // number of computed rows
-  std::vector<bool> layer0;     // [rows] computed but for layer 0, which stayed
+  std::vector<bool> layer0;     // [rows] computed except for layer 0, which stayed
   double us = 0;                // microseconds of the pass
 };
 
@@ -47,7 +47,7 @@ class WlodTransaction {
   /// Attention of the last `queries` tokens among the entries (0 = all), and moments of queries, as Transaction does.
   Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, Trace& trace,
                               const Progress& progress);
-  /// Attention of the entry at a context position, as Transaction does; null for a summary, which asks nothing.
+  /// Attention of the entry at a context position, as Transaction does; null for a summary, which is no query.
   Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers);
   /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it. On an error
   /// the slots of `applied` are given back, unless poolsTouched().
