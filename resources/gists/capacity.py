@@ -7,8 +7,8 @@
 No network is asked. Gradient descent looks for the vector itself, for each window apart: 1 024 moments of a story that
 training never saw stand as that one vector, and the frozen model is asked about k things of the window with k different
 places. A question follows the window directly. `answered` is the share of the k questions whose deciding token is the
-first choice once the descent has ended. What gradient descent does not find in a vector, a trained network does not put
-there. The ways:
+first choice once the descent has ended. If gradient descent finds no vector for the facts, a trained
+network finds none either. The ways:
 
     LOD2 vector      one row, blurred and placed as LOD2 is
     LOD1 vector      one row as the last LOD1 of the window
