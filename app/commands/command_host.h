@@ -67,7 +67,7 @@ class CommandHost : public WindowPort {
   /// The caption where the tour was left; 0 = none.
   virtual int tourLeft() const = 0;
   virtual Status copySelection() = 0;
-  /// A script that opens the shown session, does what was done to it, and shows what the views show.
+  /// A script that opens the shown session, repeats its commands, and shows the same in the views.
   virtual QString sessionScript() const = 0;
   /// Opens the list of edits that `verb`, undo or redo, can go over.
   virtual Status showEdits(const char* verb) = 0;

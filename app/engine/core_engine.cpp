@@ -82,7 +82,7 @@ std::string whyNoCard(const Session& session) {
   return kernels::cudaCardIsThere(cuda.device) ? cuda.why : std::string();
 }
 
-/// An engine over a session that was opened; the log tells what a person should know of it.
+/// An engine over a session that was opened; the log has the notices for a person.
 std::unique_ptr<Engine> engineOf(std::unique_ptr<Session> session) {
   if (const std::string notice = session->kind().notice(); !notice.empty()) spdlog::warn("{}", notice);
   if (const std::string why = whyNoCard(*session); !why.empty()) spdlog::warn("the GPU is not used: {}", why);

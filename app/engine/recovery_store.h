@@ -45,8 +45,8 @@ class RecoveryStore {
   QString captureOf(const LeftSession& left) const { return file(left.name, "kvcap"); }
   /// The files of the session before go.
   void settled();
-  /// Writes what captures do not hold, beside the GUI thread. If the folder refuses the file, the note is missing after
-  /// a crash.
+  /// Writes the data that captures do not hold, beside the GUI thread. If the folder refuses the file, the note is
+  /// missing after a crash.
   void note(const nlohmann::json& about);
   /// Removes the files of this window.
   void end();

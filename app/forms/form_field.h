@@ -21,7 +21,7 @@ nlohmann::json valueOf(const QString& text, const std::string& type);
 class FormField : public QWidget {
   Q_OBJECT
  public:
-  /// `choices`: what can be chosen; `open`: something else can be typed as well.
+  /// `choices`: the possible values; `open`: other values can be typed as well.
   FormField(const ManifestKey& key, const QStringList& choices, bool open, QWidget* parent);
 
   const QString& key() const { return m_key; }

@@ -51,7 +51,7 @@ class ManifestEditor : public QWidget {
 
  private:
   void set(const QString& key, const nlohmann::json& value);
-  /// The form shows what the JSON says, and the line below what is wrong with it.
+  /// The form shows the content of the JSON, and the line below its error.
   void follow();
   void sayWrong(const QString& text);
   void sayMissing(const Error& error);

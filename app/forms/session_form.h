@@ -48,7 +48,7 @@ class SessionForm : public QWidget {
   void addField(const ManifestKey& key, Group& group, const QStringList& models);
   void sayBase(bool ownPolicy);
   void search(const QString& text);
-  /// Shows the rows that fit what is searched for, else those that have an effect or are unfolded.
+  /// Shows the rows that match the search, else those that have an effect or are unfolded.
   void arrange();
   void arrange(Group& group);
 

@@ -35,7 +35,7 @@ class ClinicPanel : public QDialog {
   QString page(const ClinicCase& one) const;
   void openCase();
   void openBlind();
-  /// Asks for the case; `open` is what the panel says once it opens.
+  /// Asks for the case; `open` is the text of the panel once the case opens.
   void open(const QString& script, const QString& open);
   void reveal();
   void copyScript();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The main window's forms: new sessions and what they end, settings of the living session, lanes.
+// The main window's forms: new sessions and the sessions that they end, settings of the living session, lanes.
 #include <QFileInfo>
 
 #include "app/base/resources.h"

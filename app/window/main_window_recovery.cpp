@@ -121,7 +121,7 @@ void MainWindow::followWork() {
   often->start(kOftenMs);
 }
 
-/// Writes what has changed.
+/// Writes the changes.
 void MainWindow::noteRecovery() {
   if (m_recovery.capture().isEmpty()) return;
   json note = recoveryNote();

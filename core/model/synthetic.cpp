@@ -41,7 +41,7 @@ bool parseNumber(const std::string& text, T& out) {
   return failure == std::errc{} && end == text.data() + text.size();
 }
 
-/// Takes an option; returns what is wrong with it, empty = nothing.
+/// Takes an option; returns its fault, empty = none.
 std::string takeOption(const std::string& key, const std::string& value, Options& out) {
   if (key == "seed") return parseNumber(value, out.seed) ? "" : "gives no whole number from 0 to 2^64 - 1";
   if (key == "layers") {

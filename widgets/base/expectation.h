@@ -14,8 +14,8 @@ namespace kvlab {
 
 struct Expectation {
   QString file;         // file with the expected content
-  QString artefacts;    // folder of what a difference leaves
-  bool update = false;  // write what is now where it is not as expected
+  QString artefacts;    // folder for the files of a difference
+  bool update = false;  // rewrite expected files that differ
 };
 
 /// The allowed differences of two pictures.
@@ -32,9 +32,9 @@ QImage difference(const QImage& actual, const QImage& expected, int tolerance, q
 /// Lines that differ, as a patch with three lines around them, from the first difference to the last; empty if none.
 QString textDifference(const QString& actual, const QString& expected);
 
-/// Errors: expectation_failed (names what was left where), io.
+/// Errors: expectation_failed (names the files of the difference), io.
 Status expectPicture(const Expectation& expectation, const QImage& picture, const PictureRules& rules);
-/// The same for a text; what a mask matches is not compared.
+/// The same for a text; parts that a mask matches are not compared.
 Status expectText(const Expectation& expectation, const QString& text, const QList<QRegularExpression>& masks = {});
 
 }  // namespace kvlab

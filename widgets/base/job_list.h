@@ -57,8 +57,8 @@ class JobList : public QObject {
   const std::vector<Job>& jobs() const { return m_jobs; }
   /// Null if there is no such job.
   const Job* find(int number) const;
-  /// The job that Cancel ends: work of the session before what goes on beside it, the job that runs before those that
-  /// wait for it, else the newest. Null if none runs.
+  /// The job that Cancel ends: work of the session before work beside it, the job that runs before those that wait for
+  /// it, else the newest. Null if none runs.
   const Job* front() const;
   std::vector<const Job*> running() const;
 
@@ -67,7 +67,8 @@ class JobList : public QObject {
   void report(int number, const QString& step, qint64 done, qint64 total);
   /// Reports for the job of a queue that runs now.
   void report(const void* queue, const QString& step, qint64 done, qint64 total);
-  /// `how`: a sentence about what was done, where it is saved, or why it stopped. `at`: the clock's time unless given.
+  /// `how`: a sentence about the work done, the file that has it, or the reason why it stopped. `at`: the clock's time
+  /// unless given.
   void end(int number, JobState state, const QString& how, const QDateTime& at = {});
   /// Ends the jobs of a queue that is gone.
   void endQueue(const void* queue, const QString& how);

@@ -2,8 +2,8 @@
 // Base class of painted matrices: lines from top to bottom (layers, heads, queries), items along the axis (rows of a
 // context, dimensions of a head). It places ruler, texts of the items, names of the lines, cells, overview, legend and
 // readout, finds the cell under the pointer, and marks the focused, the hovered, the selected and the wrong cells. A
-// subclass says by hooks what the lines are, what the cells hold and what is read out of one. Owned by a view. GUI
-// thread. Device-independent pixels.
+// subclass defines by hooks the lines, the content of the cells and their readout. Owned by a view. GUI thread.
+// Device-independent pixels.
 #pragma once
 #include <QImage>
 

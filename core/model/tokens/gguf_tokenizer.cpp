@@ -167,7 +167,7 @@ json replaceStep(std::string_view from, std::string_view to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
-/// Spaces are U+2581 and what is not in the vocabulary is bytes; no merges yet.
+/// Spaces are U+2581 and characters outside the vocabulary are bytes; no merges yet.
 Status GgufParts::spacesMarked() {
   m_tokens = m_keys.tokens;
   for (std::string& token : m_tokens)  // files of Gemma spell runs of spaces with spaces

@@ -210,7 +210,7 @@ void Translator::assertion(char c) {
                 : "(?:" + is + here + "|" + is_not + here_not + ")");
 }
 
-/// Puts what is repeated already into a group of its own, so that it can be repeated again.
+/// Puts a repeated item into a group of its own, so that it can be repeated again.
 void Translator::repeat(const std::string& times) {
   if (m_atom == std::string::npos) return m_in.refuse("a repetition of nothing");
   if (m_repeated) m_out = m_out.substr(0, m_atom) + "(?:" + m_out.substr(m_atom) + ")";

@@ -50,7 +50,8 @@ __device__ __forceinline__ int leastOfWarp(int x) {
   return x;
 }
 
-/// Union of what the `count` queries of a tile see: blocks, or rows of one block. Every warp computes it for itself.
+/// Union of the blocks, or rows of one block, that the `count` queries of a tile see. Every warp computes it for
+/// itself.
 __device__ __forceinline__ BlockSpan spanOf(const Seen* seen, int count, int skew) {
   int first = INT32_MAX, end = 0;
   for (int q = static_cast<int>(threadIdx.x) % 32; q < count; q += 32) {

@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-/// Stale rows, then what the queue would do, then edits.
+/// Stale rows, then the effects of the queue, then edits.
 void MapCanvas::paintOver(QPainter& painter, const MatrixParts& p, const Theme& theme) {
   paintStale(painter, p, theme);
   paintGhosts(painter, p, theme);

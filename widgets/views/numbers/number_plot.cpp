@@ -111,8 +111,8 @@ void NumberPlot::Parts::pile(PanelPart& part) const {
   part.pile = floor;
 }
 
-/// Gives the curves what pixels can show of the ticks in sight. A pile shows the highest tick of each column, with all
-/// its steps.
+/// Gives the curves the visible ticks, reduced to pixels. A pile shows the highest tick of each column, with all its
+/// steps.
 void NumberPlot::Parts::draw(PanelPart& part, const QCPRange& keys) const {
   const auto columns = pixelColumns(ticks, keys.lower, keys.upper, std::max(1, plot->width()));
   const std::vector<int> piled = highest(part.pile, columns);

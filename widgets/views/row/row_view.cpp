@@ -237,7 +237,7 @@ void RowView::compareWithRebuild() {
   showState();
 }
 
-/// First what the row's own query attends to, then what the row receives from the newest query.
+/// First the attention of the row's own query, then the attention that the row receives from the newest query.
 void RowView::measureAttention() {
   const SnapshotPtr s = askedSnapshot();
   const int row = s ? placeIn(*s, m_place.id, context().focus().position.value()) : -1;

@@ -185,7 +185,7 @@ void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box
   painter.fillRect(QRect(box.left() + 2, box.bottom() + 2, box.width() - 4, 2), colour);
 }
 
-/// Paints what the queue would do with a row that is there.
+/// Paints the effect of the queue on a present row.
 void TokenText::paintPlanned(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
   if (chip.position < 0) return;
   if (m_planned.goesStale(chip.position))
