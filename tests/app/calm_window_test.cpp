@@ -372,7 +372,7 @@ class CalmWindowTest : public QObject {
     QVERIFY(m_window->context().following());
   }
 
-  /// Damage that no tick's check has seen, but one on demand, is what the question is about.
+  /// The question is about damage that no tick's check has seen, but a check on demand has.
   void damageFoundOnDemandIsShown() {
     QVERIFY(test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}, {"faults", true}}, "anna puts the red key in"));
     m_window->context().submit("step", {{"n", 3}});

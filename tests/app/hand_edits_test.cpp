@@ -126,7 +126,7 @@ class HandEditsTest : public QObject {
     QVERIFY(undone(before));
   }
 
-  /// Ticks in a row go together; the list marks what goes with an edit, and the keyboard comes back.
+  /// Ticks in a row go together; the list marks the edits that go with one, and the keyboard focus comes back.
   void undoGoesByEditAndFromAList() {
     const QString before = text();
     for (int i = 0; i < 3; ++i) {

@@ -99,7 +99,7 @@ class HostileRepliesTest : public QObject {
     return kElsewhere.contains(id);
   }
 
-  /// Until the engine rests and what it said has been shown.
+  /// Until the engine rests and its reply has been shown.
   void rest() {
     bool answered = false;
     context().query("rest", "tick", json::object(), this, [&](const Result<json>&) { answered = true; });

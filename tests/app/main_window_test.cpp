@@ -421,7 +421,7 @@ void MainWindowTest::everyButtonOfAViewIsACommand() {
            std::string("no action is pending; compose one in Compose"));
 }
 
-/// The fake engine knows none of these verbs: its refusals name what it was asked for.
+/// The fake engine knows none of these verbs: its refusals name the requested verb.
 void MainWindowTest::repliesGoToWhoAsked() {
   open();
   LiveContext& context = m_window->context();

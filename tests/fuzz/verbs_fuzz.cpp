@@ -30,7 +30,7 @@ std::string folder() {
   return made;
 }
 
-/// Position modes and layouts, then what follows an edit, then the executors; behind these wLOD.
+/// Position modes and layouts, then values of after_edit, then the executors; behind these wLOD.
 constexpr unsigned kPlain = 36, kWlod = 4;
 
 json manifest(unsigned choice) {

@@ -38,7 +38,7 @@ inline std::vector<TestDevice> testDevices(const std::vector<uint64_t>& seeds = 
   return all;
 }
 
-/// Memory of the device with a copy of what is given; freed at the end. Chooses the order of threads.
+/// Memory of the device with a copy of the argument; freed at the end. Chooses the order of threads.
 class Device {
  public:
   explicit Device(const TestDevice& device) : m_api(*device.api) {

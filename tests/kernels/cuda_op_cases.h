@@ -319,7 +319,7 @@ inline void callLinear(Rig& r, const LinearCase& c) {
   KVLAB_RUN(r, linear, a);
 }
 
-/// Every form of a linear step; rows of x up to and beyond what one kernel takes, k beside its tiles, units
+/// Every form of a linear step; rows of x up to and beyond the limit of one kernel, k beside its tiles, units
 /// that are not full, more units than warps.
 inline void addLinear(std::vector<OpCase>& all) {
   const auto one = [&all](const LinearCase& c) {

@@ -61,7 +61,7 @@ class HostPagesTest : public QObject {
     QCOMPARE(filed(), m_first.pages()->groupBytes);
   }
 
-  /// Large pages are seldom written whole: what is behind the last byte makes no copy apart from the others.
+  /// Large pages are seldom written whole: the bytes behind the last written one do not make a copy.
   void allCopiesAreInOneGroup() {
     Array<uint8_t> large, second, third;
     QVERIFY(large.allocate(*m_backend, int64_t{9} << 20));

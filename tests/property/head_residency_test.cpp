@@ -80,7 +80,7 @@ class HeadResidency : public QObject {
     compare(layers, heads);
   }
 
-  /// A head's eviction is seen by its own queries alone: attention of the others stays what it was.
+  /// Only a head's own queries see its eviction: attention of the others stays as it was.
   void anEvictionIsOneHeadsOwn() {
     SessionFixture s(byHead());
     s.prompt(kPrompt);

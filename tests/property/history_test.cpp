@@ -264,7 +264,7 @@ class HistoryTest : public QObject {
     QCOMPARE(walker.executed, 0);
   }
 
-  /// The oldest states are given up first; what is executed again is kept anew.
+  /// The oldest states are given up first; states that are executed again are kept again.
   void historyKeepsToItsBytes_data() { layoutRows(); }
   void historyKeepsToItsBytes() {
     QFETCH(QString, layout);

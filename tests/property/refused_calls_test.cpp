@@ -83,7 +83,7 @@ class RefusedCallsTest : public QObject {
     }
   }
 
-  /// Sessions without room for what a call adds, or computes beside the rows that there are.
+  /// Sessions without room for the rows that a call adds, or computes beside the present rows.
   void withoutRoom_data() { everyCall(); }
   void withoutRoom() {
     QFETCH(QByteArray, manifest);

@@ -186,7 +186,7 @@ class WlodEditsTest : public QObject {
     QVERIFY(s.sound() && s->state().ledger[s->state().context[64]].pinned);
   }
 
-  /// The report of a change says what the change did, in every mode.
+  /// The report of a change matches the effect of the change, in every mode.
   void changesSayWhatTheyDid_data() {
     QTest::addColumn<QByteArray>("recompute");
     for (const char* mode : {"chosen", "incremental", "full", "selective"}) QTest::newRow(mode) << QByteArray(mode);

@@ -133,7 +133,8 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(s.hash(), hash);
   }
 
-  /// Without a protected tail a prompt may end in summaries alone, and these ask nothing: what was observed stays.
+  /// Without a protected tail a prompt may end in summaries alone, and these are no queries: the earlier observation
+  /// stays.
   void summariesObserveNothing_data() {
     QTest::addColumn<QString>("policy");
     QTest::addColumn<bool>("pyramid");
@@ -217,7 +218,7 @@ class WlodPoliciesTest : public QObject {
     QVERIFY(logits[0] == logits[1]);
   }
 
-  /// An entry that has left a layer stays away from it when it is computed again; what comes new is everywhere.
+  /// An entry that has left a layer stays away from it when it is computed again; new entries are in every layer.
   void residencyFollowsEntries() {
     const SessionFixture s(
         manifest({{"budget", 300}, {"protect", 0}, {"cooldown", 0}, {"lens", "off"}, {"attention", "pyramid"}},
@@ -317,7 +318,7 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(stateHash(replay->session->state(), replay->session->store(), {}), a.hash());
   }
 
-  /// Rows behind the window of a ring leave it; what needs them computes them again.
+  /// Rows behind the window of a ring leave it; passes that need them compute them again.
   void ringWindows_data() {
     QTest::addColumn<QByteArray>("wlod");
     QTest::addColumn<QByteArray>("more");

@@ -140,7 +140,7 @@ class WlodSessionTest : public QObject {
     QVERIFY(s.damage().isEmpty());
   }
 
-  /// The layout says where rows lie, never what is in them.
+  /// The layout decides the places of rows, never their content.
   void layoutsAgree_data() {
     QTest::addColumn<bool>("pyramid");
     QTest::addColumn<bool>("heads");

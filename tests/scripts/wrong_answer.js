@@ -18,7 +18,7 @@ expect(right === said, `the model knows the right answer: “${right}”`);
 
 // Somebody replaces a word, and goes on.
 const word = s.tokenise(story.slice(0, story.indexOf(said) + said.length));
-const place = s.length - s.tokenise(story).length + word.length - 1;  // behind what stands before every text
+const place = s.length - s.tokenise(story).length + word.length - 1;  // behind the tokens that stand before every text
 expect(s.tokens()[place] === word[word.length - 1], "the word stands where it is looked for");
 s.inject({ action: "replace", positions: [place], new_token_ids: s.tokenise(instead) }, { now: true });
 const edited = s.tick, replacement = s.pos2ledger()[place];

@@ -28,7 +28,7 @@ inline nlohmann::json tableCall(const TableInfo& table, const nlohmann::json& gi
   return call;
 }
 
-/// The call that answers a script's method, and what the method makes of the answer.
+/// The call that answers a script's method, and the result that the method makes of the answer.
 struct ScriptCall {
   std::string verb;
   nlohmann::json args;

@@ -105,7 +105,7 @@ class AlignmentTest : public QObject {
     }
   }
 
-  /// A check that passes what an earlier one of the same state has passed takes its place.
+  /// A check that passes the same parts as an earlier one of the same state replaces it.
   void visitsLeaveOneCheckOfEachSlice() {
     SessionFixture session(json{{"check", {{"scrub_period", 3}}}});
     session.prompt(12);
@@ -305,7 +305,7 @@ class AlignmentTest : public QObject {
     QTest::newRow("slots") << QByteArray("{}");
     QTest::newRow("in place") << QByteArray(R"({"layout": "contiguous_splice"})");
   }
-  /// A replaced pair writes its row; rows behind it are written by what computes or moves them.
+  /// A replaced pair writes its row; later commits that compute or move rows behind it write those.
   void writersAreTheEventsThatWrote() {
     QFETCH(QByteArray, manifest);
     SessionFixture session(json::parse(manifest.toStdString()));

@@ -87,7 +87,8 @@ class BugsTest : public QObject {
         }
   }
 
-  /// At level full a row that nobody wrote makes the logits no numbers, and is still found by what passes were told.
+  /// At level full a row that nobody wrote makes the logits no numbers, and the recorded inputs of passes still show
+  /// it.
   void unwrittenRowsAreNoNumbers() {
     const auto record = [](const char* level) {
       const SessionFixture session(json{{"check", {{"level", level}}}});

@@ -36,7 +36,8 @@ void CacheMemoryTest::nativeKeepsWhatPoliciesGoBy_data() {
   QTest::newRow("brightness") << R"({"policy":"brightness:budget=8,window=2","brightness":{"max":40}})" << true;
 }
 
-/// Rows have left since the last pass: its logits and attention come from the file, as does what policies have seen.
+/// Rows have left since the last pass: its logits and attention come from the file, and so do the statistics of
+/// policies.
 void CacheMemoryTest::nativeKeepsWhatPoliciesGoBy() {
   QFETCH(QString, more);
   QFETCH(bool, ends);

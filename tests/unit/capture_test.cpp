@@ -476,7 +476,7 @@ void CaptureTest::replaysSearches() {
   }
 }
 
-/// A planted bug bends what passes compute, and pending actions wait for the next one.
+/// A planted bug corrupts passes, and pending actions wait for the next one.
 void CaptureTest::keepsWhatStandsBesideTheContent() {
   auto s = opened(tinyManifest({{"faults", true}}));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 3)}});

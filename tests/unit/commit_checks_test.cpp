@@ -121,7 +121,7 @@ class CommitChecksTest : public QObject {
     QVERIFY(last.found(checkNextLogits, false).contains("the next token sees other rows than then"));
   }
 
-  /// Logits that no pass of the commit made are what the stored rows give.
+  /// Logits that no pass of the commit made follow from the stored rows.
   void toldLogits() {
     const SessionFixture session;
     session.prompt(30);

@@ -173,7 +173,7 @@ class GgufTokenizerTest : public QObject {
     QCOMPARE(encoded(other, "aba"), (std::vector<int>{4, 7, 5}));
     QCOMPARE(encoded(smallPieces(), "aba", true), (std::vector<int>{1, 4, 5, 8}));
     other.addSpacePrefix = false;
-    QCOMPARE(encoded(other, "A aba?"), (std::vector<int>{3, 4, 7, 5, 0}));  // a byte; what has no byte is unknown
+    QCOMPARE(encoded(other, "A aba?"), (std::vector<int>{3, 4, 7, 5, 0}));  // a byte; others are unknown
     other.types[7] = 5;                                                     // unused: no merge makes it
     QCOMPARE(encoded(other, "ab"), (std::vector<int>{5, 6}));
   }

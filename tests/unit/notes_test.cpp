@@ -19,7 +19,7 @@ std::unique_ptr<Session> lived(int ticks) {
   return s;
 }
 
-/// "1:4:words" for each note, with what stands in its way.
+/// "1:4:words" for each note, with the obstacle in its way.
 QStringList told(Session& s) {
   QStringList out;
   for (const json& one : call(s, "notes")) {

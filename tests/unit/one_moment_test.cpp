@@ -85,7 +85,7 @@ class OneMomentTest : public QObject {
     }
   }
 
-  /// Watches measure what they need, too.
+  /// Watches make the measurements that they need, too.
   void watchesSayWhatTheValueIs() {
     SessionFixture s;
     s.prompt(12);

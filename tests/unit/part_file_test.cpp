@@ -165,7 +165,7 @@ class PartFileTest : public QObject {
     QVERIFY(!file.append("x", 1) && !file.publish());
   }
 
-  /// As with > FILE and --json /dev/stdout: what the program prints before and after it stays.
+  /// As with > FILE and --json /dev/stdout: text that the program prints before and after it stays.
   void anOpenFileGoesOn() {
     make(path("a"), "");
     const int shell = ::open(path("a").c_str(), O_WRONLY);

@@ -286,7 +286,7 @@ class PastTest : public QObject {
     QCOMPARE(code(newest, "text"), std::string());
   }
 
-  /// A tick of another branch says what it said when that branch was the present one.
+  /// A tick of another branch gives the same answer as when that branch was the present one.
   void otherBranches_data() { answersAreThoseOfThen_data(); }
   void otherBranches() {
     QFETCH(QString, manifest);
@@ -309,7 +309,7 @@ class PastTest : public QObject {
       for (std::size_t q = 0; q < kQuestions.size(); ++q) {
         const Question& one = kQuestions[q];
         if (one.verb == "difference") continue;  // names a tick of its own branch
-        // It tells what the kept states tell, and those of another branch are not kept.
+        // It gives the answers of kept states, and states of another branch are not kept.
         if (one.verb == "history" && s->manifest().historyBytes < 1 << 20) continue;
         const Result<json> answer =
             s.verb("at", {{"tick", where.second}, {"branch", where.first}, {"verb", one.verb}, {"args", one.args}});

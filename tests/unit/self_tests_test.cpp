@@ -85,8 +85,8 @@ class SelfTestsTest : public QObject {
     QCOMPARE(failed(all), QString());
   }
 
-  /// A bug in all sessions of the tests fails the tests of what it bends. No bug of the clinic bends the parts that
-  /// fork, rotation and head_groups test.
+  /// A bug in all sessions of the tests fails the tests of the part that it corrupts. No bug of the clinic corrupts the
+  /// parts that fork, rotation and head_groups test.
   void bugsAreSeen_data() {
     QTest::addColumn<QString>("bug");
     QTest::addColumn<QString>("red");

@@ -50,7 +50,7 @@ void queueEdits(const SessionFixture& s) {
             {{"action", "replace"}, {"positions", {16}}, {"new_token_ids", {9}}}}}});
 }
 
-/// A report without what a clock says.
+/// A report without measured times.
 json timeless(json report) {
   report.erase("stage");
   for (json& event : report["events"]) event.erase("start_us"), event.erase("us");

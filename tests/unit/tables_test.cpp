@@ -103,7 +103,7 @@ class TablesTest : public QObject {
     QCOMPARE(s.must("ledger", {{"live", true}, {"columns", {"id"}}}).size(), at(s->state().length()));
   }
 
-  /// A fact of a row, without brackets, is what the same fact with brackets says of the row in its layer.
+  /// A fact of a row without brackets equals the same fact with brackets for the row in its layer.
   void factsSpeakOfTheRow() {
     const SessionFixture s = lively();
     int asked = 0;

@@ -524,7 +524,7 @@ class WlodTest : public QObject {
     QVERIFY(chooseRecompute(found, 10, 20, costs).reason.find("us") != std::string::npos);
   }
 
-  /// The costs of rows and pairs are found from passes of many shapes; one shape alone says what it can.
+  /// The costs of rows and pairs are found from passes of many shapes; one shape alone gives only a part of them.
   void costsAreCalibrated() {
     RecomputeCosts before;
     before.threshold = 0.6;

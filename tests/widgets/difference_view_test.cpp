@@ -101,7 +101,7 @@ class DifferenceViewTest : public QObject {
     QCOMPARE(view->options()["with"], json("branch main 3"));
     golden::settle(*view);
     QCOMPARE(last(context).args, json({{"branch", "main"}, {"tick", 3}}));
-    // An older tick says what it would have answered.
+    // An older tick gives the answer of its own time.
     choose("tick", "5");
     context.showTick(Tick(context.snapshot()->tick.value() - 2));
     golden::settle(*view);

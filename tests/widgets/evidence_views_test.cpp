@@ -441,7 +441,7 @@ class EvidenceViewsTest : public QObject {
     QCOMPARE(series.edits(), expected);
   }
 
-  /// A long run forgets its oldest ticks; what was sampled at the others stays, and they are not read again.
+  /// A long run forgets its oldest ticks; samples of the others stay, and they are not read again.
   void forgottenTicksLeaveTheOthers() {
     FakeContext context;
     TickSeries series;

@@ -119,7 +119,7 @@ void LanesViewTest::comparesCells() {
     for (const LaneCell cell : {LaneCell::Gone, LaneCell::Same, LaneCell::Extra, LaneCell::Lost})
       sum += cells[1].count(layer, cell);
     QCOMPARE(sum, tokens);
-    // int8 has every row: what the reference has lost is more here.
+    // int8 has every row: rows that the reference has lost count as more here.
     QCOMPARE(cells[2].count(layer, LaneCell::Lost), 0);
     QCOMPARE(cells[2].count(layer, LaneCell::Extra), cells[0].count(layer, LaneCell::Gone));
   }
@@ -190,7 +190,7 @@ void LanesViewTest::keysMoveAndZoom() {
   QCOMPARE(canvas.axis().scale, scale);
 }
 
-/// Nothing opens but a list with an object in it; the view says what is wrong and leaves the text.
+/// Nothing opens but a list with an object in it; the view names the error and leaves the text.
 void LanesViewTest::opensAndCloses() {
   Rig rig;
   button(rig.view, "Close lanes")->click();

@@ -42,7 +42,7 @@ class WlodTreeTest : public QObject {
     QVERIFY(!tree.nodeAt(1, 2990));
   }
 
-  /// Every row says what the change said of it, also after tokens were appended; what is newer is clean.
+  /// Every row has its label from the change, also after tokens were appended; newer rows are clean.
   void rowsSayWhatTheChangeDid() {
     const SnapshotPtr s = fixture::wlodHistory().back();
     auto longer = std::make_shared<WlodView>(*s->wlod);

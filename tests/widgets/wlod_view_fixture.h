@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A believable wLOD session by formula: a story told over and over for 3000 moments, a budget of 300 entries, pyramid
 // attention. Two snapshots: before and after the expansion of LOD1 [1728, 1760) by the third round of the allocator.
-// The rules (tiling, summaries, what an edit makes dirty) are those of semantics.md, section 8, written a second time.
+// The rules (tiling, summaries, dirty rows of an edit) are those of semantics.md, section 8, written a second time.
 #pragma once
 #include "core/api/wlod_view.h"
 #include "fixture_session.h"

@@ -41,7 +41,7 @@ class BlockRunner {
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
-  /// Empty, or what went wrong and where.
+  /// Empty, or the error and its place.
   std::string run(const Launch& launch, uint64_t seed);
 
   // Called by device code, on a fiber.

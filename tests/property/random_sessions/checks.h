@@ -15,7 +15,7 @@ namespace kvlab::random_sessions {
 struct Failure {
   std::string kind;    // drift, entry_hash, invariant, refused_changed, ...
   std::string verb;    // verb of the step that showed it
-  std::string code;    // distinguishes findings of one kind: an invariant, an error, what changed
+  std::string code;    // distinguishes findings of one kind: an invariant, an error, the changed part
   std::string detail;  // in words
   bool same(const Failure& other) const { return kind == other.kind && verb == other.verb && code == other.code; }
 };

@@ -85,7 +85,7 @@ void keep(const Options& options, std::uint64_t seed, const Played& played, cons
 
 volatile std::sig_atomic_t stopped = 0;  // Ctrl+C ends the run with the table of what it found
 
-/// Starts sessions one after another, `--jobs` of them at a time, and hands over what each has played.
+/// Starts sessions one after another, `--jobs` of them at a time, and hands over the played steps of each.
 class Run {
  public:
   /// given: play these instead of sessions that are drawn; seeds are their places.
@@ -226,7 +226,7 @@ std::vector<json> shownBy(const Played& played) {
   return out;
 }
 
-/// Prints what is in `these` and not in `those`; how many.
+/// Prints the entries of `these` that are not in `those`; returns their number.
 int printMissing(const std::vector<json>& these, const std::vector<json>& those, const char* verdict) {
   int many = 0;
   for (const json& one : these)

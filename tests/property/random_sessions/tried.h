@@ -14,7 +14,7 @@ std::vector<std::string> settingsOf(const json& manifest);
 
 class Tried {
  public:
-  /// Counts what manifests of these seeds would pair, so that pairs which never came are known.
+  /// Counts the pairs that manifests of these seeds would have, so that pairs which never came are known.
   void expect(std::uint64_t firstSeed, int manifests);
   void add(const Played& played);
   /// The rarity of a manifest's pairs so far, pairs of refused manifests included: a larger number is rarer.
