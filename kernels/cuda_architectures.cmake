@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the CUDA module is made for.
+# The architectures of the CUDA module.
 
 # Compute capabilities of the cards of this machine that the compiler knows, without their points.
 function(kvlab_cuda_cards out)

@@ -14,7 +14,8 @@ namespace kvlab::kernels {
 
 class ThreadPool {
  public:
-  /// threads counts the caller; below 1 means 1, which starts none. Where the system refuses one: half of those given.
+  /// threads counts the caller; below 1 means 1, which starts none. If the system refuses a thread, the pool tries
+  /// again with half of the threads that it got.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,7 +25,7 @@ class ThreadPool {
 
   /// Calls fn(chunkBegin, chunkEnd, worker) for chunks of at most `grain` that cover [begin, end) once, 0 <= worker <
   /// threads(). The caller takes part. A range of at most `grain` runs inline and wakes no worker. fn must not start
-  /// another loop. Where it throws, as scratch() may, the loop ends early, and the caller gets what was thrown first.
+  /// another loop. If fn throws, as scratch() may, the loop ends early, and the caller gets the first exception.
   template <class Fn>
   void parallelFor(int64_t begin, int64_t end, int64_t grain, const Fn& fn) {
     run(begin, end, grain, Call{&invoke<Fn>, &fn});

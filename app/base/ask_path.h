@@ -15,7 +15,7 @@ struct PathQuestion {
   bool save = false;
   QString suffix = {};  // added to names without a suffix
   QString argument = "path";
-  QString folder = {};  // where the search begins; empty = the current folder
+  QString folder = {};  // the folder in which the search begins; empty = the current folder
   QString choice = {};  // a check box below the files; empty = none
   std::shared_ptr<bool> chosen = {};
 };

@@ -8,7 +8,7 @@ namespace kvlab {
 
 /// A copy in which every measured duration is 0; other data stays shared with the original.
 SnapshotPtr withoutTimes(const SnapshotPtr& snapshot);
-/// The same for what a verb answered: durations and what is estimated from them are 0.
+/// The same for the reply of a verb: durations and estimates from them are 0.
 void stopTimes(nlohmann::json& value);
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The text of a finished command in the status bar: what it did, where it saved, why it stopped. Pure function; any
+// The text of a finished command in the status bar: its effect, its file, the reason why it stopped. Pure function; any
 // thread.
 #pragma once
 #include "widgets/base/job_list.h"

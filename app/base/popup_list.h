@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line to type in, and a list of what fits below it: arrow keys choose, Return or a click takes the chosen entry, Esc
-// or a click elsewhere closes. A child widget of the window; in front of a floating view it is a popup of that view.
-// Owned by the main window. GUI thread.
+// A line to type in, and a list of matching entries below it: arrow keys choose, Return or a click takes the chosen
+// entry, Esc or a click elsewhere closes. A child widget of the window; in front of a floating view it is a popup of
+// that view. Owned by the main window. GUI thread.
 #pragma once
 #include <QFrame>
 #include <QLineEdit>

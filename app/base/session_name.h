@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A short name of a session for menus: the model and what is special about the session. Pure function; any thread.
+// A short name of a session for menus: the model and the special settings of the session. Pure function; any thread.
 #pragma once
 #include <QString>
 #include <nlohmann/json.hpp>

@@ -117,7 +117,7 @@ void SessionScript::add(const QString& line) {
   else m_lines.push_back({line});
 }
 
-/// A refused call may have changed something all the same: a prompt that was cancelled keeps what it has read, and a
+/// A refused call may have changed something all the same: a cancelled prompt keeps the tokens that it has read, and a
 /// drill's fault is used up.
 QString SessionScript::refusedLine(const std::string& verb, const json& args, const Error& error,
                                    const SnapshotPtr& newest) const {

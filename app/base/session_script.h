@@ -18,7 +18,7 @@ namespace kvlab {
 QString openingLine(const nlohmann::json& request);
 /// A call of a session's verb: s.run({maxTicks: 64}).
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const nlohmann::json& args);
-/// The arguments with which a call that was stopped does again what it did; null if it did nothing.
+/// The arguments with which a stopped call repeats its effect; null if it had none.
 nlohmann::json argsDone(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply,
                         const Snapshot* after);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where views stand: the first layout of the window, and one layout for each task. Plain values; any thread.
+// The places of the views: the first layout of the window, and one layout for each task. Plain values; any thread.
 #pragma once
 #include <QStringList>
 #include <vector>

@@ -36,7 +36,7 @@ Result<json> chosen(const std::vector<std::string>& names) {
 
 /// The figures of one script, which calls bench.row for each (resources/bench/parts/rig.js).
 Result<json> measured(const CommandLine& line, LogRelay& log, const std::string& name) {
-  const QTemporaryDir scratch;  // what a script writes is not asked for
+  const QTemporaryDir scratch;  // for files that scripts write; nobody asked for them
   MainWindow window(windowSettings(line, true));
   QObject::connect(&log, &LogRelay::line, &window.context(), &InspectorContext::logged);
   ScriptSettings settings = scriptSettings(line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// kvlab clinic: plants the bugs of the clinic one after another and says what finds them. Exit codes: 0 = every bug was
-// caught, 1 = one was missed, 2 = command line, 3 = a file or a step refused.
+// kvlab clinic: plants the bugs of the clinic one after another and names the checks that find them. Exit codes: 0 =
+// every bug was caught, 1 = one was missed, 2 = command line, 3 = a file or a step refused.
 #include <QTemporaryDir>
 #include <algorithm>
 #include <cstdio>

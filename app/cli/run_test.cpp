@@ -98,7 +98,7 @@ void TestRun::runTests(ScriptHost& host, TestFile& file) {
     if (wanted(file, names[i])) add(file, runTest(host, i, file));
 }
 
-/// Each test has a folder for what it leaves; what a run before has left there goes.
+/// Each test has a folder for its files; files of an earlier run are removed.
 TestOutcome TestRun::runTest(ScriptHost& host, int index, const TestFile& file) {
   TestOutcome outcome{host.tests()[index]};
   const QString below =

@@ -60,7 +60,7 @@ Status possibleModel(const CommandLine& line) {
   return ok();
 }
 
-/// Whether the folder of the result takes files; it is tried, because permissions alone do not tell.
+/// Checks that files can be written to the folder of the result by writing one, because permissions alone do not tell.
 Status writable(const std::string& out) {
   const QString folder = QFileInfo(text(out)).absolutePath();
   if (QDir().mkpath(folder) && PartFile(out).append("", 0)) return ok();

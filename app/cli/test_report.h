@@ -24,7 +24,7 @@ struct TestFile {
 };
 
 struct TestReport {
-  QString out;  // the folder of what tests leave
+  QString out;  // the folder for files of tests
   std::vector<TestFile> files = {};
 
   int tests() const;
@@ -38,7 +38,7 @@ QString testLine(const TestReport& report, const TestFile& file, const TestOutco
 QString summaryLine(const TestReport& report);
 /// A suite per file, a case per test.
 QByteArray junit(const TestReport& report);
-/// The failed tests with what is, what is expected and the difference. Pictures are named relative to `out`.
+/// The failed tests with the actual picture, the expected one and the difference. Pictures are named relative to `out`.
 QByteArray testPage(const TestReport& report);
 /// A name of a folder from any text: small letters, digits and dashes, unique by its number.
 QString folderName(int number, const QString& name);

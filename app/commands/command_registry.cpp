@@ -22,7 +22,7 @@ bool hasType(const nlohmann::json& value, const QString& type) {
   return value.is_object();
 }
 
-/// Why a text says nothing where one is needed; empty = it says something.
+/// The reason why a required text is not valid; empty = it is valid.
 std::string textFault(const QString& argument, const nlohmann::json& value) {
   const auto text = jsonOr(value, std::string());
   if (argument == "path") return pathFault(text);

@@ -31,7 +31,7 @@ struct Command {
   /// The same for a call without arguments, which a menu, a key or the palette makes.
   std::function<QString(const CommandHost&)> bare = {};
   bool startsGroup = false;  // a separator before it in its menu
-  /// The view that shows what a long command did: its job stays in the list. Null or empty = a brief command.
+  /// The view that shows the effect of a long command: its job stays in the list. Null or empty = a brief command.
   std::function<QString(const nlohmann::json& args)> view = {};
 };
 
@@ -45,10 +45,10 @@ struct CommandMore {
   std::function<QString(const CommandHost&)> bare = {};
 };
 
-/// Why a command cannot run now, without arguments; empty if it can.
+/// The reason why a command cannot run now, without arguments; empty if it can.
 QString obstacle(const Command& command, const CommandHost& host, bool bare = true);
 
-/// A command is long, and this view shows what it did.
+/// A command is long, and this view shows its effect.
 inline auto shownIn(const char* view) {
   return [view](const nlohmann::json&) { return QString(view); };
 }

@@ -19,7 +19,7 @@ inline SnapshotPtr newestOf(const CommandHost& host) {
   const auto session = host.context().session();
   return session ? session->snapshot() : host.context().snapshot();
 }
-/// While a tick is open, the engine takes only what looks and what goes on with the tick.
+/// While a tick is open, the engine takes only commands that look and commands that continue the tick.
 inline QString needsClosed(const CommandHost& host) {
   if (const QString why = needsSession(host); !why.isEmpty()) return why;
   return newestOf(host)->stage ? QString("a tick is open; Finish Tick or Cancel Tick first") : QString();

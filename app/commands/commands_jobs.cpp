@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands for jobs: cancel one, go to where its outcome is.
+// Commands for jobs: cancel a job, go to its outcome.
 #include <QDesktopServices>
 #include <QUrl>
 

@@ -108,7 +108,7 @@ Status ticksWhere(CommandHost& host, const Json& args) {
   return ok();
 }
 
-/// Shows the first tick at which a condition held. more: what else to say.
+/// Shows the first tick at which a condition held. more: text to add.
 Status showFirst(CommandHost& host, const std::string& condition, void (*more)(LiveContext&) = nullptr) {
   LiveContext& context = host.context();
   emit context.scripted(QString("s.firstTick(\"%1\")").arg(QString::fromStdString(condition)));
@@ -136,7 +136,7 @@ Status driftBegan(CommandHost& host, const Json& args) {
   return showFirst(host, "kl > " + Json(counts).dump());
 }
 
-/// Says what is known to be broken, and since when.
+/// Names the known violations, and the ticks since when they exist.
 void sayFound(LiveContext& context) {
   if (!context.snapshot()) return;
   for (const InvariantState& one : context.snapshot()->invariants) {

@@ -36,7 +36,7 @@ Status openAsking(CommandHost& host, const Json& request) {
 
 QString quoted(const QString& text) { return scriptText(text.toStdString()); }
 
-/// The form says itself what opening ends.
+/// The form itself says which session opening ends.
 Status newSession(CommandHost& host, const Json& args) {
   if (!args.contains("manifest")) return host.open(WindowPanel::NewSession);
   return openNow(host, args), ok();

@@ -94,7 +94,7 @@ Result<T> NotesExport::answered(const std::function<void(std::function<void(cons
   return **reply;
 }
 
-/// The session goes nowhere: what it would leave pending stays.
+/// The session stays where it is, so its pending actions stay.
 Result<bool> NotesExport::showInFork(const NoteView& note, QString& missing) {
   if (!m_fork) {
     m_fork = KV_TRY(answered<SessionPtr>([this](auto reply) { m_session->fork(reply); }));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Writes the notes of the shown session as NAME.md with a picture of each note, NAME-1.png and so on, beside it: all
 // files or none. The window shows each state for its picture: ticks that it keeps as they are, others on the way to the
-// present one in a fork of the session. At the end it shows what it showed before. GUI thread.
+// present one in a fork of the session. At the end it shows the former state again. GUI thread.
 #pragma once
 #include "app/commands/command_host.h"
 

@@ -13,7 +13,7 @@ struct NotePage {
   NoteView note;
   QString place;    // in words; empty = the whole tick
   QString picture;  // name of a file beside the page; empty = none
-  QString missing;  // why there is no picture
+  QString missing;  // the reason why there is no picture
   QString script;   // lines that lead to its state; empty = none do
 };
 

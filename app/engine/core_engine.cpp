@@ -75,14 +75,14 @@ class CoreEngine : public Engine {
   std::chrono::steady_clock::time_point m_notBefore{};  // the next try
 };
 
-/// Why a session that chose its back end itself does not use a card that is there; else empty.
+/// The reason why a session that chose its back end itself does not use an installed card; else empty.
 std::string whyNoCard(const Session& session) {
   if (session.snapshot()->info->backend != "cpu" || session.manifest().backend != "auto") return {};
   const kernels::CudaAnswer cuda = kernels::askForCuda();
   return kernels::cudaCardIsThere(cuda.device) ? cuda.why : std::string();
 }
 
-/// An engine over a session that was opened; the log tells what a person should know of it.
+/// An engine over a session that was opened; the log has the notices for a person.
 std::unique_ptr<Engine> engineOf(std::unique_ptr<Session> session) {
   if (const std::string notice = session->kind().notice(); !notice.empty()) spdlog::warn("{}", notice);
   if (const std::string why = whyNoCard(*session); !why.empty()) spdlog::warn("the GPU is not used: {}", why);

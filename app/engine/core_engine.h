@@ -11,7 +11,7 @@ namespace kvlab {
 
 /// Engines that find the demo model and other files in `resources`.
 EngineFactory coreEngines(std::string resources);
-/// What can be asked of a session.
+/// The verbs and tables that a session answers.
 Schema coreSchema();
 
 }  // namespace kvlab

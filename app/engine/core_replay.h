@@ -23,8 +23,8 @@ struct Recovered {
   std::unique_ptr<Session> session;  // goes on with the file
   std::optional<Error> lost;         // the command that could not be done again, or that the state is another one
 };
-/// The session that a recovery file leads to. Where a command cannot be done again, the session stands before it, and
-/// a copy of the file stays beside it. Errors: those of replayCapture, and bad_file.
+/// The session that a recovery file leads to. If a command cannot be executed again, the session ends in the state
+/// before it, and a copy of the file stays beside the file. Errors: those of replayCapture, and bad_file.
 Result<Recovered> openRecovered(const std::string& path, const std::string& resources, const Progress& progress);
 
 struct RecoveryFacts {

@@ -50,7 +50,7 @@ json firstStory(const SweepPrompts& prompts, std::int64_t seed, const std::strin
   return member(element(stories, 0), "text");
 }
 
-/// Without what cells have because no result depends on it: one thread, no history, no checks.
+/// Without the settings of cells on which no result depends: one thread, no history, no checks.
 json cellManifest(const SweepSpec& spec, const SweepCell& cell) {
   json out = cell.manifest.toJson();
   for (const char* key : {"threads", "history_bytes", "check"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The interface of what the engine thread runs: a session, or lanes. core_engine implements it with core/session; tests
+// The interface of the engine thread's work: a session, or lanes. core_engine implements it with core/session; tests
 // implement it without an engine. All calls come from the engine thread.
 #pragma once
 #include <functional>
@@ -19,7 +19,7 @@ namespace kvlab {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// What a call does; none if there is no such verb.
+  /// The effect of a call; none if there is no such verb.
   virtual std::optional<Effect> effect(const std::string& verb, const nlohmann::json& args) const = 0;
   virtual Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args) = 0;
   /// Starts a tile. The caller takes the tile before it requests another one, and before it deletes the engine.

@@ -184,7 +184,7 @@ void LiveContext::showTick(Tick tick) {
   showSnapshot(*std::prev(after));
 }
 
-/// The views go on with what they show until the snapshot comes.
+/// The views keep their content until the snapshot comes.
 void LiveContext::showPast(Tick tick) {
   if (!m_session || history().empty() || tick < Tick(0)) return;
   m_arriving = tick;

@@ -49,7 +49,7 @@ class LiveContext : public InspectorContext {
   /// Gives the reply of the running command, which may come later: to the receiver of the command; without a receiver
   /// to `unasked`, or the error is shown.
   Reply answer(Reply unasked = {});
-  /// Cancels the job in front: work of the shown session before what goes on beside it.
+  /// Cancels the job in front: work of the shown session before work beside it.
   void cancel();
   JobList& jobs() const { return m_jobs; }
   /// True if there is something that cancel() would stop.

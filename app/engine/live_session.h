@@ -48,7 +48,7 @@ class LiveSession : public QObject, public SessionPort {
   /// Marks the work so far as kept: the session is as it was opened, or a capture has it.
   void markKept() { m_kept = m_script.calls(); }
   bool isKept() const { return m_kept == m_script.calls(); }
-  /// The session was left by a program that ended without a word: what was done in it is in no file of the person's.
+  /// The session was left by a program that crashed: no file of the person has its work.
   void markRestored() {
     m_restored = true;
     m_kept = -1;

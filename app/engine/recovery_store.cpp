@@ -76,7 +76,7 @@ void RecoveryStore::end() {
   if (m_lock) remove(m_name, std::move(m_lock));
 }
 
-/// The lock goes last: until then no window takes what is left.
+/// The lock goes last: until then no window takes the remaining files.
 void RecoveryStore::remove(const QString& name, std::unique_ptr<QLockFile> lock) {
   m_writer.waitForDone();
   for (const char* suffix : {"kvcap", "json"}) QFile::remove(file(name, suffix));

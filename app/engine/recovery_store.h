@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recovery after a crash, a kill or a power cut: files in a folder of the person's own. A running window has
-// NAME.kvcap, the capture that its engine keeps, NAME.json, what captures do not hold, and NAME.lock, which it holds as
-// long as it lives. A window that ends in order removes all three; files whose lock nobody holds were left by one that
-// did not. Owned by a window; GUI thread.
+// NAME.kvcap, the capture that its engine keeps, NAME.json, the data that captures do not hold, and NAME.lock, which it
+// holds as long as it lives. A window that ends in order removes all three; files whose lock nobody holds were left by
+// a window that did not. Owned by a window; GUI thread.
 #pragma once
 #include <QDateTime>
 #include <QLockFile>
@@ -45,8 +45,8 @@ class RecoveryStore {
   QString captureOf(const LeftSession& left) const { return file(left.name, "kvcap"); }
   /// The files of the session before go.
   void settled();
-  /// Writes what captures do not hold, beside the GUI thread. If the folder refuses the file, the note is missing after
-  /// a crash.
+  /// Writes the data that captures do not hold, beside the GUI thread. If the folder refuses the file, the note is
+  /// missing after a crash.
   void note(const nlohmann::json& about);
   /// Removes the files of this window.
   void end();

@@ -21,7 +21,7 @@ nlohmann::json valueOf(const QString& text, const std::string& type);
 class FormField : public QWidget {
   Q_OBJECT
  public:
-  /// `choices`: what can be chosen; `open`: something else can be typed as well.
+  /// `choices`: the possible values; `open`: other values can be typed as well.
   FormField(const ManifestKey& key, const QStringList& choices, bool open, QWidget* parent);
 
   const QString& key() const { return m_key; }
@@ -37,7 +37,7 @@ class FormField : public QWidget {
   void setIdle(const QString& why);
   /// The text of the value in force where the key is not given; empty = its default.
   void setOtherwise(const QString& text);
-  /// Nobody can change the key here, and why; empty = it can be changed.
+  /// Locks the key here, with the reason; empty = it can be changed.
   void lock(const QString& why);
   bool locked() const { return !m_locked.isEmpty(); }
   const QString& whyLocked() const { return m_locked; }

@@ -60,7 +60,7 @@ LanePanel::LanePanel(LaneSettings settings, JobList& jobs, QWidget* parent)
   m_editor->setManifest(json::object());
 }
 
-/// Presets without what is the same in all lanes, where anything is left.
+/// Presets without the keys that all lanes share, unless nothing is left.
 void LanePanel::addPresets(QVBoxLayout& column) {
   auto* presets = new QComboBox(this);
   presets->setObjectName("presets");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The form of a lane: what the lane changes in the manifest of the session, with presets. Not modal; deletes itself
-// when closed. GUI thread.
+// The form of a lane: its changes to the manifest of the session, with presets. Not modal; deletes itself when closed.
+// GUI thread.
 #pragma once
 #include <QDialog>
 #include <nlohmann/json.hpp>

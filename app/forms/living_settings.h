@@ -11,10 +11,10 @@ namespace kvlab {
 
 /// Only the model and the keys that differ from their defaults.
 nlohmann::json shortManifest(const nlohmann::json& manifest);
-/// Why a living session keeps a key; empty where it takes another value.
+/// The reason why a living session keeps a key; empty if it takes another value.
 QString whyFixed(const QString& key);
-/// The keys that lead from one manifest to another: arguments of the verb `settings`; {} where both say the same.
-/// Errors: bad_manifest, with the key.
+/// The keys that lead from one manifest to another: arguments of the verb `settings`; {} if both are the same. Errors:
+/// bad_manifest, with the key.
 Result<nlohmann::json> settingsBetween(const nlohmann::json& now, const nlohmann::json& wanted);
 
 }  // namespace kvlab

@@ -98,7 +98,7 @@ void ManifestEditor::sayWrong(const QString& text) {
   m_problem->setText(text);
 }
 
-/// Where nothing was chosen yet nothing is wrong yet.
+/// Shows a missing choice in a muted colour: a form without any choice is not wrong yet.
 void ManifestEditor::sayMissing(const Error& error) {
   const QString text = QString::fromStdString(error.why + "; " + error.remedy);
   m_problem->setStyleSheet("color:" + Theme::current()->muted.name());

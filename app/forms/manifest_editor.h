@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits a manifest, in a form over all keys and as JSON beside it; each follows the other, and a line below says what
-// is wrong. GUI thread.
+// Edits a manifest, in a form over all keys and as JSON beside it; each follows the other, and a line below names the
+// error. GUI thread.
 #pragma once
 #include <QWidget>
 #include <functional>
@@ -51,7 +51,7 @@ class ManifestEditor : public QWidget {
 
  private:
   void set(const QString& key, const nlohmann::json& value);
-  /// The form shows what the JSON says, and the line below what is wrong with it.
+  /// The form shows the content of the JSON, and the line below its error.
   void follow();
   void sayWrong(const QString& text);
   void sayMissing(const Error& error);

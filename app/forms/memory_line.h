@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Says what memory a session of the manifest beside it would take, as `kvlab info` counts it: weights, rows at capacity
-// by layers, and what is reserved with history. Another thread counts, a moment after the last change. GUI thread.
+// Shows the memory that a session of the manifest beside it would take, as `kvlab info` counts it: weights, rows at
+// capacity by layers, and the reserved memory with history. Another thread counts, a moment after the last change. GUI
+// thread.
 #pragma once
 #include <QLabel>
 #include <QTimer>

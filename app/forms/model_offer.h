@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Facts about a named model, under the line where a model is chosen: title, licence, size, and whether
-// it is on this machine. Fetches it where it is not: a job, which goes on when the window is closed. Hidden while no
-// such name is chosen. GUI thread.
+// it is on this machine. Fetches the model if it is missing: a job, which goes on when the window is closed. Hidden
+// while no such name is chosen. GUI thread.
 #pragma once
 #include <QWidget>
 

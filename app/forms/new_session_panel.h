@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window in which a session is described and opened: presets, name, starting text, manifest, and what opening ends.
-// Not modal; deletes itself when closed. GUI thread.
+// The window in which a session is described and opened: presets, name, starting text, manifest, and the session that
+// opening ends. Not modal; deletes itself when closed. GUI thread.
 #pragma once
 #include <QDialog>
 #include <functional>

@@ -27,7 +27,7 @@ class SessionForm : public QWidget {
   void setManifest(const nlohmann::json& manifest);
   /// The manifests to come are changes of this one: its values stand where a key is not given.
   void setBase(const nlohmann::json& base);
-  /// Keys that `why` has a reason for stand under a line that says it, and nobody can change them.
+  /// Keys for which `why` has a reason are locked and stand under a line with the reason.
   void lock(const std::function<QString(const QString& key)>& why);
   /// Marks the control of a key, as "wlod.budget", and scrolls to it; an empty key ends the mark.
   void mark(const QString& key);
@@ -48,7 +48,7 @@ class SessionForm : public QWidget {
   void addField(const ManifestKey& key, Group& group, const QStringList& models);
   void sayBase(bool ownPolicy);
   void search(const QString& text);
-  /// Shows the rows that fit what is searched for, else those that have an effect or are unfolded.
+  /// Shows the rows that match the search, else those that have an effect or are unfolded.
   void arrange();
   void arrange(Group& group);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The settings of the living session in the form of a new one: what can change is applied as edits, what is fixed
-// leads to a new session. Not modal; deletes itself when closed. GUI thread.
+// The settings of the living session in the form of a new one: keys that can change are applied as edits, fixed keys
+// lead to a new session. Not modal; deletes itself when closed. GUI thread.
 #pragma once
 #include <QDialog>
 
@@ -25,7 +25,7 @@ class SettingsPanel : public QDialog {
   Q_OBJECT
  public:
   SettingsPanel(LivingSession session, JobList& jobs, QWidget* parent);
-  /// The session's manifest is another one now; what the person has written stays.
+  /// The session's manifest is another one now; the person's entries stay.
   void follow(const nlohmann::json& manifest);
   /// The outcome of the last `wanted`.
   void answered(const Result<nlohmann::json>& reply);

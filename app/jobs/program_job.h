@@ -15,7 +15,7 @@ class ProgramJob : public QObject {
   struct Words {
     QString name, on;  // name and subject of the job
     QString prefix;    // prefix of progress lines: not shown
-    QString stopped;   // how it ended by hand
+    QString stopped;   // the outcome if it was stopped by hand
   };
   ProgramJob(JobList& jobs, Words words);
   ~ProgramJob() override;
@@ -34,7 +34,7 @@ class ProgramJob : public QObject {
     JobState state;
     QString how;
   };
-  /// How a process that ran to its end has ended. last: what it said last.
+  /// The end of a job whose process ran to its end. last: the last line that the process wrote.
   virtual End endOf(int exitCode, const QString& last) = 0;
   JobList& jobs() { return m_jobs; }
   int number() const { return m_job; }

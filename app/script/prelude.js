@@ -79,7 +79,7 @@
     at(tick, options = {}) { return new Past(this, { tick, branch: options.branch }); }
     close() { native(host.close(this.handle)); }
   }
-  // How a verb reaches the session; a lane and a sequence have another way.
+  // Sends a verb to the session; lanes and sequences send theirs in another way.
   Object.defineProperty(Session.prototype, "verb", { value(name, args) { return native(host.call(this.handle, name, pack(args))); } });
   const table = JSON.parse(host.verbs());
   const argsOf = (name) => { const verb = table.find((one) => one.name === name); return verb ? verb.args : []; };
@@ -92,8 +92,8 @@
       },
     });
   }
-  // Each table by its name: its rows as objects, all of them unless `limit` is given. What the table does not take
-  // itself is taken by the verb `table`.
+  // Each table by its name: its rows as objects, all of them unless `limit` is given. Arguments that the table does not
+  // take go to the verb `table`.
   function recordsOf(session, call) {
     const rows = [];
     for (let piece = { next: call.begin || 0 }; piece.next !== null;) {
@@ -239,9 +239,9 @@
     needles(...given) { return groupVerb(this, "lanesNeedles", given); }
     /** A row per lane, the reference first. */
     report() { return groupVerb(this, "lanesReport", []); }
-    /** How surprised each lane was by each token. */
+    /** The surprise of each lane at each token. */
     losses() { return groupVerb(this, "lanesLosses", []); }
-    /** How a lane differs from another one, lane 0 unless given. */
+    /** The differences between a lane and another one, lane 0 unless given. */
     difference(...given) { return groupVerb(this, "lanesDifference", given); }
     show() { native(host.show(this.handle)); return this; }
     close() { native(host.close(this.handle)); }

@@ -169,7 +169,8 @@ void ScriptCalls::wait(const std::function<bool()>& done) {
     loop.processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
     if (expired && expired()) stop();
   }
-  // A script does not return to the loop that deletes: what layouts leave behind would pile up until its end.
+  // A script does not return to the loop that deletes objects: objects that layouts leave behind would pile up until
+  // its end.
   QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
   if (onCall) onCall(false);
 }

@@ -80,7 +80,7 @@ class ScriptCalls : public QObject {
   Result<Json> viewDrag(VerbArgs& in);
   Result<Json> viewKeys(VerbArgs& in);
   Result<Json> viewType(VerbArgs& in);
-  /// Does what a person does, once the view shows the current tick, and waits until the window has taken it.
+  /// Acts like a person, once the view shows the current tick, and waits until the window has taken it.
   Status settle(const QString& id);
   Result<Json> asPerson(const QString& id, const std::function<Status()>& act);
   Result<Json> viewScreenshot(VerbArgs& in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pictures and texts of views: written, or compared with what a script expects.
+// Pictures and texts of views: written, or compared with the expectations of a script.
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFileInfo>
@@ -133,7 +133,7 @@ Status ScriptCalls::waitUntilReady(const PictureRequest& request) {
                "the view did not show the current tick within 60 s", "look at the log for its error");
 }
 
-/// Expected files stand beside the script; what a difference leaves goes to --out.
+/// Expected files stand beside the script; files of a difference go to --out.
 Expectation ScriptCalls::expectation(const VerbArgs& in) const {
   const QString file = QString::fromStdString(in.text("file"));
   return {QDir::cleanPath(QDir(m_folder).filePath(file)),

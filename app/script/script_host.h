@@ -17,7 +17,7 @@ namespace kvlab {
 inline constexpr char kDuringScript[] = "kvlabDuringScript";
 
 struct ScriptSettings {
-  Schema schema;                                       // of a session
+  Schema schema;                                       // verbs and tables of a session
   nlohmann::json manifest = nlohmann::json::object();  // defaults of lab.open
   QStringList args = {};
   QString resources = {};    // folder of "resource:" paths; empty = none

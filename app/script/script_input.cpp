@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The calls of `view` that do what a person does: clicks, drags, keys, text.
+// The calls of `view` that act like a person: clicks, drags, keys, text.
 #include <QCoreApplication>
 
 #include "app/script/script_calls.h"

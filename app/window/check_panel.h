@@ -17,7 +17,7 @@ namespace kvlab {
 class CheckPanel : public QDialog {
   Q_OBJECT
  public:
-  /// tests: as listSelfTests() has them. program: what runs them.
+  /// tests: as listSelfTests() has them. program: the program that runs them.
   CheckPanel(JobList& jobs, const nlohmann::json& tests, QString program, QWidget* parent);
 
   /// The model that the tests are to run on, as a manifest names it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bug clinic: known bugs of KV caches, each with its story, its script and what finds it. A case opens as a session
-// in which the bug is planted; a blind case does not say which bug that is. Not modal; deletes itself when closed. GUI
-// thread.
+// The bug clinic: known bugs of KV caches, each with its story, its script and the check that finds it. A case opens as
+// a session in which the bug is planted; a blind case does not say which bug that is. Not modal; deletes itself when
+// closed. GUI thread.
 #pragma once
 #include <QDialog>
 #include <optional>
@@ -35,7 +35,7 @@ class ClinicPanel : public QDialog {
   QString page(const ClinicCase& one) const;
   void openCase();
   void openBlind();
-  /// Asks for the case; `open` is what the panel says once it opens.
+  /// Asks for the case; `open` is the text of the panel once the case opens.
   void open(const QString& script, const QString& open);
   void reveal();
   void copyScript();

@@ -18,7 +18,7 @@ namespace kvlab {
 namespace {
 
 constexpr int kLeastHeight =
-    110;                      // pixels of height that a view keeps; what it would like could be more than a screen has
+    110;                      // pixels of height that a view keeps; its preferred height may be more than a screen has
 constexpr int kLow = 240;     // height of the bottom row, where the window has room
 constexpr int kBars = 90;     // height taken by menus, tools and the status strip
 constexpr int kCentre = 250;  // pixels of height that the views in the centre keep in a low window

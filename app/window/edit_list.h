@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A drop-down list of edits to undo or redo, nearest first. Pointing at an edit marks all that would go with it, and a
-// line counts them. Deletes itself when closed; the keyboard then is where it was. GUI thread.
+// A drop-down list of edits to undo or redo, nearest first. Pointing at an edit marks all edits that would go with it,
+// and a line counts them. Deletes itself when closed; the keyboard focus returns to its former place. GUI thread.
 #pragma once
 #include <QFrame>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Finds tokens of a session by their text: a text in the context may go over several tokens; of tokens that have left
-// the context each is looked at alone. Upper and lower case are the same. Keeps the text of the last snapshot, so that
-// the next search in it only searches. GUI thread.
+// Finds tokens of a session by their text: a text in the context may span several tokens; tokens that have left the
+// context are searched one by one. Upper and lower case are the same. Keeps the text of the last snapshot, so that the
+// next search need not build it again. GUI thread.
 #pragma once
 #include <QString>
 #include <vector>
@@ -20,7 +20,7 @@ class RowFinder {
  public:
   struct Found {
     std::vector<FoundRow> rows;  // in the order of the context, then those that have left, newest first
-    qint64 all = 0;              // how many there are
+    qint64 all = 0;              // the number of all rows found
   };
   /// The first `most` places of a text. A number is also the id of a ledger row, which comes first.
   Found find(const SnapshotPtr& in, const QString& text, std::size_t most);

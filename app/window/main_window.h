@@ -32,7 +32,7 @@ struct WindowSettings {
   QString backendNote = {};
   QString version = {};
   MemoryAsk memory = {};  // memory that a session of a manifest takes
-  QString recovery = {};  // folder for what comes back after a crash; empty = nothing is kept
+  QString recovery = {};  // folder for sessions that come back after a crash; empty = nothing is kept
 };
 
 class MainWindow : public QMainWindow, public CommandHost {
@@ -95,7 +95,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   QString tipOf(const Command& command) const;
   /// The text of the prompt field goes to its command.
   void sendPrompt();
-  /// Undo and redo say what they go over.
+  /// Undo and redo name the edits that they go over.
   void nameUndo();
   void refreshIcons();
   void refreshRecent(QMenu* menu);
@@ -115,7 +115,7 @@ class MainWindow : public QMainWindow, public CommandHost {
   ScriptResult runJob(ScriptHost& host, const QString& name, const QString& on, bool brief,
                       const std::function<ScriptResult()>& script);
   int beginOpening(const nlohmann::json& request, const std::weak_ptr<LiveSession>& session);
-  /// Asks once whether to close while jobs work or what was done is in no file; true if the window may close.
+  /// Asks once whether to close while jobs work or while work is in no file; true if the window may close.
   bool mayClose();
   void closeNow();
   /// The jobs that would end with the session, in words.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The main window keeps its session in case that it ends without a word, and brings back what another one has left.
+// The main window keeps its session on the disk in case the program dies, and brings back sessions that another window
+// has left.
 #include <QDateTime>
 #include <QLocale>
 #include <algorithm>
@@ -120,7 +121,7 @@ void MainWindow::followWork() {
   often->start(kOftenMs);
 }
 
-/// Writes what has changed.
+/// Writes the changes.
 void MainWindow::noteRecovery() {
   if (m_recovery.capture().isEmpty()) return;
   json note = recoveryNote();

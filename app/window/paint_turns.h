@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Views in windows of their own paint in turns: after each slice of painting the event loop handles what came
-// meanwhile, so that input never waits until all windows have painted. Other windows paint at once. GUI thread.
+// Views in windows of their own paint in turns: after each slice of painting the event loop handles the events that
+// came meanwhile, so that input never waits until all windows have painted. Other windows paint at once. GUI thread.
 #pragma once
 #include <QDockWidget>
 #include <QPointer>

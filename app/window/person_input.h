@@ -13,7 +13,7 @@ class PersonInput {
  public:
   /// A click or a drag at places of `widget`; false if a place lies outside of it.
   bool mouse(QWidget& widget, const MouseAct& act);
-  /// Keys for the widget, or for what of its children has the keyboard; an open menu takes them first.
+  /// Keys for the widget, or for its child with the keyboard focus; an open menu takes them first.
   void keys(QWidget& widget, const QKeySequence& keys);
   void type(QWidget& widget, const QString& text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The line above the views that takes prompts and messages. Up and Down browse what was entered before. GUI thread.
+// The line above the views that takes prompts and messages. Up and Down browse earlier entries. GUI thread.
 #pragma once
 #include <QLineEdit>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A tool bar at the left of the window with what can be done with the chosen rows. Each button triggers the action of
-// the view where rows are edited: the strip, or the map while the strip is out of sight. Buttons keep their places and
-// sizes; one that does not apply is off, and its tool tip says why. Owned by the window. GUI thread.
+// A tool bar at the left of the window with the actions for the chosen rows. Each button triggers the action of the
+// view where rows are edited: the strip, or the map while the strip is out of sight. Buttons keep their places and
+// sizes; a button that does not apply is disabled, and its tool tip says why. Owned by the window. GUI thread.
 #pragma once
 #include <QHash>
 #include <QToolBar>

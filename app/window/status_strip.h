@@ -21,7 +21,7 @@ class StatusStrip : public QStatusBar {
   QStringList texts() const;
   /// The buttons that take the keyboard now, from left to right.
   QList<QWidget*> tabStops() const;
-  /// Shows what the control under the pointer does, until an empty tip comes.
+  /// Shows the tip of the control under the pointer, until an empty tip comes.
   void showTip(const QString& tip);
 
  signals:

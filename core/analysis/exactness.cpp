@@ -14,7 +14,7 @@ std::vector<RowTarget> allRows(const CacheState& state) {
   return rows;
 }
 
-/// Fingerprints of what a pass would compute the rows from today. [rows]
+/// Fingerprints of the inputs from which a pass would compute the rows today. [rows]
 std::vector<Provenance> provenances(const CacheState& state, const LayerGroup& group,
                                     const std::vector<RowTarget>& rows, const GroupPass& pass, std::uint64_t turn) {
   std::vector<Provenance> out(rows.size());

@@ -19,12 +19,12 @@ struct ExactnessMap {
 /// Extends the state's prefix sums. cachePhases: position mode cache. turn: turnWord() of today's length.
 ExactnessMap exactness(CacheState& state, bool cachePhases, std::uint64_t turn);
 
-/// Label of a row by the fingerprint of what it was computed from, and of what a pass would compute it from now.
+/// Label of a row, by the fingerprint of its inputs and the fingerprint of the inputs that a pass would use now.
 Exactness verdict(const Provenance& then, const Provenance& now);
 /// Labels of rows in a layer, [rows]: a row that is otherwise exact becomes Loaded if it came from a file.
 std::vector<Exactness> withLoaded(const CacheState& state, CacheLayer layer, std::span<const LedgerId> ids,
                                   std::vector<Exactness> labels);
-/// True for a row that a file brought: nobody knows what it saw.
+/// True for a row from a file: the rows that it saw are unknown.
 bool whollyLoaded(const CacheState& state, LedgerId id);
 
 /// Notes after a rebuild that every row of the context was computed from today's context.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what storing rows in fewer bits costs, row by row. A rebuild pass computes each K and V anew from the
-// stored rows before it, and compares the computed values with what the storage type holds. K and V have figures
+// Measures what storing rows in fewer bits costs, row by row. A rebuild pass computes each K and V again from the
+// stored rows before it, and compares the computed values with their stored form. K and V have figures
 // of their own; keys also have the error of the newest query's logits, where keys act. Live rows stay untouched.
 // Engine thread. semantics.md, section 7.
 #pragma once

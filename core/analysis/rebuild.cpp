@@ -111,7 +111,7 @@ class ScratchRows : public RowDriver {
     return &m_pools.emplace_back(std::move(made));
   }
 
-  /// The newest row once more, as a query over what is there: the next token sees no row that has left.
+  /// The newest row once more, as a query over the resident rows: the next token sees no row that has left.
   static void ask(GroupPass& pass, const GroupPass& query) {
     pass.phase.push_back(query.phase[0]);
     pass.rowBegin.push_back(query.rowBegin[0]);
@@ -120,7 +120,7 @@ class ScratchRows : public RowDriver {
     pass.allResident = pass.allResident && query.allResident;
   }
 
-  /// Brings what ops read to where they read it.
+  /// Copies the arguments of ops to memory that ops can read.
   void place(const LayerGroup& group) {
     Lists& lists = m_lists.emplace_back();
     const std::span<const RowTarget> rows(m_rows.data(), m_positions.size());

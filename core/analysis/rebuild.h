@@ -25,7 +25,7 @@ struct RebuildInput {
   std::int64_t split = 0;    // a run of queries begins at this row
   /// Adds outputs to the pass of rows [begin, begin + n) of a layer before it runs; cache layers are layers.
   std::function<void(std::int64_t begin, LayerPass& pass)> aim = {};
-  /// Receives what the last layer left of all rows, [rows, hidden] in the back end's memory.
+  /// Receives the output of the last layer for all rows, [rows, hidden] in the back end's memory.
   std::function<void(const float* x)> last = {};
   /// Types that the pass stores its rows in; none = those of the layer.
   RowTypes types = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the cache and its mirror are known to agree. Values; any thread.
+// The known agreement of the cache and its mirror. Values; any thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace kvlab {
 /// A violation that a check has named and no later check has cleared.
 struct Finding {
   Violation violation;  // as the newest check has named it, with the ticks between which it came
-  std::string blame;    // what happened between these ticks: "fault (tick 1) wrote the row in between"
+  std::string blame;    // the events between these ticks: "fault (tick 1) wrote the row in between"
 
   const DamageSince& since() const { return *violation.since; }
 };

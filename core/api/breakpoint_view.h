@@ -15,7 +15,7 @@ struct BreakpointView {
   std::int64_t ignore = 0;        // so many times more it does not stop yet
   bool once = false;              // it is forgotten when it has stopped a run
   bool logs = false;              // it writes a line to the log instead of stopping
-  bool enabled = true;            // where false it is not asked
+  bool enabled = true;            // false = it is not evaluated
   std::int64_t hits = 0;          // times that it has held
   std::optional<Tick> last = {};  // tick at which it held last
 

@@ -12,7 +12,7 @@
 namespace kvlab {
 
 struct CacheLayers {
-  int layers = 0;    // of the model
+  int layers = 0;    // layers of the model
   int perLayer = 1;  // 1, or the KV heads of a layer
 
   int count() const { return layers * perLayer; }

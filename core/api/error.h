@@ -12,7 +12,7 @@ namespace kvlab {
 /// code is a stable snake_case word that scripts compare with (expectError); the list is errorCodes().
 struct Error {
   std::string code;
-  std::string what;           // what was refused or went wrong
+  std::string what;           // the refused or failed work
   std::string why;            // the cause, with the figures
   std::string remedy;         // the next step
   std::optional<int> action;  // place in an action list, from 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codes that errors can have, with what they say: for lists, manuals and tests. Values; any thread.
+// The codes that errors can have, with their meanings: for lists, manuals and tests. Values; any thread.
 #pragma once
 #include <span>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends work that has no Result to say what went wrong: a fault of the program. Where exceptions end (the engine thread,
-// a lane), the error goes on as a value. Any thread.
+// Carries the error out of work that returns no Result: a fault of the program. The engine thread and the lanes catch
+// it and hand the error on as a value. Any thread.
 #pragma once
 #include <exception>
 #include <string>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where exceptions end: memory or threads that ran out, and faults of the program, go on as values from here. Any
-// thread.
+// Catches exceptions (no memory, no threads, faults of the program) and turns them into errors. Any thread.
 #pragma once
 #include <string_view>
 
@@ -8,8 +7,8 @@
 
 namespace kvlab {
 
-/// The error that the exception being handled stands for. `what` was refused. Codes: out_of_memory, internal, or that
-/// of an ErrorThrown. For catch blocks.
+/// The error that the exception being handled stands for. `what`: the refused work. Codes: out_of_memory, internal, or
+/// that of an ErrorThrown. For catch blocks.
 Error caught(std::string_view what);
 
 /// Result of `body`, or the error that it throws.

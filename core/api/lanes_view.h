@@ -18,12 +18,12 @@ namespace kvlab {
 
 /// The figures of a lane after one commit. Not-a-number: the commit was not measured.
 struct LaneFigures {
-  double kl = std::numeric_limits<double>::quiet_NaN();  // of the next token, nats
+  double kl = std::numeric_limits<double>::quiet_NaN();  // KL of the next token, nats
   double dnll =
       std::numeric_limits<double>::quiet_NaN();  // for the token of this tick (the first one of a block), nats
   double top1 = std::numeric_limits<double>::quiet_NaN();  // 1 = the likeliest next token is the reference's, else 0
   std::vector<double> massKept, overlap, needles;          // [layers]; empty = not measured
-  double us = 0;                 // of the commit: the lane's own work, and its rows' share of a common pass
+  double us = 0;                 // time of the commit: the lane's own work, and its rows' share of a common pass
   std::int64_t weightBytes = 0;  // read by the lane's ops; a common pass counts for lane 0
 
   double meanMassKept() const { return mean(massKept); }
@@ -45,7 +45,7 @@ struct LaneExit {
 
 struct LaneView {
   std::string label;       // "reference", "ring.window=32, kv.k=int8"
-  nlohmann::json changes;  // of the manifest against the reference's
+  nlohmann::json changes;  // differences of the manifest from the reference's
   SnapshotPtr snapshot;
   std::optional<LaneExit> exit = {};  // out of step: the figures are of the last common tick
   LaneFigures now = {};               // after the last commit
@@ -62,7 +62,7 @@ struct LanesView {
   std::int64_t ticks = 0;             // taken in lockstep
   std::int64_t weightBytes = 0;       // bytes of weights that the ops of all lanes read for the last commit
   bool together = false;              // one pass served all lanes in step
-  std::string apart;                  // why there was no common pass: one sentence without a full stop
+  std::string apart;                  // the reason why there was no common pass: one sentence without a full stop
   std::vector<std::int32_t> needles;  // places in `taken`, ascending
 };
 using LanesViewPtr = std::shared_ptr<const LanesView>;

@@ -57,7 +57,7 @@ class LedgerView {
   LedgerRow& change(LedgerId id);
   /// Copies all that other ledgers share.
   void unshare();
-  /// Bytes of what another ledger does not share.
+  /// Bytes that this ledger does not share with another one.
   std::int64_t bytesBeside(const LedgerView& other) const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace kvlab {
 
-/// Rows with similar predictions: the mean prediction and the mean of what came true.
+/// Rows with similar predictions: the mean prediction and the mean of the recorded lifespans.
 struct CalibrationBin {
   float predicted = 0, actual = 0;
   std::int32_t rows = 0;
@@ -22,7 +22,7 @@ struct HeadLifespans {
   std::int32_t rows = 0;      // with a prediction
   std::int32_t censored = 0;  // rows in use until the end of the recording: their lifespan is a lower bound
   // Figures over the rows that are not censored; not-a-number where there are fewer than two.
-  double r2 = 0;                     // 1 - squared error / variance of what was found
+  double r2 = 0;                     // 1 - squared error / variance of the recorded values
   double bias = 0;                   // mean of predicted - actual
   std::vector<CalibrationBin> bins;  // by rising prediction, half a log4 wide; without censored rows
   // Points to draw: every row, or the wanted number of rows, evenly spaced.

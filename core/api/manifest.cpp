@@ -267,7 +267,7 @@ json afterEditJson(const Manifest& m) {
   return m.afterEdit == AfterEdit::Keep ? "keep" : "recompute";
 }
 
-/// What an entry of `layers` says of a key is taken away.
+/// Takes from an entry of `layers` the keys that `what` sets.
 void forget(LayerOverride& layer, const LayerOverride& what) {
   if (!what.layout.empty()) layer.layout.clear();
   if (!what.kvK.empty()) layer.kvK.clear();
@@ -276,7 +276,7 @@ void forget(LayerOverride& layer, const LayerOverride& what) {
   if (what.policy) layer.policy.reset();
 }
 
-/// Adds an entry. Older ones no longer say what it says of all their layers.
+/// Adds an entry. Older entries lose the keys that it sets for all their layers.
 void add(std::vector<LayerOverride>& layers, const LayerOverride& one) {
   for (LayerOverride& old : layers)
     if (one.from <= old.from && old.to <= one.to) forget(old, one);

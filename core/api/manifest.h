@@ -112,8 +112,8 @@ struct Manifest {
   nlohmann::json toJson() const;
 
   /// With the keys of `change`, which has the form of a manifest and may leave any out. An object takes its keys one by
-  /// one, but for policy, after_edit and brightness.start, which are replaced. layout, kv and policy hold for all
-  /// layers then, except where `layers` of the change says otherwise. Errors: bad_manifest.
+  /// one, except policy, after_edit and brightness.start, which are replaced. layout, kv and policy hold for all layers
+  /// then, except where `layers` of the change says otherwise. Errors: bad_manifest.
   Result<Manifest> with(const nlohmann::json& change) const;
 
   const std::string& layoutOf(Layer layer) const;

@@ -181,7 +181,7 @@ class ManifestKeys {
       return std::nullopt;
     });
   }
-  /// Lists keys that another reader takes from what stands at `prefix`.
+  /// Lists keys that another reader takes from the value at `prefix`.
   void listInner(const std::string& prefix, const std::function<void(ManifestKeys&)>& read) {
     ManifestKeys inner(*m_list, prefix);
     read(inner);

@@ -13,7 +13,7 @@ class ManifestKeys;
 struct ManifestKey {
   std::string key;           // with its path: "sampling.top_k", "layers[].match"
   std::string type;          // "integer 0 .. 64"
-  nlohmann::json otherwise;  // where the key is left out; null = no fixed value, the meaning tells more
+  nlohmann::json otherwise;  // the value if the key is left out; null = no fixed value, see the meaning
   std::string meaning;
 };
 

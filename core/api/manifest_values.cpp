@@ -74,7 +74,7 @@ bool hasWlod(const json& manifest) {
   return !wlod.is_null() && wlod != "off";
 }
 
-/// A key and what another key has to stand at for it.
+/// A key that has an effect only with a certain value of another key.
 struct Needs {
   std::string_view key, other, value, why;
 };

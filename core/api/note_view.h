@@ -17,10 +17,10 @@ struct NoteView {
   std::string text;  // empty = a bookmark
   Tick tick;
   std::string branch = {};              // on which it was written; it has the tick as long as entry >= 0
-  int entry = -1;                       // of the session's timeline; -1 = the history does not have the state
+  int entry = -1;                       // entry of the session's timeline; -1 = the history does not have the state
   bool here = false;                    // the state lies on the way to the present one, or is that one
-  std::optional<Layer> layer = {};      // of the model
-  std::optional<Head> kvHead = {};      // of the layer
+  std::optional<Layer> layer = {};      // layer of the model
+  std::optional<Head> kvHead = {};      // KV head of the layer
   std::optional<LedgerId> ledger = {};  // the row
 
   bool operator==(const NoteView&) const = default;

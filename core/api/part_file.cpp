@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMostLinks = 40, kPatienceMs = 10'000;
 
-/// Where a symbolic link points to; empty = the path is none.
+/// The target of a symbolic link; empty = the path is no symbolic link.
 std::string linkTarget(const std::string& path) {
   std::string out(4096, '\0');
   const ssize_t size = ::readlink(path.c_str(), out.data(), out.size());

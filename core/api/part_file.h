@@ -5,7 +5,7 @@
 //   regular file    keeps its permissions, and its owner where the process may give it; a file without the right to
 //                   write is refused. A hard link is parted from the other names of its file
 //   device, FIFO, socket of a shell (/dev/stdout, /dev/fd/N)   takes the bytes as they come, and stays what it is
-// A FIFO that nobody reads is refused, and so is one whose reader takes nothing for ten seconds.
+// A FIFO without a reader is refused, and so is a FIFO whose reader takes nothing for ten seconds.
 // Journals, which grow for as long as they are used, have a rule of their own: takeOver() gives them the file that was
 // published, and each record is one append (core/files/capture.h, core/experiment/sweep_journal.h). One owner; any
 // thread.

@@ -36,8 +36,8 @@ struct PlanView {
   std::int32_t staleRows = 0;     // in `stale`
   std::int32_t recomputed = 0;    // rows that the edit computes again
   std::int32_t phaseShifted = 0;  // rows whose phase changes
-  std::int64_t bytes = 0;         // of new rows
-  std::optional<Error> refused;   // why the list cannot be applied; all else is empty then
+  std::int64_t bytes = 0;         // bytes of new rows
+  std::optional<Error> refused;   // the reason why the list cannot be applied; all else is empty then
 };
 
 }  // namespace kvlab

@@ -29,22 +29,22 @@ struct LayerAudit {
   Bands bands;                // requested; meaningless where bounded is false
   bool bounded = false;       // the policy limits this layer now
   std::int32_t rows = 0;      // resident after the tick
-  std::int64_t rowBytes = 0;  // of one row, all KV heads that the cache layer has
+  std::int64_t rowBytes = 0;  // bytes of one row, all KV heads of the cache layer
   std::int32_t evicted = 0;   // by the last decision
   std::int64_t evictedEver = 0;
   std::optional<Tick> fired;       // last tick that evicted a row
   std::int32_t protectedRows = 0;  // pinned rows between the bands
   std::string fallback;            // action of the policy instead of the request, and why; empty = none
-  std::vector<Contest> contests;   // of the last decision while streaming, at most kMostContests
+  std::vector<Contest> contests;   // contests of the last decision while streaming, at most kMostContests
 
   std::int32_t requested() const { return bands.capacity(); }
-  /// True if the layer has more rows than requested: the policy does not do what it says.
+  /// True if the layer has more rows than requested: the policy has not enforced its limit.
   bool broken() const { return bounded && rows > requested() + protectedRows; }
 };
 inline constexpr std::size_t kMostContests = 64;
 
 struct PolicyAudit {
-  Tick tick;                       // of the last decision
+  Tick tick;                       // tick of the last decision
   bool prefilling = false;         // pruning waits for the end of the prompt
   double us = 0;                   // time of the last decision, microseconds
   std::vector<LayerAudit> layers;  // cache layers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows a layer keeps, as manifests write it: "h2o:ratio=0.25,window=8" or an object with the same keys.
+// The rows that a layer keeps, as manifests write it: "h2o:ratio=0.25,window=8" or an object with the same keys.
 // A layer's rows are three bands: the first `sinks`, the last `window`, and of those between `budget`
 // rows by score; semantics.md, section 6. Values; any thread.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace kvlab {
 
-/// How the scores of the KV heads become one per row. Each: they need not, because each head has rows of its own; the
-/// largest where it has not.
+/// The rule that makes one score per row of the scores of the KV heads. Each: every head has rows of its own and keeps
+/// its scores; without such rows the largest score counts.
 enum class HeadRule : std::uint8_t { Mean, Max, Sum, Each };
 enum class Allocator : std::uint8_t { Uniform, Pyramid };
 enum class HeadBudget : std::uint8_t { Uniform, Adaptive };
@@ -41,7 +41,8 @@ struct PolicySpec {
   std::int32_t sinks = 0, window = 0;
   std::optional<std::int32_t> budget = {};
   // all bands together, in place of budget: rows, or a share of the rows that the end of a prefill finds.
-  // Where they are short of sinks and window, the default window takes at most half of what the sinks leave.
+  // If they do not suffice for sinks and window, the default window takes at most half of the rows that the sinks
+  // leave.
   std::optional<std::int32_t> capacity = {};
   std::optional<double> ratio = {};
   bool windowGiven = false;              // by the manifest, not by the preset
@@ -49,7 +50,7 @@ struct PolicySpec {
   HeadRule heads = HeadRule::Sum;
   Allocator allocator = Allocator::Uniform;
   double beta = 20;                             // pyramid: mean budget / smallest budget
-  HeadBudget headBudget = HeadBudget::Uniform;  // of the KV heads of a layer; adaptive needs residency by head
+  HeadBudget headBudget = HeadBudget::Uniform;  // budgets of a layer's KV heads; adaptive needs residency by head
   double alpha = 0.2;                           // adaptive: share of the budget that every head keeps
   std::uint64_t seed = 1;
   std::int32_t observe = 32;  // queries looked at, at the end of a prefill; 0 = all

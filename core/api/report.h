@@ -27,7 +27,7 @@ struct Event {
 /// `found`.
 struct DamageSince {
   std::optional<Tick> verified = {};  // the last check that passed the place; none: no check has since it is there
-  std::optional<Tick> computed = {};  // where no check has passed a row: the tick that the row came in
+  std::optional<Tick> computed = {};  // the tick in which the row came, if no check has passed it
   Tick found;
   std::optional<Tick> reached = {};  // a later tick, from which the session came back in between
 };

@@ -91,8 +91,8 @@ struct InvariantState {
 enum class SessionState : std::uint8_t { Empty, Ready, Broken };
 
 struct ByteCount {
-  std::int64_t allocated = 0;  // of row pools
-  std::int64_t live = 0;       // of resident rows
+  std::int64_t allocated = 0;  // bytes of row pools
+  std::int64_t live = 0;       // bytes of resident rows
   std::int64_t moved = 0;      // by the last commit
 };
 
@@ -112,18 +112,18 @@ struct Snapshot {
   std::vector<std::shared_ptr<const ResidencyView>> layers;
   std::vector<std::shared_ptr<const StorageView>> storage;  // [layers]; layers that are alike share one
   std::shared_ptr<const std::vector<Exactness>>
-      exactness;                             // [length], worst over the layers; null: all exact, or nobody is told
-  std::shared_ptr<const TickReport> report;  // of the last tick; null before
+      exactness;                             // [length], worst over the layers; null: all exact, or nobody receives it
+  std::shared_ptr<const TickReport> report;  // report of the last tick; null before
   std::vector<TokenChance> topk;             // next token, best first
   bool logitsStale = false;
   std::vector<InvariantState> invariants;
   Alignment alignment;
   std::vector<Action> pending;
   std::shared_ptr<const PlanView> plan;    // effect of `pending`; null where nothing is pending
-  std::shared_ptr<const StageView> stage;  // where an open tick stands; null = no tick is open
+  std::shared_ptr<const StageView> stage;  // progress of an open tick; null = no tick is open
   ByteCount bytes;
   std::shared_ptr<const PolicyAudit> policies;                     // null while every policy is full
-  std::optional<double> kl;                                        // of the last drift pass
+  std::optional<double> kl;                                        // KL of the last drift pass
   std::shared_ptr<const std::vector<BreakpointView>> breakpoints;  // null = none
   std::shared_ptr<const std::vector<WatchView>> watches;           // with their values in this state; null = none
   std::shared_ptr<const std::vector<NoteView>> notes;              // in the order of their numbers; null = none
@@ -132,7 +132,7 @@ struct Snapshot {
       0;  // times that the session has gone to another branch: earlier snapshots may lie beside its way
   bool canUndo = false, canRedo = false;
   std::shared_ptr<const WlodView> wlod;    // null where there is no wLOD
-  std::shared_ptr<const LanesView> lanes;  // where it is the reference of lanes, else null
+  std::shared_ptr<const LanesView> lanes;  // set if the session is the reference of lanes, else null
 
   std::int32_t length() const { return static_cast<std::int32_t>(context.size()); }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a tick stands that was stopped inside, and what it has decided so far. Values; any thread.
+// The progress of a tick that was stopped inside, and its decisions so far. Values; any thread.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -25,8 +25,8 @@ constexpr std::string_view name(Stage stage) { return kStages[static_cast<std::s
 struct StageView {
   Stage stage = Stage::Generate;
   std::string_view next;           // a stage, or verify
-  std::vector<TokenId> tokens;     // of the tick so far, generated or given
-  std::vector<Action> actions;     // of the tick so far, with those of culling
+  std::vector<TokenId> tokens;     // tokens of the tick so far, generated or given
+  std::vector<Action> actions;     // actions of the tick so far, with those of culling
   std::int32_t shown = 0, of = 0;  // stages plan and action: actions that `context` shows, and all
   std::vector<LedgerId> context;   // with the shown actions, or with the waiting tokens of a block
 };

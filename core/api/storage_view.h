@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one layer's rows are stored, as the window, scripts and reports see it: layout, formats, slots,
+// The storage of one layer's rows, as the window, scripts and reports see it: layout, formats, slots,
 // bytes measured from the buffers, ring and pages. Values; any thread. semantics.md, section 7.
 #pragma once
 #include <algorithm>
@@ -63,16 +63,16 @@ struct StorageView {
   std::string layout;          // as in the manifest, with parameters
   std::string k, v;            // storage types
   std::int32_t poolSlots = 0;  // addresses; a page takes memory when a row is first written there
-  std::int32_t roomSlots = 0;  // of these, without those reserved for older states
+  std::int32_t roomSlots = 0;  // these slots without those reserved for older states
   std::int32_t stride = 0;     // bytes of a row record
   std::int32_t rows = 0;       // resident
   std::int32_t first = 0;      // index of the oldest resident row; rows before it left through the window
   std::int32_t window = 0;     // phases that the mask lets through, 0 = all
-  std::int32_t held = 0;       // slots that are not free: resident rows and what history keeps
-  BytesByKind record;          // of one row
+  std::int32_t held = 0;       // slots that are not free: resident rows and rows that history keeps
+  BytesByKind record;          // bytes of one row
   ReadPath read = ReadPath::InPlace;
   bool tailOnly = false;        // copies take only rows that the mask lets through
-  std::int64_t readBytes = 0;   // per pass, to assemble what attention reads; 0 = in place
+  std::int64_t readBytes = 0;   // per pass, to assemble the rows that attention reads; 0 = in place
   std::int64_t movedBytes = 0;  // by the last commit
   std::optional<RingState> ring;
   std::optional<PageState> pages;

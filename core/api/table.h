@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables: what a session can be asked, as data. The verb `table` answers with rows of one table: which columns, where a
-// condition holds, how many. Columns have types, so that scripts, Arrow and files are loops over the schema. The tables
-// stand in core/tables. Values; any thread.
+// Tables: the lists that a session offers, as data. The verb `table` answers with rows of one table: the call names the
+// columns, a condition and the number of rows. Columns have types, so that scripts, Arrow and files are loops over the
+// schema. The tables stand in core/tables. Values; any thread.
 #pragma once
 #include "core/api/verb.h"
 
@@ -13,20 +13,20 @@ enum class ColumnType : std::uint8_t { Integer, Number, Text, Flag, Value };  //
 struct ColumnInfo {
   std::string name;
   ColumnType type = ColumnType::Integer;
-  std::string help;  // what the value means, with its unit
+  std::string help;  // meaning of the value, with its unit
 };
 
-/// What facts of the expression language (core/watch/facts.h) mean in conditions and columns of a table.
+/// The meaning of facts of the expression language (core/watch/facts.h) in conditions and columns of a table.
 enum class FactsIn : std::uint8_t {
   None,    // the table has its columns alone
-  Tokens,  // facts of rows speak of the token of the table's row
+  Tokens,  // facts of rows mean the token of the table's row
   Rows,    // and facts of layers of the table's layer
-  Ticks,   // facts speak of the commit of the table's row
+  Ticks,   // facts mean the commit of the table's row
 };
 
 struct TableInfo {
   std::string name;
-  std::vector<ArgInfo> args;  // what is asked about, in script order
+  std::vector<ArgInfo> args;  // arguments of the question, in script order
   std::vector<ColumnInfo> columns;
   std::string help;  // one sentence
   Effect effect = Effect::Reads;

@@ -23,7 +23,7 @@ enum class Quantity : std::uint8_t {
   DriftV,
   KNorm,  // L2 over the layer's heads
   VNorm,
-  QuantK,  // relative L2 of what is stored against what was computed; needs a quantisation pass
+  QuantK,  // relative L2 of stored against computed values; needs a quantisation pass
   QuantV,
   QuantLogit,   // error of the newest query's logits from stored keys
   Score,        // last score that the layer's policy gave the row; higher stays
@@ -39,7 +39,7 @@ std::optional<Quantity> quantityFromName(std::string_view name);
 struct TileRequest {
   Quantity quantity = Quantity::Brightness;
   std::optional<CacheLayer> layer = {};  // all layers unless set
-  std::optional<Tick> tick = {};         // of this branch; the newest unless set
+  std::optional<Tick> tick = {};         // a tick of this branch; the newest unless set
   Position begin{0};                     // half-open range of context positions; end is clipped
   Position end{INT32_MAX};
 };

@@ -81,15 +81,15 @@ inline ArgInfo writes(std::string name) {
 
 /// The most that a verb can do.
 enum class Effect : std::uint8_t {
-  Reads,     // looks at what is there, and may do so between two ticks of another verb
+  Reads,     // reads the present state, also between two ticks of another verb
   Measures,  // computes something about the present state, whose content stays
-  Marks,     // changes what a person has noted: breakpoints, watches, notes; while a tick is open, too
-  Queues,    // changes what else stands beside the content: pending actions, a capture, where rows lie
+  Marks,     // changes notes of a person: breakpoints, watches, notes; while a tick is open, too
+  Queues,    // changes other things beside the content: pending actions, a capture, places of rows
   Commits,   // changes the content; captures record the verb
   Travels,   // goes to another state of the history; captures record the verb
 };
 
-/// How lanes treat a verb.
+/// The way in which lanes run a verb.
 enum class InLanes : std::uint8_t {
   Reference,  // lane 0 runs it alone
   Feeds,      // every lane that is in step runs it with the same arguments
@@ -104,7 +104,7 @@ enum class InLanes : std::uint8_t {
   ClosesBatch,  // makes a session of one sequence
 };
 
-/// What a command is on the time line.
+/// The sort of a command on the time line.
 enum class EditSort : std::uint8_t {
   Prompt,   // tokens came from outside
   Edit,     // tokens or rows were changed

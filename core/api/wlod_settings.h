@@ -30,7 +30,7 @@ struct WlodSettings {
   std::int32_t protectedTail = 128;                   // moments
   std::int32_t startTokens = 256, startGists = 2048;  // cold start: moments as tokens, and before them as LOD1
   WlodRecompute recompute = WlodRecompute::Chosen;
-  double selectiveRatio = 0.15;  // of the dirty rows that were there before
+  double selectiveRatio = 0.15;  // share of the dirty rows that existed before
   double threshold = 0.7;        // dirty share above which everything is computed
 
   bool operator==(const WlodSettings&) const = default;

@@ -21,7 +21,7 @@ struct WlodRow {
   bool operator==(const WlodRow&) const = default;
 };
 
-/// Why a row had to be computed anew: the row holds the edit, the row's past holds the edit, or both.
+/// The reason why a row had to be computed again: the row holds the edit, the row's past holds the edit, or both.
 enum class DirtyWhy : std::uint8_t { Clean, Hierarchical, Temporal, Both };
 const char* name(DirtyWhy why);  // "hierarchical"
 
@@ -31,27 +31,27 @@ struct TimelineChange {
   bool content = false;  // other tokens: the embeddings above them change as well
 };
 
-/// The last edit that made more dirty than what it appended.
+/// The last edit that made more rows dirty than it appended.
 struct WlodChange {
   Tick tick;
   std::vector<TimelineChange> edits;
   std::int32_t earliest = 0;    // moment from which on everything was dirty
   std::vector<TreeNode> nodes;  // [rows] as they stood right after it, in order of arrival
   std::vector<DirtyWhy> why;    // [rows]
-  std::vector<bool> layer0;     // [rows] computed but for layer 0, which stayed
+  std::vector<bool> layer0;     // [rows] computed except for layer 0, which stayed
   std::vector<TreeNode> gists;  // tree nodes whose embedding was made anew
   std::int32_t swapped = 0;     // entries that stand in place of others
   std::int32_t computed = 0;    // rows computed, by a full recompute all
   std::int32_t kept = 0;        // dirty rows that `selective` left as they were
   bool full = false;
-  std::string reason;                    // why incremental or full
-  double share = 0;                      // of dirty rows among all rows
+  std::string reason;                    // the reason for incremental or full
+  double share = 0;                      // share of dirty rows among all rows
   double incrementalUs = 0, fullUs = 0;  // estimates of the cost model
   double us = 0;                         // measured, microseconds
   std::int64_t bytes = 0;                // K/V written
 };
 
-/// A candidate of a round, and what became of it.
+/// A candidate of a round, and its outcome.
 struct FocusDecision {
   TreeNode node;
   bool expand = true;
@@ -95,8 +95,8 @@ struct GistFigures {
 struct WlodView {
   std::string attention;              // "flat", "pyramid"
   std::string gist, lens;             // by name
-  std::vector<GistFigures> figures;   // of the gists, by level; empty = not measured
-  std::string notice;                 // why the gists may be worth less than as many of the last tokens; empty = none
+  std::vector<GistFigures> figures;   // figures of the gists, by level; empty = not measured
+  std::string notice;                 // reason why the gists may be worth less than as many last tokens; empty = none
   std::int32_t near = 0, middle = 0;  // W and W2, moments
   double sigma = 1;
   std::int32_t moments = 0;           // length of the time line
@@ -105,7 +105,7 @@ struct WlodView {
   Column<LedgerId> tokens;            // [moments] the text behind gists
   Column<TreeNode> entries;           // [entries] the working context; index = position of the snapshot's context
   Column<WlodRow> rows;               // in order of arrival, summaries among them
-  std::vector<float> mass;            // [entries] attention that the lens goes by; empty = none yet
+  std::vector<float> mass;            // [entries] attention that the lens uses; empty = none yet
   std::vector<float> scores;          // [entries] -1 .. 1, above 0 = wants detail; empty = none yet
   std::vector<std::int32_t> cooling;  // [entries] rounds until an entry may be edited; 0 = now
   std::optional<Moments> draft;       // a speculative span

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known bugs of KV caches, to be planted on purpose in a session that allows faults. A bug bends what live passes are
-// told, what they wrote, or what a change made of the state. It never reaches a rebuild, the planner or a check, so
-// that these stay right while the cache is wrong. Engine thread.
+// Known bugs of KV caches, to be planted on purpose in a session that allows faults. A bug corrupts the inputs of live
+// passes, their output, or the state that a change made. It never reaches a rebuild, the planner or a check, so that
+// these stay right while the cache is wrong. Engine thread.
 #pragma once
 #include <functional>
 #include <memory>
@@ -44,7 +44,7 @@ struct StateBend {
   bool cutsTail() const { return state.length() < before.length(); }
 };
 
-/// Query heads of some rows on their way to attention, or what attention gave them on the way back.
+/// Query heads of some rows on their way to attention, or the output of attention on the way back.
 struct HeadsBend {
   float* values;  // [n, stride], the heads first
   std::int64_t n, stride;
@@ -67,7 +67,7 @@ struct BugKind {
   std::int64_t (*reach)(const ModelConfig&, std::int64_t reach) = nullptr;
   /// Weights that take the place of the session's while the bug is planted.
   std::shared_ptr<const PlacedWeights> (*weights)(std::shared_ptr<const PlacedWeights>) = nullptr;
-  bool fullLaps = false;  // a chunk may fill a ring and leave no room for what its first queries read
+  bool fullLaps = false;  // a chunk may fill a ring and leave no room for the rows that its first queries read
 };
 
 /// All of them, in the order of lists.

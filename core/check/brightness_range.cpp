@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brightness stays between 0 and its maximum, and is a number. Where a tick has generated a token, the brightness of
-// every token that was there before is what attention makes of it, and culling went by that. semantics.md, section 4.
+// Brightness is a number between 0 and its maximum. If a tick has generated a token, the brightness of every older
+// token follows from its attention, and culling used these values. semantics.md, section 4.
 #include <algorithm>
 #include <cmath>
 #include <span>

@@ -13,7 +13,7 @@
 namespace kvlab {
 namespace {
 
-/// [ledger] what the maps say of each row.
+/// [ledger] the statements of the maps about each row.
 std::vector<RowState> statesByMaps(const CheckInput& input) {
   std::vector<RowState> out(input.state.ledger.size(), RowState::Evicted);
   for (const SharedMap& shared : sharedMaps(input)) {
@@ -37,7 +37,7 @@ std::string whatMapsSay(RowState state) {
   return state == RowState::Evicted ? "no layer holds it" : "it has left through windows";
 }
 
-/// True if context, maps and rows go on as they passed, and what has come is new, live and in every map.
+/// True if context, maps and rows continue those that passed, and all later rows are new, live and in every map.
 bool goesOn(const CheckInput& input) {
   if (!input.passed) return false;
   const CacheState &was = *input.passed, &is = input.state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the culling of a tick a second time from the state before: how many pairs give way, which ones, and to which
-// token; and checks that the commit has carried it out. A full check compares the token with the whole vocabulary, a
-// cheap one with a part. semantics.md, section 4. Engine thread.
+// Derives the culling of a tick a second time from the state before: how many pairs leave, which ones, and which tokens
+// replace them; and checks that the commit has carried it out. A full check compares the token with the whole
+// vocabulary, a cheap one with a part. semantics.md, section 4. Engine thread.
 #pragma once
 #include "core/check/checks.h"
 #include "core/check/findings.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token that a tick has drawn by chance is the one that the next random number of the state before falls on, by the
-// logits that it was drawn by and the rules of sampling; without chance it is the likeliest one. The logits are those
-// of the state before, unless an edit had made these stale. Counted in double and without a ranking of the whole
-// vocabulary. A cheap check counts one tick in four, and looks at the generator in each. Tokens that are given draw no
-// number. Blocks are not checked. Sampling: core/model/decoder/sampler.h.
+// A token that a tick has sampled is the one that the next random number of the state before selects, by the logits of
+// the draw and the rules of sampling; without sampling it is the likeliest one. The logits are those of the state
+// before, unless an edit had made these stale. The check computes in double and without a ranking of the whole
+// vocabulary. A cheap check looks at the draw of one tick in four, and at the generator in each. Tokens that are given
+// draw no number. Blocks are not checked. Sampling: core/model/decoder/sampler.h.
 #include <algorithm>
 #include <cmath>
 #include <functional>

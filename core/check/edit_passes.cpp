@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the passes of an edit against its rules. The rows that passes were given follow from the state before and the
-// context that there is now: every row to the left that stays, in the order of the context, and none to the right. A
-// row is turned by the phase that the position mode gives its place. `after_edit` says which rows behind the first
-// change are computed anew, and a row is computed behind all rows to its left that are. Kinds that derive their context
-// have rules of their own (visible_rows). semantics.md, sections 2 and 3.
+// present context: every remaining row to the left, in the order of the context, and none to the right. A row is turned
+// by the phase that the position mode gives its place. `after_edit` says which rows behind the first change are
+// computed again, and a row is computed after all such rows to its left. Kinds that derive their context have rules of
+// their own (visible_rows). semantics.md, sections 2 and 3.
 #include <algorithm>
 #include <cmath>
 #include <ranges>

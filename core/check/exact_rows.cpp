@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The newest row is what its own recomputation gives, layer by layer, in another implementation of the decoder
-// (scalar_decoder.h): K and V from the input that the layer was given, what attention gives from the stored rows that
-// map and mask imply, the attention that each of them gets, and from that what the layer hands on. A full check looks
-// at all of every layer. A cheap one looks at K, V and attention of one head, in each layer once in scrub_period ticks
-// (of more than 8 layers in some of them, in turns), and once in that time at what the last layer made of the attention
-// that it was given, and at some logits; and it looks at a head of one layer where a block of attention begins. Where
-// rows have left a layer since the pass, its K and V are compared alone. The newest row of a kind may be no
+// The newest row equals its recomputation, layer by layer, in another implementation of the decoder (scalar_decoder.h):
+// K and V from the layer's input, the output of attention over the stored rows that map and mask imply, the attention
+// to each of them, and the layer's output. A full check looks at all of every layer. A cheap check looks at K, V and
+// attention of one head, in each layer once in scrub_period ticks (models with more than 8 layers take turns). Once in
+// that time it looks at the last layer's output for its given attention, and at some logits; and it looks at a head of
+// one layer where a block of attention begins. If rows have left a layer since the pass, only its K and V are compared.
+// The newest row of a kind may be no
 // token. Some older rows are recomputed, too (old_rows.h).
 #include <algorithm>
 #include <cmath>
@@ -21,10 +21,10 @@
 namespace kvlab {
 namespace {
 
-/// Allowed error of a layer's output, in parts of what the layer adds. Rounded: where the decoder does not follow how
-/// products round.
+/// Allowed error of a layer's output, in parts of the layer's contribution. Rounded: if the decoder does not reproduce
+/// the rounding of products.
 constexpr double kOutput = 2e-3, kOutputRounded = 8e-2;
-/// Allowed error, in parts of the change that rounding of products makes, where the session's arithmetic rounds: values
+/// Allowed error, in parts of the change that rounding of products makes, if the session's arithmetic rounds: values
 /// near a border may be rounded the other way.
 constexpr double kUnsure = 2;
 constexpr int kLayersInRound = 8;
@@ -48,7 +48,7 @@ class Recount {
     for (const Layer layer : m_state.cacheLayers().ofModel())
       if (known(layer)) whole(layer);
   }
-  /// Checks what the last layer made of what attention gave, and some of the logits.
+  /// Checks the last layer's output for its given attention, and some of the logits.
   void last() {
     const Layer layer = m_state.cacheLayers().last();
     if (!known(layer)) return;
@@ -91,7 +91,7 @@ class Recount {
     return out;
   }
 
-  /// The newest row went through the layer, and what it was given is written down.
+  /// The newest row went through the layer, and its inputs are recorded.
   bool known(Layer layer) const {
     for (const CacheLayer own : m_state.cacheLayers().of(layer))
       if (!m_deeds[at(own)] || m_deeds[at(own)]->input.empty()) return false;
@@ -254,7 +254,8 @@ class Recount {
     return false;
   }
 
-  /// Compares what the pass said of attention, one of the lists of a layer, with the shares of the rows that it sees.
+  /// Compares the attention that the pass reported, one of the lists of a layer, with the shares of the rows that it
+  /// sees.
   bool probed(CacheLayer own, std::vector<std::vector<float>> NewestAttention::*which, int list,
               const std::vector<double>& shares, const std::string& where) {
     const PassDeed& deed = *m_deeds[at(own)];
@@ -311,12 +312,12 @@ class Recount {
                        " % of what the layer adds, and " + figureText(100 * nearest->room) + " % is allowed");
   }
 
-  /// How far something is from its recomputation, and how far it may be.
+  /// The difference between a value and its recomputation, and the difference that is allowed.
   struct Apart {
     double by, room;
   };
 
-  /// In parts of what the layer adds to its input x.
+  /// In parts of the layer's contribution to its input x.
   Apart handedOn(const std::vector<double>& x, const ScalarOutput& wanted, const std::vector<double>& got) const {
     const double added = std::max(distance(wanted.values, x), 1e-6 * length(x));
     return {distance(wanted.values, got) / added, outputRoom() + kUnsure * wanted.unsure / added};
@@ -356,13 +357,13 @@ class Recount {
   ScalarSeen m_seen;             // rows of the cache layer that find() was called for
   Seen m_own = {};               // the newest row itself
   std::vector<double> m_shares;  // [rows of m_seen] of the head that attended() was called for
-  double m_shareRoom = 0;        // how far a share may be off
+  double m_shareRoom = 0;        // allowed error of a share
 };
 
 /// Layers that cheap checks look at in a scrub period. In a deep model these are not all, so that a check stays cheap.
 struct Round {
   std::vector<Layer> layers;
-  std::int64_t turn = 0;  // how often each of them was looked at before
+  std::int64_t turn = 0;  // number of earlier looks at each of them
 };
 
 Round roundOf(const CheckInput& input, std::int64_t period) {

@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// Where a violation is; fields that do not apply stay empty.
+/// The place of a violation; fields that do not apply stay empty.
 struct Place {
   std::optional<CacheLayer> layer = {};
   std::optional<std::size_t> index = {};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The score that a gate gave a row is what the gate makes of the row's stored key, counted in double. A full check
-// draws 16 rows, a cheap one a row in one tick of sixteen: the newest row in any layer, or any row in the first,
-// because a rebuild computes the others from what is there then, and a score stays. Gates that read keys behind k-norm
-// or rotation, and keys that are stored in another order than projected, are passed over. semantics.md, section 6.
+// A row's gate score equals the gate's score of the row's stored key, computed in double. A full check draws 16 rows, a
+// cheap check one row in one tick of sixteen: the newest row in any layer, or any row in the first layer. Other rows
+// are not compared, because a rebuild computes their keys from the rows that are present then, and a score stays. The
+// check skips gates that read keys behind k-norm or rotation, and keys that are stored in another order than projected.
+// semantics.md, section 6.
 #include <algorithm>
 #include <cmath>
 

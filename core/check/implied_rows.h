@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of a map a row sees, for checks: counted row by row from the mask of model and manifest, apart from the
+// The rows of a map that a row sees, for checks: derived row by row from the mask of model and manifest, without the
 // functions that passes use. Pure; engine thread.
 #pragma once
 #include "core/check/map_walk.h"

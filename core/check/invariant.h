@@ -24,11 +24,11 @@ struct CheckInput {
   bool late = false;                     // asked for some time after the commit: slots that rows have left may be used
   std::int64_t scrubPart = 0;            // slice for this tick, modulo scrubPeriod; pass the tick number
   std::int32_t vocab = 0;                // vocabulary size of the logits; 0 = do not compare
-  Transformer* transformer = nullptr;    // of the model that made the rows; null = nothing is recomputed
+  Transformer* transformer = nullptr;    // transformer of the model that made the rows; null = nothing is recomputed
   const HeldSlots* held = nullptr;       // null = slots are not counted
-  std::span<const PassDeed> deeds = {};  // of the passes that made the state; empty = not written down
+  std::span<const PassDeed> deeds = {};  // deeds of the passes that made the state; empty = not recorded
   std::optional<PassKind> decided = {};  // the pass behind which policies decided in the commit; none = they did not
-  const DrawDeed* drawn = nullptr;       // how the tick came to its token; null = none was generated
+  const DrawDeed* drawn = nullptr;       // origin of the tick's token; null = none was generated
   const CullDeed* culled = nullptr;      // decision of culling in the tick; null = no tick asked it
   std::span<const int> turns = {};       // [cache layers, or fewer] how often the commit turned stored keys
   const CacheState* before = nullptr;    // the state that the last commit was made from; null = there is none

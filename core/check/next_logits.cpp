@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last forward pass has left the logits of the next token: one finite number per vocabulary entry,
-// unless the context is empty or the logits are marked stale. Logits that no pass of the last commit made belong to
-// what the next token sees.
+// unless the context is empty or the logits are marked stale. Logits that no pass of the last commit made belong to the
+// rows that the next token sees.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -29,7 +29,7 @@ std::optional<std::size_t> differs(const ResidencyView& was, const ResidencyView
   return leaves || old == was.size() ? std::nullopt : std::optional(is.size());
 }
 
-/// Logits that the state before had are those of the next token where the next token sees what it saw then.
+/// Logits of the state before may stay only if the next token sees the same rows as then.
 void checkKept(const CheckInput& input, Findings& findings) {
   const CacheState &is = input.state, &was = *input.before;
   if (is.groupOf.size() != was.groupOf.size() || is.context.empty()) return;

@@ -68,7 +68,7 @@ class OldRows {
     return out;
   }
 
-  /// Where a row lies in a layer's map; none where it does not.
+  /// The index of a row in a layer's map; none if the map lacks the row.
   std::optional<std::size_t> indexOf(CacheLayer layer, std::size_t position) const {
     const ResidencyView& map = m_state.map(layer);
     const std::size_t from = std::min(position, map.size());  // a map is a part of the context, in its order
@@ -121,7 +121,7 @@ class OldRows {
     });
   }
 
-  /// How much types have rounded a row in a layer since it was computed, and so roughly the rows that it saw.
+  /// The rounding of a row in a layer by row types since it was computed; the rows that it saw have about the same.
   double roundedSince(Layer layer, std::size_t position) const {
     double out = 0;
     for (const CacheLayer own : m_state.cacheLayers().of(layer)) {
@@ -131,7 +131,7 @@ class OldRows {
     return out;
   }
 
-  /// How far two rows lie apart, in parts of the largest value of a head.
+  /// The largest difference between two rows, in parts of the largest value of a head.
   static double apart(const ScalarRow& a, const ScalarRow& b) {
     double out = 0;
     for (const auto half : {&ScalarRow::k, &ScalarRow::v})
@@ -147,7 +147,7 @@ class OldRows {
     return out;
   }
 
-  /// What a layer gets for a row; none where that cannot be known. shaken: as in storedAttention().
+  /// The input of a layer for a row; none if that cannot be known. shaken: as in storedAttention().
   std::optional<ScalarInput> given(Layer layer, std::size_t position, const ScalarRow& row, std::vector<double> x,
                                    double shaken) const {
     std::optional<std::vector<double>> attended = storedAttention(
@@ -161,8 +161,8 @@ class OldRows {
     return made.size() > 1 ? std::nullopt : std::optional(std::move(made[0].values));
   }
 
-  /// Takes a row through the layers as far as it is exact and what it sees is there. Where types have rounded rows
-  /// since, a second walk over rows that are shaken as much says what that may come to.
+  /// Takes a row through the layers as far as the row is exact and the rows that it sees are resident. If row types
+  /// have rounded rows since, a second walk over rows that are moved by as much estimates the effect of the rounding.
   void through(std::size_t position) {
     CacheState labelled = m_state;
     m_labels = exactness(labelled, m_input.manifest.position == PositionMode::Cache,
@@ -180,7 +180,7 @@ class OldRows {
       const std::optional<ScalarInput> moved =
           rounded > 0 ? given(layer, position, shaken, std::move(other), rounded) : in;
       if (!in || !moved) return;
-      // Where types have rounded rows since, the pass may have chosen other experts than the rows say now.
+      // If row types have rounded rows since, the pass may have chosen other experts than the present rows imply.
       if (rounded > 0 && !m_decoder.choosesAlike(layer, *in, *moved, kShaken)) return;
       std::optional<std::vector<double>> next = handedOn(layer, *in), second = handedOn(layer, *moved);
       if (!next || !second) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies do what they were asked for. A commit that computed rows ends with a decision; a bounded layer has no more
-// rows than its bands and the pinned rows beyond them then; and of the rows that left by the decision none was
-// protected or had a better score than a row that stayed. A policy remembers the attention received that it
-// remembered before, and that of the pass. A decision is judged where it was made: a later commit may pin a row, set
+// Policies keep their contract. A commit that computed rows ends with a decision. Then a bounded layer has no more rows
+// than its bands and the pinned rows beyond them, and no row that left by the decision was protected or had a better
+// score than a row that stayed. The received attention that a policy remembers is the remembered attention of the state
+// before, and the attention of the pass. A decision is judged where it was made: a later commit may pin a row, set
 // another policy or give a layer a window. semantics.md, section 6.
 #include <algorithm>
 #include <cmath>
@@ -63,8 +63,8 @@ class Contract {
     return !spec(layer).keepsAll() && !m_policy.prefilling && (!spec(layer).ratio || m_policy.promptRows > 0);
   }
 
-  /// Attention that rows have received is `keep` of what they had before and `share` of the mean over the group's query
-  /// heads of what the last pass gave.
+  /// The received attention of rows is `keep` times the value before plus `share` times the last pass's attention, mean
+  /// over the group's query heads.
   void remembers(CacheLayer layer, RowValues LayerPolicyState::*values, double keep, double share) {
     const PolicyState& was = *m_before->policy;
     const NewestAttention* pass = m_state.attention.get();

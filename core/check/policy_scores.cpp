@@ -109,7 +109,7 @@ class Scores {
   }
 
   /// Per head, the attention that a pass gave to the rows of a layer must equal its number of queries. Not checked
-  /// where an edit takes several passes over one map: nobody knows which of them is meant.
+  /// where an edit takes several passes over one map: it is unknown which pass is meant.
   void given(CacheLayer layer) {
     const NewestAttention* all = m_state.attention.get();
     const Manifest& rules = m_input.manifest;
@@ -394,8 +394,8 @@ class Scores {
     return perRow(layer, made);
   }
 
-  /// How far scores of keys may be off, in parts of the largest one: keys that the commit has turned where they are
-  /// stored were rounded once more since the decision.
+  /// The allowed error of key scores, in parts of the largest score: keys that the commit has turned in place were
+  /// rounded once more since the decision.
   double roundedSince(CacheLayer layer) const {
     const int turns = keys(spec(layer).name) && at(layer) < m_input.turns.size() ? m_input.turns[at(layer)] : 0;
     const Rounding once = roundingOf(m_input.store.pool(layer).format().k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input of the first layer for a row, made anew: the embedding of its token, or what the kind of session says of a row
-// that is none. Engine thread.
+// Input of the first layer for a row, made again: the embedding of its token, or the input that the kind of session
+// gives for a row without a token. Engine thread.
 #pragma once
 #include "core/check/invariant.h"
 #include "core/check/scalar_decoder.h"

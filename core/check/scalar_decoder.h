@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second implementation of the decoder, for one row, in double: value by value, as the papers have it. It shares with
 // core/model/decoder the weights, the frequencies of rotation and the order of the values in a stored head, but no
-// kernel, no rotary table, no map and no order of sums. Checks compare with it what a pass has made. Where the
-// arithmetic of the session rounds what it multiplies, so does this one, and says how much that matters: an engine that
-// rounds a value the other way lies about as far away. Slow: two products of numbers and a conversion for each weight.
-// Pure; any thread.
+// kernel, no rotary table, no map and no order of sums. Checks compare the results of a pass with it. If the arithmetic
+// of the session rounds its factors, this decoder rounds them too, and says how much that matters: an engine that
+// rounds a value the other way differs by about as much. Slow: two products of numbers and a conversion for each
+// weight. Pure; any thread.
 //
 // Sources: RMS norm, Zhang and Sennrich 2019 (arXiv:1910.07467); rotation, Su et al. 2021 (arXiv:2104.09864); query
 // groups, Ainslie et al. 2023 (arXiv:2305.13245); gated feed-forward networks, Shazeer 2020 (arXiv:2002.05202).
@@ -44,12 +44,12 @@ struct ScalarOutput {
   double unsure = 0;
 };
 
-/// What a layer makes its output of.
+/// The values from which a layer makes its output.
 struct ScalarInput {
   std::vector<double> attended, x;  // [heads*headDim] attention output of all heads; [hidden] input of the layer
 };
 
-/// How an arithmetic rounds what it multiplies with weights (kernels/numerics.h).
+/// The rounding of the values that an arithmetic multiplies with weights (kernels/numerics.h).
 enum class ScalarRounding : std::uint8_t { None, Bf16, Blocks };
 
 class ScalarDecoder {
@@ -70,8 +70,8 @@ class ScalarDecoder {
   /// each row, [rows].
   std::vector<double> attend(Layer layer, int head, std::span<const double> q, const ScalarSeen& seen, bool keysTurned,
                              std::vector<double>* shares = nullptr) const;
-  /// Output of the layer for its input x; `attended` is the attention output of all heads. Where experts have scores so
-  /// near each other that rounding decides between them, one output for each choice.
+  /// Output of the layer for its input x; `attended` is the attention output of all heads. If the scores of experts are
+  /// so close that rounding decides between them, there is one output for each choice.
   std::vector<ScalarOutput> outputs(Layer layer, std::span<const double> attended, std::span<const double> x) const;
   /// True if scores of experts that lie up to `times` as far from those of `in` as those of `other` choose the same.
   bool choosesAlike(Layer layer, const ScalarInput& in, const ScalarInput& other, double times) const;

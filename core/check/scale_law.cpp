@@ -19,11 +19,11 @@ struct Half {
   std::int64_t codes, scales;  // offsets in a record
 };
 
-/// Why a head does not obey the law; empty = it does.
+/// The reason why a head violates the law; empty = it obeys.
 std::string breaks(const Half& half, const std::uint8_t* record, int head, int headDim) {
   float scale = 0;
   std::memcpy(&scale, record + half.scales + std::int64_t{head} * 4, 4);
-  if (!std::isfinite(scale)) return {};  // finite_rows speaks of it
+  if (!std::isfinite(scale)) return {};  // finite_rows reports it
   if (scale < kernels::kScaleFloor) return "the scale " + std::to_string(scale) + " is below the least there is";
   if (scale == kernels::kScaleFloor) return {};
   const std::uint8_t* codes = record + half.codes + std::int64_t{head} * headDim;

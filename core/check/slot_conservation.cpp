@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every slot that was ever handed out is free, or named by the present state, or held by history; free slots and bytes
-// are as many as are told; and no slot that an older state names is free, because the next row would overwrite what
-// going back needs. Layouts that move rows in place have no slots of history. Full checks alone.
+// Every slot that was ever handed out is free, or named by the present state, or held by history; the numbers of free
+// slots and bytes are those that the pool reports; and no slot that an older state names is free, because the next row
+// would overwrite a row that going back needs. Layouts that move rows in place have no slots of history. Only full
+// checks test this.
 #include <algorithm>
 
 #include "core/check/checks.h"
@@ -39,7 +40,7 @@ void checkLost(const CheckInput& input, const SharedMap& shared, CacheLayer laye
   }
 }
 
-/// The pool has as many bytes as its slots take, and as many free slots as are told to those who take some.
+/// The pool has as many bytes as its slots take, and as many free slots as it reports to its users.
 void checkCounts(const CheckInput& input, const SharedMap& shared, CacheLayer layer, Findings& findings) {
   const RowPool& pool = input.store.pool(layer);
   const SlotAllocator& allocator = input.store.slots(layer);

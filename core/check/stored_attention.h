@@ -9,11 +9,11 @@
 
 namespace kvlab {
 
-/// Where a row stands in LayerGroup::stored() of a cache layer; none = nobody can say what it sees there.
+/// The index of a row in LayerGroup::stored() of a cache layer; none = the rows that it sees there are unknown.
 using IndexIn = std::function<std::optional<std::size_t>(CacheLayer)>;
 
 /// [heads*headDim] Output for the row that `row` was projected from; none where a row that it sees has no slot. shaken:
-/// moves each stored value by so much of the largest of its head, this way or that.
+/// moves each stored value up or down by this share of the largest value of its head.
 std::optional<std::vector<double>> storedAttention(const CheckInput& input, const ScalarDecoder& decoder,
                                                    const StoredHeads& stored, Layer layer, const ScalarRow& row,
                                                    const IndexIn& indexIn, double shaken = 0);

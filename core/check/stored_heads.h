@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares heads of stored rows with what their recomputation gives, as close as arithmetic and storage types allow.
-// Lives for one check; engine thread.
+// Compares heads of stored rows with their recomputation, as close as arithmetic and storage types allow. Lives for one
+// check; engine thread.
 #pragma once
 #include "core/check/checks.h"
 #include "core/check/findings.h"
@@ -23,7 +23,7 @@ class StoredHeads {
   /// Compares K and V, unrotated, of a KV head of the row at an index of LayerGroup::stored(). more: further
   /// allowed difference, in parts of the largest value. False if they differ, which is told, or the row is unreadable.
   bool agree(CacheLayer layer, std::size_t index, int kv, ScalarHead k, const ScalarHead& v, double more = 0) const;
-  /// How much turning the stored keys of a layer once again may have changed them, in parts of the largest value.
+  /// The largest change that one more rotation of a layer's stored keys may have made, in parts of the largest value.
   double turning(CacheLayer layer) const;
 
  private:

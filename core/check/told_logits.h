@@ -8,8 +8,8 @@
 namespace kvlab {
 
 /// Takes the newest token through all layers over the stored rows, in another implementation of the decoder
-/// (scalar_decoder.h), and compares the logits that the state tells. Nothing is known where policies let rows go behind
-/// the pass, with a kind that derives its context, and where products round what they read.
+/// (scalar_decoder.h), and compares the logits of the state. It compares nothing if policies let rows go behind the
+/// pass, with a kind that derives its context, or if products round their factors.
 void checkToldLogits(const CheckInput& input, Findings& findings);
 
 }  // namespace kvlab

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass was told to read what map, mask and window imply: for each of its rows the first and the last row that it
+// A pass was given the rows that map, mask and window imply: for each of its rows the first and the last row that it
 // sees, the phase that it is turned by, the slot that it is written to, and for the rows that are seen their slots
 // and phases; and no row of a call is written over one that the call reads, or over one of the state before. Window and
-// mask are taken from model and manifest, and counted here row by row. Where a kind has given rows, its rules of
-// attention stand in place of the map.
+// mask are taken from model and manifest, and counted here row by row. If a kind has given rows, its rules of attention
+// replace the map.
 #include <algorithm>
 #include <unordered_map>
 
@@ -159,7 +159,7 @@ class Look {
     return {given.slots[row].value(), given.phaseOf(row), given.blurOf(row)};
   }
 
-  /// How what a row was given differs from what the rules imply; empty = it does not.
+  /// The difference between the rows that a row was given and those that the rules imply; empty = none.
   std::string differs(std::size_t i, std::size_t own) const {
     const PassDeed& deed = *m_deed;
     const Read self = impliedAt(own), turned = readAt(self.slot, deed.phase[i]);

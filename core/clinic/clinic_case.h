@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of the bug clinic: for each bug of core/bugs a file resources/clinic/NAME.json that says where people met
-// the bug, how to meet its condition, and what finds it. Values; any thread.
+// The cases of the bug clinic: for each bug of core/bugs a file resources/clinic/NAME.json that has reports of the bug,
+// steps that meet its condition, and the check that finds it. Values; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct ClinicStep {
 struct ClinicCase {
   std::string bug, title;  // as in bugs/bug_kinds.cpp
   std::string story;
-  std::vector<std::string> threads;       // where people met the bug
+  std::vector<std::string> threads;       // threads in which people reported the bug
   nlohmann::json session;                 // keys of the manifest beside those of the clinic
   std::vector<ClinicStep> before, after;  // the bug is planted between them
   struct {
@@ -29,7 +29,7 @@ struct ClinicCase {
     std::optional<LedgerId> row;
   } found;
   std::string view;  // id of the view that shows the bug best
-  std::string look;  // tells what to look for there
+  std::string look;  // tells the user what to look for there
 };
 
 /// All cases in the order of bugKinds(). Errors: bad_file names the file and the key.

@@ -134,7 +134,7 @@ class StoredRows : public RowDriver {
   }
 
  private:
-  /// The planted bug changes what a layer is called with.
+  /// The planted bug changes the arguments of a layer.
   void bend(CacheLayer layer, const RowsChunk& chunk, LayerPass& one) {
     const GroupPass& group = m_groups[groupOf(layer)];
     const LayerGroup& rows = m_job.groups[groupOf(layer)];

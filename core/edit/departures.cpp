@@ -22,7 +22,7 @@ std::vector<LedgerId> leftBehindIn(const ResidencyView& before, const ResidencyV
   return out;
 }
 
-/// [ids] what the maps say of rows; ids ascend, and there is one.
+/// [ids] the state of each row according to the maps; ids ascend and are not empty.
 std::vector<RowState> statesOf(const CacheState& state, const std::vector<LedgerId>& ids) {
   std::vector<RowState> out(ids.size(), RowState::Evicted);
   std::size_t absent = ids.size();

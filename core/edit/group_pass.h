@@ -23,8 +23,8 @@ struct GroupPass {
   bool allResident = true;
 };
 
-/// Whether rows that only left through the window count. A pass over live rows cannot read them; a rebuild computes
-/// them again.
+/// Says whether rows that left only through the window count. A pass over live rows cannot read them; a rebuild
+/// computes them again.
 enum class LeftRows : std::uint8_t { Gone, Present };
 
 /// `rows` ascend by position. cachePhases: a row that the map lacks has the number of preceding rows as its phase.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots that a pass has while it looks: they go back however it ends. On the stack; engine thread.
+// Slots that a read-only pass borrows: they go back however the pass ends. On the stack; engine thread.
 #pragma once
 #include "core/state/cache_store.h"
 

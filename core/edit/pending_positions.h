@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pending actions name positions of the context as it was when they were checked. Where one of several is applied
-// alone, the others follow their tokens. Pure; any thread.
+// Pending actions name positions of the context as it was when they were checked. If one of several actions is applied
+// alone, the positions in the others follow their tokens. Pure; any thread.
 #pragma once
 #include "core/api/action.h"
 #include "core/state/cache_state.h"

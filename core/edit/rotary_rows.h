@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where attention reads the rows of a map in the rotary table: at their phases, and at the blur that the kind of
-// session gives them. Engine thread.
+// The rows of the rotary table at which attention reads the rows of a map: at their phases, and at the blur that the
+// kind of session gives them. Engine thread.
 #pragma once
 #include <vector>
 

@@ -219,7 +219,7 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
   return ok();
 }
 
-/// How surprising the tokens behind the rows of a chunk are, by the logits of these rows.
+/// Computes the surprise of the tokens that follow the rows of a chunk, from the logits of these rows.
 Status RowDriver::score(const RowsChunk& chunk) {
   const std::int64_t vocab = m_transformer.model().config().vocab, hidden = m_transformer.hidden();
   m_out.surprise.resize(m_rows.size(), std::numeric_limits<float>::quiet_NaN());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives rows through the layers of the model. A subclass says what attention reads for the rows in each cache layer
-// and where their K and V go. The driver cuts the rows into chunks, asks the fault door, makes room for attention
-// lists, gate keys and logits, runs the layers and waits for the end. Rows go chunk by chunk through all layers
-// (prefill, decode, edits, given rows), or layer by layer, so that one layer of scratch rows is enough (rebuild, drift,
+// Drives rows through the layers of the model. A subclass gives the rows that attention reads in each cache layer and
+// the slots for new K and V. The driver cuts the rows into chunks, asks the fault door, makes room for attention lists,
+// gate keys and logits, runs the layers and waits for the end. Rows go chunk by chunk through all layers (prefill,
+// decode, edits, given rows), or layer by layer, so that one layer of scratch rows is enough (rebuild, drift,
 // quantisation, lifespans). Lives as long as a pass; engine thread.
 #pragma once
 #include <functional>
@@ -42,7 +42,7 @@ class RowDriver {
   RowDriver& operator=(const RowDriver&) = delete;
 
  protected:
-  /// layers: the model's first so many.
+  /// layers: the cache layers of the model's first layers.
   RowDriver(Transformer& transformer, FaultDoor& faults, const Wanted& wanted, const CacheLayers& layers)
       : m_transformer(transformer),
         m_staging(transformer.backend()),
@@ -58,10 +58,10 @@ class RowDriver {
 
   /// Chooses the chunk that begins at `begin` and has at most `most` rows; pass() is called for it next.
   virtual RowsChunk chunk(std::int64_t begin, std::int64_t most);
-  /// Says what the chunk reads in a cache layer and where its rows go, as backend addresses that stay valid until the
-  /// end of the pass. The driver adds tags and requested outputs.
+  /// Gives the rows that the chunk reads in a cache layer and the slots of its own rows, as backend addresses that stay
+  /// valid until the end of the pass. The driver adds tags and requested outputs.
   virtual LayerPass pass(CacheLayer own, const RowsChunk& chunk) = 0;
-  /// Adds what is special to a chunk: given vectors, observers of layer inputs, or embeddings only.
+  /// Adds the special parts of a chunk: given vectors, observers of layer inputs, or embeddings only.
   virtual void complete(WholePass&, const RowsChunk&) {}
   /// True if the same calls repeat in every tick. Such a pass may be recorded, or made together with passes of other
   /// sessions.

@@ -43,7 +43,7 @@ void Witness::writeDown(CacheLayer layer, const LayerPass& one, std::int64_t n, 
   deed.attended.assign(attended + (n - 1) * all, attended + (n - 1) * all + own);
 }
 
-/// Layers that read the same list at the same addresses share what is written down of it.
+/// Layers that read the same list at the same addresses share its record.
 std::shared_ptr<const ListDeed> Witness::listOf(const LayerPass& one, std::int32_t from, std::int32_t to) {
   const auto known = std::ranges::find_if(m_listed, [&](const Listed& other) {
     return other.slots == one.slots && other.phases == one.phases && other.from == from && other.to == to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down what the layers of a live pass are called with and what attention gives (state/commit_deeds.h), from the
-// addresses that they are given. Only passes over host memory have a witness. Lives as long as the pass; engine thread.
+// Records the inputs of the layers of a live pass and the output of attention (state/commit_deeds.h), from the
+// addresses in the calls. Only passes over host memory have a witness. Lives as long as the pass; engine thread.
 #pragma once
 #include <functional>
 #include <vector>
@@ -12,7 +12,7 @@ namespace kvlab {
 
 class Witness {
  public:
-  /// plan: adds to a deed what the plan says of its layer.
+  /// plan: adds the plan's statements about its layer to a deed.
   Witness(Transformer& transformer, CommitDeeds& deeds, const CacheLayers& layers, std::function<void(PassDeed&)> plan);
   ~Witness();
   Witness(const Witness&) = delete;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well a model, with a cache as a manifest describes it, predicts a text: the negative log-likelihood of each token
-// and the perplexity (Jelinek et al. 1977). The text is read in windows of `context` tokens that begin `stride` tokens
-// apart; a window scores the tokens that the window before it has not scored, behind the tokens that both have. Every
-// window starts with an empty cache. Any thread.
+// Measures how well a model predicts a text with the cache that a manifest describes: the negative log-likelihood of
+// each token and the perplexity (Jelinek et al. 1977). The text is read in windows of `context` tokens that begin
+// `stride` tokens apart; a window scores the tokens that the window before it has not scored, behind the tokens that
+// both have. Every window starts with an empty cache. Any thread.
 #pragma once
 #include <string>
 #include <vector>

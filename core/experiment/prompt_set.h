@@ -20,7 +20,7 @@ namespace kvlab {
 
 enum class Ask : std::uint8_t {
   After,  // the story is the prompt and is pruned; then the question is fed token by token
-  Inside  // story and question are the prompt: a policy can see what will be asked
+  Inside  // story and question are the prompt: a policy can see the question
 };
 
 struct SweepQuestion {

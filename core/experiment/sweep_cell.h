@@ -6,9 +6,9 @@
 //
 // ask "after": the story is the prompt, and a policy prunes at the end of the story. A fork of the session asks each
 // question: it is fed the tokens of question and reply one by one. ask "inside": each question has a session whose
-// prompt is the story with the question. Figures are compared after every token that was fed. An expression is asked
-// behind the prompt and after every token that was fed; its figure is the mean, of a flag the share of true. What
-// speaks of a tick is asked after tokens alone.
+// prompt is the story with the question. Figures are compared after every token that was fed. An expression is
+// evaluated after the prompt and after every token that was fed; its figure is the mean, for a flag the share of true.
+// Expressions with facts of a tick are evaluated after tokens only.
 #pragma once
 #include <vector>
 

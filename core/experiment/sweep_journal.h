@@ -21,8 +21,8 @@ class SweepJournal {
 
   /// A new file with this head. Errors: sweep_exists, sweep_busy, bad_file.
   static Result<std::unique_ptr<SweepJournal>> create(const std::string& path, const nlohmann::ordered_json& head);
-  /// An old one. Errors: bad_file, sweep_busy, bad_journal (names the line). Where even the head was torn, it is
-  /// empty afterwards: the head is null, and the first line appended becomes it.
+  /// Opens an existing journal. Errors: bad_file, sweep_busy, bad_journal (names the line). If even the head was torn,
+  /// the journal is empty afterwards: the head is null, and the first appended line becomes the head.
   static Result<std::unique_ptr<SweepJournal>> open(const std::string& path);
 
   const nlohmann::ordered_json& head() const { return m_head; }

@@ -209,7 +209,7 @@ Status readExpressions(const json& list, SweepSpec& spec) {
   return ok();
 }
 
-/// Replaces what stands at the key instead of merging into it.
+/// Replaces the value at the key instead of merging into it.
 void place(json& manifest, const SweepAxis& axis, const json& set) {
   if (!axis.key.empty()) {
     json* old = &manifest;

@@ -6,7 +6,7 @@
 //   0000.safetensors, 0001 ..    one per window (core/analysis/lifespans.h), each whole or not at all
 //
 // Gates get keys and lifespans of every layer, with the attention that the window's second half pays to each row as
-// `mass`. Gists and lens get what the last layer left (`hidden`), from which the distribution of the next token
+// `mass`. Gists and lens get the output of the last layer (`hidden`), from which the distribution of the next token
 // follows. recordTraining() may be called on any thread.
 #pragma once
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings an open file to the disk on a thread of its own, so that whoever appends to it need not wait. Asking often
-// costs one flush at a time. A machine that gives no more threads flushes when it likes. One owner.
+// Flushes an open file to the disk on a thread of its own, so that code that appends need not wait. Requests during a
+// flush share the next one. If the machine gives no thread, the system flushes when it likes. One owner.
 #pragma once
 #include <sys/types.h>
 

@@ -64,7 +64,7 @@ class ColumnsIn {
   Error badAt(const std::string& name, std::size_t i, const std::string& why) const {
     return badCache(m_path, "tensor \"" + name + "\": value " + std::to_string(i) + " " + why, name);
   }
-  /// The same about the whole file; `field` names what is wrong.
+  /// The same about the whole file; `field` names the wrong part.
   Error bad(const std::string& why, const std::string& field) const { return badCache(m_path, why, field); }
   /// Size of a tensor's dimension; 0 if there is none.
   std::int64_t extent(const std::string& name, std::size_t dimension = 0) const {

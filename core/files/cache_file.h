@@ -5,16 +5,16 @@
 //    "model": {"model_type", "num_hidden_layers", "num_key_value_heads", "head_dim", "rope_theta"},
 //    "input_ids": [length], "position_ids": [length], "dtype": "float32", "edited": false,
 //    "fingerprint", "numerics", "rounded"}
-// that resources/python/kvlab_cache.py reads and writes too (the last four are kvlab's: "edited" says that rows may
-// belong to a context that no longer exists, absent = false; "rounded" is that of cache_rounding.h).
+// that resources/python/kvlab_cache.py reads and writes too (the last four are specific to kvlab: "edited" says that
+// rows may belong to a context that no longer exists, absent = false; cache_rounding.h describes "rounded").
 //
 // hf_tuple and hf_dynamic hold past_key_values.{layer}.key and .value, [1, kvHeads, length,
-// headDim], keys rotated at position_ids as Hugging Face stores them. Where a layer lacks rows, the manifest also has
+// headDim], keys rotated at position_ids as Hugging Face stores them. If a layer lacks rows, the manifest also has
 // "rows": [layers][length of the layer], ascending indices of input_ids, and tensors are as long as their layer. Values
 // and token ids come back bit for bit. Keys are rotated and unrotated in double and rounded to the storage type on
 // either way: a key pair that was saved and loaded differs by at most 3 u |pair|, u = 2^-24 (f32),
-// 2^-11 (f16), 2^-8 (bf16). A file does not say what its rows were computed from: unless it is
-// marked edited, they count as computed from the context that the file holds.
+// 2^-11 (f16), 2^-8 (bf16). A file does not record the inputs of its rows: unless it is marked edited, they count as
+// computed from the context that the file holds.
 //
 // native holds the state itself (cache_native.h): loading one restores the state hash.
 //
@@ -46,8 +46,8 @@ void unrotatedRows(const CacheImport& rows, const ModelConfig& config, CacheLaye
 // ---------------------------------------------------------------------------
 
 /// A file that cannot be used (code bad_file); field names the tensor or key, if one is at fault.
-/// Why attention cannot compute with a stored value: it is not finite, or so large that products of two such values are
-/// not; null = it can.
+/// The reason why attention cannot compute with a stored value: it is not finite, or so large that the product of two
+/// such values is not finite; null = it can.
 const char* faultOf(float value);
 Error badCache(const std::string& file, const std::string& why, const std::string& field = {});
 /// One more than the largest number that an id, a position or a group may have.

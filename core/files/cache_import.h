@@ -48,7 +48,7 @@ struct CacheImport {
 
   /// Roundings that the rows of a cache layer have passed through.
   struct Rounded {
-    Rounding k, v;          // where the file was written: all types that rows had passed through
+    Rounding k, v;          // rounding by all types that rows had passed through when the file was written
     Rounding fileK, fileV;  // types of the file, which a native file does not have
     Rounding arithmetic;    // products that were rounded otherwise than the session rounds them
     /// By all of it.

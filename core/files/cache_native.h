@@ -10,12 +10,12 @@
 // The manifest has, besides the keys of all forms: fingerprint, numerics, position, rows {k, v, stride} or a list where
 // layers differ, first [layers] (rows of the map that had left through the window; absent = none), keep [layers]
 // (newest rows that the layer keeps, 0 = all), group_of [layers], random [2], tick, pending, memory, and a key for each
-// kind of session. Before "rounded" (cache_rounding.h) there was "converted": rows were stored in other types before
-// (absent = true).
-// cache_memory.h describes the statistics of policies and the state of the next token. What a kind of session adds
-// (kind_file.h) stands under its key; its maps hold rows in its own order. The file holds neither history nor the
-// position of a ring.
-// Version 3 had every row of such a kind in every layer, version 2 had no such kinds, version 1 neither keep nor
+// kind of session. Older files have "converted" instead of "rounded" (cache_rounding.h): rows were stored in other
+// types before (absent = true).
+// cache_memory.h describes the statistics of policies and the state of the next token. The additions of a kind of
+// session (kind_file.h) stand under the key of the kind; the maps of such a session hold rows in the order of the kind.
+// The file holds neither history nor the position of a ring.
+// In version 3 every layer has every row of such a kind, version 2 has no such kinds, version 1 has neither keep nor
 // memory.
 #pragma once
 

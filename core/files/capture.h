@@ -38,7 +38,7 @@ struct CaptureCommand {
   std::uint64_t record = 0;  // number of its record in the file that it was read from
 };
 
-/// How far the last command of a file has come.
+/// The progress of the last command of a file.
 struct CaptureProgress {
   Tick tick;
   std::int64_t commits = 0;
@@ -80,7 +80,7 @@ class CaptureLog {
   /// Creates a file that holds `start` (header and commands so far); replaces an existing file.
   static Result<std::unique_ptr<CaptureLog>> open(const std::string& path, const std::string& start,
                                                   std::uint64_t next);
-  /// Goes on with a file that was read: drops what follows its whole records. Error: bad_file.
+  /// Continues a file that was read: drops the bytes after its whole records. Error: bad_file.
   static Result<std::unique_ptr<CaptureLog>> resume(const std::string& path, const Capture& capture);
   ~CaptureLog();
   CaptureLog(const CaptureLog&) = delete;
@@ -95,13 +95,13 @@ class CaptureLog {
   }
   /// The same for a record that captureRecord() has made with the number next(). Needs no memory.
   Status write(const std::string& record);
-  /// Where the file ends.
+  /// The end of the file.
   struct End {
     std::uint64_t next = 0;
     std::int64_t bytes = 0;
   };
   End end() const;
-  /// Cuts off what was appended since.
+  /// Cuts off everything that was appended since.
   void cutTo(const End& end);
   /// An error has ended it.
   bool ended() const { return m_file < 0; }

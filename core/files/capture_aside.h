@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record of a capture about what stands beside the content of a session: notes, breakpoints and watches, since
-// version 2, and pending actions, since version 3.
+// A record of a capture about the data beside the content of a session: notes, breakpoints and watches, since version
+// 2, and pending actions, since version 3.
 //   {"notes"?: [{"id", "text", "tick", "layer"?, "kvHead"?, "ledger"?, "branch"?}], "removed"?: [id],
 //    "breakpoints"?: [{"id", "condition", "ignore", "once", "log", "enabled", "hits", "last"}],
 //    "watches"?: [{"id", "expression"}], "pending"?: [action]}
 // A note is new, or has another text. It stands at its tick of the branch that the commands before the record have led
-// to; with "branch" the file does not have its state. "breakpoints", "watches" and "pending" are all that there
-// are. Values; any thread.
+// to; with "branch" the file does not have its state. "breakpoints", "watches" and "pending" are complete lists.
+// Values; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -36,7 +36,7 @@ struct CaptureAside {
 nlohmann::json toJson(const CaptureAside& aside);
 /// True if the payload is such a record.
 bool isAside(const nlohmann::json& payload);
-/// Errors name in `why` what is wrong, and the field.
+/// Errors name the cause in `why`, and the field.
 Result<CaptureAside> asideFromJson(const nlohmann::json& payload);
 
 }  // namespace kvlab

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts keys between kvlab, which stores unrotated keys, and Hugging Face, which stores keys rotated at their
 // phases. Half-split pairs (i, i + headDim/2) turn by y1 = x1 c - x2 s, y2 = x2 c + x1 s with c, s = attentionFactor *
-// cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by c^2 + s^2. Where a part of a head
-// turns, values stand in the engine's order in kvlab (core/model/decoder/frequencies.h) and in the file's order
-// outside. Computes in double; a value is rounded once, where it is stored. Pure; any thread.
+// cos, sin(phase * w_i) (transformers' modeling_rope_utils). The inverse divides by c^2 + s^2. If only a part of a head
+// turns, kvlab holds the values in the engine's order (core/model/decoder/frequencies.h), and files hold them in their
+// own order. Computes in double; a value is rounded once, where it is stored. Pure; any thread.
 #pragma once
 #include <vector>
 

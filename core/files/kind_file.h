@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind of session adds to native cache files, and asks of them. Values; any thread.
+// The additions of a kind of session to native cache files, and its requirements of them. Values; any thread.
 #pragma once
 #include "core/files/cache_columns.h"
 
@@ -10,7 +10,7 @@ class KindFile {
   virtual ~KindFile() = default;
   /// The manifest's key. It is null or absent in files of other sessions.
   virtual std::string key() const = 0;
-  /// What a file and a session must share: "settings" in the key's value.
+  /// The settings that a file and a session must share: "settings" in the key's value.
   virtual nlohmann::json settings() const = 0;
   /// The key's value.
   virtual nlohmann::json describe(const CacheState& state) const = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the networks that were trained for a model lie, so that sessions find them by themselves. Any thread.
+// The files of the networks that were trained for a model; sessions find them by themselves. Any thread.
 #pragma once
 #include <string>
 

@@ -13,7 +13,7 @@
 
 namespace kvlab {
 
-/// Why a sequence is not stepped.
+/// The reason why a sequence is no longer stepped.
 struct SequenceExit {
   Tick tick;
   std::string why;  // end_of_text or error
@@ -24,7 +24,7 @@ struct SequenceExit {
 struct BatchTick {
   struct Outcome {
     bool took = false;           // false: the sequence took no part
-    std::optional<Error> error;  // why it failed
+    std::optional<Error> error;  // the error that ended it
     nlohmann::json report = {};  // report of the tick, else null
   };
   std::vector<Outcome> sequences;

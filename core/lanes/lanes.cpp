@@ -64,7 +64,8 @@ class Lent {
   std::unique_ptr<Session>* m_place;
 };
 
-/// Microseconds of a session's last tick. What it costs to write its report as JSON is not the lane's.
+/// Microseconds of a session's last tick. The time that it takes to write the report as JSON does not count for the
+/// lane.
 double lastTickUs(const Session& session) {
   double end = 0;
   if (const auto& report = session.health().report)

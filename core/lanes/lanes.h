@@ -24,7 +24,7 @@ struct LanesOptions {
 struct LanesTick {
   struct Outcome {
     bool stepped = false;        // false: the lane had left before
-    std::optional<Error> error;  // why it failed
+    std::optional<Error> error;  // the error that ended it
     LaneFigures figures;
   };
   std::vector<TokenId> tokens;  // tokens that all lanes took

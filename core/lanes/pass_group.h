@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// How the passes of the last run were made.
+/// A report on the passes of the last run.
 struct PassReport {
   bool together = false;         // a pass served several sessions
   std::string apart;             // else: why not

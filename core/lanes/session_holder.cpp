@@ -22,7 +22,7 @@ Result<std::unique_ptr<SessionHolder>> held(Result<std::unique_ptr<Part>> part) 
 
 }  // namespace
 
-/// Calls `call` with what there is: batch, lanes or session.
+/// Calls `call` with the present batch, lanes or session.
 template <class F>
 auto SessionHolder::visit(F&& call) const {
   if (m_batch) return call(*m_batch);

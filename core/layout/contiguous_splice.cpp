@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a cache without an index works: each splice of the list, from the highest position down, moves every later row of
-// the layer. torch.cat does the same with a second buffer.
+// The splice of a cache without an index: each splice of the list, from the highest position down, moves every later
+// row of the layer. torch.cat does the same with a second buffer.
 #include "core/layout/contiguous.h"
 
 namespace kvlab {

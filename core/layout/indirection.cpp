@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows stay where they were written. A commit is the swap of the maps and moves no K/V at all, unless most of a prompt
-// has left: then what stays of it moves to the front of the pool, so that the pool can end early.
+// has left: then the remaining rows move to the front of the pool, so that the pool can end early.
 #include <algorithm>
 #include <set>
 

@@ -17,7 +17,7 @@
 
 namespace kvlab {
 
-/// How many rows the pool of one layer must hold, and for which purpose.
+/// The number of rows that the pool of one layer must hold, by purpose.
 struct LayerDemand {
   std::int32_t capacity = 0;  // rows after a commit
   std::int32_t keep = 0;      // newest rows that a ring keeps, 0 = all
@@ -59,7 +59,7 @@ class StorageLayout {
   virtual ~StorageLayout() = default;
   virtual std::string_view name() const = 0;
   /// True if settle() may overwrite rows that older states name. History then keeps such rows apart from the pools, and
-  /// a rebuild mends a failure inside settle().
+  /// a rebuild repairs a failure inside settle().
   virtual bool inPlace() const = 0;
   /// True if rows that the layer's window has left behind lose their slots by themselves.
   virtual bool dropsMasked() const { return false; }

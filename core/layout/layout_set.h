@@ -35,7 +35,7 @@ class LayoutSet {
   Result<LayerSlots> reserve(CacheStore& store, const CacheState& before, std::int32_t inserted, std::int32_t tail,
                              bool lastLeaves, FaultDoor& faults, std::int32_t more = 0) const;
   /// True if slots that were taken since the last commit hold live rows: a prompt is longer than the room of a ring.
-  /// earlier: slots of parts that wait for the commit. looks: a pass that looks at what waits needs a slot, too.
+  /// earlier: slots of parts that wait for the commit. looks: a read-only pass over waiting rows needs a slot, too.
   static bool overruns(const CacheState& before, const LayerSlots& taken, const LayerSlots* earlier, bool looks);
   /// Rows that windows have left behind lose their slots; added and freed as in settle(), looks as in overruns().
   void drop(CacheState& state, LayerSlots& added, LayerSlots& freed, CacheStore& store, bool looks) const;
@@ -51,7 +51,7 @@ class LayoutSet {
   /// Restores the slots of in-place layouts to those of `state`, after a pass that only looked.
   void backTo(CacheStore& store, const CacheState& state) const;
   /// Slots that a state needs, [layers]: slots of its rows, and of the rows that a rollback of its draft leads to.
-  /// Where layouts work in place, a rollback does not ask for slots.
+  /// If layouts work in place, a rollback needs no slots.
   LayerSlots heldBy(const CacheState& state) const;
   /// Frees every slot but those that `state` needs.
   void restart(CacheStore& store, const CacheState& state) const;

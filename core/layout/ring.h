@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The common part of the ring layouts. The pool is a circle of slots larger than the window: a pass computes rows
 // ahead of the pointer, and a commit moves the pointer, not rows. Rows behind the window stay counted in
-// the map and lose their slots. A prompt that is longer than what is free goes through in pieces, and each overwrites
-// rows that no later one sees. semantics.md, section 7. Engine thread.
+// the map and lose their slots. A prompt that is longer than the free slots goes through in pieces, and each piece
+// overwrites rows that no later piece sees. semantics.md, section 7. Engine thread.
 #pragma once
 #include "core/layout/layout.h"
 

@@ -15,9 +15,9 @@ struct NamedModel {
   std::string name;            // "smollm2-135m"
   std::string title, licence;  // for people
   std::string file;            // the name of the model's file
-  std::int64_t bytes = 0;      // of the file
-  std::int64_t loadBytes = 0;  // of the packages that it is taken from
-  std::string path;            // where it lies, or would lie
+  std::int64_t bytes = 0;      // size of the file
+  std::int64_t loadBytes = 0;  // size of the packages that contain it
+  std::string path;            // its path, whether it exists or not
   std::string list;            // the list that names it
   bool fetched = false;        // it lies there, whole
 };

@@ -5,7 +5,7 @@
 //   codes [experts, outputs, inputs/32, 16] of 4 bits, two neighbours in a byte, and exponents [experts, outputs,
 //   inputs/32] (.._blocks, .._scales: MXFP4 of OCP Microscaling Formats 1.0).
 // Here are gate_proj, up_proj and down_proj, [experts, outputs, inputs], and their biases, made where they are asked
-// for: values as they are, codes as blocks of the type mxfp4. Owns what it makes; one thread.
+// for: values as they are, codes as blocks of the type mxfp4. Owns its results; one thread.
 #pragma once
 #include <memory>
 #include <vector>

@@ -41,7 +41,7 @@ bool parseNumber(const std::string& text, T& out) {
   return failure == std::errc{} && end == text.data() + text.size();
 }
 
-/// Takes an option; returns what is wrong with it, empty = nothing.
+/// Takes an option; returns its fault, empty = none.
 std::string takeOption(const std::string& key, const std::string& value, Options& out) {
   if (key == "seed") return parseNumber(value, out.seed) ? "" : "gives no whole number from 0 to 2^64 - 1";
   if (key == "layers") {
@@ -88,7 +88,7 @@ RandomTensor distribution(const TensorNeed& need, std::uint64_t seed) {
   return {key, 0.0f, (table ? 2.0f : 1.0f) / std::sqrt(inputs)};
 }
 
-/// Where every tensor lies in one block, 64-byte aligned.
+/// The offsets of all tensors in one block, 64-byte aligned.
 class Layout {
  public:
   Layout(const std::vector<TensorNeed>& needs, DType type) {

@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// name = what follows "synthetic:", options included. Progress counts bytes.
+/// name = the text after "synthetic:", options included. Progress counts bytes.
 Result<std::shared_ptr<const Model>> openSynthetic(const std::string& spec, const std::string& name,
                                                    const Progress& progress);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json of well-known checkpoints, reduced to what shapes a model.
+// config.json of well-known checkpoints, reduced to the keys that shape a model.
 #pragma once
 #include <string>
 #include <string_view>

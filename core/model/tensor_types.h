@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which types the tensors of a model have: files in blocks have several. Any thread.
+// The types of a model's tensors: files in blocks have several. Any thread.
 #pragma once
 #include <vector>
 

@@ -62,7 +62,7 @@ class CacheKind {
   virtual Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
                                       const TransactionRules& rules, CallContext& call);
   /// Attention of the row at a context position, by head: receivedPerHead in the last of the model's first `layers`
-  /// layers. A read-only pass, like query(). Null for a row that asks nothing.
+  /// layers. A read-only pass, like query(). Null for a row that is no query.
   virtual Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
                                                                   const TransactionRules& rules, CallContext& call);
   /// Computes every row again.
@@ -71,11 +71,11 @@ class CacheKind {
   virtual Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) = 0;
   virtual Result<Drift> drift(const CacheState& state, CallContext& call) = 0;
   virtual ExactnessMap exactness(const SessionParts& parts, const CacheState& state) const = 0;
-  /// What native cache files of such a session hold besides; null = nothing.
+  /// The additional content of native cache files of such a session; null = nothing.
   virtual std::shared_ptr<const KindFile> file(const CacheState&) const { return nullptr; }
   /// A note to the user about the parts that the session was opened with; empty = none. open() comes before.
   virtual std::string notice() const { return {}; }
-  /// Adds what only this kind shows to a snapshot.
+  /// Adds the data that only this kind has to a snapshot.
   virtual void describe(const CacheState&, Snapshot&) const {}
 };
 

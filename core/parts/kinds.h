@@ -22,7 +22,7 @@ struct KindInfo {
 
 /// At most one of them serves a manifest.
 std::span<const KindInfo> kinds();
-/// Those of every session (check/invariants.inc), then those of the kinds.
+/// The invariants of every session (check/invariants.inc), then the invariants of the kinds.
 std::span<const Invariant> invariants();
 /// Runs every invariant. Keeps at most 16 violations per invariant; each names layer, index and ledger row if they
 /// apply.

@@ -27,7 +27,7 @@ std::shared_ptr<const PolicyState> withMomentsFrom(std::int32_t from, const Poli
   return out;
 }
 
-/// Computes what the last queries of a prompt attended to, if a policy needs it.
+/// Computes the attention of a prompt's last queries, if a policy needs it.
 Status observePrompt(CacheState& state, const TransactionRules& rules, CallContext& call) {
   const std::shared_ptr<const PolicyState> before = state.policy;
   const std::vector<PolicySpec>& specs = before->specs;

@@ -55,7 +55,7 @@ struct SessionParts {
 
 /// An empty cache as the manifest describes it.
 CacheState emptyContent(const SessionParts& parts);
-/// The same; frees all slots and forgets what was overwritten. Does not change the
+/// The same; frees all slots and forgets the log of overwritten rows. Does not change the
 /// fault drill.
 CacheState emptyState(SessionParts& parts);
 

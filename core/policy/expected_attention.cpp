@@ -81,7 +81,7 @@ void softmax(std::span<float> values) {
   for (float& value : values) value = static_cast<float>(value / sum);
 }
 
-/// Adds what the query heads of a group expect on average to its list, [rows]. keys: [rows, KV heads, dim].
+/// Adds the mean expected attention of a group's query heads to its list, [rows]. keys: [rows, KV heads, dim].
 void addExpected(const LayerRows& rows, const kernels::Context& context, const std::vector<float>& keys, int group,
                  std::size_t sinks, std::span<float> list) {
   const int heads = rows.heads / rows.kvHeads, dim = rows.headDim;

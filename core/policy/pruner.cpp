@@ -212,7 +212,7 @@ class Decision {
     return contests;
   }
 
-  /// One score per resident row. The policy is told the outer bands as they are.
+  /// One score per resident row. The policy gets the outer bands as they are.
   Result<std::vector<float>> scoresOf(CacheLayer layer, const Bands& bands) {
     PolicySpec spec = m_next.specs[at(layer)];
     spec.sinks = bands.sinks;

@@ -37,7 +37,7 @@ unsigned statisticsOf(const std::vector<PolicySpec>& specs);
 std::vector<std::int32_t> observations(const std::vector<PolicySpec>& specs);
 
 /// A copy of the policy state that includes the attention of a prompt's last `observe` queries, in layers that request
-/// this number of queries. Where no row asked anything, what was observed before stays.
+/// this number of queries. If no row asked anything, the earlier observation stays.
 std::shared_ptr<const PolicyState> withObservation(const PolicyState& state, const CacheHeads& heads,
                                                    std::int32_t observe, const Observation& seen);
 

@@ -22,7 +22,7 @@ class DenseRun {
   void setWindow(Layer layer, int window) { m_windows[at(layer)] = window; }
   void setWeights(std::shared_ptr<const PlacedWeights> weights) { m_transformer->setWeights(std::move(weights)); }
 
-  /// Runs all layers, and keeps what each one is given.
+  /// Runs all layers, and keeps the input of each.
   void run();
   /// Runs a layer on the input that run() gave it. Returns its attention output for the last token, [heads*headDim].
   std::vector<float> attended(Layer layer);

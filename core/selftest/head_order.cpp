@@ -20,7 +20,7 @@ constexpr double kChance = 0.01;  // nats a token that a swap must gain on the s
 
 struct HeadSwap {
   Layer layer;
-  bool q, k, v;  // which heads
+  bool q, k, v;  // the parts whose heads swap
   int a, b;
   double gain = 0;  // on the short text
 };

@@ -13,7 +13,7 @@ class HeadRows {
  public:
   /// The rows of two heads change places. matrix: [heads*dim, in], or a bias [heads*dim].
   static HeadRows swapped(const TensorView& matrix, int heads, int a, int b);
-  /// The rows of a head become zero, or what zero bytes stand for.
+  /// The rows of a head become zero, or the value that zero bytes encode.
   static HeadRows without(const TensorView& matrix, int heads, int head);
 
   /// False for an absent tensor, and where rows do not lie one after another.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring of W rows gives what a window of W gives over rows that all stay: while it fills, at its wraps, and where
-// chunks of a prompt are longer than it.
+// A ring of W rows gives the results of a window of W over rows that all stay: while it fills, at its wraps, and with
+// chunks of a prompt that are longer than the ring.
 #include <algorithm>
 
 #include "core/selftest/self_test_room.h"

@@ -35,7 +35,7 @@ std::string_view name(SelfTestOutcome outcome);  // "passed", "failed", "skipped
 struct SelfTestFigure {
   double figure = 0, limit = 0;
   std::string unit = {};  // unit of both
-  std::string says = {};  // says what was compared, or what is wrong, or why the test was skipped
+  std::string says = {};  // the compared values, or the error, or the reason why the test was skipped
   bool skipped = false;
 };
 SelfTestFigure skippedTest(std::string why);

@@ -27,7 +27,7 @@ class SelfTestRoom {
 
   /// The first tokens of the text, or as many as there are.
   std::vector<std::int32_t> ids(std::size_t most) const;
-  /// How many tokens a test may read again and again: all with a small model, else `most`.
+  /// The number of tokens that a test may read repeatedly: all with a small model, else `most`.
   std::size_t affordable(std::size_t most) const;
   std::string file(const std::string& name) const { return m_order.folder + "/" + name; }
   /// Error: cancelled.

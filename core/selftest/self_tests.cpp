@@ -82,7 +82,7 @@ Result<std::vector<SelfTestResult>> runSelfTests(SelfTestOrder order,
       return Error("usage", "kvlab check " + id, "there is no such test", "kvlab list selftests has all of them");
   SelfTestRoom room = KV_TRY(SelfTestRoom::open(std::move(order)));
   std::vector<SelfTestResult> out;
-  std::size_t fits = 0;  // how many of them are fits, at the end
+  std::size_t fits = 0;  // number of fits among them, at the end
   for (const SelfTest& test : kTests) {
     if (!ids.empty() && std::ranges::find(ids, test.id) == ids.end()) continue;
     KV_TRY(room.tell(std::string(test.id)));

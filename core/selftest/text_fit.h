@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether another setting of a checkpoint predicts a text better than its own: the difference token by token, so that
-// what is hard in the text weighs nothing. Pure; any thread.
+// Tests whether another setting of a checkpoint predicts a text better than its own. It takes differences token by
+// token, so that tokens that are hard for both cancel out. Pure; any thread.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window is no weight either. Layers of the same window are tried together: wider, without one, and where they have
-// none, with one.
+// A window is no weight either. Layers with the same window are tried together: with a wider window, without one, and
+// with one if they have none.
 #include <algorithm>
 #include <map>
 

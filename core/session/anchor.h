@@ -16,7 +16,7 @@ struct Anchor {
   CacheState state;
   Manifest manifest;                            // storage and rules at that time
   std::vector<std::vector<std::uint8_t>> rows;  // [layers][rows, stride] records in the slots that the state holds
-  std::int64_t bytes = 0;                       // of the rows
+  std::int64_t bytes = 0;                       // size of the rows
 };
 
 /// Bytes of the rows that an anchor of a state would have.

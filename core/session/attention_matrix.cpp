@@ -21,7 +21,7 @@ Status possible(const Session& session, const AttentionMatrix& wanted) {
                "ask for fewer queries, or for one head", "queries", wanted.queries);
 }
 
-/// Copies what one query attended to into its lines.
+/// Copies the attention of one query into its lines.
 void take(AttentionMatrix& out, std::int32_t query, const CacheState& state, const ResidencyView& map,
           const std::vector<float>& seen) {
   if (seen.empty()) return;

@@ -21,7 +21,7 @@ class Breakpoints {
 
   /// The number of the new breakpoint.
   int add(Expression condition, BreakpointView wish);
-  /// Replaces what readers see of the breakpoint with the same number, its condition excepted. False if there is none.
+  /// Replaces the view of the breakpoint with the same number, except its condition. False if there is none.
   bool change(const BreakpointView& wish);
   bool remove(int id);
   void clear();

@@ -60,8 +60,8 @@ void CallMark::putBackBeside() {
   m_session.m_parts.faults = m_beside->faults;
 }
 
-/// A tick that is open where it was stays; any other goes, and with it what it has written. False if rows were lost and
-/// a rebuild has made them anew.
+/// An open tick stays if it stands where it stood at the mark; any other open tick goes, with the rows that it has
+/// written. False if rows were lost and a rebuild has computed them again.
 bool CallMark::closeTick() {
   const std::unique_ptr<OpenTick>& open = m_session.m_open;
   if (open && m_open && placeOf(*open) == m_open->place) {

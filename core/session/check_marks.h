@@ -30,7 +30,7 @@ class CheckMarks {
   /// The last check that looked at the invariant and found nothing; the tick since when all it looks at has passed.
   CheckMark last(std::size_t invariant) const { return m_last[invariant]; }
   Tick all(std::size_t invariant) const;
-  /// The last check that passed what the invariant says of the row; without a row, all of it.
+  /// The last check in which the invariant passed the row; without a row, passed everything.
   CheckMark passed(std::size_t invariant, std::optional<LedgerId> row) const;
 
  private:

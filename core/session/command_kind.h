@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a verb says of its commits. A value.
+// The sort of a verb's commits, and the words for them. A value.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

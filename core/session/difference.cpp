@@ -130,7 +130,7 @@ Rows contextRows(const Session& session, const RowPairs* pairs) {
 void compareContexts(const Session& before, const Session& behind, const RowPairs& pairs, StateDifference& out) {
   const Rows then = contextRows(before, &pairs), now = contextRows(behind, nullptr);
   const std::vector<Exactness> exactThen = lastLayerExactness(before), exactNow = lastLayerExactness(behind);
-  // Whether a row of a file was verified says nothing of what the row holds.
+  // A row of a file holds the same values before and after its verification.
   const auto trusted = [](Exactness one) { return one == Exactness::Loaded ? Exactness::Exact : one; };
   const auto exact = [](const std::vector<Exactness>& all, std::size_t p) {
     return p < all.size() ? all[p] : Exactness::Exact;

@@ -30,8 +30,8 @@ std::string quotedText(const nlohmann::json& text);
 /// "3 tokens": of a list.
 std::string tokenCount(const nlohmann::json& ids);
 
-/// A command's change of the state before it, in words: "replace “·cellar” → “·attic”". Those of its verb, else of the
-/// actions that were pending, else the verb's name; empty if it only generates.
+/// A command's change of the state before it, in words: "replace “·cellar” → “·attic”". The words come from its verb,
+/// else from the actions that were pending, else from the verb's name; empty if the command only generates.
 std::string wordsOf(const CommandKind& kind, const std::string& verb, const nlohmann::json& args,
                     const CacheState& before, const Tokenizer& tokenizer);
 

@@ -59,8 +59,8 @@ class History {
   /// Gives the present state an anchor before a tick or another commit, if it is far from the last one and commands can
   /// be executed again from here.
   void anchor(const SessionParts& parts, bool tick);
-  /// How far anchors stand apart, in ticks and rows (Timeline::Entry::work), unless history_bytes is too small for
-  /// them.
+  /// Sets the distance between anchors, in ticks and rows (Timeline::Entry::work), unless history_bytes is too small
+  /// for them.
   void anchorEvery(std::int64_t work) { m_anchorWork = work; }
   /// Makes the commit's state current and records the command that made it. Only the first commit of a command carries
   /// the command; executing the command again makes its other commits too. Rows that the commit has overwritten come
@@ -125,7 +125,7 @@ class History {
   std::vector<PastCommand> commands(int entry, int from = 0) const;
   /// Sets the function that executes recorded commands again.
   void setExecute(Execute execute) { m_execute = std::move(execute); }
-  /// Sets what tells the kind of a command.
+  /// Sets the function that gives the kind of a command.
   void setKindOf(KindOf of) { m_kindOf = of; }
   KindOf kindOf() const { return m_kindOf; }
   const Execute& execute() const { return m_execute; }
@@ -159,7 +159,7 @@ class History {
   bool logged() const { return m_capture.file || m_recovery.file; }
   /// Adds the state hash to the last command of the logs, which has made its commits.
   void logHash(std::string hash) { log(CaptureProgress{m_timeline.current().tick, m_logged, std::move(hash)}); }
-  /// Where the logs end, and what was written of the present command; they can be cut back to there.
+  /// The ends of the logs, and the part of the present command that was written; the logs can be cut back to there.
   struct LogEnds {
     const CaptureLog *capture, *recovery;
     CaptureLog::End ends[2];
@@ -187,7 +187,7 @@ class History {
 
  private:
   void become(CacheState state);
-  using Records = std::array<std::string, 2>;  // of both logs; empty = none
+  using Records = std::array<std::string, 2>;  // records of both logs; empty = none
   Records recordsOf(Tick tick) const;
 
   CacheState m_state;
@@ -199,7 +199,7 @@ class History {
   std::int64_t m_anchorWork = 512;  // a copy of the rows costs little beside so much work
   int m_pools = 0;
   std::string m_verb;  // the command being executed
-  CommandKind m_kind;  // of it
+  CommandKind m_kind;  // kind of the command
   nlohmann::json m_args;
   bool m_replaying = false;
   std::int64_t m_commitsLeft = -1;  // commits that the recorded command may still make; -1 = any number

@@ -237,11 +237,12 @@ LayerSlots slotsFor(const CacheImport& rows, SessionParts& parts, bool over) {
   return slots;
 }
 
-/// How far rows of a layer may be from what the model computes, in parts of their length. Types in which rows were
-/// stored while others were computed over them count several times: their rounding adds up from layer to layer.
+/// The allowed difference between rows of a layer and the rows that the model computes, in parts of their length. Types
+/// in which rows were stored while others were computed over them count several times: their rounding adds up from
+/// layer to layer.
 double roomOf(const CacheImport& rows, CacheLayer layer, const CacheStore& store) {
   constexpr double kArithmetic = 1e-3, kOtherProducts = 0.02, kTypes = 3, kMost = 0.5;
-  constexpr double kLargest = 4;  // of a head, in parts of its mean magnitude
+  constexpr double kLargest = 4;  // largest value of a head, in parts of its mean magnitude
   const auto length = [](Rounding one) { return double(one.relative) + kLargest * double(one.ofMost); };
   double types = 0;
   for (const CacheLayer one : idRange<CacheLayer>(0, layer.value() + 1)) {
@@ -263,7 +264,7 @@ std::string percent(double part) {
   return out;
 }
 
-/// Compares each row with what the model computes.
+/// Compares each row with the row that the model computes.
 Status compared(const CacheImport& rows, const CacheState& state, CallContext& call) {
   if (state.length() == 0) return ok();
   SessionParts& parts = call.parts;

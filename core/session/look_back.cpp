@@ -29,8 +29,8 @@ Sight LookBack::sightOf(int entry) const {
   return at;
 }
 
-/// Where commands are executed from again to show the commits up to `last`. Executed again from an anchor, rows may get
-/// other slots: fewer of them belong to older states then.
+/// The entry from which commands are executed again to show the commits up to `last`. Executed again from an anchor,
+/// rows may get other slots: fewer of them belong to older states then.
 int LookBack::stretchBegin(int last) const {
   return m_needs(Need::Slots) ? 0 : std::max(0, m_line.anchored(m_line.entry(last).parent));
 }
@@ -43,7 +43,7 @@ Status LookBack::forward(int first, int last, const See& see) {
       ++i;
       continue;
     }
-    std::size_t end = i + 1;  // of the stretch that is executed again
+    std::size_t end = i + 1;  // end of the stretch that is executed again
     const auto anchored = [&](int id) { return m_line.entry(id).anchor && !m_needs(Need::Slots); };
     while (end < path.size() && !canSee(path[end]) && !anchored(path[end - 1])) ++end;
     const int from = stretchBegin(path[end - 1]), known = m_line.entry(path[i - 1]).depth;

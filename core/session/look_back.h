@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the commits of the way to the present state. Kept states are shown as they are; where a state was dropped, or
-// what is asked of a state needs a measurement, the session that answers for other ticks (past.h) executes the commands
+// Shows the commits of the way to the present state. Kept states are shown as they are; if a state was dropped, or a
+// question about a state needs a measurement, the session that answers for other ticks (past.h) executes the commands
 // again, from anchor to anchor. The session stays where it is. Engine thread.
 #pragma once
 #include <functional>

@@ -23,12 +23,12 @@ struct Measured {
   std::shared_ptr<const StateDifference> difference;  // from the state that was compared last
 };
 
-/// State of the session, and what is known of each invariant.
+/// State of the session, and the known results of each invariant.
 struct Health {
   SessionState status = SessionState::Empty;
-  std::string reason;  // why it is broken
+  std::string reason;  // the reason why it is broken
   AlignmentLog alignment;
-  std::shared_ptr<const TickReport> report;  // of the last tick
+  std::shared_ptr<const TickReport> report;  // report of the last tick
   std::int64_t bytesMoved = 0;               // by the last commit
   std::int64_t checks = 0;                   // ticks that were checked
 };

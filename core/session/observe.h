@@ -5,16 +5,17 @@
 
 namespace kvlab {
 
-/// [length] how the rows of the last layer stand to a rebuild.
+/// [length] the exactness of the last layer's rows, compared with a rebuild.
 std::vector<Exactness> lastLayerExactness(const Session& session);
 /// The same of another state of the session.
 std::vector<Exactness> lastLayerExactness(const Session& session, const CacheState& state);
-/// The present state with what the needs ask for. A drift that cannot be measured is not known.
+/// The present state with the measurements that `needs` asks for. A drift that cannot be measured is unknown.
 SightState observeNow(Session& session, const std::function<bool(Need)>& needs);
-/// The present state with what the needs ask for of the state before a commit, which comes next.
+/// The present state before a commit, with the measurements that `needs` asks for of the state before.
 SightState observeBefore(Session& session, const std::function<bool(Need)>& needs);
-/// The present state, and the state and the report that led here if the former is kept, with what the needs ask for.
-/// Attention that the tick did not return, and the drift before it, are those of the commands executed again.
+/// The present state with the measurements that `needs` asks for, and the state before with the report that led here,
+/// if that state is kept. Attention that the tick did not return, and the drift before it, are those of the commands
+/// executed again.
 Sight sightNow(Session& session, const std::function<bool(Need)>& needs);
 /// The value of an expression now. Facts of a tick, and before(..), refer to the commit that led here, if the state
 /// before is kept; else they are not known.

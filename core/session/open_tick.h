@@ -39,7 +39,7 @@ struct OpenTick {
   bool stopped = false;                    // some time: then a command of its own makes the commit
 };
 
-/// Where a tick stands.
+/// The progress of a tick.
 struct TickPlace {
   Stage stage = Stage::Generate;
   std::size_t tokens = 0;

@@ -26,7 +26,7 @@ class Past {
  private:
   std::unique_ptr<Session> m_session;
   std::vector<int> m_entries;  // by depth: entries of the present session's timeline that the other one's stand for
-  int m_starts = 0;            // of that timeline: after a reset the same numbers are other entries
+  int m_starts = 0;            // starts of that timeline: after a reset the same numbers are other entries
 };
 
 }  // namespace kvlab

@@ -10,8 +10,8 @@ namespace kvlab {
 
 class Session;
 
-/// Whether each token's rows in the last layer equal a rebuild; null if nobody edited the session. Visits every row of
-/// every map, so only for snapshots that somebody receives.
+/// Says of each token whether its rows in the last layer equal those of a rebuild; null if nobody edited the session.
+/// Visits every row of every map, so only for snapshots that somebody receives.
 std::shared_ptr<const std::vector<Exactness>> shownExactness(const Session& session);
 
 class Publisher {

@@ -5,7 +5,7 @@
 
 namespace kvlab {
 
-/// Where actions go: behind the pending ones, or in their place.
+/// The place of new actions: behind the pending ones, or instead of them.
 enum class Queue : std::uint8_t { Behind, Instead };
 /// Changes the pending list after checking the whole list. On error the list stays.
 Status inject(Session& session, const std::vector<Action>& actions, Queue queue = Queue::Behind);
@@ -21,8 +21,8 @@ Status pin(Session& session, LedgerId id, bool on);
 
 /// Unit of one step through the history.
 enum class HistoryStep : std::uint8_t { Commit, Edit };
-/// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and those of commands that are executed again. Where there
-/// are fewer steps than n, nothing is done.
+/// Errors: nothing_to_undo, nothing_to_redo, out_of_range, and those of commands that are executed again. If there are
+/// fewer than n steps, nothing is done.
 Status undo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status redo(Session& session, std::int64_t n = 1, HistoryStep by = HistoryStep::Commit);
 Status goTo(Session& session, Tick tick);

@@ -7,7 +7,7 @@
 namespace kvlab {
 namespace {
 
-/// How far the ledgers say the same of how their rows came.
+/// The number of first rows that have the same origin in both ledgers.
 std::int32_t sharedRows(const Ledger& then, const Ledger& now) {
   const auto rows = static_cast<std::int32_t>(std::min(then.size(), now.size()));
   for (std::int32_t i = 0; i < rows; ++i) {
@@ -18,7 +18,8 @@ std::int32_t sharedRows(const Ledger& then, const Ledger& now) {
   return rows;
 }
 
-/// [length] what each place of a context can meet: a shared row itself, a later token its equals, a later gist nothing.
+/// [length] a symbol for each place of a context: a shared row matches itself, a later token matches equal tokens, a
+/// later gist matches nothing.
 std::vector<std::int64_t> symbols(const CacheState& state, std::int32_t shared, std::int64_t gists) {
   std::vector<std::int64_t> out;
   for (const LedgerId id : state.context) {
@@ -43,7 +44,7 @@ class ShortestEdit {
       const int k = x - y;
       const bool inserted = steps > 0 && comesDown(steps, k);
       const int fromX = steps == 0 ? 0 : reach(steps - 1, inserted ? k + 1 : k - 1);
-      const int runX = steps == 0 || inserted ? fromX : fromX + 1;  // where the run of equal entries begins
+      const int runX = steps == 0 || inserted ? fromX : fromX + 1;  // begin of the run of equal entries
       while (x > runX) --x, --y, out.emplace_back(x, y);
       if (inserted) --y;
       else if (steps > 0) --x;
@@ -52,7 +53,7 @@ class ShortestEdit {
   }
 
  private:
-  /// Farthest place in `then` that so many steps reach on the diagonal then - now = k.
+  /// Farthest place in `then` that `steps` steps reach on the diagonal then - now = k.
   int reach(int steps, int k) const { return m_reach[at(steps)][at(k + steps)]; }
   /// True if the way to the diagonal comes by an insertion.
   bool comesDown(int steps, int k) const {

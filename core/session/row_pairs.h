@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of one state are which rows of another. As far as both ledgers say the same, a row is itself. Behind that,
-// where branches, lanes or files went different ways, the tokens of both contexts are aligned, and tokens that meet are
-// one row. Pure; any thread.
+// Pairs the rows of one state with the rows of another. As far as both ledgers agree, a row is paired with itself.
+// Beyond that, after branches, lanes or files diverged, the tokens of both contexts are aligned, and aligned tokens
+// count as one row. Pure; any thread.
 #pragma once
 #include <utility>
 #include <vector>
@@ -25,7 +25,7 @@ class RowPairs {
 using Places = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// Places of equal entries, both ascending: a longest common subsequence of two lists. Myers, "An O(ND) Difference
-/// Algorithm and Its Variations", 1986, section 2. Where the lists need more than `most` insertions and deletions, only
+/// Algorithm and Its Variations", 1986, section 2. If the lists need more than `most` insertions and deletions, only
 /// their equal beginning and end are aligned.
 Places alignedPlaces(const std::vector<std::int64_t>& then, const std::vector<std::int64_t>& now, int most = 2000);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much attention a row received, tick by tick. Ticks whose attention is not kept are executed again (look_back.h).
+// The attention that a row received, tick by tick. Ticks whose attention is not kept are executed again (look_back.h).
 // Engine thread.
 #pragma once
 #include <vector>
@@ -9,8 +9,8 @@
 namespace kvlab {
 
 struct RowRead {
-  int entry = 0;    // of the timeline
-  double mass = 0;  // of the newest query, mean over query heads, 0..1
+  int entry = 0;    // entry of the timeline
+  double mass = 0;  // attention of the newest query, mean over query heads, 0..1
 };
 
 /// Every commit up to the present state whose newest query looked at the row in a layer of the model, oldest first.

@@ -40,7 +40,7 @@ bool onlyGrew(const ModelConfig& model, const CacheState& before, const CacheSta
                             [](const Column<RowPast>& a, const Column<RowPast>& b) { return a.sharesWith(b); });
 }
 
-/// How the rows of a state stand to a rebuild, row by row.
+/// The exactness of each row of a state, compared with a rebuild.
 class Verdicts {
  public:
   Verdicts(const Session& session, const CacheState& state)
@@ -166,7 +166,7 @@ class Story {
     m_chapters.push_back(std::move(one));
   }
 
-  /// How the row left: by the ledger, or because the layer gave it up.
+  /// The way in which the row left: by the ledger, or because the layer gave it up.
   std::string whyGone(const Sight& seen, const CacheState& now) const {
     const RowState state = now.ledger[m_row].state;
     const bool layersAlone = state == RowState::Live || state == RowState::LeftWindow || state == RowState::Evicted;

@@ -24,7 +24,7 @@ enum class RowEvent : std::uint8_t {
 std::string_view name(RowEvent event);
 
 struct RowChapter {
-  int entry = 0;  // of the timeline
+  int entry = 0;  // entry of the timeline
   RowEvent event = RowEvent::Computed;
   bool wrote = false;  // the stored bytes are new, or stand in another slot
   Slot slot{-1};       // behind the event, as executed again where its tick was dropped; -1 = none
@@ -37,14 +37,14 @@ struct RowChapter {
 /// Errors: those of LookBack.
 Result<std::vector<RowChapter>> rowStory(Session& session, CacheLayer layer, LedgerId row);
 
-/// Why a row differs from what a rebuild would compute.
+/// The reason why a row differs from the row that a rebuild would compute.
 struct RowCause {
-  Exactness exactness = Exactness::Exact;  // of the row that was asked for
+  Exactness exactness = Exactness::Exact;  // exactness of the row that was asked for
   /// The rows that hand it down: the first was asked for, and each has seen the next one. Only the last one was made
   /// inexact by the command itself.
   std::vector<LedgerId> rows = {};
-  CacheLayer layer;                    // where the last one became inexact
-  Exactness first = Exactness::Exact;  // how it became inexact
+  CacheLayer layer;                    // the layer in which the last one became inexact
+  Exactness first = Exactness::Exact;  // its label when it became inexact
   int entry = -1;                      // commit that did it; -1 = the row is exact
 };
 

@@ -22,7 +22,7 @@ void turnKeys(Session& session, CacheLayer layer, std::size_t index, bool rotate
 Result<RowPair> rebuiltRow(Session& session, CacheLayer layer, std::size_t index);
 
 struct EarlierRow {
-  Tick tick;                      // of the state before
+  Tick tick;                      // tick of the state before
   std::optional<RowPair> values;  // none = the layer did not hold the row
 };
 /// The row at an index of the layer's map in the state before the last change. Errors: not_kept, device.

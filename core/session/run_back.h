@@ -9,7 +9,7 @@
 namespace kvlab {
 
 struct Held {
-  int entry = -1;                  // of the timeline; -1 = at no commit
+  int entry = -1;                  // entry of the timeline; -1 = at no commit
   const Expression* by = nullptr;  // the first of the conditions that held there
 };
 

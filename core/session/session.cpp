@@ -94,7 +94,7 @@ void Session::publish() {
   m_witness();
 }
 
-/// Rows that are overwritten from now on come back if what follows fails.
+/// Rows that are overwritten from now on come back if the following work fails.
 void Session::beginLog() { m_parts.store.log().begin(state(), std::max(manifest().historyBytes, kTakenBack)); }
 
 CallContext Session::callContext(Trace& trace) {
@@ -129,7 +129,7 @@ void Session::commit(Commit commit) {
   m_health.reason.clear();
 }
 
-/// From now on deeds are those of the commit to come. Where layouts work in place, history may need free slots.
+/// From now on deeds belong to the commit that follows. If layouts work in place, history may need free slots.
 void Session::beginDeeds() {
   const bool checks = !m_history.replaying();
   m_parts.store.deeds().clear();
@@ -196,7 +196,7 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
     if (const auto& culled = m_parts.store.deeds().culled()) input.culled = &*culled;
     input.refreshed = m_parts.store.deeds().asked() || m_parts.store.deeds().told() != state().logits;
     input.before = m_history.before();
-    // Once in a scrub period everything is looked at, so that no mistake about what is unchanged lasts.
+    // Once in a scrub period everything is checked, so that no wrong assumption about unchanged parts lasts.
     if (!full && part % manifest().scrubPeriod > 0) input.passed = m_history.passed();
   }
   HeldSlots held;
@@ -270,7 +270,7 @@ Status Session::reset() {
   m_parts.opened = std::move(opened);
   startWith(std::move(beginning), std::move(alignment));
   const Status checked = guarded("nothing was checked", [&]() -> Status { return check(true), ok(); });
-  static_cast<void>(checked);  // where memory is short the next commit is checked
+  static_cast<void>(checked);  // if memory is short, the next commit is checked
   return ok();
 }
 

@@ -63,13 +63,13 @@ class Session {
   Status changeable() const;
   /// Generates, applies, verifies, publishes. If the report has ok == false, either nothing has changed and actions are
   /// still pending, or only the token was added (report.token is set), or the session is broken.
-  /// With stops the tick may stay open. The report then says what the tick has done so far.
+  /// With stops the tick may stay open. The report then has the work of the tick so far.
   TickReport tick(TickWish wish, const StageStop& stops = {});
   /// Goes on with the open tick. Errors of the report: no_tick_open, and those of tick().
   TickReport stepStage(const StageStop& stops);
   /// Throws the open tick away; nothing has changed then. Errors: no_tick_open, tick_committed.
   Status cancelTick();
-  /// Where the open tick stands; null = no tick is open.
+  /// The progress of the open tick; null = no tick is open.
   const std::shared_ptr<const StageView>& stage() const { return m_stage; }
   /// The present state with what waits for the commit of the open tick: the computed tokens of a block, and the rows of
   /// a plan, which have no slots yet.
@@ -133,7 +133,7 @@ class Session {
   void beginDeeds();
   std::vector<Action> takePending(std::optional<std::size_t> place, std::vector<Action>& rest);
   bool wantsAllAttention() const { return state().tick.value() < m_watching.attentionUntil; }
-  friend class CallMark;  // brings back what a refused call has changed
+  friend class CallMark;  // brings back the state before a refused call
   TickReport inTick(const std::function<TickReport()>& makes);
   TickReport begun(TickWish wish, const StageStop& stops);
   TickReport goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops);

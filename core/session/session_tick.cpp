@@ -25,7 +25,8 @@ std::int32_t rowsAsked(const TickWish& wish, const Manifest& manifest, const Cac
   return static_cast<std::int32_t>(rows);
 }
 
-/// A pass was refused over damage: its error says what the checks have found, and between which ticks it came.
+/// A pass was refused because of damage: its error names the findings of the checks, and the ticks between which the
+/// damage came.
 void tellDamage(std::vector<Violation> found, TickReport& report) {
   report.violations = std::move(found);
   for (const Violation& one : report.violations)
@@ -127,7 +128,7 @@ void Session::reopen(Reopening back) {
 TickReport Session::goOn(std::unique_ptr<OpenTick> tick, const StageStop& stops) {
   const std::shared_ptr<const StageView> stage = std::exchange(m_stage, nullptr);
   const std::optional<Reopening> since = tick->stopped ? std::optional(reopeningOf(*tick)) : std::nullopt;
-  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops what others have recorded
+  if (kernels::OpLog* log = m_parts.backend->log()) log->take();  // drops the records of others
   try {
     while (!advance(*tick, static_cast<bool>(stops))) {
       if (!stops || !tick->canStop() || !stops(tick->stage)) continue;
@@ -234,8 +235,8 @@ Status Session::committed(Commit made) {
   });
 }
 
-/// Repairs what a failed call took or moved. True if the session is as it was before the call; else rows were lost, and
-/// are computed again.
+/// Repairs the slots and rows that a failed call took or moved. True if the session is as it was before the call; else
+/// rows were lost, and are computed again.
 bool Session::undone() {
   if (takenBack()) return true;
   mend();
@@ -257,8 +258,8 @@ void Session::mend() {
   if (Result<RebuildOutcome> mended = rebuild(); !mended) markBroken(mended.error().text());
 }
 
-/// Retries a failed tick once as a step without the pending actions, so that generation goes on. Where that fails too,
-/// nothing was added. A command that is executed again does what it did or fails. whole: no row was lost.
+/// Retries a failed tick once as a step without the pending actions, so that generation goes on. If that fails too,
+/// nothing was added. A command that is executed again has the same effect as before, or fails. whole: no row was lost.
 void Session::recover(OpenTick& tick, bool whole) {
   TickReport& report = tick.report;
   Ticker& ticker = tick.ticker;

@@ -22,7 +22,7 @@ Error forSettings(Error error) {
   return error;
 }
 
-/// What a change names besides rules.
+/// The parts that a change names besides rules.
 struct Named {
   bool storage = false;
   std::vector<bool> policies;  // [layers of the model]
@@ -104,7 +104,7 @@ std::int32_t phasesIn(PositionMode mode, const SessionParts& parts) {
   return absolute ? parts.maxPhases / 4 + 1 : 4 * (parts.maxPhases - 1);
 }
 
-/// [rows] phases of a map. In mode cache a row's index, else what the context says.
+/// [rows] phases of a map. In mode cache a row's index, else its phase in the context.
 Column<std::int32_t> phasesOf(CacheState& state, const ResidencyView& map, PositionMode mode) {
   if (mode == PositionMode::Cache) return ramp(state.ramp, map.size());
   if (state.whole(map)) return state.phases;
@@ -256,7 +256,7 @@ Manifest settingsOf(const SessionParts& parts, const CacheState& state) {
     one.policy = specOf(layer);
     out.layers.push_back(std::move(one));
   }
-  // A policy that asks for heads does not change what has a map of its own.
+  // A policy that asks for residency by head does not change which units have maps.
   const bool heads = parts.opened.residentByHead();
   if (out.residentByHead() != heads) out.residency = heads ? Residency::ByHead : Residency::ByLayer;
   return out;

@@ -8,7 +8,7 @@
 
 namespace kvlab {
 
-/// The manifest in force: what opened the session, with all that has changed since.
+/// The manifest in force: the manifest that opened the session, with all later changes.
 Manifest settingsOf(const SessionParts& parts, const CacheState& state);
 
 /// Other values of these keys, in force from the next tick on: a commit, unless op_events is the only key. `change` has

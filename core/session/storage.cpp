@@ -222,7 +222,8 @@ Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vecto
 
 namespace {
 
-/// Pools for so many rows of each layer. Slots are no part of what a session remembers: no step, and nothing to undo.
+/// Pools for so many rows of each layer. Slots are no part of a session's state: the change is no step, and there is
+/// nothing to undo.
 Status resize(Session& session, std::vector<std::int32_t> rows) {
   SessionParts& parts = session.parts();
   const bool stayed = KV_TRY(parts.layouts.resize(parts.store, rows));
@@ -262,7 +263,7 @@ std::vector<std::int32_t> pooledRows(const Session& session) {
 
 void resizePools(Session& session, std::vector<std::int32_t> rows) {
   const Status done =
-      guarded("the pools stay", [&] { return resize(session, std::move(rows)); });  // where memory is short
+      guarded("the pools stay", [&] { return resize(session, std::move(rows)); });  // it may fail if memory is short
   static_cast<void>(done);
 }
 

@@ -7,7 +7,7 @@
 
 namespace kvlab {
 
-/// How each cache layer's rows are stored, [layers]; layers that are alike share one.
+/// The storage of each cache layer's rows, [layers]; layers that are stored alike share one view.
 std::vector<std::shared_ptr<const StorageView>> storageOf(const Session& session);
 
 /// Memory that the pools of a session take, in bytes. Sessions share the pages of a group.
@@ -24,10 +24,11 @@ std::int64_t reservedBytes(const Session& session);
 Result<Commit> carried(SessionParts& parts, const CacheState& before, std::vector<std::int32_t> rows = {});
 /// Room for `more` rows in pools that have shrunk, up to what their layers may hold. No commit. Errors: out_of_memory.
 Status growPools(Session& session, std::int32_t more);
-/// Where policies keep less than half of what the pools have slots for, the pools shrink to what they keep. No commit.
+/// If policies keep less than half of the rows that the pools have slots for, the pools shrink to the kept rows. No
+/// commit.
 void shrinkPools(Session& session);
-/// [layers] rows that the pools have slots for, and pools for other numbers of them. No commit. Where memory is short,
-/// the pools stay as they are.
+/// [layers] rows that the pools have slots for, and pools for other numbers of them. No commit. If memory is short, the
+/// pools stay as they are.
 std::vector<std::int32_t> pooledRows(const Session& session);
 void resizePools(Session& session, std::vector<std::int32_t> rows);
 /// Manifest and row counts that the present pools were made from.

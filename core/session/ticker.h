@@ -78,7 +78,7 @@ class Ticker {
   TokenId m_token;                        // chosen last
   TickPart m_part;                        // planned last
   CacheState m_observed;
-  CacheState m_revised;              // m_observed with what revisers have written down
+  CacheState m_revised;              // m_observed with the notes of revisers
   std::optional<Applied> m_applied;  // unsettled rows; in the end the content of the commit
 };
 

@@ -13,8 +13,9 @@ namespace {
 /// Most tokens of a prompt in one tick. A prompt that is cancelled keeps the ticks that are done.
 constexpr std::size_t kPromptPiece = 1024;
 
-/// Tokens of a prompt that come in one tick. A kind that derives its context chooses by the whole prompt what it keeps
-/// of it; a draft is taken back as a whole; and what cannot fit is refused before its first token.
+/// Tokens of a prompt that come in one tick. The whole prompt comes in one tick in three cases: a kind that derives its
+/// context looks at the whole prompt to choose the parts that it keeps; a draft is taken back as a whole; and a prompt
+/// that cannot fit is refused before its first token.
 std::size_t pieceOf(const Session& session, std::size_t tokens, bool draft) {
   const bool whole = draft || session.state().kind->derivesContext() ||
       session.kind().remaining(session.parts(), session.state()) < static_cast<std::int64_t>(tokens);
@@ -35,7 +36,7 @@ TickReport tickOf(Session& session, TickWish wish, std::size_t begin, std::size_
   return report;
 }
 
-/// The report of a call's last tick with what the ticks before it did.
+/// The report of a call's last tick with the work of the ticks before it.
 TickReport joined(const TickReport& before, TickReport last) {
   const auto ahead = [](auto& list, const auto& first) { list.insert(list.begin(), first.begin(), first.end()); };
   ahead(last.actions, before.actions);
@@ -136,7 +137,8 @@ TickReport append(Session& session, const std::vector<TokenId>& tokens, Source s
     report = joined(report, std::move(next));
   }
   if (!last || !session.wantsTick()) return report;
-  // The prompt is complete. A focus round may expand what the prompt attends to before the first token is generated.
+  // The prompt is complete. Before the first token is generated, a focus round may expand the entries that the prompt
+  // attends to.
   TickReport focused = session.tick({});
   if (!focused.ok && session.usable()) {  // the prompt stands without a round
     report.tick = focused.tick;

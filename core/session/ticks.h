@@ -26,7 +26,7 @@ class Stops {
   explicit Stops(Session& session);
   /// The tick comes next.
   void begin();
-  /// Where the tick may stop inside.
+  /// The stages at which the tick may stop inside.
   StageStop inside();
   /// The condition that the tick has met, or at which it stopped inside; empty = none.
   std::string after(const TickReport& report);
@@ -41,22 +41,22 @@ class Stops {
   std::string m_inside;                                       // the condition that has stopped inside the tick
 };
 struct RunOutcome {
-  std::deque<TickReport> reports;  // of the last ticks
+  std::deque<TickReport> reports;  // reports of the last ticks
   std::int64_t count = 0;          // ticks that ran
   std::string stoppedBy;           // the condition, error, end_of_text, max_ticks or cancelled
 };
 /// Steps until a breakpoint holds, a tick fails, an end-of-text token appears, maxTicks are done or the run is
-/// cancelled. Keeps at most so many reports, of the last ticks: those of a long run would not fit into memory.
+/// cancelled. Keeps the last `reports` reports: the reports of a long run would not fit into memory.
 RunOutcome run(Session& session, int maxTicks, std::size_t reports);
 /// Appends tokens: a prompt, or with last == false a part of one. Revisers act when the prompt ends. A long prompt
 /// takes several ticks: if one of them fails or is cancelled, those before it stay, and the prompt has not ended.
-/// draft: the tokens may be taken back, and come in one tick. The report tells what all ticks did.
+/// draft: the tokens may be taken back, and come in one tick. The report has the work of all ticks.
 TickReport append(Session& session, const std::vector<TokenId>& tokens, Source source, bool last = true,
                   bool draft = false);
-/// Appends a text and writes down how surprised the model was by each token (LedgerRow::surprise); not by the first of
-/// a context, or behind an edit. each: the tokens come one by one, as generated tokens do, so that policies act between
-/// them; a kind that derives its context takes them so always. Pending actions stay pending. The report of the last
-/// tick; where it failed, the tokens before it stay.
+/// Appends a text and records the surprise of each token (LedgerRow::surprise), except for the first token of a context
+/// or behind an edit. each: the tokens come one by one, as generated tokens do, so that policies act between them; a
+/// kind that derives its context always takes them so. Pending actions stay pending. Returns the report of the last
+/// tick; if it failed, the tokens before it stay.
 TickReport score(Session& session, const std::vector<TokenId>& tokens, bool each);
 /// Ends a prompt that was appended in parts. Makes a commit if policies evict rows.
 TickReport endPrefill(Session& session);

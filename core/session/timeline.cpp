@@ -305,7 +305,7 @@ void Timeline::setReport(std::shared_ptr<const TickReport> report) {
   m_bytes += here.kept->eventBytes = bytesOf(here.report->events);
 }
 
-/// Events of a tick come back with its state, so they go with it. Returns what was kept, which is freed with it.
+/// Events of a tick come back with its state, so they go with it. Returns the kept state, which is freed with it.
 std::unique_ptr<Timeline::Kept> Timeline::dropState(Entry& entry) {
   if (!entry.kept) return nullptr;
   if (entry.report && !entry.report->events.empty()) entry.report = withEvents(entry.report, {});

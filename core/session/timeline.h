@@ -26,8 +26,8 @@ struct CheckMade {
   bool full = false;
   std::int32_t part = 0, parts = 1;  // the slice of the rows, unless full
   std::uint32_t held = 0;            // named nothing
-  std::uint32_t rest = 0;            // passed all it looked at, but for the rows that it named
-  std::int32_t visit = 0;            // how often the session had gone through its history before
+  std::uint32_t rest = 0;            // passed everything that it looked at except the rows that it named
+  std::int32_t visit = 0;            // number of earlier travels of the session through its history
   bool operator==(const CheckMade&) const = default;
 };
 
@@ -57,7 +57,7 @@ class Timeline {
     std::string words = {};  // first entry of an edit: the edit in words; empty if it only generates
     EditSort sort = EditSort::Edit;
     std::shared_ptr<const TickReport> report = {};
-    std::vector<CheckMade> checks = {};  // of the state, in their order
+    std::vector<CheckMade> checks = {};  // checks of the state, in their order
     std::vector<Evict> left = {};        // rows that windows have left behind
     std::unique_ptr<Kept> kept = {};     // null = dropped
     std::shared_ptr<const Anchor> anchor = {};
@@ -66,11 +66,11 @@ class Timeline {
     const CacheState* state() const { return kept ? &kept->state : nullptr; }
   };
 
-  /// All that push() and select() change, but for entries.
+  /// Everything that push() and select() change, except entries.
   struct Place {
     int entries = 0, current = 0, branch = 0, starts = 0;
     std::size_t branches = 0;
-    int tip = 0;  // of the branch
+    int tip = 0;  // tip of the branch
   };
   Place place() const { return {size(), m_current, m_branch, m_starts, m_branches.size(), tip()}; }
 
@@ -80,8 +80,8 @@ class Timeline {
     out.m_starts = m_starts;
     return out;
   }
-  /// Begins with one entry. Where other entries lie before it, `depth` counts them, and they have anchors of so many
-  /// bytes.
+  /// Begins with one entry. If other entries lie before it, `depth` counts them, and `anchorBytes` is the size of their
+  /// anchors.
   void start(const CacheState& state, int pools, std::int32_t depth = 0, std::int64_t anchorBytes = 0);
   /// The way to the current entry as a new timeline that keeps only `state`.
   Timeline trunk(const CacheState& state) const { return trunkTo(m_current, depth(), state, false); }
@@ -91,8 +91,8 @@ class Timeline {
     return trunkTo(tip, depth, state, true);
   }
   /// Adds an entry below the current one and makes it current. Below an entry that already has a successor this opens a
-  /// branch; the older branch keeps its name. An edit is what one command did; single ticks that only generate are one
-  /// edit together.
+  /// branch; the older branch keeps its name. An edit is the effect of one command; single ticks that only generate are
+  /// one edit together.
   void push(Entry entry);
   /// Takes the memory that the next push() needs.
   void roomForOne();
@@ -212,7 +212,7 @@ class Timeline {
   int m_current = 0, m_branch = 0, m_starts = 0;
   std::int32_t m_firstFull = kNever;
   std::int64_t m_bytes = 0;
-  /// An entry with an anchor, and what the anchor costs beside the one before it.
+  /// An entry with an anchor, and the bytes that the anchor costs beside the anchor before it.
   struct Standing {
     int entry = 0;
     std::int64_t bytes = 0;

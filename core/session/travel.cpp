@@ -90,7 +90,7 @@ Status Session::travel(int id, std::function<void()> witness, std::optional<int>
     m_health.status = state().length() ? SessionState::Ready : SessionState::Empty;
     m_health.reason.clear();
     m_health.alignment.travelled(from, timeline());
-    // Where memory is short the next tick makes them.
+    // If memory is short, the next tick makes the logits.
     if (!state().logits) static_cast<void>(refreshLogits(*this));
     checkChange();
   } else if (m_health.status != SessionState::Broken) {

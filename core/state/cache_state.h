@@ -23,8 +23,8 @@ namespace kvlab {
 struct Manifest;
 struct RowOrigin;
 
-/// Fingerprint of what a row was computed from in one layer: sums of mixed words over the rows that the row attended
-/// to. Sums over a range of rows are differences of prefix sums. semantics.md, section 9.
+/// Fingerprint of the inputs of a row in one layer: sums of mixed words over the rows that the row attended to. Sums
+/// over a range of rows are differences of prefix sums. semantics.md, section 9.
 struct Provenance {
   std::uint64_t ids = 0;  // the ledger ids that the row attended to
   std::uint64_t phased =
@@ -38,11 +38,11 @@ struct RowPast {
   std::int32_t turns = 0;   // rotations of the stored key (key_phase at_write)
   float phases = 0;         // sum of |shift| over the turns
   float error = 0;          // upper bound: sum over the turns of |stored - exact| / |exact|; 0 without probes
-  bool loaded = false;      // from a file, and nobody has compared the row with what the model computes
+  bool loaded = false;      // from a file, and nobody has compared the row with the model's
   Rounding k = {}, v = {};  // errors of all types that the row has passed through; none = of its present type alone
 };
 
-/// How layout and mask bound the rows of a layer.
+/// The bounds that layout and mask set to the rows of a layer.
 struct GroupRules {
   int window = 0;                      // phases that a query may attend to; 0 = all
   std::int32_t keep = 0;               // newest rows that the layer keeps; 0 = all
@@ -82,14 +82,14 @@ struct CacheState {
   std::shared_ptr<const std::vector<float>> logits;        // [vocab] for the next token, null = none
   std::shared_ptr<const std::vector<float>> loadedLogits;  // `logits` of a file: rows may have left since their pass
   std::shared_ptr<const NewestAttention> attention;
-  std::shared_ptr<const NewestAttention> read;  // of the commit's own pass: no later query replaces it; null = no pass
+  std::shared_ptr<const NewestAttention> read;  // by the commit's own pass, which later queries keep; null = no pass
   std::shared_ptr<const NewestAttention> received;           // latest attention summed over queries; null = none
   std::shared_ptr<const PolicyState> policy;                 // null while every policy is full
   std::shared_ptr<const std::vector<RowOrigin>> origins;     // row_origins.h; null = nobody asked
   std::shared_ptr<const Manifest> rules;                     // as session/settings.h changed it; null = as opened
-  std::shared_ptr<const KindState> kind = plainKindState();  // what the kind of session adds
+  std::shared_ptr<const KindState> kind = plainKindState();  // state of the kind of session
   bool logitsStale = false;
-  bool edited = false;                    // some row may have been computed from what is not there any more
+  bool edited = false;                    // some row may have been computed from rows that are gone
   std::array<std::uint64_t, 2> random{};  // sampler state
   Tick tick;
 

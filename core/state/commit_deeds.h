@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records what a commit did, where it does it, until the next one begins: what its passes were told to read and
-// write, noted where attention is called and not taken from plan and maps; which keys were turned; that policies
-// decided, and behind which pass; which pairs culling chose; and how the tick came to its token. Checks judge a commit
-// by this list, so that rules, pins and windows of today are not held against what was done under others. A call that
-// only looks leaves no trace (CommitDeeds::Aside). Only passes over host memory are written down. Owned by a store;
-// engine thread.
+// Records the deeds of a commit where they happen, until the next commit begins: the rows that its passes were told to
+// read and write, noted at the calls of attention and not taken from plan and maps; the keys that were turned; the
+// decisions of policies, and the passes before them; the pairs that culling chose; and the origin of the tick's token.
+// Checks judge a commit by this list, so that today's rules, pins and windows are not applied to deeds under older
+// ones. A call that only looks leaves no record (CommitDeeds::Aside). Only passes over host memory are recorded. Owned
+// by a store; engine thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -58,7 +58,7 @@ struct PassDeed {
 /// The pass that made a state: a tick or an edit; a part of a prompt (no row leaves); or the end of a prompt.
 enum class PassKind : std::uint8_t { Decode, PromptPart, PromptEnd };
 
-/// How a tick came to its token.
+/// The origin of a tick's token.
 struct DrawDeed {
   bool given = false;                                     // the caller named it; else the sampler chose
   std::shared_ptr<const std::vector<float>> logits = {};  // [vocab] logits that chose it; null = given
@@ -118,8 +118,8 @@ class CommitDeeds {
   /// The logits that the commit has left; null = none.
   void tell(std::shared_ptr<const std::vector<float>> logits) { m_told = std::move(logits); }
   const std::shared_ptr<const std::vector<float>>& told() const { return m_told; }
-  /// A policy has asked a query for logits, over the rows as they were before it decided: no pass of the commit made
-  /// what the commit tells.
+  /// A policy has asked a query for logits, over the rows before its decision: no pass of the commit made the commit's
+  /// logits.
   void ask() { m_asked = true; }
   bool asked() const { return m_asked; }
   /// Stored keys of a layer were turned to other phases.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether one column goes on where another one ended. Engine thread.
+// Tests whether one column continues another one. Engine thread.
 #pragma once
 #include "core/api/column.h"
 

@@ -16,7 +16,7 @@ struct BugKind;  // core/bugs/bug_kind.h
 
 class FaultDoor {
  public:
-  /// A known bug bends what live passes do from now on; null = none does.
+  /// From now on a known bug corrupts live passes; null = no bug.
   void plant(const BugKind* bug) { m_bug = bug; }
   const BugKind* bug() const { return m_bug; }
   /// Makes the n-th following pass() of `point` (from 1) fail once.

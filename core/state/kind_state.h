@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind of session adds to the state between two ticks, and what follows from it. The base class is the state of
-// plain sessions, which add nothing. Immutable once it stands in a CacheState, and shared with history. Engine thread.
+// The state that a kind of session keeps between two ticks, and the values that follow from it. The base class is the
+// state of plain sessions, which add nothing. Immutable once it stands in a CacheState, and shared with history. Engine
+// thread.
 #pragma once
 #include <functional>
 #include <memory>

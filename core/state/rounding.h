@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far storage types may have moved the values of a stored head from what was computed: bounds, never estimates.
+// The largest error that storage types may have added to the computed values of a stored head: bounds, never estimates.
 // Values; any thread.
 #pragma once
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Rounding {
   /// Bound for a key that is read at another phase than it was rounded at: rotation moves the error of a pair from one
   /// value to the other.
   Rounding turned() const { return {0, std::min(kAny, 2 * most())}; }
-  /// The bound where what was rounded is rounded again.
+  /// The bound of a rounded value that is rounded again.
   Rounding then(Rounding next) const {
     return {std::min(kAny, relative + next.relative * (1 + relative)),
             std::min(kAny, ofMost + next.relative * ofMost + next.ofMost * (1 + most()))};

@@ -54,7 +54,7 @@ RowLog::Found RowLog::find(std::int32_t group, const std::vector<Slot>& sorted) 
   return found;
 }
 
-/// A failure for lack of memory leaves what was kept before.
+/// If memory runs out, the rows that were kept before stay.
 void RowLog::keep(const std::vector<RowPool>& pools, const LayerSlots& slots) {
   if (!m_state || m_bytes > m_most) return;
   std::int32_t group = -1;  // group of the layer before, which mostly asks for the same rows

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which weights and which arithmetic the rows of a state were made: a fingerprint of each layer, read from the
-// weights themselves when a commit is made. A list has one entry for each time that they changed. Engine thread.
+// The weights and the arithmetic that made the rows of a state: a fingerprint of each layer, read from the weights
+// themselves when a commit is made. A list has one entry for each time that they changed. Engine thread.
 #pragma once
 #include <memory>
 #include <vector>
@@ -15,9 +15,9 @@ struct RowOrigin {
 };
 using RowOrigins = std::shared_ptr<const std::vector<RowOrigin>>;
 
-/// Fingerprints of what a transformer computes rows with: some words of each weight, the numbers of its arithmetic and
-/// the frequencies of rotation, unless these follow the length of the context. Empty where the weights are not in host
-/// memory.
+/// Fingerprints of the inputs with which a transformer computes rows: some words of each weight, the numbers of its
+/// arithmetic and the frequencies of rotation, unless these follow the length of the context. Empty where the weights
+/// are not in host memory.
 std::vector<std::uint64_t> originOf(Transformer& transformer);
 /// The list with the origin of commit number `commit`. With `one` a commit looks at one layer, the next commit at the
 /// next one, and at all of them where that has changed: the words lie far apart in memory.

@@ -38,7 +38,7 @@ class RowPool {
   kernels::WriteRowsStats* stats() const { return m_stats.data(); }
   kernels::WriteRowsStats counts() const;
   kernels::PoolView view() const { return {data(), m_format}; }
-  /// Memory that the records take; where nobody counts pages, what was reserved.
+  /// Memory that the records take; if pages are not counted, the reserved memory.
   kernels::PageUse memory() const;
 
   /// Copies stored K and V to the host as f32, [slots, width] each; either may be null.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which commit wrote each row last, so that damage can be told from what an event did: a column beside the residency
-// map of a group. Engine thread.
+// The last commit that wrote each row, so that damage can be told from the effect of an event: a column beside the
+// residency map of a group. Engine thread.
 #pragma once
 #include "core/state/commit.h"
 

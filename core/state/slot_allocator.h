@@ -33,7 +33,7 @@ class SlotAllocator {
   /// Adds the slots that it takes to `out`. There must be room for them. after: slot of the row before; -1 = none.
   virtual void take(std::int32_t count, std::vector<Slot>& out, Placing placing = Placing::Scratch,
                     Slot after = Slot(-1)) = 0;
-  /// Returns slots that no state names. Takes no memory: take() has reserved what this needs.
+  /// Returns slots that no state names. Allocates no memory: take() has reserved enough.
   virtual void give(std::span<const Slot> slots) = 0;
   /// Frees every slot except `taken`, given in logical order.
   virtual void restart(std::span<const Slot> taken) = 0;

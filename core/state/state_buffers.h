@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers of a state by address, so that what states share counts once. Engine thread.
+// The buffers of a state by address, so that shared buffers count once. Engine thread.
 #pragma once
 #include <cstdint>
 #include <utility>

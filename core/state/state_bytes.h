@@ -8,7 +8,7 @@ namespace kvlab {
 
 struct CacheState;
 
-/// Bytes of what `state` does not share with `other`, without what the allocator adds.
+/// Bytes that `state` does not share with `other`, without the overhead of the allocator.
 std::int64_t bytesBeside(const CacheState& state, const CacheState& other);
 
 }  // namespace kvlab

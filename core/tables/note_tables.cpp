@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of what a person has set, and of what there is to choose from.
+// Tables of a person's settings, and of the available choices.
 #include "core/bugs/bug_kind.h"
 #include "core/session/breakpoints.h"
 #include "core/session/notes.h"

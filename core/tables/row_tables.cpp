@@ -23,7 +23,7 @@ json rotationsOf(const CacheState& state, CacheLayer layer, LedgerId id) {
 /// Rows of a plan have none yet.
 bool hasSlot(const ResidencyView& map, std::size_t i) { return map.slotOf[i].value() >= 0; }
 
-/// [rows] what the stored records say of themselves; 0 for rows without a slot.
+/// [rows] tags or checksums of the stored records; 0 for rows without a slot.
 struct StoredWords {
   std::vector<std::uint64_t> tags, checksums;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables about one row: what happened to it, what was written, who read it.
+// Tables about one row: its story, its written values, and the queries that read it.
 #include <algorithm>
 
 #include "core/api/finite.h"
@@ -25,7 +25,7 @@ json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left
   return {{"tick", entry.tick.value()}, {"event", event}, {"layer", left.layer.value()}, {"detail", head}};
 }
 
-/// Appends what one commit did to a row.
+/// Appends the effects of one commit on a row.
 void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, LedgerId id, json& out) {
   if (entry.report)
     for (const Action& action : entry.report->actions)
@@ -71,7 +71,7 @@ void checkEvents(const Session& session, LedgerId id, json& out) {
            {"detail", one.violation.invariant + ": broken " + intervalText(one.since())}});
 }
 
-/// What happened to one token, as far as history keeps it.
+/// The story of one token, as far as history keeps it.
 Status tokenHistory(const Session& session, VerbArgs& of, TableRows& out) {
   const LedgerId id = KV_TRY(knownRow(of, session, "ledger"));
   const LedgerRow& row = session.state().ledger[id];

@@ -16,7 +16,7 @@ ValueType valueType(ColumnType type) {
   return type == ColumnType::Text ? ValueType::Text : type == ColumnType::Flag ? ValueType::Flag : ValueType::Number;
 }
 
-/// What a condition can ask of a table's row.
+/// The names that a condition can use for a table's row.
 std::vector<CellName> cellNames(const TableInfo& info) {
   std::vector<CellName> out;
   for (std::size_t i = 0; i < info.columns.size(); ++i)

@@ -21,9 +21,9 @@ class TableRows {
   /// Reads columns, condition and piece of a call of the verb `table`. Errors: bad_argument, bad_condition.
   static Result<TableRows> make(const Session& session, const TableInfo& info, VerbArgs& in);
 
-  /// True if a column or the condition asks for the cell: what is costly is computed only then.
+  /// True if a column or the condition asks for the cell: costly cells are computed only then.
   bool wants(std::string_view column) const;
-  /// True if a column or the condition asks facts: rows then need what the facts are asked of.
+  /// True if a column or the condition asks facts: rows then need the state that the facts are about.
   bool asksFacts() const { return m_facts; }
   bool needs(Need need) const;
   void setSight(Sight at) { m_sight = std::move(at); }

@@ -74,7 +74,7 @@ Result<json> measureTable(Session& session, VerbArgs& in) {
   });
 }
 
-/// Of a call that was not checked yet.
+/// The effect of a call whose arguments were not checked yet.
 Effect tableEffect(const json& args) {
   const TableSource* source = sourceNamed(memberOr(args, "name", std::string()));
   if (!source) return Effect::Reads;

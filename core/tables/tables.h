@@ -26,8 +26,8 @@ const TableInfo* tableNamed(std::string_view name);
 // The parts of the list.
 std::span<const TableSource> rowTables();      // rows, ledger
 std::span<const TableSource> tickTables();     // state, ticks, branches, edits
-std::span<const TableSource> storyTables();    // what happened to one row
-std::span<const TableSource> noteTables();     // what a person has set, and what there is to choose from
+std::span<const TableSource> storyTables();    // the story of one row
+std::span<const TableSource> noteTables();     // settings of a person, and the choices
 std::span<const TableSource> measureTables();  // invariants, next tokens
 
 }  // namespace kvlab

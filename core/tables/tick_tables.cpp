@@ -63,7 +63,7 @@ Status commitRows(const Session& session, VerbArgs& of, TableRows& out) {
   return ok();
 }
 
-/// The same where facts are asked. Of the newest first, each search ends at a row that passes.
+/// The same with facts. With the newest commits first, each search ends at a row that passes.
 Status commitRowsSeen(Session& session, VerbArgs& of, TableRows& out) {
   if (!out.asksFacts()) return commitRows(session, of, out);
   const Timeline& line = session.timeline();

@@ -22,7 +22,7 @@ Error badAside(const std::string& path, const CaptureAside& aside, const std::st
                field);
 }
 
-/// "" or what the session does not have of the place of a note.
+/// "" or the part of a note's place that the session lacks.
 std::string missing(const Session& session, const NoteView& note, int entry) {
   const std::string what = "note " + std::to_string(note.id) + " names ";
   const auto beyond = [](const auto& id, int count) { return id && id->value() >= count; };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the captures of a session that grow what each verb has done. The history itself appends every commit
-// (History::logCommit); here is what follows when the verb has ended. Engine thread.
+// Writes the effects of each verb to the growing captures of a session. The history itself appends every commit
+// (History::logCommit); this file adds the records that follow when the verb has ended. Engine thread.
 #pragma once
 #include "core/session/session.h"
 
 namespace kvlab {
 
-/// The session's place in its history before a verb, with what stands beside its content.
+/// The session's place in its history before a verb, with the data beside its content.
 struct CaptureMark {
   bool live = false;
   int entries = 0, current = 0, starts = 0;
@@ -17,13 +17,13 @@ struct CaptureMark {
   std::vector<Action> pending = {};
 };
 CaptureMark markCapture(Session& session);
-/// Appends where the verb went, the state hash, and what the verb has changed of notes, breakpoints, watches and
-/// pending actions. A journey is written as undo, redo or goto, because what a search finds may depend on reports,
+/// Appends the verb's destination, the state hash, and the verb's changes of notes, breakpoints, watches and pending
+/// actions. A journey is written as undo, redo or goto, because the result of a search may depend on reports,
 /// breakpoints and notes that no capture has. A failed write is logged and ends its file; the verb's changes stay.
 void appendCapture(Session& session, const CaptureMark& mark, const std::string& verb, const nlohmann::json& args,
                    bool done);
 
-/// True for a verb that changes no content, but what later passes compute: captures that grow have it.
+/// True for a verb that changes no content, but changes the results of later passes: growing captures record it.
 bool bendsPasses(std::string_view verb);
 
 /// The state hash without pending actions.

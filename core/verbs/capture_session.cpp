@@ -50,7 +50,7 @@ std::vector<CaptureCommand> commandsOfBranch(const Session& session) {
   return out;
 }
 
-/// The commands that lead to the present state on a way that has the entry `tip`, and what stands beside it.
+/// The commands that lead to the present state on a way that has the entry `tip`, and the data beside the state.
 Capture captureOf(const Session& session, std::vector<CaptureCommand> commands, int tip) {
   Capture out{headerOf(session), std::move(commands), asidesOf(session, tip)};
   if (session.pending().empty()) return out;
@@ -61,7 +61,7 @@ Capture captureOf(const Session& session, std::vector<CaptureCommand> commands, 
   return out;
 }
 
-/// The same with what may be redone.
+/// The same with the commands that may be redone.
 Capture captureOfBranch(const Session& session) {
   return captureOf(session, commandsOfBranch(session), session.timeline().tip());
 }
@@ -172,7 +172,7 @@ bool Replay::ok() const {
 
 namespace {
 
-/// Gives the session what the capture says behind the commands that are done.
+/// Gives the session the data that the capture holds behind its finished commands.
 Status restoreAsides(Session& session, std::span<const CaptureAside>& left, std::size_t done, const std::string& path) {
   for (; !left.empty() && left.front().after <= done; left = left.subspan(1))
     KV_TRY(restoreAside(session, left.front(), path));

@@ -47,7 +47,8 @@ Error differs(const std::string& live, const std::string& wanted) {
   return error;
 }
 
-/// The conversation without what the context holds already: by tokens, or where a reply was cut otherwise, by text.
+/// The part of the conversation that the context does not hold yet: compared by tokens, or by text if a reply was
+/// tokenised differently.
 Result<Turn> rest(const Session& session, const std::string& text) {
   const Tokenizer& tokenizer = session.model().tokenizer();
   const std::vector<TokenId> live = contextTokens(session);

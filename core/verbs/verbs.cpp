@@ -47,8 +47,8 @@ Error needsSeveral(const VerbInfo& info) {
           "open lanes with lab.lanes and call the verb there"};
 }
 
-/// Restores the pending actions that a recorded command carries. Whether they fit is asked by the tick, because its
-/// revisers may make room for them.
+/// Restores the pending actions that a recorded command carries. The tick checks whether they fit, because its revisers
+/// may make room for them.
 Status restorePending(Session& session, const json& args) {
   if (!session.history().executingAgain() || !args.contains(kPending)) return ok();
   clearPending(session);

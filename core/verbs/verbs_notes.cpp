@@ -37,7 +37,7 @@ std::string noteText(VerbArgs& in) {
   return text;
 }
 
-/// Where the note stands, as far as the call says so.
+/// The place of the note, as far as the call names it.
 Result<NoteView> placed(const Session& session, VerbArgs& in) {
   NoteView note;
   note.text = noteText(in);
@@ -91,8 +91,8 @@ Result<json> clearNotes(Session& session, VerbArgs& in) {
   return listOf(session);
 }
 
-/// Where the entry of a note does not lie on the current branch, the number of a branch that has it. A capture that is
-/// being written may not have that branch.
+/// The number of a branch that has the entry of a note; empty if the entry lies on the current branch. Refused while a
+/// capture is written: the capture may lack that branch.
 Result<std::optional<int>> otherBranch(const Session& session, const NoteView& note) {
   const Timeline& timeline = session.timeline();
   if (timeline.along(timeline.entry(note.entry).depth) == note.entry) return std::optional<int>();

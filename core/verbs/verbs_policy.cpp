@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that report what policies evicted and how long rows are used.
+// Verbs that report the evictions of policies and the lifespans of rows.
 
 #include "core/api/members.h"
 #include "core/session/truth.h"

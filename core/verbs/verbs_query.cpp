@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that ask something that is no table.
+// Verbs with questions whose answers are no tables.
 #include "core/api/members.h"
 #include "core/session/observe.h"
 #include "core/session/policies.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs that look into rows: the values that rows hold, and what queries attend to.
+// Verbs that look into rows: the values that rows hold, and the attention of queries.
 #include <algorithm>
 #include <cmath>
 
@@ -69,7 +69,7 @@ json relativeByHead(const std::vector<float>& values, const std::vector<float>& 
   return out;
 }
 
-/// One tensor of a row, with what it is compared with, if anything.
+/// One tensor of a row, with the tensor that it is compared with, if any.
 json tensorOf(const std::vector<float>& values, const std::vector<float>& scales, kernels::DType type, std::size_t dim,
               const std::vector<float>* other) {
   json norms = json::array();

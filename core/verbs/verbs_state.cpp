@@ -40,7 +40,7 @@ Result<json> setBrightnessVerb(Session& session, VerbArgs& in) {
 
 Result<json> pinVerb(Session& session, VerbArgs& in) { return done(pin(session, ledgerId(in), in.flag("on"))); }
 
-/// The labels of the last layer's rows that a rebuild takes away: how many are not what it computes, and how many came
+/// The labels of the last layer's rows that a rebuild removes: how many rows differ from the rebuild, and how many came
 /// from a file. Null where nobody keeps them.
 json labelsOf(const Session& session) {
   if (!session.manifest().probes) return {{"stale", nullptr}, {"loaded", nullptr}};

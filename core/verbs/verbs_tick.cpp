@@ -46,7 +46,7 @@ Result<json> prompt(Session& session, VerbArgs& in) {
   return single(append(session, ids, Source::Prompt));
 }
 
-/// How surprising the tokens of the ledger from `first` on were.
+/// The surprise of the ledger's tokens from `first` on.
 json lossesFrom(const Ledger& ledger, LedgerId first, std::size_t tokens) {
   json losses = json::array();
   double sum = 0;

@@ -26,7 +26,7 @@ bool differs(const Term& term, const Sight& at) {
   return flagOf(term, then) != flagOf(term, at);
 }
 
-/// A number that is not finite is not known, and neither is what is computed from it.
+/// A number that is not finite is unknown, and so is every value that is computed from it.
 double knownOnly(double value) { return std::isfinite(value) ? value : std::nan(""); }
 
 double numberOf(const Term& term, const Sight& at) {

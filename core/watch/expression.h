@@ -47,10 +47,10 @@ struct Term {
   double number = 0;
   std::string text = {};
   const Fact* fact = nullptr;
-  std::size_t column = 0;  // of a cell
+  std::size_t column = 0;  // column of a cell
   Where where = {};
   Compare how = Compare::Equal;
-  std::size_t place = 0;  // of its first character
+  std::size_t place = 0;  // place of its first character
   std::vector<Term> of = {};
 };
 
@@ -67,7 +67,7 @@ class Expression {
 
   const std::string& text() const { return m_text; }
   ValueType type() const { return m_root.type; }
-  /// The same expression about one row: every fact of rows that names none speaks of this one, and every fact of layers
+  /// The same expression about one row: every fact of rows that names no row means this one, and every fact of layers
   /// that names none of the layer of the model, if one is given.
   Expression about(LedgerId row, std::optional<Layer> layer = {}) const;
   /// True if it asks a fact; else cells alone decide.

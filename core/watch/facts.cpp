@@ -35,7 +35,7 @@ struct Stretch {
   std::size_t begin, end;
 };
 
-/// Where the chosen rows of a list can stand. A list names a row once.
+/// The indices at which the chosen rows of a list can stand. A list names a row at most once.
 Stretch chosenIn(const Column<LedgerId>& list, const Where& where) {
   const std::optional<LedgerId> only = where.onlyRow();
   if (!only) return {0, list.size()};
@@ -100,7 +100,7 @@ bool anyRowSince(const Sight& at, const Where& where, RowSince has) {
   });
 }
 
-/// The largest of what is known.
+/// The largest of the known values.
 class Largest {
  public:
   void add(double value) {
@@ -181,7 +181,7 @@ double token(const Sight& at, const Where&) {
 
 std::string text(const Sight& at, const Where&) { return at.report ? at.report->text : std::string(); }
 
-/// Of the tick's one token, under the logits of the state before.
+/// The surprise of the tick's single token under the logits of the state before.
 double surprise(const Sight& at, const Where&) {
   const CacheState* before = at.before.state;
   const bool one = at.report && at.report->ok && at.report->token && at.report->block.size() <= 1;

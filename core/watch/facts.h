@@ -18,7 +18,7 @@
 
 namespace kvlab {
 
-/// A state, and what is measured only where an expression needs it.
+/// A state, and the measurements that are made only if an expression needs them.
 struct SightState {
   const CacheState* state = nullptr;
   double kl = std::numeric_limits<double>::quiet_NaN();  // drift from a rebuild, nats
@@ -32,7 +32,7 @@ struct Sight {
   const TickReport* report = nullptr;
   std::optional<Stage> stage = {};             // the tick is stopped behind it
   bool named = false;                          // a check of this state, on demand or in its tick, named something
-  std::span<const nlohmann::json> cells = {};  // of the row of a table that is asked, by column
+  std::span<const nlohmann::json> cells = {};  // cells of the table's row, by column
 };
 
 /// Requirement of a fact besides states and report: a pass over the state, or over the one before; a walk over all

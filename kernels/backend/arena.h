@@ -23,7 +23,7 @@ class Arena {
   Mark mark() const { return m_top; }
   /// Gives back everything that was taken since this mark.
   void rewind(Mark mark) { m_top = mark; }
-  /// At least `bytes` bytes from a border of 256. Where the back end refuses: null, and on the host std::bad_alloc.
+  /// At least `bytes` bytes, aligned to 256. If the back end refuses: null, and on the host std::bad_alloc.
   void* take(int64_t bytes);
   /// True if the whole arena lies in one chunk.
   bool holds(const void* from, int64_t bytes) const;

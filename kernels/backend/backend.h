@@ -63,12 +63,12 @@ class Backend {
   /// Memory with the bytes of `memory`, which `from` has allocated. Both read the same pages until one of the two back
   /// ends writes a page. Null, and no failure, where these back ends or the system cannot share.
   virtual void* share(Backend& /*from*/, void* /*memory*/) { return nullptr; }
-  /// Which bytes of its pages are taken; none where it has no pages of its own, or nobody knows.
+  /// The bytes of the memory's pages that are in use; none if it has no pages of its own, or if that is unknown.
   virtual std::optional<PageUse> pages(void* /*memory*/) const { return std::nullopt; }
   /// Another back end that computes on the same threads of the processor, with memory and an arena of its own; the two
-  /// are called one at a time. Null where a new back end is as good.
+  /// are called one at a time. Null if a new back end serves as well.
   virtual std::shared_ptr<Backend> sibling() const { return nullptr; }
-  /// Bytes that allocate() may still give; the largest number where nobody knows.
+  /// Bytes that allocate() may still give; the largest number if that is unknown.
   virtual int64_t available() const = 0;
   virtual void upload(void* to, const void* from, int64_t bytes) = 0;  ///< `from` is free on return
   /// Copies to the host; the copy is complete on return.
@@ -114,7 +114,7 @@ class Backend {
 
 struct BackendAnswer {
   std::unique_ptr<Backend> backend;
-  std::string why;             ///< why there is none, or why "auto" took the CPU: one sentence without a full stop
+  std::string why;             ///< reason why it is null, or why "auto" took the CPU: one sentence without a full stop
   bool otherNumerics = false;  ///< the back end is there, the numerics are not
 };
 
@@ -123,7 +123,7 @@ struct BackendAnswer {
 BackendAnswer openBackend(const std::string& id, int threads, const std::string& numerics = {});
 
 struct NumericsAnswer {
-  std::string id, why;  ///< why the numerics cannot be had here; else empty
+  std::string id, why;  ///< why: the reason if the numerics are not available here; else empty
 };
 /// The numerics of a back end ("cpu", "cuda"), the exact one first. See kernels/numerics.h,
 /// kernels/cuda/linear/fast.h.

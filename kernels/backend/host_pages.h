@@ -12,7 +12,7 @@
 
 namespace kvlab::kernels {
 
-/// Where the pages of some memory lie, in bytes.
+/// The bytes of some memory by the kind of their pages.
 struct PageUse {
   int64_t own = 0;              ///< in pages that nobody else reads
   int64_t shared = 0;           ///< in pages that it reads together with others
@@ -43,7 +43,8 @@ class PageFile {
 
 class HostPages {
  public:
-  /// Zeros. Where `large`, large pages are asked for behind the size of one. Null where memory is refused.
+  /// Memory of zeros. large: the part behind the size of one large page asks for large pages. Null if the system
+  /// refuses.
   static std::unique_ptr<HostPages> reserve(size_t bytes, bool large);
   ~HostPages();
   HostPages(const HostPages&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staging brings the arguments of a few op calls to memory that ops can read, and results back. Where ops work in host
-// memory nothing is copied: in() and out() give the host's own addresses. A Staging lives on the stack; several may be
+// Staging brings the arguments of a few op calls to memory that ops can read, and results back. If ops work in host
+// memory, nothing is copied: in() and out() give the host's own addresses. A Staging lives on the stack; several may be
 // nested.
 #pragma once
 

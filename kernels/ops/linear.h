@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear step of a decoder with what stands around it: a norm before, up to three weight matrices that
+// A linear step of a decoder with the ops around it: a norm before, up to three weight matrices that
 // share the input, and behind them either nothing, a residual or a gate. Bits are those of the single ops
 // one after another (rmsnorm, matmul, swiglu, add), so a back end may fuse as much as it likes.
 #pragma once
@@ -35,7 +35,7 @@ struct LinearArgs {
   int nParts = 0;
   KVLAB_HD int64_t k() const { return parts[0].w.k; }
 
-  /// Behind the matrices; `out` is null where their products are what is wanted, else these are scratch,
+  /// Behind the matrices; `out` is null if their products are the result, else these are scratch,
   /// undefined afterwards.
   float* out = nullptr;  ///< [m, n]: two parts of equal n: function(y0) * y1, may equal y0
   GateFunction function = GateFunction::silu;

@@ -34,7 +34,7 @@ struct ReorderArgs {
 };
 inline constexpr int32_t kReorderMax = 512;
 
-/// Value i of each head becomes what value order[i] was, in place.
+/// Value i of each head gets the former value order[i], in place.
 void reorder(const Context&, const ReorderArgs&);
 
 }  // namespace kvlab::kernels

@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import kvlab_training as kt  # noqa: E402
 
-RATIO = 0.25        # of the rows of a window's first half that a policy keeps
+RATIO = 0.25        # share of a window's first half that a policy keeps
 SINKS, WINDOW = 4, 100  # bands of smartkv
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 
@@ -144,8 +144,8 @@ def in_bands(scores, keep):
 
 
 def choices(scores, mass, generator):
-    """What each way of choosing keeps of the first half's rows: `recall` of the rows that the oracle keeps, and the share
-    of the attention that the second half pays them. scores and mass [heads, rows]."""
+    """The rows of the first half that each way of choosing keeps: `recall` of the rows that the oracle keeps, and the
+    share of the attention that the second half pays them. scores and mass [heads, rows]."""
     rows = mass.shape[1]
     keep = max(SINKS + 1, int(rows * RATIO))
     oracle = torch.zeros_like(mass, dtype=torch.bool).scatter_(1, mass.topk(keep).indices, True)

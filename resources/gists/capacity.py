@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How many facts the demo model can read from one row: an upper bound for every gist network.
+"""The number of facts that the demo model can read from one row: an upper bound for every gist network.
 
     capacity.py [--windows 16] [--out FILE.json]        about 15 minutes on one core
 
 No network is asked. Gradient descent looks for the vector itself, for each window apart: 1 024 moments of a story that
 training never saw stand as that one vector, and the frozen model is asked about k things of the window with k different
 places. A question follows the window directly. `answered` is the share of the k questions whose deciding token is the
-first choice once the descent has ended. What gradient descent does not find in a vector, a trained network does not put
-there. The ways:
+first choice once the descent has ended. If gradient descent finds no vector for the facts, a trained
+network finds none either. The ways:
 
     LOD2 vector      one row, blurred and placed as LOD2 is
     LOD1 vector      one row as the last LOD1 of the window
@@ -131,7 +131,7 @@ def others_named(model, windows, chosen, vectors):
 
 
 def known(model, nets, windows, questions):
-    """What the window as tokens, gists, the mean and nothing answer."""
+    """The share of questions that are answered from the window as tokens, gists, the mean, and nothing."""
     embeddings = model.embed(torch.tensor([w.ids for w in windows]))
     tokens = tuple((0, start) for start in range(TOLD))
     out = {"tokens": 0, "nothing": questions.answered(questions.behind(embeddings[:, :0], ()))}

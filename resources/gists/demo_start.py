@@ -16,7 +16,7 @@ import network as nw
 import stories as so
 import train
 
-SCALE = 0.3   # of the states; they are 17 times as large as embeddings, the model is content with less
+SCALE = 0.3   # scale of the states: they are 17 times as large as embeddings; less suffices for the model
 
 
 def start_on_classes(net, model, words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gists of the demo model cost on stories that training never saw: KL(full || with gists), agreement, recall.
+"""The cost of gists of the demo model on stories that training never saw: KL(full || with gists), agreement, recall.
 
     evaluate.py [--net demo.safetensors] --out FILE.json
 

@@ -30,7 +30,7 @@ import network as nw
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import kvlab_training as kt  # noqa: E402
 
-POOLS, WIDTH = (16, 8), (192, 96)   # of levels 1 and 2
+POOLS, WIDTH = (16, 8), (192, 96)   # sizes of levels 1 and 2
 LENGTHS = {128: 2, 256: 2, 512: 3, 1024: 3}  # tokens before the last ones: how often
 TAIL, LEAST = 128, 64               # tokens behind them: at most, at least
 SAVED = 10                          # steps between two checkpoints
@@ -178,7 +178,7 @@ def steps_of(args, title, net, steps, muon, adam, one):
         curve.rows, curve.sums = state["rows"], state["sums"]
     spent, began = state.get("seconds", 0), time.time()
     for step in range(1, steps + 1):
-        draw = random.Random(rng.random())  # of this step, whether it is run or was
+        draw = random.Random(rng.random())  # the draw of this step, also if an earlier run made the step
         if step <= optimiser.step:
             continue
         key, loss = one(draw)
@@ -259,7 +259,7 @@ def measured(windows, nets):
 
 
 def losses(evaluation):
-    """What the file carries (core/kinds/wlod/tree/gist_figures.h): means of NLL and KL over all tokens of a level."""
+    """The figures of the file (core/kinds/wlod/tree/gist_figures.h): means of NLL and KL over all tokens of a level."""
     out = []
     for level in (1, 2):
         rows = [row for row in evaluation if row["level"] == level]

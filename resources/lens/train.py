@@ -30,10 +30,10 @@ import network as nw  # noqa: E402
 
 WIDTH, HEAD, LAYERS, INNER, TAIL = 64, 16, 2, 128, 32
 FOLLOWING = 16      # tokens behind a cut whose attention counts
-CUTS = 10           # of a window
+CUTS = 10           # cuts of a window
 SAVED = 50          # steps between two checkpoints
 CHOSEN = 4          # gists that a round expands
-RECENT = 8          # tokens before a cut whose attention the lens `attention` goes by
+RECENT = 8          # tokens before a cut whose attention the lens `attention` uses
 
 
 # ---- the network ----
@@ -140,7 +140,7 @@ def scores(mass):
 
 
 class Look:
-    """What the lens sees of a tiling."""
+    """The part of a tiling that the lens sees."""
 
     def __init__(self, model, cut, nodes, nets):
         embeddings = model.embed(cut.ids[None])
@@ -218,7 +218,7 @@ def correlation(a, b):
 
 @torch.no_grad()
 def attention_lens(model, look):
-    """What the lens `attention` goes by: attention of the last tokens before the cut, over the same entries."""
+    """The scores of the lens `attention`: attention of the last tokens before the cut, over the same entries."""
     rows = list(range(len(look.nodes) - RECENT, len(look.nodes)))
     return model.attention(look.rows, nw.turns_of(model, [look.nodes], 1.0), rows).mean(0)
 

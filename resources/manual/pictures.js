@@ -3,7 +3,7 @@
 // usage: kvlab run pictures.js --out DIR
 
 const known = view.list();
-// Pictures are as high as what they show; others have 750 pixels.
+// Pictures are as high as their content; others have 750 pixels.
 const heights = { window: 1000, map: 470, strip: 200, mirror: 360, ledger: 200, history: 200, events: 400, compose: 320,
   model: 520, console: 240, log: 200, invariants: 500, storage: 420, audit: 240, smartkv: 700, lanes: 470, tree: 640, row: 640, attention: 360, jobs: 260,
   difference: 420, watches: 240, timeline: 260, notes: 260 };

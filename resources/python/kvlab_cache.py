@@ -213,7 +213,7 @@ def _check_tensor(tensor, wanted, dtype, what):
 
 def _describe_model(config):
     text = config.get("text_config") if isinstance(config, dict) else getattr(config, "text_config", None)
-    config = text or config  # of a model that also takes pictures
+    config = text or config  # text part of a model that also takes pictures
     def get(name, default=None):
         value = config.get(name) if isinstance(config, dict) else getattr(config, name, None)
         return default if value is None else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the recipes of `kvlab train` share: the recordings of a folder, progress lines, files that are whole or not there.
+"""Shared by the recipes of `kvlab train`: the recordings of a folder, progress lines, files that are whole or absent.
 
 Needs PyTorch and safetensors.
 """
@@ -77,7 +77,7 @@ def write_reports(folder, report, text):
 
 
 def saved(path, settings):
-    """What an earlier run with the same settings left in a checkpoint; empty where there is none."""
+    """The checkpoint of an earlier run with the same settings; empty if there is none."""
     state = torch.load(path) if os.path.exists(path) else {}
     return state if state.get("settings") == settings else {}
 

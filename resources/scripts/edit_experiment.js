@@ -193,7 +193,7 @@ log(report.join("\n"));
 lab.writeText("edit_experiment.md", report.join("\n") + "\n");
 lab.writeText("edit_experiment.json", JSON.stringify({ stories: stories.length, asked, tables, drifted, kl, checked }, null, 1) + "\n");
 
-// --- what the demo model promises -------------------------------------------------------------------
+// --- promises of the demo model -------------------------------------------------------------------
 const rate = (cell) => cell.hit / cell.of;
 expect(rate(tables["Unedited: held-out questions answered, by context length"].right[512]) >= 0.95, "95 % answered at 512 tokens");
 expect(rate(total("Fact replaced: the reply follows the edit, by context length", "recompute")) >= 0.95, "95 % follow a recomputed edit");

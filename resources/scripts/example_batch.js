@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch: three sequences behind one story, each with a seed and a policy of its own. Their rows lie in the same memory
-// until they differ, one pass serves all, and each is what it would be alone.
+// until they differ, one pass serves all, and each has the same result as alone.
 //   kvlab run example_batch.js
 
 const story = lab.readText("resource:demo/story.txt").trim();

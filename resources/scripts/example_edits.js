@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edits of a cache in the middle of a text: a list is planned, applied as one commit, and asked about. Cache and mirror
-// change together; layer 0 never drifts; what the later rows still remember is measured, and a rebuild mends it.
+// change together; layer 0 never drifts; the rest of the old text in later rows is measured, and a rebuild removes it.
 //   kvlab run example_edits.js --out DIR [--update]      writes pictures; expectations are in expected/
 
 view.freezeClock();

@@ -16,7 +16,7 @@ s.step(20, { tokens: ids.slice(40, 60) });
 note("20 decoded");
 expect(s.position() === 60 && s.remaining() === 4 && !s.isFull(), "60 of 64 are written");
 
-// What does not fit is refused before anything is written.
+// A prompt that does not fit is refused before anything is written.
 const before = s.stateHash();
 log(expectError(() => s.prefill(ids.slice(60, 70)), "capacity").message);
 expect(s.stateHash() === before, "a prompt that does not fit changes nothing");

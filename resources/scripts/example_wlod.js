@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // wLOD: a long text stands as gists of 32 tokens, all but its end. A question is answered after the focus allocator has
-// opened the block that it looks at; opening and closing a block leave what a full pass would compute.
+// opened the block that it looks at; opening and closing a block leave the rows that a full pass would compute.
 //   kvlab run example_wlod.js --out DIR [--update]       writes pictures; expectations are in expected/
 
 view.freezeClock();

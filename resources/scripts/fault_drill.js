@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault drill: every kind of damage is caught by name; a rebuild mends rows, undo mends maps; every
+// The fault drill: every kind of damage is caught by name; a rebuild repairs rows, undo repairs maps; every
 // failing step leaves the old state, or the token added alone.
 
 const story = "anna puts the silver key in the cellar . the wind blows all night . ben leaves the old map in the tower .";

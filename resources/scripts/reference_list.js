@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference list of semantics.md, section 3: two replaced pairs and one added token on 862 rows, as one list, under both
-// executors. Shows that cache and mirror stay in step and what drifts.
+// executors. Shows that cache and mirror stay in step, and the drift.
 
 const filler = ["the rain falls again .", "a cat sleeps all day .", "the moon shines again .", "gus drinks hot tea .",
   "a dog barks at dawn .", "lena hums a tune .", "the wind blows all night .", "otto likes warm bread ."];

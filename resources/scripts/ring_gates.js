@@ -125,7 +125,7 @@ const callsOf = (report) => {
   for (const s of lanes) s.close();
 });
 
-// Masks that let through half of what the ring keeps: tail-only copies hold that half.
+// Masks that let through half of the ring's rows: tail-only copies hold that half.
 {
   const layers = [{ match: "0-1", window: Math.floor(window / 2) }];
   const copies = ["ring_pointer", "ring_lut", "ring_block_roll"];

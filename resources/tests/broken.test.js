@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage on purpose: what Invariants says of it, and what it says of a sound session.
+// Damage on purpose: the text of Invariants about it, and about a sound session.
 let s;
 before(() => {
   s = lab.open({ model: "demo", faults: true, check: { level: "full" } });

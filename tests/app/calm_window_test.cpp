@@ -48,7 +48,7 @@ class CalmWindowTest : public QObject {
       if (one->text() == title) return QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(one).center());
     QFAIL(title);
   }
-  /// Where every view, tab bar and button stands.
+  /// The places of all views, tab bars and buttons.
   QHash<QString, QRect> places() {
     QHash<QString, QRect> all;
     const auto add = [&](const QString& name, const QWidget* one) {
@@ -372,7 +372,7 @@ class CalmWindowTest : public QObject {
     QVERIFY(m_window->context().following());
   }
 
-  /// Damage that no tick's check has seen, but one on demand, is what the question is about.
+  /// The question is about damage that no tick's check has seen, but a check on demand has.
   void damageFoundOnDemandIsShown() {
     QVERIFY(test::openIn(*m_window, {{"model", "demo"}, {"threads", 1}, {"faults", true}}, "anna puts the red key in"));
     m_window->context().submit("step", {{"n", 3}});

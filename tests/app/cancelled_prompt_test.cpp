@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A long prompt over the real engine: views see it grow, cancelling keeps what is done and says how much that is.
+// A long prompt over the real engine: views see it grow; cancelling keeps the finished part and says its length.
 #include <set>
 
 #include "app/engine/core_engine.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The command line: every option of the contract, and what is refused with which exit code.
+// The command line: every option of the contract, and refusals with their exit codes.
 #include "app/cli/command_line.h"
 #include "app/cli/lists.h"
 #include "support/runner.h"
@@ -98,7 +98,7 @@ void CommandLineTest::refusals() {
   QVERIFY2(text.contains(names), qPrintable(text));
   QVERIFY2(!text.contains(QRegularExpression("\\d{20}")), qPrintable(text));  // bounds are readable
   QVERIFY(text.startsWith("kvlab: error: "));
-  QVERIFY2(text.contains("; "), qPrintable(text));  // the error says what to do
+  QVERIFY2(text.contains("; "), qPrintable(text));  // the error has a remedy
 }
 
 void CommandLineTest::manifestFiles() {

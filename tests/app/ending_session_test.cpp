@@ -193,7 +193,7 @@ class EndingSessionTest : public QObject {
     QVERIFY(!asks() && became(true));
   }
 
-  /// The form says itself what opening ends.
+  /// The form itself says which session opening ends.
   void theFormOfANewSessionAsksNoSecondTime() {
     make(false);
     work();

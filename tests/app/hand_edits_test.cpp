@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Editing by hand in the whole window over the real engine: real clicks and keys, counted, and what is in the cache
-// afterwards; and undo, which belongs to the session wherever the keyboard is.
+// Editing by hand in the whole window over the real engine: real clicks and keys, counted, and the content of the cache
+// afterwards; and undo, which belongs to the session wherever the keyboard focus is.
 #include <QApplication>
 #include <QClipboard>
 #include <QLineEdit>
@@ -126,7 +126,7 @@ class HandEditsTest : public QObject {
     QVERIFY(undone(before));
   }
 
-  /// Ticks in a row go together; the list marks what goes with an edit, and the keyboard comes back.
+  /// Ticks in a row go together; the list marks the edits that go with one, and the keyboard focus comes back.
   void undoGoesByEditAndFromAList() {
     const QString before = text();
     for (int i = 0; i < 3; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files nobody vouches for, through the program: checkpoints, tokenizers, manifests, captures, caches and
+// Untrusted files, through the program: checkpoints, tokenizers, manifests, captures, caches and
 // scripts that are missing, cut, of another kind, or made to harm. From outside: the exit code, one line
-// of error that names the file and what to do. From inside, beside a live session: the same error, and
-// the session is what it was. The details that each parser refuses are in its own test.
+// of error that names the file and what to do. From inside, beside a live session: the same error, and the session is
+// as it was. The details that each parser refuses are in its own test.
 #include <sys/stat.h>
 
 #include <QDir>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Replies of the engine with members that are missing, null or of another type, for every command of the registry and
-// for every question of a view: the window says what it can, nothing throws, and nothing ends the program. The replies
-// are real ones, changed in one place each. KVLAB_EVERY_REPLY=1 takes all changes, else two of each reply, in turn.
+// for every question of a view: the window shows as much as it can, nothing throws, and nothing ends the program. The
+// replies are real ones, changed in one place each. KVLAB_EVERY_REPLY=1 takes all changes, else two of each reply, in
+// turn.
 #include <QDialog>
 
 #include "app/base/guarded_application.h"
@@ -14,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// How a session is made ready: commands with their arguments.
+/// The steps that prepare a session: commands with their arguments.
 using Steps = std::vector<std::pair<const char*, json>>;
 
 json replaceRow(int row) {
@@ -98,7 +99,7 @@ class HostileRepliesTest : public QObject {
     return kElsewhere.contains(id);
   }
 
-  /// Until the engine rests and what it said has been shown.
+  /// Until the engine rests and its reply has been shown.
   void rest() {
     bool answered = false;
     context().query("rest", "tick", json::object(), this, [&](const Result<json>&) { answered = true; });

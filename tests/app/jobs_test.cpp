@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Jobs of the window over the real engine: what Cancel ends, how jobs end and say so, and that the window asks before
-// it closes while they work.
+// Jobs of the window over the real engine: the job that Cancel ends, the end of jobs and its message, and the question
+// of the window before it closes while jobs work.
 #include <QLabel>
 #include <QPushButton>
 #include <QSettings>

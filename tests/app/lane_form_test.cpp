@@ -79,7 +79,7 @@ class LaneFormTest : public QObject {
     QCOMPARE(lanes[2].snapshot->storage[0]->layout, std::string("ring_fused"));
   }
 
-  /// Empty fields say what the session has, and what all lanes share is locked.
+  /// Empty fields show the values of the session, and keys that all lanes share are locked.
   void theFormShowsWhatIsTheSessions() {
     begin();
     const auto* problem = panel()->findChild<QLabel*>("problem");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The workbench over a fake engine: commands by key, menu, palette and script; errors; pictures;
-// places of views; what is refused and why. Nothing may ever be modal.
+// places of views; refusals and their reasons. Nothing may ever be modal.
 #include <QClipboard>
 #include <QDockWidget>
 #include <QLineEdit>
@@ -421,7 +421,7 @@ void MainWindowTest::everyButtonOfAViewIsACommand() {
            std::string("no action is pending; compose one in Compose"));
 }
 
-/// The fake engine knows none of these verbs: its refusals name what it was asked for.
+/// The fake engine knows none of these verbs: its refusals name the requested verb.
 void MainWindowTest::repliesGoToWhoAsked() {
   open();
   LiveContext& context = m_window->context();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of rows is the same figure wherever it stands: what is told of a manifest is what its session takes, for all
-// row types, layouts and kinds, and status, storage and model say it in the same words.
+// Memory of rows is the same figure everywhere: the figure for a manifest is the memory that its session takes, for all
+// row types, layouts and kinds, and status, storage and model show it in the same words.
 #include <QLabel>
 
 #include "app/engine/core_engine.h"

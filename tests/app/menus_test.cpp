@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every entry of every menu, in many states of the window over the real engine: what cannot apply is grey and its tip
-// says why, and what is not grey is not refused.
+// Every entry of every menu, in many states of the window over the real engine: an entry that cannot apply is grey and
+// its tip says why, and an entry that is not grey is not refused.
 #include <QClipboard>
 #include <QDialog>
 #include <QFocusEvent>
@@ -86,7 +86,7 @@ class MenusTest : public QObject {
     m_made = where();
   }
 
-  /// Until what an entry has started has ended. A run that goes on and on is stopped.
+  /// Until the work that an entry has started has ended. An endless run is stopped.
   void rest() {
     for (int i = 0; i < 3; ++i) QCoreApplication::processEvents();
     if (!context().busy() || m_window->property("runs").toBool()) return;
@@ -94,7 +94,7 @@ class MenusTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!context().busy(), 20000);
   }
 
-  /// Closes what an entry has opened.
+  /// Closes the windows that an entry has opened.
   void tidy() {
     for (QWidget* one : QApplication::topLevelWidgets())
       if (one != m_window.get() && one->isVisible()) one->close();
@@ -110,7 +110,7 @@ class MenusTest : public QObject {
     return out;
   }
 
-  /// Entries that end the window or what the test stands on, or wait for a person.
+  /// Entries that end the window or the base of the test, or wait for a person.
   static bool leftOut(const QAction& entry) {
     static const QStringList kOut{"Quit", "Tour", "Resume Tour", "Stop"};
     return kOut.contains(entry.text().remove('&'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A model with a name in the New Session window: what is said of it, fetching it with progress, stopping, errors. pip
+// A model with a name in the New Session window: its description, fetching it with progress, stopping, errors. pip
 // takes a package of the test's own.
 #include <QComboBox>
 #include <QLabel>

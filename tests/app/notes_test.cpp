@@ -170,7 +170,7 @@ class NotesTest : public QObject {
     QVERIFY(context().following());
   }
 
-  /// From a capture the window has the last state alone: a fork goes to the others, and what is pending stays.
+  /// From a capture the window has the last state alone: a fork goes to the others, and pending actions stay.
   void thePageOfACapture() {
     const QStringList hashes = threeNotes();
     const std::string path = file("notes.kvcap").toStdString();

@@ -269,7 +269,8 @@ class RecoveryTest : public QObject {
       const auto behind = found - way.begin() - static_cast<std::ptrdiff_t>(first);
       if (found == way.end()) ++lost;
       else if (behind > 0) ++within;
-      // The engine tells of ticks now and then: what came back may be further, in the command that ran, or at its end.
+      // The engine reports ticks now and then: the recovered state may be further on, in the command that ran, or at
+      // its end.
       QVERIFY2(
           found != way.end() && found->command <= commands + 1,
           qPrintable(QString("kill %1: command %2, tick %3, behind %4").arg(i).arg(commands).arg(tick).arg(behind)));
@@ -377,7 +378,7 @@ class RecoveryTest : public QObject {
     QVERIFY(asks());
   }
 
-  /// The window works on, and says once in the log what it cannot do.
+  /// The window works on, and says once in the log that it cannot keep the session.
   void aFolderThatTakesNothing() {
     int said = 0;
     m_window = test::wholeWindow(keepingSettings("/proc/none/recovery"));

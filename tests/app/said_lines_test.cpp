@@ -151,7 +151,7 @@ class SaidLinesTest : public QObject {
     QTRY_COMPARE(m_said.last(), QString("view.set(\"map\", {from: 0, to: \"all\"})"));
     replay();
     QCOMPARE(m_other->docks().view("map")->options()["to"], json("all"));
-    QVERIFY(!m_window->views().sessionScript().contains("\"to\""));  // all is what a new window shows
+    QVERIFY(!m_window->views().sessionScript().contains("\"to\""));  // everything is as in a new window
   }
 
   void rangesThatCannotBeAreRefused() {

@@ -474,7 +474,7 @@ void ScriptHostTest::tests() {
     collect(text, [&](ScriptHost&, const ScriptResult& read) {
       QVERIFY2(read.failed && read.message().contains(why), qPrintable(read.message()));
     });
-  QVERIFY(run("test('a', () => {})").text.contains("kvlab test"));  // where nothing collects tests
+  QVERIFY(run("test('a', () => {})").text.contains("kvlab test"));  // without a collector of tests
 }
 
 /// Times of results are 0 while the clock is frozen.

@@ -107,7 +107,7 @@ class SessionClicksTest : public QObject {
     QCOMPARE(m_hand.clicks, 1);
   }
 
-  /// The estimate is what the session then takes.
+  /// The estimate equals the memory that the session then takes.
   void theEstimateFollowsTheForm() {
     begin();
     auto* memory = panel()->findChild<QLabel*>("memory");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Copy as Script: what random keys and commands did in the whole window over the real engine, a script does again in
-// another window, to the same state hash, focus and options. Each sequence has its seed.
+// Copy as Script: a script repeats the effects of random keys and commands of one whole window in another window, over
+// the real engine, with the same state hash, focus and options. Each sequence has its seed.
 #include <QApplication>
 #include <QClipboard>
 #include <random>

@@ -125,7 +125,7 @@ class SessionSettingsTest : public QObject {
     QCOMPARE(json::parse(other->findChild<QPlainTextEdit*>()->toPlainText().toStdString()), (json{{"threads", 3}}));
   }
 
-  /// Only what differs is submitted, as one edit with a name, which says its line.
+  /// Only keys that differ are submitted, as one edit with a name, which says its line.
   void aChangeIsAnEditThatUndoTakesBack() {
     open(json::object());
     const std::string before = hash();
@@ -232,7 +232,7 @@ class SessionSettingsTest : public QObject {
                            << R"({"brightness":{"start":{"user":5}}})"
                            << R"({"brightness":{"start":{"user":5}}})";
   }
-  /// The change leads to what is wanted, by the rules of the core.
+  /// The change leads to the wanted manifest, by the rules of the core.
   void aChangeHasWhatDiffers() {
     QFETCH(QString, now);
     QFETCH(QString, wanted);

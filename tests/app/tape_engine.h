@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An engine over the real one, which notes what each verb says, and afterwards says it again without doing anything,
-// one reply changed. The tape is shared by the engine thread and the test.
+// An engine over the real one, which records the reply of each verb, and afterwards plays the replies without doing
+// anything, with one reply changed. The tape is shared by the engine thread and the test.
 #pragma once
 #include <map>
 #include <mutex>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything that the window and its scripts write: into what a name points to, and whole or not at all.
+// All files that the window and its scripts write: they go to the target of a name, and are whole or absent.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benchmarks of this folder's program: what lies below the verbs of a session, or is the window itself. Each
-// appends rows of benchRow(). Main thread; one at a time.
+// The benchmarks of this folder's program: work below the verbs of a session, and the window itself. Each appends rows
+// of benchRow(). Main thread; one at a time.
 #pragma once
 #include "app/cli/bench_rows.h"
 
@@ -13,10 +13,10 @@ struct BenchOptions {
   std::string model = {}, dtype = {};       // for benches that ask; empty = their own choice
   std::string backend = "cpu";              // cpu, cuda or auto
   std::string numerics = {}, weights = {};  // as in the manifest
-  std::string only = {};                    // a case of the bench, which knows what it means; empty = all
+  std::string only = {};                    // a case of the bench, which defines its meaning; empty = all
 };
 
-/// Says what is measured next, on standard error.
+/// Names the next measurement on standard error.
 void say(const std::string& what);
 
 using RunsBench = Status(const BenchOptions& options, nlohmann::json& rows);

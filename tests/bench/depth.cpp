@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decode and prefill at depth, as another engine measures them: given tokens, no sampling. Decode is
-// compared with the read bandwidth (weights but for an untied embedding, and the rows of K and V
-// that a tick reads), prefill with the multiply-add rate of f32; both are measured beside it. Depth is a
-// cache of random rows, for their values cost nothing and prefilling them would. `depth:decode:4096` measures
+// compared with the read bandwidth (weights without an untied embedding, and the rows of K and V that a tick reads),
+// prefill with the multiply-add rate of f32; both are measured beside it. Depth is a cache of random rows, because
+// their values do not change the cost, and prefilling them would take time. `depth:decode:4096` measures
 // one case alone.
 #include <algorithm>
 #include <random>

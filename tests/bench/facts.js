@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Does a real model answer from what its cache holds? Forty facts in plain English (facts.json), four to a text, stand
-// between paragraphs of the manual, as one message of a chat; then the question is asked, with the reply begun ("The keeper
-// of the lighthouse is called"), and the likeliest next token is the answer. The cache is as before for each question.
+// Does a real model answer from the content of its cache? Forty facts in plain English (facts.json), four to a text,
+// stand between paragraphs of the manual, as one message of a chat; then the question is asked, with the reply begun
+// ("The keeper of the lighthouse is called"), and the likeliest next token is the answer. The cache is as before for
+// each question.
 //   kvlab run facts.js --out DIR -- MODEL ROUNDS edits                         answers after edits, by after_edit
 //   kvlab run facts.js --out DIR -- MODEL ROUNDS policies [RATIOS [POLICIES]]   answers under policies
 // In each round the facts have other names and stand between other paragraphs. Run it in the root of the source tree.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long it takes to go to, to ask and to compare ticks of a session with 100 000 of them:
+// Measures the time to go to, to ask and to compare ticks of a session with 100 000 of them:
 //   kvlab run tests/bench/far_ticks.js
 const s = lab.open({ model: "demo", brightness: { compressor: "nearest", target: 96 } });
 s.prompt("anna puts the silver key in the cellar .");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of history: a step back and forward again in each layout after more and more ticks, and a tick that keeps
-// what it overwrites against one that keeps nothing. Contexts grow, or a window is full and each tick lets a row go.
+// overwritten rows against one that keeps nothing. Contexts grow, or a window is full and each tick lets a row go.
 
 #include "bench/rig.h"
 #include "core/api/layout_names.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost of each layout in a full window: an append (the oldest row leaves), the reference list of edits, and what one
-// query pays to read the window, assembled or in place. Two layers of real shapes, figures per layer;
-// ratios to contiguous_splice. Reads take turns with reads of indirection, as the machine's bandwidth
-// wanders, and are compared through those. Forward passes are not in these figures.
+// Cost of each layout in a full window: an append (the oldest row leaves), the reference list of edits, and the cost of
+// reading the window for one query, assembled or in place. Two layers of real shapes, figures per layer;
+// ratios to contiguous_splice. Reads take turns with reads of indirection and are compared through these, because the
+// machine's bandwidth varies. Forward passes are not in these figures.
 
 #include "bench/shaped_cache.h"
 #include "core/edit/assembly.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What breakpoints and watches cost a tick. They are asked around the tick, so its events do not hold their time.
+// The cost of breakpoints and watches for a tick. They are evaluated around the tick, so the tick's events do not hold
+// their time.
 #include "bench/rig.h"
 #include "core/session/observe.h"
 #include "core/session/ticks.h"

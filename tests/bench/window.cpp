@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window while an engine runs at full speed: how long input would wait, and what the map shows meanwhile.
+// The window while an engine runs at full speed: the waiting time of input, and the state of the map meanwhile.
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QStringList>
@@ -76,7 +76,7 @@ Result<std::vector<double>> waitsWhile(MainWindow& window, int steps, double& se
   return events.waits();
 }
 
-/// Which views are there while the engine runs.
+/// The views that exist while the engine runs.
 enum class Views { Usual, All, None };
 
 const char* words(Views views) {

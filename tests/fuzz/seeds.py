@@ -197,7 +197,7 @@ def tokenizer_step_seeds(base):
 
 
 def config_seeds(base):
-    """What no fixture's config.json has."""
+    """Keys that no fixture's config.json has."""
     value = json.loads(base)
     n = value["num_hidden_layers"]
     more = {"layer_types": {"sliding_window": 8, "use_sliding_window": True, "layer_types": ["sliding_attention", "full_attention"] * n},
@@ -263,7 +263,7 @@ def varint(n):
 
 
 def field(number, value):
-    """Of a protocol buffer: bytes, an integer or a float."""
+    """A field of a protocol buffer: bytes, an integer or a float."""
     if isinstance(value, bytes):
         return varint(number << 3 | 2) + varint(len(value)) + value
     if isinstance(value, float):

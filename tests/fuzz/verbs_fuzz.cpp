@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: a byte that chooses a session on the smallest model, then lines of JSON, each a call of a verb:
 // ["step", {"n": 2}]. After each call every invariant holds, and a call that was refused has changed
-// nothing. In the end what is undone comes back with its hash, and a reset leaves the first state.
+// nothing. In the end undone states come back with their hashes, and a reset leaves the first state.
 #include "core/verbs/verbs.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string folder() {
   return made;
 }
 
-/// Position modes and layouts, then what follows an edit, then the executors; behind these wLOD.
+/// Position modes and layouts, then values of after_edit, then the executors; behind these wLOD.
 constexpr unsigned kPlain = 36, kWlod = 4;
 
 json manifest(unsigned choice) {

@@ -96,7 +96,7 @@ struct Scene {
   int64_t width() const { return int64_t{shape.queryHeads} * shape.headDim; }
 };
 
-/// The scene with f32 rows that hold what its own read as.
+/// The scene with f32 rows that hold the values of its own rows.
 inline Scene meant(const Scene& s) {
   Scene plain = s;
   plain.fmt.k = plain.fmt.v = DType::f32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights in blocks: every op gives the bits that it gives on the same weights widened to f32 before. That the widened
-// values are those of the reference is a test of its own (unit/gguf_test).
+// Weights in blocks: every op gives the same bits as on the same weights widened to f32 before. Another test compares
+// the widened values with the reference (unit/gguf_test).
 #include "block_bytes.h"
 #include "kernels/block_codes.h"
 #include "kernels/ops/convert.h"

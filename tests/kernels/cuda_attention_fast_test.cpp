@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on tensor cores ("cuda-fast") on the emulated device: within the bound that kernels/cuda/linear/fast.h
-// states of the exact mode, within that of f32 sums of the same with rounded inputs; the same bits in every call; what
-// it does not take has the CPU's bits.
+// Attention on tensor cores ("cuda-fast") on the emulated device: within the bound of kernels/cuda/linear/fast.h from
+// the exact mode, and within the bound of f32 sums from the same with rounded inputs; the same bits in every call;
+// calls that it does not take have the CPU's bits.
 #include "cuda_attention_rig.h"
 #include "kernels/cuda/attention/attention_shape.h"
 #include "support/runner.h"
@@ -72,7 +72,7 @@ struct Known {
   }
 };
 
-/// How far probabilities may be from those in f64, relative, where scores round with `u`.
+/// The allowed relative difference between probabilities and those in f64, if scores round with `u`.
 double massBound(const Scene& s, double u, double scoreSize) {
   const double scores = (u + s.shape.headDim * 0x1p-22) * scoreSize;
   return std::exp(2 * scores) * (1 + (static_cast<double>(s.rows) + 2 * scoreSize) * 0x1p-22) - 1;

@@ -102,7 +102,7 @@ class Placed {
     return o;
   }
 
-  /// Empty where the device gives the CPU's bits, else what differs.
+  /// Empty if the device gives the CPU's bits, else the difference.
   QString differs(const AttentionArgs& a, int masses = kAllMasses, AttentionOp op = &CudaApi::attention) {
     const Outputs want = onCpu(a, masses), got = run(a, masses, op);
     const char* what = !same(want.out, got.out) ? "out"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a device against the CPU's, bit for bit, in every output; and the index functions it stands on.
+// Attention on a device against the CPU's, bit for bit, in every output; and the index functions that it uses.
 #include <set>
 
 #include "cuda_attention_rig.h"

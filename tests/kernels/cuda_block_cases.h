@@ -46,7 +46,7 @@ inline void addBlockProducts(std::vector<OpCase>& all, DType t) {
                      }});
 }
 
-/// A norm, two matrices of different types and a gate: what files of mixed types ask for.
+/// A norm, two matrices of different types and a gate, as files of mixed types need them.
 inline void addBlockSteps(std::vector<OpCase>& all, DType t) {
   for (const int64_t m : {1, 10})
     all.push_back({"linear", dtypeName(t), textOf({m, 256}) + ", norm, gate", [=](Rig& r) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked kernels (KV_DEBUG_BOUNDS): a bad slot, token id, phase or range is told with kernel, thread and
-// value, and nothing but the row it names is left out.
+// Checked kernels (KV_DEBUG_BOUNDS): a bad slot, token id, phase or range is reported with kernel, thread and value,
+// and only the row that it names is left out.
 #include "cuda_rig.h"
 #include "row_pool_fixture.h"
 

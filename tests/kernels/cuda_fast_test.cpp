@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "cuda-fast" on the emulated device, with a double of cuBLASLt: which calls go through it, what they are given,
-// how far results are from the exact mode, and what is said where it is not there or fails.
+// "cuda-fast" on the emulated device, with a double of cuBLASLt: the calls that go through it, their arguments, the
+// distance of results from the exact mode, and the messages if it is missing or fails.
 #include <dlfcn.h>
 
 #include "cuda_op_cases.h"

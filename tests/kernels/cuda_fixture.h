@@ -23,7 +23,7 @@ inline std::vector<std::string> builtModule() {
 struct TestDevice {
   const CudaApi* api = nullptr;
   std::string name;
-  uint64_t seed = 0;  ///< of the emulated device; 0 is ascending order
+  uint64_t seed = 0;  ///< seed of the emulated device; 0 is ascending order
 };
 
 inline std::vector<TestDevice> testDevices(const std::vector<uint64_t>& seeds = {0, 1}) {
@@ -38,7 +38,7 @@ inline std::vector<TestDevice> testDevices(const std::vector<uint64_t>& seeds = 
   return all;
 }
 
-/// Memory of the device with a copy of what is given; freed at the end. Chooses the order of threads.
+/// Memory of the device with a copy of the argument; freed at the end. Chooses the order of threads.
 class Device {
  public:
   explicit Device(const TestDevice& device) : m_api(*device.api) {

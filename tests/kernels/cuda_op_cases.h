@@ -284,10 +284,10 @@ inline void addMatmul(std::vector<OpCase>& all) {
 struct LinearCase {
   DType type;
   int64_t m, k;
-  std::vector<int64_t> n;  ///< of the matrices
+  std::vector<int64_t> n;  ///< n of each matrix
   bool norm = false, bias = false;
   enum Behind { nothing, gate, residual } behind = nothing;
-  size_t shift = 0;  ///< of the weights from a border
+  size_t shift = 0;  ///< offset of the weights from a border
 };
 
 /// Values of a case come from seeds: x 50, norm 51, matrices from 52, biases from 60, residual 70.
@@ -319,7 +319,7 @@ inline void callLinear(Rig& r, const LinearCase& c) {
   KVLAB_RUN(r, linear, a);
 }
 
-/// Every form of a linear step; rows of x up to and beyond what one kernel takes, k beside its tiles, units
+/// Every form of a linear step; rows of x up to and beyond the limit of one kernel, k beside its tiles, units
 /// that are not full, more units than warps.
 inline void addLinear(std::vector<OpCase>& all) {
   const auto one = [&all](const LinearCase& c) {

@@ -63,7 +63,7 @@ class DeviceTrialTest : public QObject {
     QVERIFY(openBackend("cuda", 1).backend);
   }
 
-  /// Where no card is, "auto" has nothing to tell.
+  /// Without a card, "auto" has nothing to report.
   void noCardIsNoNews() {
     CudaDevice device;
     QVERIFY(!cudaCardIsThere(device));

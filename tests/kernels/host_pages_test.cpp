@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of host memory on copy: equal bytes, no memory until a write, and no page that anybody sees but the writer.
+// Pages of host memory on copy: equal bytes, no memory until a write, and written pages that only the writer sees.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ class HostPagesTest : public QObject {
     QCOMPARE(filed(), m_first.pages()->groupBytes);
   }
 
-  /// Large pages are seldom written whole: what is behind the last byte makes no copy apart from the others.
+  /// Large pages are seldom written whole: the bytes behind the last written one do not make a copy.
   void allCopiesAreInOneGroup() {
     Array<uint8_t> large, second, third;
     QVERIFY(large.allocate(*m_backend, int64_t{9} << 20));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A linear step gives the bits of its single ops one after another: norm, matrices that share the input,
-// residual and gate, also where the output lies over what it may lie over.
+// residual and gate, also if the output overlaps an input that it may overlap.
 #include "kernels/ops/op_bytes.h"
 #include "kernels/thread_pool.h"
 #include "support.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of published models, for what depends on them alone.
+// Sizes of published models, for code that depends on sizes alone.
 #pragma once
 
 #include <cstdint>

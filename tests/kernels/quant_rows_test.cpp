@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised rows on the CPU: against their definition, on every instruction set; what writes count; and that
-// attention reads them as if they were the f32 rows that they mean.
+// Quantised rows on the CPU: against their definition, on every instruction set; the counters of writes; and attention,
+// which reads them like f32 rows with the same values.
 #include "attention_scene.h"
 #include "kernels/row_quant.h"
 #include "quant_reference.h"

@@ -70,7 +70,7 @@ void RowsTest::readsBackWhatWasWritten() {
   }
 }
 
-/// Against sums in f64 of what gatherRows reads.
+/// Against sums in f64 of the values that gatherRows reads.
 void RowsTest::normsAreThoseOfWhatIsStored() {
   for (const RowFormat& f : kFormats) {
     Pool p(f, 37);
@@ -111,7 +111,7 @@ void RowsTest::findsEveryFlippedBit() {
       std::vector<uint8_t> verdicts;
       QVERIFY2(p.bad(&verdicts) == 1 && (verdicts[1] & kRowBadChecksum), qPrintable(QString("bit %1").arg(bit)));
       const bool inTag = bit / 8 >= p.layout.tag && bit / 8 < p.layout.checksum;
-      // Scales are part of what the tag says.
+      // Scales are part of the tag.
       const int64_t scalesEnd = p.layout.vScales + (dtypeHasScale(f.v) ? 4 * f.kvHeads : 0);
       const bool scaled = dtypeHasScale(f.k) || dtypeHasScale(f.v);
       const bool inScales = scaled && bit / 8 >= p.layout.kScales && bit / 8 < scalesEnd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated device finds what it is there to find: barriers that some threads miss, races, copies that
+// The emulated device finds the faults that it exists for: barriers that some threads miss, races, copies that
 // nothing waits for, host code that touches device memory.
 
 #if defined(KVLAB_SIMT)

@@ -72,7 +72,8 @@ inline std::vector<int64_t> fusedTargets() {
   return all;
 }
 
-/// Stores values as type t and returns the bytes; `as` receives what they read back as. i8: codes of a hundredth.
+/// Stores values as type t and returns the bytes; `as` receives the values that reading gives back. i8: codes of a
+/// hundredth.
 inline std::vector<uint8_t> encode(const std::vector<float>& v, DType t, std::vector<float>* as = nullptr) {
   std::vector<uint8_t> bytes(v.size() * static_cast<size_t>(dtypeBytes(t)));
   if (as) as->resize(v.size());

@@ -18,7 +18,7 @@ ROOMS = {"kernels": 0, "core": 1, "widgets": 2, "app": 3}
 SOURCE = {".h", ".cpp", ".cu", ".cuh"}
 SPDX = SOURCE | {".py", ".js", ".ts", ".cmake", ".sh"}
 MAX_LINES = 600
-MAX_FILES = 40  # of a folder of app
+MAX_FILES = 40  # files in a folder of app
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;\n]*\{", re.M)
@@ -100,7 +100,7 @@ def document_exists(name, path, known):
 
 
 def check_documents(root, texts, say):
-    """What a comment or a document cites can be read: the document is there, and so is the section."""
+    """Every document and section that a comment or a document cites exists."""
     known = [path.as_posix() for path in texts if path.suffix == ".md"]
     semantics = texts.get(pathlib.Path("core/semantics.md"), "")
     sections = set(re.findall(r"^## (\d+)\.", semantics, re.M))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What chat templates are tried with: conversations, and expressions one by one."""
+"""Test inputs of chat templates: conversations, and expressions one by one."""
 
 
 def said(role, content, **more):

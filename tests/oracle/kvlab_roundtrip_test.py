@@ -40,7 +40,7 @@ def hugging_face(*arguments):
 
 
 def follows_length(model):
-    """Whether transformers turns each new key by frequencies of the length so far: those in a cache stay as they are."""
+    """True if transformers turns each new key by frequencies of the length so far: keys in a cache stay as they are."""
     scaling = json.loads((model / "config.json").read_text()).get("rope_scaling") or {}
     return "dynamic" in (scaling.get("type"), scaling.get("rope_type"))
 
@@ -80,7 +80,7 @@ class RoundTrip(unittest.TestCase):
                 self.check(HERE / "models" / name, "hf_tuple", "keep")
 
     def test_layers_of_unequal_length(self):
-        """What kvlab evicted from single layers is gone in transformers, too: both go on with the same ids."""
+        """Rows that kvlab evicted from single layers are gone in transformers, too: both go on with the same ids."""
         for name in ("llama_tied_f32", "qwen3_f32"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 model = HERE / "models" / name

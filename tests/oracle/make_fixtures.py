@@ -83,7 +83,7 @@ def feed_forward_shapes(config, at):
 
 
 def expert_shapes(config, at, names):
-    """Of a mixture whose experts are tensors of their own; names: of the block, of gate, up and down."""
+    """Shapes of a mixture whose experts are tensors of their own; names: those of the block, of gate, up and down."""
     block, gate, up, down = names
     hidden, inner = config["hidden_size"], config.get("moe_intermediate_size", config["intermediate_size"])
     count = config.get("num_experts") or config["num_local_experts"]
@@ -95,7 +95,7 @@ def expert_shapes(config, at, names):
 
 
 def stacked_expert_shapes(config, at, packed):
-    """Of gpt-oss: values [experts, inputs, outputs], or codes and exponents of MXFP4."""
+    """Shapes of the experts of gpt-oss: values [experts, inputs, outputs], or codes and exponents of MXFP4."""
     hidden, inner, count = config["hidden_size"], config["intermediate_size"], config["num_local_experts"]
     shapes = {f"{at}mlp.router.weight": (count, hidden), f"{at}mlp.router.bias": (count,)}
     for name, inputs, outputs in (("gate_up_proj", hidden, 2 * inner), ("down_proj", inner, hidden)):

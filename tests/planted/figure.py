@@ -17,7 +17,7 @@ def titles():
 
 
 def verdict(line):
-    """What became of a fault in a session."""
+    """The outcome of a fault in a session."""
     if "signal" in line:
         return "ended"
     if "said" not in line:

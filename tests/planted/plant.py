@@ -89,7 +89,7 @@ def copy_to(folder, files):
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes((ROOT / name).read_bytes())
     kept = set(names) | {"core/api/planted.h"}
-    for old in folder.glob("*/**/*"):  # of an earlier copy
+    for old in folder.glob("*/**/*"):  # files of an earlier copy
         name = old.relative_to(folder).as_posix()
         if old.is_file() and not name.startswith("build/") and name not in kept:
             old.unlink()

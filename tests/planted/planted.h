@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fault is planted. The environment variable KVLAB_PLANTED is read once, a driver may choose another number.
-// plant.py copies this file into the tree that it changes; no other tree has it.
+// The planted fault. The environment variable KVLAB_PLANTED is read once; a driver may choose another number. plant.py
+// copies this file into the tree that it changes; no other tree has it.
 #pragma once
 #include <bitset>
 #include <cstdlib>

@@ -23,7 +23,7 @@ class Pair {
     m_batch = Batch::around(origin, size).take();
   }
 
-  /// Something that one sequence does, or all; what is refused is refused to both.
+  /// Something that one sequence does, or all; a refused call is refused to both.
   void act() {
     const int i = below(m_batch->size());
     switch (below(10)) {

@@ -43,7 +43,7 @@ class DamageScript {
   std::int64_t tick() const { return m_session->state().tick.value(); }
   bool full() const { return m_session->manifest().check == CheckLevel::Full; }
 
-  /// Runs one verb that makes one commit or moves in history; then notes what the check behind it has read.
+  /// Runs one verb that makes one commit or moves in history; then notes the rows that the check behind it has read.
   void change() {
     const int kind = pick(10);
     const int length = m_session->state().length();

@@ -34,7 +34,7 @@ class Script {
     run("promptIds", {{"ids", SessionFixture::ids(24, seed)}});
   }
 
-  /// False after something went wrong; said() tells what.
+  /// False after an error; said() describes it.
   bool step() {
     const int kind = pick(106);
     if (length() > 120) return shrink();
@@ -101,7 +101,7 @@ class Script {
     m_parts[entry] = m_session.parts();
   }
 
-  /// How the present state differs from what entry was noted as.
+  /// The differences between the present state and the noted state of an entry.
   QByteArray differences(int entry) {
     QByteArray out;
     const std::map<std::string, std::string> now = m_session.parts();
@@ -112,7 +112,7 @@ class Script {
     return out.isEmpty() ? "\n  rows" : out;
   }
 
-  /// Runs a verb. `sure`: it must succeed but for a full cache; otherwise a refusal must change nothing.
+  /// Runs a verb. `sure`: it must succeed unless the cache is full; otherwise a refusal must change nothing.
   bool run(const std::string& verb, const json& args, bool sure = false) {
     m_log.push_back(verb + " " + args.dump());
     const std::string before = stateHash(*m_session);
@@ -171,7 +171,7 @@ class Script {
     return true;
   }
 
-  /// semantics.md, section 5: so many tokens as remain fit, and no more.
+  /// semantics.md, section 5: exactly `remaining` tokens fit.
   bool roomAddsUp() {
     const auto number = [this](const char* verb) { return m_session.must(verb).get<std::int64_t>(); };
     const std::int64_t left = number("remaining");
@@ -189,7 +189,7 @@ class Script {
     return out;
   }
 
-  /// One to three actions at random places, not always compatible with each other or with what waits.
+  /// One to three actions at random places, not always compatible with each other or with pending ones.
   bool edit() {
     json actions = json::array();
     for (int i = 1 + pick(3); i > 0; --i) {
@@ -352,7 +352,7 @@ class Script {
     return m_session.hash() == before || fail("measuring drift changed the state");
   }
 
-  /// A row that is said to be exact is what a rebuild computes.
+  /// A row with the label exact equals the row that a rebuild computes.
   bool exactRowsAreExact(const Drift& drift) {
     const ExactnessMap& map = exactnessMap(*m_session);
     for (std::size_t layer = 0; layer < map.layers.size(); ++layer)
@@ -441,7 +441,7 @@ class EditScriptsTest : public QObject {
     }
   }
 
-  /// The scripts reach what they are for.
+  /// The scripts reach the cases that they are made for.
   void scriptsReachEverything() {
     QByteArray all;
     for (const auto& [what, times] : m_counts)

@@ -148,12 +148,12 @@ class FaultStepsTest : public QObject {
     }
   }
 
-  /// Deliberate damage is named, and a rebuild mends it.
+  /// Deliberate damage is named, and a rebuild repairs it.
   void damageIsMendedByARebuild() {
     for (const FaultKind& kind : faultKinds()) {
       if (kind.caughtBy.empty()) continue;
       const std::string name(kind.kind);
-      if (name == "map_drop" || name == "map_swap") continue;  // maps are not a rebuild's to mend
+      if (name == "map_drop" || name == "map_swap") continue;  // a rebuild does not repair maps
       const bool scales = name == "scale_swap";
       SessionFixture s(
           json{{"faults", true}, {"check", {{"level", "full"}}}, {"kv", {{"v", scales ? "int8" : "f16"}}}});
@@ -173,7 +173,7 @@ class FaultStepsTest : public QObject {
     }
   }
 
-  /// A cheap check reads a slice of the checksums; what was found is looked at until it holds.
+  /// A cheap check reads a slice of the checksums; a finding is checked again until it holds.
   void whatIsBrokenStaysSaid() {
     SessionFixture s(json{{"faults", true}});
     furnish(s);
@@ -222,7 +222,7 @@ class FaultStepsTest : public QObject {
     return drift && !drift->worstLayer;
   }
 
-  /// Ticks follow, and undo brings back what the fault left behind. Empty, or what went wrong.
+  /// Ticks follow, and undo brings back the state that the fault left. Empty, or the error.
   static QByteArray goesOn(const SessionFixture& s) {
     const std::string left = s.hash();
     s.must("step", {{"n", 2}});

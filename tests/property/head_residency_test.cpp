@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency by KV head: while no head evicts on its own, nothing tells it from residency by layer, bit for bit; an
-// eviction from one head changes what that head's queries see and nothing else; adaptive budgets (AdaKV) hold, are
-// unequal where the heads are, and give memory back.
+// Residency by KV head: while no head evicts on its own, it equals residency by layer, bit for bit; an eviction from
+// one head changes only the rows that this head's queries see; adaptive budgets (AdaKV) hold, are unequal where the
+// heads are, and give memory back.
 #include "core/session/truth.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
@@ -80,7 +80,7 @@ class HeadResidency : public QObject {
     compare(layers, heads);
   }
 
-  /// A head's eviction is seen by its own queries alone: attention of the others stays what it was.
+  /// Only a head's own queries see its eviction: attention of the others stays as it was.
   void anEvictionIsOneHeadsOwn() {
     SessionFixture s(byHead());
     s.prompt(kPrompt);

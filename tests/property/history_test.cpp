@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // History in all layouts: every entry of the timeline comes back with its hash, sound, and without a command executed
-// again; a step back costs what the step forward wrote, however long the history is; a loaded file may be gone.
+// again; a step back costs as much as the step forward wrote, however long the history is; a loaded file may be gone.
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>
@@ -220,7 +220,8 @@ class HistoryTest : public QObject {
     }
   }
 
-  /// Where history has no room for the rows of a load, going back over it needs the file, and says so.
+  /// If history has no room for the rows of a load, going back over the load needs the file, and the error names the
+  /// file.
   void aFileThatIsNeededIsNamed() {
     const QTemporaryDir folder;
     const std::string path = folder.filePath("cache").toStdString();
@@ -265,7 +266,7 @@ class HistoryTest : public QObject {
     QCOMPARE(walker.executed, 0);
   }
 
-  /// The oldest states are given up first; what is executed again is kept anew.
+  /// The oldest states are given up first; states that are executed again are kept again.
   void historyKeepsToItsBytes_data() { layoutRows(); }
   void historyKeepsToItsBytes() {
     QFETCH(QString, layout);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One logical cache, ten physical ones: random edit scripts run in lockstep on a session per layout.
 // After every operation each has the state hash of contiguous_splice, which covers every resident row,
-// byte for byte in logical order; its invariants hold; and a list that one refuses changes nothing. Where a window
-// lets rows go, the five rings are compared with ring_roll.
+// byte for byte in logical order; its invariants hold; and a list that one refuses changes nothing. If rows leave
+// through a window, the five rings are compared with ring_roll.
 #include "support/session_fixture.h"
 
 #include "core/api/layout_names.h"
@@ -28,7 +28,7 @@ class Lockstep {
     const bool rings = manifest["ring"]["window"] > 0;
     for (const LayoutName& info : layouts()) {
       const bool ring = info.name.starts_with("ring_");
-      // A ring lets go what a layer's own window hides, so it holds other rows than the layouts beside it.
+      // A ring lets go rows that a layer's own window hides, so it holds other rows than the layouts beside it.
       if (rings ? !ring : ring && manifest["model"] == "synthetic:tiny-gemma") continue;
       manifest["layout"] = info.name == "paged" ? "paged:block=4" : std::string(info.name);
       Lane lane{manifest["layout"], std::make_unique<SessionFixture>(manifest)};
@@ -102,7 +102,7 @@ class Lockstep {
     return all("evict", {{"layer", layer}, {"ledger", {map.ledger[index].value()}}}) && all("apply", json::object());
   }
 
-  /// Runs a verb in every lane and compares what came of it. alone: only some layouts have something to do.
+  /// Runs a verb in every lane and compares the results. alone: only some layouts have something to do.
   bool all(const std::string& verb, const json& args, bool alone = false) {
     m_log.push_back(verb + " " + args.dump());
     std::optional<std::string> first;

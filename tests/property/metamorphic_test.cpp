@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ways to the same cache end in the same bits. Which claim holds under which precondition is
-// listed in tests/property/README.md.
+// Two ways to the same cache end in the same bits. tests/property/README.md lists each claim with its precondition.
 #include "core/api/layout_names.h"
 #include "core/session/truth.h"
 #include "support/runner.h"

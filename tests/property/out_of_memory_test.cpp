@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that memory does not suffice for is refused and has changed nothing, whichever of its allocations fails. The
-// same call then does what it always does. In a call of several ticks, the ticks before the refused one stay whole.
-// KVLAB_ALLOCATIONS: how many allocations of each call fail, one after another; all = each of them.
+// A call that runs out of memory is refused and has changed nothing, whichever of its allocations fails. The same call
+// then works as always. In a call of several ticks, the ticks before the refused one stay whole. KVLAB_ALLOCATIONS: how
+// many allocations of each call fail, one after another; all = each of them.
 #include "support/short_memory.h"
 //
 #include <QTemporaryDir>
@@ -37,7 +37,7 @@ class OutOfMemoryTest : public QObject {
 
   SessionFixture furnished() const { return furnishedSession(m_manifest, m_waiting, folder()); }
 
-  /// Which of `all` allocations fail.
+  /// The allocations, of `all`, that fail.
   std::vector<std::int64_t> places(std::int64_t all) const {
     const QByteArray asked = qgetenv("KVLAB_ALLOCATIONS");
     const std::int64_t tried = asked == "all" ? all : asked.isEmpty() ? 12 : asked.toLongLong();

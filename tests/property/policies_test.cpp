@@ -252,7 +252,7 @@ class PoliciesTest : public QObject {
     for (const CacheLayer layer : (*each)->state().layers()) QCOMPARE(residents(*each, layer), residents(*max, layer));
   }
 
-  /// An oracle keeps what a run that kept everything goes on to look at.
+  /// An oracle keeps the rows that a run with all rows goes on to look at.
   void theOracleKnowsTheRecord() {
     constexpr int kKept = 15;
     const QTemporaryDir folder;
@@ -331,7 +331,7 @@ class PoliciesTest : public QObject {
     QCOMPARE(s.hash(), hashes.back());
   }
 
-  /// After the prompt the pools shrink to what the policy keeps, and nothing else changes.
+  /// After the prompt the pools shrink to the rows that the policy keeps, and nothing else changes.
   void poolsShrink() {
     SessionFixture s(bounded("streaming_llm", {{"capacity", 20}})), same(bounded("streaming_llm", {{"capacity", 20}}));
     for (const SessionFixture* one : {&s, &same}) one->prompt(kPrompt);
@@ -364,7 +364,7 @@ class PoliciesTest : public QObject {
     QTest::newRow("indirection") << QString("indirection");
   }
   /// Pools shrink by themselves after a prompt and grow for the next one; nothing else depends on their size, and
-  /// history leads through all of it. A ring keeps its slots, so that one is what the others are compared with.
+  /// history leads through all of it. A ring keeps its slots, so the others are compared with a ring.
   void poolsFollowThePrompt() {
     QFETCH(QString, layout);
     json manifest = bounded("smartkv", {{"ratio", 0.25}});
@@ -406,8 +406,8 @@ class PoliciesTest : public QObject {
     QCOMPARE(s.damage(), QByteArray());
   }
 
-  /// With indirection rows stay where older states name them, and what is left of a prompt moves to the front: memory
-  /// behind it is free, and history keeps its states.
+  /// With indirection rows stay where older states name them, and the remaining rows of a prompt move to the front:
+  /// memory behind it is free, and history keeps its states.
   void whatStaysOfAPromptLiesInFront() {
     json manifest = bounded("smartkv", {{"ratio", 0.25}});
     manifest["staging"] = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A refused call changes nothing, whatever refuses it: a person who cancels, rows that find no room, a full disk. In a
-// call of several ticks the ticks before the refused one stay whole; then the same call does what is left to do.
+// call of several ticks the ticks before the refused one stay whole; then the same call does the remaining work.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -83,7 +83,7 @@ class RefusedCallsTest : public QObject {
     }
   }
 
-  /// Sessions without room for what a call adds, or computes beside the rows that there are.
+  /// Sessions without room for the rows that a call adds, or computes beside the present rows.
   void withoutRoom_data() { everyCall(); }
   void withoutRoom() {
     QFETCH(QByteArray, manifest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story of a row tells each write of its stored bytes once, and where the row lies now; the cause of a row that
-// differs from a rebuild is the edit that was planted. Compared with the bytes in the pools after every commit.
+// The story of a row tells each write of its stored bytes once, and the present place of the row; the cause of a row
+// that differs from a rebuild is the edit that was planted. Compared with the bytes in the pools after every commit.
 #include <map>
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of wLOD sessions: the text changes anywhere, pins hold, reports say what was done, on checkpoints as they are
+// Edits of wLOD sessions: the text changes anywhere, pins hold, and reports match the edits, on checkpoints as they are
 // published.
 #include "support/runner.h"
 #include "support/wlod_session.h"
@@ -186,7 +186,7 @@ class WlodEditsTest : public QObject {
     QVERIFY(s.sound() && s->state().ledger[s->state().context[64]].pinned);
   }
 
-  /// The report of a change says what the change did, in every mode.
+  /// The report of a change matches the effect of the change, in every mode.
   void changesSayWhatTheyDid_data() {
     QTest::addColumn<QByteArray>("recompute");
     for (const char* mode : {"chosen", "incremental", "full", "selective"}) QTest::newRow(mode) << QByteArray(mode);

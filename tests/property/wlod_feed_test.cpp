@@ -43,7 +43,7 @@ class WlodFeedTest : public QObject {
     for (const InvariantState& one : s->check(true)) QVERIFY2(one.ok, std::string(one.id).c_str());
   }
 
-  /// Where every tick computes all rows, older states make room for them.
+  /// If every tick computes all rows, older states make room for them.
   void fullPasses() {
     SessionFixture s({{"capacity", 0},
                       {"wlod", {{"budget", 160}, {"protect", 32}, {"moments", 2000}, {"recompute", "full"}}},

@@ -126,7 +126,8 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(s.hash(), hash);
   }
 
-  /// Without a protected tail a prompt may end in summaries alone, and these ask nothing: what was observed stays.
+  /// Without a protected tail a prompt may end in summaries alone, and these are no queries: the earlier observation
+  /// stays.
   void summariesObserveNothing_data() {
     QTest::addColumn<QString>("policy");
     QTest::addColumn<bool>("pyramid");
@@ -161,7 +162,8 @@ class WlodPoliciesTest : public QObject {
     QVERIFY2(s.damage().isEmpty(), s.damage().constData());
   }
 
-  /// Where rows are exact over what is resident, the dirty rows alone are as good as all.
+  /// If rows are exact over the resident rows, recomputing only the dirty rows gives the same result as recomputing
+  /// all.
   void incrementalIsFull_data() {
     QTest::addColumn<bool>("pyramid");
     QTest::addColumn<QString>("policy");
@@ -209,7 +211,7 @@ class WlodPoliciesTest : public QObject {
     QVERIFY(logits[0] == logits[1]);
   }
 
-  /// An entry that has left a layer stays away from it when it is computed again; what comes new is everywhere.
+  /// An entry that has left a layer stays away from it when it is computed again; new entries are in every layer.
   void residencyFollowsEntries() {
     const SessionFixture s(
         manifest({{"budget", 300}, {"protect", 0}, {"cooldown", 0}, {"lens", "off"}, {"attention", "pyramid"}},
@@ -309,7 +311,7 @@ class WlodPoliciesTest : public QObject {
     QCOMPARE(stateHash(replay->session->state(), replay->session->store(), {}), a.hash());
   }
 
-  /// Rows behind the window of a ring leave it; what needs them computes them again.
+  /// Rows behind the window of a ring leave it; passes that need them compute them again.
   void ringWindows_data() {
     QTest::addColumn<QByteArray>("wlod");
     QTest::addColumn<QByteArray>("more");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wLOD over a model: rows that were computed incrementally are those of a full recompute, bit for bit; what came
-// before an edit keeps its bytes; a failure leaves everything as it was. semantics.md, section 8.
+// wLOD over a model: rows that were computed incrementally are those of a full recompute, bit for bit; rows before an
+// edit keep their bytes; a failure leaves everything as it was. semantics.md, section 8.
 #include "support/wlod_fixture.h"
 
 #include <set>
@@ -120,7 +120,7 @@ class WlodRowsTest : public QObject {
              qPrintable(QString("%1 %2 %3 %4").arg(done).arg(refused).arg(kept).arg(clean)));
   }
 
-  /// Where nothing is collapsed, flat is a plain causal decoder.
+  /// If nothing is collapsed, `flat` is a plain causal decoder.
   void flatOverTokensIsTheDecoder() {
     WlodFixture cache({.rules = rules(WlodAttention::Flat, 0)});
     QVERIFY(cache.add(200));

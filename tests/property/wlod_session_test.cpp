@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wLOD as sessions have it: whatever is expanded, collapsed, appended, edited, drafted or refocused, the rows are those
-// of a rebuild, every invariant holds, history leads back, and what is refused changes nothing.
+// wLOD in sessions: after any expansion, collapse, appended text, edit, draft or focus round, the rows are those of a
+// rebuild, every invariant holds, history leads back, and refused calls change nothing.
 #include <set>
 
 #include "core/api/layout_names.h"
@@ -140,7 +140,7 @@ class WlodSessionTest : public QObject {
     QVERIFY(s.damage().isEmpty());
   }
 
-  /// The layout says where rows lie, never what is in them.
+  /// The layout decides the places of rows, never their content.
   void layoutsAgree_data() {
     QTest::addColumn<bool>("pyramid");
     QTest::addColumn<bool>("heads");
@@ -493,7 +493,7 @@ class WlodSessionTest : public QObject {
     QVERIFY2(!found.count(other), json(found).dump().c_str());
   }
 
-  /// Damage is found by the invariant that the drill names, in summaries as in entries, and a rebuild mends it.
+  /// Damage is found by the invariant that the drill names, in summaries as in entries, and a rebuild repairs it.
   void damageIsFound_data() {
     QTest::addColumn<QString>("kind");
     QTest::addColumn<QString>("caughtBy");

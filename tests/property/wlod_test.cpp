@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wLOD without a model, on random working contexts: tilings stay tilings, every past moment is covered exactly
-// once and causally, what an edit leaves clean saw nothing of it. semantics.md, section 8.
+// wLOD without a model, on random working contexts: tilings stay tilings, every past moment is covered exactly once and
+// causally, and rows that an edit leaves clean saw nothing of the edit. semantics.md, section 8.
 #include "core/kinds/wlod/edit/wlod_given.h"
 #include "core/kinds/wlod/tree/coverage.h"
 #include "core/kinds/wlod/tree/focus_allocator.h"
@@ -74,7 +74,7 @@ class WlodTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  /// Checks count what a row sees row by row from the rules; passes take it from Coverage.
+  /// Checks derive the rows that a row sees one by one from the rules; passes take them from Coverage.
   void checksSeeTheSameRows() {
     for (unsigned seed = 0; seed < 12; ++seed) {
       const WlodAttention attention = seed % 4 == 0 ? WlodAttention::Flat : WlodAttention::Pyramid;
@@ -203,7 +203,7 @@ class WlodTest : public QObject {
     }
   }
 
-  /// Rows that are called clean saw, and are, what they saw and were before the edit.
+  /// Clean rows see the same rows as before the edit, and have the same values.
   void cleanRowsSawNothingOfTheEdit() {
     for (unsigned seed = 1; seed <= 12; ++seed) {
       Scene scene(seed, 5000, WlodAttention::Pyramid);

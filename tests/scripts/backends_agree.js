@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same session on the CPU and on a CUDA device, bit for bit: prompt, decode, coupled edit, drift, rebuild,
-// undo. Where the program finds no device it says so and proves nothing. "far" or "emulated" beside it are modules
+// undo. If the program finds no device, it says so and proves nothing. "far" or "emulated" beside it are modules
 // for tests (tests/CMakeLists.txt).
 function life(backend) {
   const s = lab.open({ model: "demo", backend, history_bytes: 8 << 20 });

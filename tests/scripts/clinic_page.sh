@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The page of the manual with the cases of the bug clinic: story, threads, script, what finds the bug, and a picture of
-# the view that shows it, made by the script of the case.
-#   clinic_page.sh            the test: fails where the page is not what the clinic says, or a picture is missing
+# The page of the manual with the cases of the bug clinic: story, threads, script, the check that finds the bug, and a
+# picture of the view that shows it, made by the script of the case.
+# clinic_page.sh the test: fails if the page differs from the clinic, or a picture is missing
 #   clinic_page.sh --update   writes page and pictures anew
 # KVLAB names the program; build/dev/kvlab unless given.
 set -euo pipefail

@@ -14,7 +14,7 @@ lanes.needles([0, 23]);
 const ticks = lanes.step(4);
 expect(ticks.length === 4 && ticks.every((t) => t.ok && t.together && t.lanes.length === 4 && t.tokens.length === 1));
 
-// The tokens are lane 0's, and every lane is what a session alone would be.
+// The tokens are lane 0's, and every lane equals a session alone.
 const alone = [base].concat(changes.map((c) => Object.assign({}, base, c))).map((m) => lab.open(m));
 alone.forEach((one, i) => {
   one.promptIds(ids.slice(0, 10));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lanes opened as the window does it, on a real session: the figures of the view are those of the session's lanes,
-// what cannot be done meanwhile says so, and one lane goes on alone.
+// commands that are not possible meanwhile say so, and one lane goes on alone.
 const s = lab.open({ model: "demo" });
 s.prompt("anna puts the silver key in the cellar . tom carries the old lantern to the attic . mia hides the red pen in the " +
          "box under the stairs . where is the silver key ?");

@@ -40,7 +40,7 @@ current() {
     }' "$page"
 }
 
-# check PAGE: false, with what differs, where the page is not current.
+# check PAGE: false, with the difference, if the page is not current.
 check() {
   current "$1" >"$work/now" && diff -u "$1" "$work/now" >"$work/diff" && return 0
   head -20 "$work/diff"

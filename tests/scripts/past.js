@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// s.at(tick): answers of then, a fork that goes on from there, and what is refused.
+// s.at(tick): answers of that tick, a fork that goes on from there, and refusals.
 const s = lab.open({ model: "demo" });
 s.prompt("anna puts the silver key in the cellar .");
 s.step({ n: 3 });

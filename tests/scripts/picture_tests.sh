@@ -87,7 +87,7 @@ check row 1 '^FAILED .*a token is replaced in the strip by hand' '^ +-.*·cellar
   '^FAILED .*the map shows the rows' 'pixels differ by more than 0, all inside [0-9]+x[0-9]+ at \(' -- "$work/t" --filter edit.test --out "$work/r"
 grep -q '^+- ·tower replaced' "$work/r/edit/01-a-token-is-replaced-in-the-strip-by-hand/strip-replaced.diff.txt" ||
   say "the difference lacks the other row"
-# --update writes what is now, and then all is well.
+# --update writes the present pictures, and then all tests pass.
 check update 0 -- "$work/t" --update --out "$work/u"
 check updated 0 '9 passed' -- "$work/t" --out "$work/u"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Policies set as the window's menus do it, on a real session, and the views that say what came of it.
+// Policies set as the window's menus do it, on a real session, and the views that show the outcome.
 const s = lab.open({ model: "demo" });
 s.prompt("anna puts the silver key in the cellar . tom carries the old lantern to the attic . mia hides the red pen in the " +
          "box under the stairs . where is the silver key ?");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The program from outside: what it prints, where, and its exit code. KVLAB names the program.
+# The program from outside: its output, the stream, and its exit code. KVLAB names the program.
 set -uo pipefail
 work=$(mktemp -d)
 fixtures=$(cd "$(dirname "${BASH_SOURCE[0]}")/../oracle/gguf" && pwd)
@@ -59,7 +59,7 @@ check sweep-again 2 'resume' -- sweep "$work/spec.json" --out "$work/s"
 check sweep-resume 0 '2 of them from before' -- sweep "$work/spec.json" --out "$work/s" --resume
 check sweep-changed 3 "specification's base" -- sweep "$work/small.json" --out "$work/s" --resume
 check sweep-failed 1 'capacity' '2 of 2 cells failed' -- sweep "$work/small.json" --out "$work/s2"
-# Training: what is refused, and a recording that is made without PyTorch.
+# Training: refusals, and a recording that is made without PyTorch.
 for i in {1..200}; do printf 'sentence %d of the text. ' "$i"; done >"$work/text.txt"
 train=(train gates --model synthetic:tiny --text "$work/text.txt" --window 128 --work "$work/t")
 check train-what 2 'heads' -- train heads --model demo --text "$work/text.txt"
@@ -92,7 +92,7 @@ check bench-name 2 'benchmark frobs: no benchmark has that name; name some of: b
 check bench-option 2 'frob' -- bench --frob
 check bench-model 3 '/nowhere' -- bench generate --model /nowhere
 check bench-file 3 'nowhere/tick.json' -- bench tick --quick --json /nowhere/tick.json
-# Another folder of scripts: what is wrong in one of them is said with its place.
+# Another folder of scripts: an error in one of them is reported with its place.
 resources=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../resources" && pwd)
 mkdir -p "$work/own/bench" && ln -s "$resources"/{demo,scripts} "$work/own/" && ln -s "$resources/bench/parts" "$work/own/bench/"
 printf '//\n// a plain figure\nbench.row("one", "figure", "x", [3, 1, 2]);\n' >"$work/own/bench/plain.js"
@@ -119,7 +119,7 @@ check script-options 0 '^f32$' -- run "$(js options 'const s = lab.open(); s.pro
 check picture 0 -- run "$(js picture 'view.screenshot("window", "deep/w.png")')" --out "$work/pictures"
 [[ -s $work/pictures/deep/w.png ]] || { echo "picture: no file"; failures=$((failures + 1)); }
 check picture-bad 1 'unknown_|no view' -- run "$(js bad 'view.screenshot("nothing", "w.png")')" --out "$work/pictures"
-# Where windows are opened that nobody can see, a capture is printed: a missing one is an error and the program ends.
+# On a platform with invisible windows, replay prints a capture: a missing capture is an error, and the program ends.
 QT_QPA_PLATFORM=offscreen timeout 60 "$KVLAB" replay "$work/none.kvcap" --to 1 >"$work/out" 2>"$work/err" </dev/null
 code=$?
 [[ $code == 3 ]] && grep -q none.kvcap "$work/err" || { echo "replay-missing: exit $code"; cat "$work/err"; failures=$((failures + 1)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The quantisation view on a real session: what it follows are the figures of s.quantisation(), its choices come from
-// scripts, and a session that cannot be measured has a picture that says why.
+// The quantisation view on a real session: it shows the figures of s.quantisation(), its choices come from scripts, and
+// for a session that cannot be measured its picture says why.
 const s = lab.open({ model: "demo", kv: { k: "int8", v: "fp8-e4m3" }, layers: [{ match: 0, kv: { k: "f16", v: "f16" } }] });
 s.prompt("anna puts the silver key in the cellar . tom carries the old lantern to the attic . mia hides the red pen in the " +
          "box under the stairs . where is the silver key ?");

@@ -58,7 +58,7 @@ set_tests_properties(scripts/manual_lists PROPERTIES LABELS scripts TIMEOUT 300)
 add_test(NAME scripts/package
   COMMAND ${CMAKE_COMMAND} -E env BUILD=${CMAKE_BINARY_DIR} bash ${CMAKE_CURRENT_LIST_DIR}/package.sh)
 set_tests_properties(scripts/package PROPERTIES LABELS scripts TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
-# The shipped picture tests, and what kvlab test says of changed ones.
+# The shipped picture tests, and the reports of kvlab test about changed ones.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   # Each planted fault finds its piece of the source.
@@ -67,7 +67,7 @@ if(Python3_FOUND)
   add_test(NAME scripts/picture_tests
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> PYTHON=${Python3_EXECUTABLE} bash ${CMAKE_CURRENT_LIST_DIR}/picture_tests.sh)
   set_tests_properties(scripts/picture_tests PROPERTIES LABELS scripts TIMEOUT 300)
-  # The page with the cases of the bug clinic is what the clinic says.
+  # The page with the cases of the bug clinic matches the clinic.
   add_test(NAME scripts/clinic_page
     COMMAND ${CMAKE_COMMAND} -E env KVLAB=$<TARGET_FILE:kvlab> bash ${CMAKE_CURRENT_LIST_DIR}/clinic_page.sh)
   set_tests_properties(scripts/clinic_page PROPERTIES LABELS scripts TIMEOUT 300)

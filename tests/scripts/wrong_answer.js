@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From a wrong answer to the edit that caused it, by what a person does at the window: three gestures, a picture after
+// From a wrong answer to the edit that caused it, as a person does it at the window: three gestures, a picture after
 // each. kvlab run wrong_answer.js --out FOLDER [-- MODEL]
 const model = args[0] || "demo", demo = model === "demo";
 const story = demo ? lab.readText("resource:demo/story.txt").trim()
@@ -18,7 +18,7 @@ expect(right === said, `the model knows the right answer: “${right}”`);
 
 // Somebody replaces a word, and goes on.
 const word = s.tokenise(story.slice(0, story.indexOf(said) + said.length));
-const place = s.length - s.tokenise(story).length + word.length - 1;  // behind what stands before every text
+const place = s.length - s.tokenise(story).length + word.length - 1;  // behind the tokens that stand before every text
 expect(s.tokens()[place] === word[word.length - 1], "the word stands where it is looked for");
 s.inject({ action: "replace", positions: [place], new_token_ids: s.tokenise(instead) }, { now: true });
 const edited = s.tick, replacement = s.pos2ledger()[place];

@@ -13,7 +13,7 @@ namespace kvlab {
 
 inline constexpr const char* kNeverHolds = "length > 1000";
 
-/// Each group in sessions of its own: what one measures, others could see.
+/// Each group in sessions of its own: others could see the measurements of one.
 inline const std::vector<std::pair<const char*, std::vector<const char*>>> kConditions = {
     {"states",
      {"evicted", "evicted(layer==1)", "replaced", "deleted", "changed(rows(layer==0))", "length % 7 == 0",

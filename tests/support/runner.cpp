@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   QCoreApplication::setApplicationName(QString::fromStdString(chosen->first));
-  if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))  // ctest ends what hangs
+  if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))  // ctest ends a test that hangs
     qputenv("QTEST_FUNCTION_TIMEOUT", "7200000");            // milliseconds
   argv[1] = argv[0];
   return chosen->second(argc - 1, argv + 1);

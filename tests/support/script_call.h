@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a script's method asks of a session: a verb, rows of a table, or a part of a table. prelude.js of app/script has
-// the same names. Without the headers of core, whose names clash with Qt's macros.
+// The request of a script's method to a session: a verb, rows of a table, or a part of a table. prelude.js of
+// app/script has the same names. It includes no headers of core with names that clash with Qt's macros.
 #pragma once
 #include <functional>
 
@@ -28,7 +28,7 @@ inline nlohmann::json tableCall(const TableInfo& table, const nlohmann::json& gi
   return call;
 }
 
-/// The call that answers a script's method, and what the method makes of the answer.
+/// The call that answers a script's method, and the result that the method makes of the answer.
 struct ScriptCall {
   std::string verb;
   nlohmann::json args;

@@ -10,7 +10,7 @@ namespace kvlab {
 
 using Digest = std::map<std::string, std::string>;
 
-/// A report without what a clock says.
+/// A report without measured times.
 inline json timeless(json report) {
   if (!report.is_object()) return report;
   report.erase("stage");
@@ -56,7 +56,7 @@ inline Digest digestOf(const Session& session) {
 /// Free slots of the layer that has the fewest. History may give some back while a call is refused.
 inline std::int32_t freeSlots(const Session& s) { return s.store().available(Placing::Look); }
 
-/// Part by part what differs, in words; empty = nothing.
+/// The differences part by part, in words; empty = none.
 inline QByteArray differing(const Digest& before, const Digest& after) {
   std::string out;
   for (const auto& [part, value] : before)

@@ -57,7 +57,7 @@ class SessionFixture {
     return out;
   }
 
-  /// Hash of the state without what is pending.
+  /// Hash of the state without pending actions.
   std::string hash() const { return stateHash(session->state(), session->store(), {}); }
 
   /// The parts of the hash, to name the part that differs.
@@ -130,7 +130,7 @@ class SessionFixture {
       if (!state.ok) out += QByteArray::fromStdString(state.id + ": " + state.detail + "\n");
     return out;
   }
-  /// No damage; what there is goes to the log.
+  /// True without damage; damage goes to the log.
   bool sound() const {
     const QByteArray found = damage();
     if (!found.isEmpty()) qWarning("%s", found.constData());

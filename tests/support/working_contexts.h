@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random working contexts, and what holds for all of them.
+// Random working contexts, and the properties of all of them.
 #pragma once
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report to readers on cache and mirror: a finding stays, with the ticks between which it came, until a check
-// holds again; without a check since the last change nobody is told that all is in step.
+// holds again; without a check since the last change no lamp says that all is in step.
 #include <QTemporaryDir>
 #include <random>
 
@@ -105,7 +105,7 @@ class AlignmentTest : public QObject {
     }
   }
 
-  /// A check that passes what an earlier one of the same state has passed takes its place.
+  /// A check that passes the same parts as an earlier one of the same state replaces it.
   void visitsLeaveOneCheckOfEachSlice() {
     SessionFixture session(json{{"check", {{"scrub_period", 3}}}});
     session.prompt(12);
@@ -305,7 +305,7 @@ class AlignmentTest : public QObject {
     QTest::newRow("slots") << QByteArray("{}");
     QTest::newRow("in place") << QByteArray(R"({"layout": "contiguous_splice"})");
   }
-  /// A replaced pair writes its row; rows behind it are written by what computes or moves them.
+  /// A replaced pair writes its row; later commits that compute or move rows behind it write those.
   void writersAreTheEventsThatWrote() {
     QFETCH(QByteArray, manifest);
     SessionFixture session(json::parse(manifest.toStdString()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of a batch are sessions like any other, whatever their neighbours do; who leaves disturbs nobody.
+// Sequences of a batch are sessions like any other, whatever their neighbours do; a sequence that leaves disturbs no
+// other.
 #include "support/scripted_session.h"
 
 #include "core/lanes/batch_verbs.h"

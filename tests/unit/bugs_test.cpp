@@ -58,7 +58,7 @@ class BugsTest : public QObject {
     QVERIFY(!one.story.empty() && !one.look.empty() && !one.threads.empty());
   }
 
-  /// No bug reads or writes outside the memory of a layout: what it breaks is told, and the program goes on.
+  /// No bug reads or writes outside the memory of a layout: the damage is reported, and the program goes on.
   void inEveryLayout_data() {
     QTest::addColumn<QByteArray>("layout");
     for (const LayoutName& one : layouts()) QTest::newRow(one.name.data()) << QByteArray(one.name.data());
@@ -88,7 +88,8 @@ class BugsTest : public QObject {
         }
   }
 
-  /// At level full a row that nobody wrote makes the logits no numbers, and is still found by what passes were told.
+  /// At level full a row that nobody wrote makes the logits no numbers, and the recorded inputs of passes still show
+  /// it.
   void unwrittenRowsAreNoNumbers() {
     const auto record = [](const char* level) {
       const SessionFixture session(json{{"check", {{"level", level}}}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cache files: what is saved comes back, what is hostile changes nothing.
+// Cache files: saved states come back, hostile files change nothing.
 #include "support/scripted_session.h"
 
 #include <cmath>

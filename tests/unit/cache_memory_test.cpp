@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session that loads a native cache file goes on as the one that saved it, whatever its policies go by.
+// A session that loads a native cache file goes on as the session that saved it, whatever statistics its policies use.
 #include "core/session/truth.h"
 #include "support/runner.h"
 #include "support/scripted_session.h"
@@ -36,7 +36,8 @@ void CacheMemoryTest::nativeKeepsWhatPoliciesGoBy_data() {
   QTest::newRow("brightness") << R"({"policy":"brightness:budget=8,window=2","brightness":{"max":40}})" << true;
 }
 
-/// Rows have left since the last pass: its logits and attention come from the file, as does what policies have seen.
+/// Rows have left since the last pass: its logits and attention come from the file, and so do the statistics of
+/// policies.
 void CacheMemoryTest::nativeKeepsWhatPoliciesGoBy() {
   QFETCH(QString, more);
   QFETCH(bool, ends);

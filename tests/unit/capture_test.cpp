@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures: the same commands give the same states, and what is damaged is dropped or named.
+// Captures: the same commands give the same states, and damaged records are dropped or named.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -148,7 +148,7 @@ void CaptureTest::hostileRecords_data() {
   for (const auto& row : bad) QTest::addRow("%s %s", row[0], row[1]) << row[0] << row[1];
 }
 
-/// How far a command has come stands behind it, and never goes back.
+/// The progress of a command stands behind the command, and never goes back.
 void CaptureTest::hostileProgress() {
   const auto whyOf = [&](const std::string& file) {
     const Result<Capture> capture = parseCapture(bytesOf(file), "f");
@@ -476,7 +476,7 @@ void CaptureTest::replaysSearches() {
   }
 }
 
-/// A planted bug bends what passes compute, and pending actions wait for the next one.
+/// A planted bug corrupts passes, and pending actions wait for the next one.
 void CaptureTest::keepsWhatStandsBesideTheContent() {
   auto s = opened(tinyManifest({{"faults", true}}));
   call(*s, "promptIds", {{"ids", someIds(20, 200, 3)}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat templates against what jinja2 renders with transformers' options (tests/oracle/chat), and a catalogue of
+// Chat templates against the output of jinja2 with transformers' options (tests/oracle/chat), and a catalogue of
 // templates that are refused.
 #include "core/model/chat/render.h"
 

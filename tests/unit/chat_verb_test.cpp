@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verb chat: what it appends, how a conversation goes on, that captures and undo keep it.
+// The verb chat: the text that it appends, the continuation of a conversation, captures and undo.
 #include <QTemporaryDir>
 
 #include "core/model/chat/chat_tokens.h"

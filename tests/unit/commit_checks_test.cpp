@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of what a commit decided and computed: each names the damage that it exists for, and nothing without it.
+// The checks of a commit's decisions and computations: each names the damage that it exists for, and nothing without
+// damage.
 #include "core/check/checks.h"
 #include "core/kinds/wlod/check/wlod_checks.h"
 #include "core/kinds/wlod/state/wlod_state.h"
@@ -120,7 +121,7 @@ class CommitChecksTest : public QObject {
     QVERIFY(last.found(checkNextLogits, false).contains("the next token sees other rows than then"));
   }
 
-  /// Logits that no pass of the commit made are what the stored rows give.
+  /// Logits that no pass of the commit made follow from the stored rows.
   void toldLogits() {
     const SessionFixture session;
     session.prompt(30);

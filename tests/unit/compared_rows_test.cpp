@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// loadCache with verify: rows that a file of another program brings are compared with what the model computes.
+// loadCache with verify: rows from a file of another program are compared with the rows that the model computes.
 #include <fstream>
 
 #include "support/runner.h"

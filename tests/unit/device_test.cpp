@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core's duties to a back end with its own memory: only changes of a map are copied, steady
-// decode replays one recording and allocates nothing, refused memory and failed calls leave what was.
+// decode replays one recording and allocates nothing, refused memory and failed calls leave the old state.
 // Runs on support/far_module.cpp; skipped where no module is named.
 #include "support/session_fixture.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The difference of two states: none of a state with itself, the same from both sides, and what a look at every row of
-// every layer says.
+// The difference of two states: none of a state with itself, the same from both sides, and the result of a look at
+// every row of every layer.
 #include "core/session/difference.h"
 #include "core/session/past.h"
 #include "core/session/requests.h"
@@ -220,7 +220,7 @@ class DifferenceTest : public QObject {
       }
   }
 
-  /// A capture and a cache file, compared with the session that wrote them and with what it became.
+  /// A capture and a cache file, compared with the session that wrote them and with its later state.
   void filesCompare() {
     QTemporaryDir folder;
     const std::string capture = folder.filePath("a.kvcap").toStdString();
@@ -252,7 +252,7 @@ class DifferenceTest : public QObject {
     QCOMPARE(fresh.verb("difference").error().code, std::string("no_edit"));
   }
 
-  /// The tile of the quantity says of each row what the difference says.
+  /// The tile of the quantity has the same value for each row as the difference.
   void tilesShowIt() {
     SessionFixture s;
     s.prompt(12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several edits in one list: one of them alone, and what each row was computed from.
+// Several edits in one list: one of them alone, and the inputs of each row.
 #include "support/runner.h"
 #include "support/session_fixture.h"
 
@@ -13,7 +13,7 @@ const json kScattered = {
     {{"action", "insert"}, {"position", 4}, {"token_ids", {31}}},
     {{"action", "replace_pair"}, {"original_pos1", 6}, {"original_pos2", 7}, {"new_token_ids", {41}}}};
 
-/// Every row that is said to be exact is what a rebuild computes.
+/// Every row with the label exact equals the row that a rebuild computes.
 QString wronglyExact(SessionFixture& s) {
   const Result<Drift> drift = measureDrift(*s);
   if (!drift) return QString::fromStdString(drift.error().text());
@@ -48,7 +48,7 @@ class EditOrderTest : public QObject {
     QCOMPARE(apart->pending().size(), std::size_t{0});
   }
 
-  /// The descending executor computes a new row before it deletes what stands further left.
+  /// The descending executor computes a new row before it deletes rows further left.
   void rowsBeforeADeletionAreStale() {
     SessionFixture s(json{{"executor", "descending"}});
     s.must("promptIds", {{"ids", {67}}});

@@ -86,7 +86,7 @@ void EngineTest::transformersParity() {
   std::vector<std::int64_t> tokens(ids->bytes.size() / sizeof(std::int64_t));
   std::memcpy(tokens.data(), ids->bytes.data(), ids->bytes.size());
   const auto n = static_cast<int>(tokens.size());
-  // All but the last in one pass, the last by a decode step: both paths meet the golden. Where every length has
+  // All but the last in one pass, the last by a decode step: both paths meet the golden. If every length has
   // frequencies of its own, the rows before a step belong to another length.
   const bool whole = s->model().config().ropes.front().kind == Rope::Kind::Dynamic;
   call(*s, "promptIds", {{"ids", std::vector<std::int64_t>(tokens.begin(), tokens.end() - (whole ? 0 : 1))}});

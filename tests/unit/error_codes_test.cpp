@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of error codes is what the sources use: no code without a line, no line without a use. Reads the sources.
+// The list of error codes matches the sources: no code without a line, no line without a use. Reads the sources.
 #include <QDirIterator>
 #include <set>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models with experts: who goes where, what is read, what config.json may not say, files whose experts do not fit.
+// Models with experts: the choice of experts, the weights that are read, refused keys of config.json, files whose
+// experts do not fit.
 #include <QTemporaryDir>
 
 #include "core/model/decoder/experts.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language of breakpoints and watches: what it refuses and where, how operators bind, what each fact says, and
-// facts against a comparison of whole states before and after random commits.
+// The language of breakpoints and watches: refusals with their places, the binding of operators, the meaning of each
+// fact, and facts against a comparison of whole states before and after random commits.
 #include <cmath>
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault drill does what it says, the same for the same seed, and refuses what it cannot do; every
+// The fault drill does the named damage, the same for the same seed, and refuses impossible damage; every
 // kind of damage is named by its invariant within its bound (semantics.md, section 9).
 #include <set>
 

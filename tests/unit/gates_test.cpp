@@ -22,7 +22,7 @@ namespace {
 
 const std::string kModels = KVLAB_TESTS_DIR "/oracle/models/";
 
-/// The session's back end, which outlives what is made with it here.
+/// The session's back end, which outlives the objects made with it here.
 std::shared_ptr<kernels::Backend> borrowed(Session& s) {
   return {&s.transformer().backend(), [](kernels::Backend*) {}};
 }
@@ -185,7 +185,7 @@ class GatesTest : public QObject {
       }
   }
 
-  /// Rows are what they are without gates, and gates that change are seen by what was recorded.
+  /// Rows are the same as without gates, and recorded scores show a change of gates.
   void changesNothingElse() {
     const SessionFixture s, other;
     for (const SessionFixture* one : {&s, &other}) one->prompt(30);

@@ -14,7 +14,7 @@ namespace {
 struct HostileFile {
   const char* name;
   std::string bytes;
-  const char* place;  // how the error's why begins
+  const char* place;  // beginning of the error's `why`
   const char* why;    // part of the rest
   const char* remedy = "use an undamaged copy of the file";
 };

@@ -118,7 +118,7 @@ class GgufTest : public QObject {
     }
   }
 
-  /// The text part of Mistral 3 has the keys of Ministral 3 but for the one that makes queries grow.
+  /// The text part of Mistral 3 has the keys of Ministral 3 except the one that makes queries grow.
   void mistralThreeWithoutTemperature() {
     const std::string plain = littleLlama("mistral3").bytes();
     const std::string grown = littleLlama("mistral3").f32("mistral3.attention.temperature_scale", 0.1f).bytes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenizers of GGUF files against what transformers makes of the same keys (tests/oracle/gguf_tokenizers), and a
-// catalogue of bad keys.
+// Tokenizers of GGUF files against the tokenizers that transformers makes of the same keys
+// (tests/oracle/gguf_tokenizers), and a catalogue of bad keys.
 #include "core/model/tokens/gguf_tokenizer.h"
 
 #include <cmath>
@@ -161,7 +161,7 @@ class GgufTokenizerTest : public QObject {
     QCOMPARE(encodedByGguf(other, "aba"), (std::vector<int>{4, 7, 5}));
     QCOMPARE(encodedByGguf(smallPieces(), "aba", true), (std::vector<int>{1, 4, 5, 8}));
     other.addSpacePrefix = false;
-    QCOMPARE(encodedByGguf(other, "A aba?"), (std::vector<int>{3, 4, 7, 5, 0}));  // a byte; what has no byte is unknown
+    QCOMPARE(encodedByGguf(other, "A aba?"), (std::vector<int>{3, 4, 7, 5, 0}));  // a byte; others are unknown
     other.types[7] = 5;                                                           // unused: no merge makes it
     QCOMPARE(encodedByGguf(other, "ab"), (std::vector<int>{5, 6}));
   }

@@ -39,7 +39,7 @@ std::vector<json> badLists(const json& good) {
   return out;
 }
 
-/// Just outside of what the table allows.
+/// Just outside the bounds of the table.
 std::vector<json> outside(const ArgInfo& arg) {
   if (arg.type == ArgType::Number) return {arg.low - 0.5, arg.high * 1.5 + 1};
   if (arg.type == ArgType::Integer)
@@ -160,7 +160,7 @@ QByteArray digestOfAll(const Session& s, const QString& folder) {
   return QByteArray::fromStdString(out) + " files " + QDir(folder).entryList(QDir::Files).join(' ').toUtf8();
 }
 
-/// "" or what the error lacks.
+/// "" or the part that the error lacks.
 QByteArray lacking(const Error& error, const std::string& verb, const Bad& bad) {
   const std::string& field = bad.field;
   const auto says = [&](const std::string& part) { return error.text().find(part) != std::string::npos; };
@@ -295,7 +295,7 @@ class HostileInputTest : public QObject {
     QVERIFY2(s.damage().isEmpty(), s.damage());
   }
 
-  /// Weights that are no numbers open, as no reader can know them all; what comes of them is named.
+  /// Files with weights that are no numbers open, because no reader can check them all; their effect is named.
   void weightsThatAreNoNumbers_data() {
     QTest::addColumn<float>("weight");
     QTest::newRow("nan") << float(kNan);

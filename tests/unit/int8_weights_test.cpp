@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models whose matrices are int8: what the codes stand for, what is left alone, and what sessions say about it.
+// Models whose matrices are int8: the values of the codes, the tensors that stay as they are, and the notices of
+// sessions.
 #include <cmath>
 
 #include "core/model/decoder/int8_weights.h"

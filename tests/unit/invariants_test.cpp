@@ -15,7 +15,7 @@ namespace {
 /// One damage with its place, and which invariants must speak (no others).
 struct Damage {
   const char* name;
-  std::set<std::string> expected;                // the first is what it exists for
+  std::set<std::string> expected;                // the first is the damage that it exists for
   std::function<Violation(CacheFixture&)> make;  // the place that must be named by `expected`'s named one
   const char* named;                             // invariant whose finding must name the place
   bool full = true;
@@ -440,12 +440,12 @@ class InvariantsTest : public QObject {
     });
     QVERIFY2(named, qPrintable("no finding names the place:\n" + text(found)));
     if (damage.full) return;
-    CheckInput behind = cache.input(false);  // looks at what differs from the state that passed
+    CheckInput behind = cache.input(false);  // looks at the parts that differ from the state that passed
     behind.passed = &sound;
     QCOMPARE(text(checkAll(behind)), text(found));
   }
 
-  /// A check behind one that passed finds what a check of everything finds, however many rows came in between.
+  /// A check after one that passed finds the same as a check of everything, however many rows came in between.
   void whatCameIsLookedAt_data() {
     QTest::addColumn<int>("come");
     for (const int come : {0, 1, 8, 9, 40}) QTest::addRow("%d rows came", come) << come;

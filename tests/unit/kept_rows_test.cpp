@@ -165,7 +165,7 @@ class KeptRowsTest : public QObject {
     QVERIFY2(all.wrong.isEmpty(), all.wrong.constData());
   }
 
-  /// Each layer has a policy of its own and keeps what a session of this policy keeps in it, other sinks included.
+  /// Each layer has a policy of its own and keeps the same rows as a session of this policy, other sinks included.
   void layersOfTheirOwn() {
     const json a = casesOf("demo")[0]["ids"];
     const std::vector<json> policies{{{"name", "expected_attention"}, {"ratio", 0.5}},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Knocking rows out says what a session says that lost them by hand, or that never had them, and changes nothing.
+// Knocking rows out gives the probabilities of a session that lost the rows by hand, or never had them, and changes
+// nothing.
 #include <cmath>
 
 #include "core/session/knock_out.h"

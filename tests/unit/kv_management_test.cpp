@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain KV management (core/semantics.md, section 5): position, remaining, is_full, reset; what does not fit is refused
-// before anything is written.
+// Plain KV management (core/semantics.md, section 5): position, remaining, is_full, reset; a write that does not fit is
+// refused before anything is written.
 #include "core/session/truth.h"
 #include "support/scripted_session.h"
 

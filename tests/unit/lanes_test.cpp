@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes are sessions like any other, on the same tokens; what they report is what can be counted by hand.
+// Lanes are sessions like any other, on the same tokens; their reports match counts by hand.
 #include "support/scripted_session.h"
 
 #include <cmath>

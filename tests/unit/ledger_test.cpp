@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledgers that share rows: what one of them changes or appends, no other one sees.
+// Ledgers that share rows: no ledger sees the changes and additions of another one.
 #include <random>
 
 #include "core/state/ledger.h"

@@ -222,7 +222,7 @@ class LensNetTest : public QObject {
     QVERIFY(!net.error().remedy.empty());
   }
 
-  /// The allocator opens the oldest gist, with and without probes; what was foreseen follows the entries.
+  /// The allocator opens the oldest gist, with and without probes; predictions follow the entries.
   void aSessionAllocatesByIt_data() {
     QTest::addColumn<bool>("probes");
     QTest::newRow("probes") << true;
@@ -251,7 +251,7 @@ class LensNetTest : public QObject {
     QVERIFY(wlodIn(s->state()).mass[0] > wlodIn(s->state()).mass.back());
   }
 
-  /// Undo, replay and a saved cache find what the network foresaw.
+  /// Undo, replay and a saved cache have the predictions of the network.
   void whatWasForeseenBelongsToTheState() {
     const QTemporaryDir folder;
     const SessionFixture plain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predictions of gates beside the findings of a recording: each row with its own prediction, gone or not; figures
-// against a second computation; what is refused, and what is left alone.
+// against a second computation; refusals, and the data that stay untouched.
 #include "support/gate_file.h"
 #include "support/session_fixture.h"
 

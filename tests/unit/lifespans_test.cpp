@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lifespans against what decoding showed query by query; whatever the chunks, the position mode and what was
-// evicted; files that are read back, damaged ones that are refused by name.
+// Lifespans against the attention of decoding, query by query; with any chunks, position modes and evictions; files
+// that are read back, damaged ones that are refused by name.
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>

@@ -125,7 +125,7 @@ class LoadedRowsTest : public QObject {
     QCOMPARE(labels(other, 1), "exact");
   }
 
-  /// A capture holds commands: its rows are computed, but for those that a command has loaded.
+  /// A capture holds commands: its rows are computed, except those that a command has loaded.
   void areNotThoseOfACapture() {
     save(json::object(), "native");
     SessionFixture s;

@@ -74,7 +74,7 @@ class ManifestValuesTest : public QObject {
     QCOMPARE(said({{"policy", "h2o:budget=8"}, {"layout", "ring_fused"}}), std::string());
   }
 
-  /// A lane says what it adds.
+  /// A lane names its additions.
   void saysWhatTheOriginDoesNot() {
     const auto read = [](const json& ring) { return Manifest::fromJson({{"ring", ring}}).take(); };
     const Manifest one = read({{"window", 8}}), other = read({{"window", 9}});

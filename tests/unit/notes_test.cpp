@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes and bookmarks: where they stand, what leaves them alone, and that captures bring them and breakpoints back.
+// Notes and bookmarks: their places, the operations that do not change them, and captures, which bring them and
+// breakpoints back.
 #include "core/session/truth.h"
 #include "core/verbs/capture_session.h"
 #include "support/runner.h"
@@ -18,7 +19,7 @@ std::unique_ptr<Session> lived(int ticks) {
   return s;
 }
 
-/// "1:4:words" for each note, with what stands in its way.
+/// "1:4:words" for each note, with the obstacle in its way.
 QStringList noteLines(Session& s) {
   QStringList out;
   for (const json& one : call(s, "notes")) {
@@ -175,7 +176,7 @@ class NotesTest : public QObject {
     QCOMPARE(broken(*s), QString());
   }
 
-  /// Where a commit made no tick, the note is about the state that was there when it was written.
+  /// If a commit made no tick, the note is about the state at the time when the note was written.
   void tellsCommitsOfATickApart() {
     auto s = lived(3);
     call(*s, "note", {{"text", "before the pin"}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that answer an expression say the same of a moment: value and watch behind the commit, at(t).value and ticksWhere
-// later, and breakpoints; whatever was asked before.
+// All ways to evaluate an expression agree about a moment: value and watch behind the commit, at(t).value and
+// ticksWhere later, and breakpoints; whatever was asked before.
 #include <algorithm>
 #include <map>
 
@@ -85,7 +85,7 @@ class OneMomentTest : public QObject {
     }
   }
 
-  /// Watches measure what they need, too.
+  /// Watches make the measurements that they need, too.
   void watchesSayWhatTheValueIs() {
     SessionFixture s;
     s.prompt(12);

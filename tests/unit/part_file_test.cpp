@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one writer: whole or not at all, into what a name points to.
+// The one writer: whole or not at all, into the target of a name.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -160,7 +160,7 @@ class PartFileTest : public QObject {
     QVERIFY(!file.append("x", 1) && !file.publish());
   }
 
-  /// As with > FILE and --json /dev/stdout: what the program prints before and after it stays.
+  /// As with > FILE and --json /dev/stdout: text that the program prints before and after it stays.
   void anOpenFileGoesOn() {
     make(path("a"), "");
     const int shell = ::open(path("a").c_str(), O_WRONLY);

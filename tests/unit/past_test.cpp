@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking an older tick: every verb that reads or measures says what it said when the tick was the newest, and the
-// session stays where it is.
+// Asking an older tick: every verb that reads or measures gives the same answer as when the tick was the newest, and
+// the session stays where it is.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -77,7 +77,7 @@ void eraseWhatIsOfNow(json& value) {
     for (json& one : value) eraseWhatIsOfNow(one);
 }
 
-/// Where rows lie: when they were made, rows of another branch held slots.
+/// Erases the slots of rows: when the rows were made, rows of another branch held slots.
 void eraseSlots(json& value) {
   if (value.is_object()) value.erase("slot");
   if (value.is_structured())
@@ -286,7 +286,7 @@ class PastTest : public QObject {
     QCOMPARE(code(newest, "text"), std::string());
   }
 
-  /// A tick of another branch says what it said when that branch was the present one.
+  /// A tick of another branch gives the same answer as when that branch was the present one.
   void otherBranches_data() { answersAreThoseOfThen_data(); }
   void otherBranches() {
     QFETCH(QString, manifest);
@@ -309,7 +309,7 @@ class PastTest : public QObject {
       for (std::size_t q = 0; q < kQuestions.size(); ++q) {
         const Question& one = kQuestions[q];
         if (one.verb == "difference") continue;  // names a tick of its own branch
-        // It tells what the kept states tell, and those of another branch are not kept.
+        // It gives the answers of kept states, and states of another branch are not kept.
         if (one.verb == "history" && s->manifest().historyBytes < 1 << 20) continue;
         const Result<json> answer =
             s.verb("at", {{"tick", where.second}, {"branch", where.first}, {"verb", one.verb}, {"args", one.args}});

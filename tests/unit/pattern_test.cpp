@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions of tokenizer.json against what Oniguruma makes of them (tests/oracle/patterns), and what is refused.
+// Expressions of tokenizer.json against the results of Oniguruma (tests/oracle/patterns), and refusals.
 #include "core/model/tokens/pattern.h"
 
 #include <set>

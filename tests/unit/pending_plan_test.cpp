@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of the pending list, as snapshots show it: what the commit then does, and lists that take another's place.
+// The plan of the pending list, as snapshots show it: it matches the commit that follows, and lists can replace another
+// one.
 #include <set>
 
 #include "core/session/planned.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The planner: every refusal with its action, field and value; what a good list resolves to; the
+// The planner: every refusal with its action, field and value; the result of a good list; the
 // reference list of semantics.md, section 3. Planning changes nothing.
 #include "support/cache_fixture.h"
 #include "support/runner.h"

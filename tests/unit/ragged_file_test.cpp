@@ -22,7 +22,7 @@ class RaggedFileTest : public QObject {
   QTemporaryDir m_folder;
 };
 
-/// Heads of a layer that hold different rows come back as they were, with what their policies have seen.
+/// Heads of a layer that hold different rows come back as they were, with the statistics of their policies.
 void RaggedFileTest::nativeByHead() {
   for (const char* policy : {"full", "h2o:budget=10", "snapkv:budget=10,window=3,head_budget=adaptive"}) {
     const json manifest = tinyManifest({{"residency", "kv_head"}, {"policy", policy}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings in a session: which layers have a window, how many slots a pool has, which rows a map names, what is told of
-// rows that leave, and how readers find rows.
+// Rings in a session: the layers with a window, the slots of a pool, the rows of a map, the reports of rows that leave,
+// and the ways in which readers find rows.
 #include <set>
 
 #include "core/edit/assembly.h"
@@ -284,7 +284,7 @@ class RingsTest : public QObject {
     QVERIFY(before != s.hash());
   }
 
-  /// A change of storage that a window comes with is told like a tick.
+  /// A change of storage that brings a window is reported like a tick.
   void aNewWindowIsTold() {
     SessionFixture s(json{{"ring", {{"window", 10}}}});
     s.prompt(16);

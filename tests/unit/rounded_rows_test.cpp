@@ -74,7 +74,7 @@ void plant(const SessionFixture& s, int layer, const Fault& fault) {
   }
 }
 
-/// The first of so many full checks that names exact_rows; -1 = none does.
+/// The first of `checks` full checks that names exact_rows; -1 = none does.
 int namedIn(const SessionFixture& s, int checks) {
   for (int i = 0; i < checks; ++i)
     for (const InvariantState& one : s->check(true))
@@ -218,7 +218,7 @@ class RoundedRowsTest : public QObject {
     QVERIFY(namedIn(s, 1) == 0);
   }
 
-  /// Keys that were turned many times in a coarse type are told as what they are, wherever the file goes.
+  /// Keys that were turned many times in a coarse type do not count as damage, wherever the file goes.
   void ofTurnedKeysAreNoDamage() {
     for (const char* type : {"fp8-e4m3", "int8"}) {
       SessionFixture from(json{{"kv", {{"k", type}, {"v", "f32"}}}, {"key_phase", "at_write"}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a row against what a rebuild computes and what the state before held, and attention by query against
-// decoding, against the scores of q and K in double, and in every kind of session.
+// Values of a row against the values of a rebuild and of the state before, and attention by query against decoding,
+// against the scores of q and K in double, and in every kind of session.
 #include "support/session_fixture.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ float weightAt(const json& matrix, std::size_t head, std::size_t query, std::siz
   return value.is_null() ? NAN : value.get<float>();
 }
 
-/// Sum of a line, with what the query gives to its own row where the layer lacks it.
+/// Sum of a line, with the query's attention to its own row if the layer lacks it.
 double sumOf(const json& matrix, std::size_t head, std::size_t query) {
   const auto queries = matrix["end"].get<std::size_t>() - matrix["begin"].get<std::size_t>();
   double sum = matrix["own"][head * queries + query].get<double>();
@@ -108,7 +108,7 @@ class RowValuesTest : public QObject {
         QVERIFY(std::isnan(weightAt(matrix, h, q, 3)) && std::isnan(weightAt(matrix, h, q, 4)));
         QVERIFY2(std::abs(sumOf(matrix, h, q) - 1) < 1e-5, qPrintable(QString::number(q)));
       }
-    // A query whose row the layer lacks gives to its own row what is missing.
+    // A query whose row the layer lacks gives the missing attention to its own row.
     QVERIFY(matrix["own"][1].get<double>() > 0);
     QCOMPARE(matrix["own"][10].get<double>(), 0.0);
   }
@@ -140,7 +140,7 @@ class RowValuesTest : public QObject {
     QVERIFY(sum > 0 && sum < 0.9999);
   }
 
-  /// A wLOD session says nothing for summaries, and tokens attend to what their coverage holds.
+  /// A wLOD session has no attention of summaries, and tokens attend to the rows of their coverage.
   void worksInTrees() {
     SessionFixture s(
         {{"capacity", 0},

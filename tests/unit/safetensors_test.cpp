@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors: reading what transformers wrote, round trips, and a catalogue of damaged files.
+// safetensors: reading files of transformers, round trips, and a catalogue of damaged files.
 #include "core/model/files/safetensors.h"
 
 #include "support/runner.h"

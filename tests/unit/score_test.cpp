@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How surprising tokens are: against logits that transformers computed, and the same bits however the tokens came.
+// The surprise of tokens: compared with logits that transformers computed, and the same bits whichever way the tokens
+// came.
 #include "core/experiment/perplexity.h"
 #include "core/model/files/safetensors.h"
 #include "support/runner.h"

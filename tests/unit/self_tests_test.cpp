@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kvlab check: all tests hold on the demo model and on shapes of other families, and a checkpoint that was damaged on
-// purpose fails the test of what was damaged.
+// purpose fails the test of the damaged part.
 #include <algorithm>
 #include <cstring>
 
@@ -85,8 +85,8 @@ class SelfTestsTest : public QObject {
     QCOMPARE(failed(all), QString());
   }
 
-  /// A bug in all sessions of the tests fails the tests of what it bends. No bug of the clinic bends the parts that
-  /// fork, rotation and head_groups test.
+  /// A bug in all sessions of the tests fails the tests of the part that it corrupts. No bug of the clinic corrupts the
+  /// parts that fork, rotation and head_groups test.
   void bugsAreSeen_data() {
     QTest::addColumn<QString>("bug");
     QTest::addColumn<QString>("red");
@@ -130,7 +130,7 @@ class SelfTestsTest : public QObject {
                                  << "window";
     QTest::newRow("window of 32") << "window 32"
                                   << "window";
-    // Where the queries of another layer of this model come from matters by less than the limit.
+    // In the other layers of this model the order of the query heads matters by less than the limit.
     for (const char* part : {"k 0", "v 0", "q 0", "k 1", "v 1"})
       QTest::addRow("%.1s of layer %s", part, part + 2) << part << "head_order";
     QTest::newRow("k and v of all layers") << "kv all"

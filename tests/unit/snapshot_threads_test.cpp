@@ -17,7 +17,7 @@ using namespace kvlab::test;
 
 namespace {
 
-/// Where the engine leaves snapshots: the newest few, the oldest dropped.
+/// The mailbox in which the engine leaves snapshots: the newest few, the oldest dropped.
 class Mailbox {
  public:
   void put(SnapshotPtr snapshot) {

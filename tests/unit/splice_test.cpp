@@ -22,7 +22,7 @@ struct Token {
   float brightness = 255;
   Source source = Source::Prompt;
   bool gone = false;
-  bool leads = false;  // first of what replaces something
+  bool leads = false;  // first of the replacing tokens
   std::vector<int> parents;
   std::map<int, int> slots;  // layer -> slot, where it has a row
 };

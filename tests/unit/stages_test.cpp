@@ -51,8 +51,7 @@ void queueEdits(const SessionFixture& s) {
             {{"action", "replace"}, {"positions", {16}}, {"new_token_ids", {9}}}}}});
 }
 
-/// A report without what a clock says.
-/// Where slots are free, and what rings say.
+/// The free slots, and the reports of rings.
 json places(const SessionFixture& s) {
   json out = json::array();
   for (int layer = 0; layer < s->cacheLayers().layers; ++layer) {
@@ -172,7 +171,7 @@ void StagesTest::staysWhereItsNextStepFails() {
     const json free = places(s);
     for (const char* verb : {"finishTick", "stepStage"})
       for (const FaultPoint point : {FaultPoint::Kernel, FaultPoint::Allocation, FaultPoint::Copy}) {
-        if (point == FaultPoint::Copy && s->parts().layouts.inPlace()) continue;  // a rebuild mends what moves in place
+        if (point == FaultPoint::Copy && s->parts().layouts.inPlace()) continue;  // a rebuild repairs moved rows
         s->parts().faults.arm(point, 1);
         const Result<json> done = s.verb(verb);
         const bool armed = s->parts().faults.armed();

@@ -121,7 +121,7 @@ class StorageTest : public QObject {
     QCOMPARE(ring["wraps"], 1);
     QCOMPARE(ring["base"], 0);
     QCOMPARE(ring["len1"].get<int>() + ring["len2"].get<int>(), 12);
-    // A trim behind a wrap: the ring is not full any more, and what it shows are the rows before.
+    // A trim behind a wrap: the ring is not full any more, and shows the rows before.
     s.must("inject",
            {{"actions",
              {{{"action", "delete"}, {"position", 38}},
@@ -163,7 +163,7 @@ class StorageTest : public QObject {
     QVERIFY(whole.sound());
   }
 
-  /// A rebuild computes what left through the window again, so nothing drifts.
+  /// A rebuild computes rows that left through the window again, so nothing drifts.
   void windowsDoNotDrift() {
     SessionFixture s(ringed(12));
     s.prompt(30);
@@ -240,7 +240,7 @@ class StorageTest : public QObject {
     s.prompt(24);
     s.must("step", {{"n", 2}});
     const json layers = s.must("quantisation", {{"rows", true}});
-    QCOMPARE(layers[0]["k"]["worst"].get<double>(), 0.0);  // f32 holds what was computed
+    QCOMPARE(layers[0]["k"]["worst"].get<double>(), 0.0);  // f32 holds the computed value
     QVERIFY(layers[0]["v"]["worst"].get<double>() > 0 && layers[0]["v"]["worst"].get<double>() < 1e-3);
     // Half a step of 1/127 of the largest value at most, so below that share of the row's length.
     QVERIFY(layers[1]["k"]["worst"].get<double>() > 1e-4 && layers[1]["k"]["worst"].get<double>() < 0.02);

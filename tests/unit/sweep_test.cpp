@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps: the specification, cells, results that do not depend on jobs or kills, and what is refused.
+// Sweeps: the specification, cells, results that do not depend on jobs or kills, and refusals.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -288,7 +288,7 @@ void SweepTest::resultsDoNotDependOnJobs() {
   QCOMPARE(names.size(), a.rows.size());
 }
 
-/// Killed without warning until it comes to an end: what is found afterwards is what an undisturbed run leaves, and
+/// Killed without warning until it comes to an end: the results equal those of an undisturbed run, and
 /// no finished cell ran twice.
 void SweepTest::killedAndResumed() {
   QTemporaryDir folder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables: cells are of their column's type, pieces make the whole, conditions choose what a walk over all rows chooses,
-// and facts of a row are those that an expression with brackets says of it.
+// Tables: cells have their column's type, pieces make the whole, conditions choose the same rows as a walk over all
+// rows, and facts of a row equal those of an expression with brackets.
 #include "support/session_fixture.h"
 
 #include "core/model/decoder/likelihood.h"
@@ -26,7 +26,7 @@ SessionFixture lively() {
   return s;
 }
 
-/// What a table is asked about.
+/// The arguments with which a table is asked.
 json about(const TableInfo& table) {
   json of = json::object();
   for (const ArgInfo& arg : table.args)
@@ -103,7 +103,7 @@ class TablesTest : public QObject {
     QCOMPARE(s.must("ledger", {{"live", true}, {"columns", {"id"}}}).size(), at(s->state().length()));
   }
 
-  /// A fact of a row, without brackets, is what the same fact with brackets says of the row in its layer.
+  /// A fact of a row without brackets equals the same fact with brackets for the row in its layer.
   void factsSpeakOfTheRow() {
     const SessionFixture s = lively();
     int asked = 0;

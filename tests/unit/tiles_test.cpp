@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles: what each column holds, and norms that a device brings beside the ticks: the state of the request whatever
-// happens meanwhile. With a late device (support/far_module.cpp) reading does happen last, unless something waits for
-// it.
+// Tiles: the content of each column, and norms that a device brings beside the ticks: they belong to the state of the
+// request whatever happens meanwhile. With a late device (support/far_module.cpp) reading happens last, unless
+// something waits for it.
 #include "core/session/tiles.h"
 #include "core/session/ticks.h"
 #include "core/session/truth.h"
@@ -105,7 +105,7 @@ class TilesTest : public QObject {
     }
   }
 
-  /// Whatever overwrites rows waits for the reading; what only adds some does not.
+  /// Work that overwrites rows waits for the reading; work that only adds rows does not.
   void aTileIsOfItsMoment() {
     struct Change {
       const char* what;
@@ -196,7 +196,7 @@ class TilesTest : public QObject {
   }
 
   /// Attention of other layers than the last comes to the host where somebody asks: the same numbers by either way, and
-  /// what was not asked for stays away. Looking changes nothing that a tick does.
+  /// columns that were not asked for stay away. Looking changes nothing that a tick does.
   void attentionComesWhereItIsAskedFor() {
     SessionFixture all(on(m_backend)), some(on(m_backend));
     keepAttention(*all);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verb timeline tells what a walk over the session's history finds, whole or in parts; goto with a branch leads to
+// The verb timeline gives the same as a walk over the session's history, whole or in parts; goto with a branch leads to
 // every state of every branch.
 #include "support/runner.h"
 #include "support/session_fixture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenizers against what their own libraries made of the texts in tests/oracle/tokenizers, and a
+// Tokenizers against the results of their own libraries for the texts in tests/oracle/tokenizers, and a
 // catalogue of bad files.
 #include "core/model/tokens/tokenizer.h"
 

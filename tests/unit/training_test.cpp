@@ -80,7 +80,7 @@ class TrainingTest : public QObject {
     QCOMPARE(trainingText(tokenizer, "/nowhere/a.txt", 100, 1000).error().code, std::string("unreadable_file"));
   }
 
-  /// Gates: what a session records that has read the window. Gists: the state from which the next token follows.
+  /// Gates: the record of a session that has read the window. Gists: the state from which the next token follows.
   void recordsWhatASessionDoes() {
     for (const std::string& model : {std::string("synthetic:tiny"), std::string("demo")})
       for (const std::string what : {"gates", "gists"}) {
@@ -192,7 +192,7 @@ class TrainingTest : public QObject {
     return any->model;
   }
 
-  /// The last recorded state through the head is what the session says.
+  /// The last recorded state through the head gives the logits of the session.
   static void sameLogits(const SessionFixture& s, const std::string& path) {
     const Result<Safetensors> file = Safetensors::open(path);
     QVERIFY(file && file->find("hidden"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of verbs says what its verbs do; what is common to all of them: arguments by the table, actions queued or
-// applied at once, the places where others may look at a session.
+// The table of verbs describes its verbs. Tests the features that all verbs share: arguments by the table, actions
+// queued or applied at once, the places where others may look at a session.
 #include "support/session_fixture.h"
 
 #include <QTemporaryDir>
@@ -222,7 +222,7 @@ class VerbsTest : public QObject {
     }
   }
 
-  /// One call queues and applies; the reply is the tick's report and says what was queued.
+  /// One call queues and applies; the reply is the tick's report and names the queued actions.
   void injectAppliesAtOnce() {
     const SessionFixture s, other;
     for (const SessionFixture* one : {&s, &other}) one->prompt(20);
@@ -291,7 +291,7 @@ class VerbsTest : public QObject {
     QCOMPARE(replay->steps.size(), std::size_t{3});
   }
 
-  /// A tick that is refused leaves what waits, and no snapshot on the way says that nothing waits.
+  /// A refused tick leaves pending actions, and no snapshot on the way says that nothing is pending.
   void whatWaitsIsAlwaysShown_data() {
     QTest::addColumn<QString>("verb");
     QTest::newRow("a refused tick") << "step";
@@ -315,7 +315,7 @@ class VerbsTest : public QObject {
     QVERIFY(std::find(shown.begin(), shown.end(), std::size_t{0}) == shown.end());
   }
 
-  /// Others may look between two ticks; what they see is whole, and what waits is there.
+  /// Others may look between two ticks; they see a whole state with its pending actions.
   void whoLooksBetweenTicksSeesAWholeSession_data() {
     QTest::addColumn<QString>("verb");
     QTest::addColumn<QString>("args");

@@ -81,7 +81,7 @@ class WatchesTest : public QObject {
     QVERIFY(!hash.empty());
   }
 
-  /// A tick that stands open has no state yet: the watches say what the state before it said.
+  /// A tick that stands open has no state yet: the watches have the values of the state before it.
   void openTicks() {
     SessionFixture s;
     s.prompt(8);
@@ -151,7 +151,7 @@ class WatchesTest : public QObject {
     for (const QString& condition : conditions) QVERIFY2(found[condition] > 0, qPrintable(condition));
   }
 
-  /// Reads by tick are what the value said at each tick, whatever states are kept.
+  /// Reads by tick equal the values at each tick, whatever states are kept.
   void readsAreThoseOfEachTick() {
     for (const json& manifest : kHistoryManifests)
       for (const bool kept : {true, false}) {

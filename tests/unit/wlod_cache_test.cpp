@@ -36,7 +36,7 @@ void liveWlod(Session& s, unsigned seed = 1) {
   call(s, "step", {{"n", 2}});
   for (const TreeNode entry : wlodIn(s.state()).context.entries())
     if (entry.level == 1) {
-      (void)execute(s, "expand", {{"node", entry.id().value()}, {"now", true}});  // where the budget allows
+      (void)execute(s, "expand", {{"node", entry.id().value()}, {"now", true}});  // if the budget allows
       break;
     }
   call(s, "pin", {{"ledger", s.state().context[at(s.state().length() - 3)].value()}});

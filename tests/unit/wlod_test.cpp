@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of wLOD one by one: nodes, tree, gist networks, working context and what it refuses, cold start,
-// allocator, invalidation, cost model. semantics.md, section 8.
+// The parts of wLOD one by one: nodes, tree, gist networks, working context and its refusals, cold start, allocator,
+// invalidation, cost model. semantics.md, section 8.
 #include <QTemporaryDir>
 
 #include "core/kinds/wlod/tree/cold_start.h"
@@ -523,7 +523,7 @@ class WlodTest : public QObject {
     QVERIFY(chooseRecompute(found, 10, 20, costs).reason.find("us") != std::string::npos);
   }
 
-  /// The costs of rows and pairs are found from passes of many shapes; one shape alone says what it can.
+  /// The costs of rows and pairs are found from passes of many shapes; one shape alone gives only a part of them.
   void costsAreCalibrated() {
     RecomputeCosts before;
     before.threshold = 0.6;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The situations of ../walk.md in a real window, by keys and the mouse: a picture of the whole screen for each. Where
-# the folder has both pictures of a situation, they become a pair, before above now.
+# The situations of ../walk.md in a real window, by keys and the mouse: a picture of the whole screen for each. If the
+# folder has both pictures of a situation, they become a pair: "before" above "now".
 #   pictures.sh PROGRAM FOLDER            this program
 #   pictures.sh PROGRAM FOLDER before     the program that the walk was made with, which lacks two views
 # Needs xvfb, openbox, xdotool and imagemagick (kvlab_install in app/setup.sh).

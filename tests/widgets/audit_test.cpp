@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The audit of policies: when it is red and when it is calm, what it adds up, order of the lines, and the menu
-// that sets a policy.
+// The audit of policies: its red and calm states, its sums, the order of the lines, and the menu that sets a policy.
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every button of every view says what its click does, and does that: it runs one command of the registry, or it
-// changes nothing but its view. Real clicks.
+// Every button of every view declares the effect of its click, and has this effect: it runs one command of the
+// registry, or it changes nothing but its view. Real clicks.
 #include <QAbstractButton>
 #include <QLineEdit>
 #include <QTabBar>

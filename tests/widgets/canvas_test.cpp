@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every canvas answers the pointer, the wheel and the keyboard like every other: the same turns, pulls and keys on all
-// of them, seen in what they paint.
+// of them, checked by the painted pictures.
 #include <QAbstractScrollArea>
 #include <QWheelEvent>
 
@@ -12,7 +12,7 @@
 using namespace kvlab;
 
 namespace {
-/// Counts what a widget paints.
+/// Counts the painting of a widget.
 class Paints : public QObject {
  public:
   explicit Paints(QWidget* of) { of->installEventFilter(this); }
@@ -50,7 +50,7 @@ struct CanvasRig {
     return out;
   }
   QPoint middle() const { return {canvas->width() / 2, canvas->height() / 2}; }
-  /// Once what stands around the canvas has found its size.
+  /// Once the widgets around the canvas have found their sizes.
   QImage picture() const {
     QCoreApplication::processEvents();
     return canvas->grab().toImage();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The view Difference asks the engine what the person chose, shows what it answers, and leads to the rows.
+// The view Difference asks the engine for the person's choice, shows the answer, and leads to the rows.
 #include <QComboBox>
 #include <QLineEdit>
 #include <QToolButton>
@@ -101,7 +101,7 @@ class DifferenceViewTest : public QObject {
     QCOMPARE(view->options()["with"], json("branch main 3"));
     golden::settle(*view);
     QCOMPARE(last(context).args, json({{"branch", "main"}, {"tick", 3}}));
-    // An older tick says what it would have answered.
+    // An older tick gives the answer of its own time.
     choose("tick", "5");
     context.showTick(Tick(context.snapshot()->tick.value() - 2));
     golden::settle(*view);

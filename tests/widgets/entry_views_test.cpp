@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compose, Console and Log on the fake context: real clicks and keys, and what the views ask of the
-// engine; pictures and texts of their filled states.
+// Compose, Console and Log on the fake context: real clicks and keys, and the requests of the views to the engine;
+// pictures and texts of their filled states.
 #include <QAbstractItemView>
 #include <QClipboard>
 #include <QComboBox>
@@ -90,7 +90,7 @@ class EntryViewsTest : public QObject {
     QCOMPARE(context.commands.back().verb, std::string("clear_pending"));
   }
 
-  /// With no list, Apply commits what is pending.
+  /// Without a list, Apply commits the pending actions.
   void applyPending() {
     FakeContext context;
     const auto view = open<ComposeView>(context, {560, 640});
@@ -178,7 +178,7 @@ class EntryViewsTest : public QObject {
     QVERIFY(!named<QPushButton>(*view, "Drop changes")->isEnabled());
   }
 
-  /// The list is the queue: what is done with a line is done with the queue, by keys and buttons.
+  /// The list is the queue: a change of a line changes the queue, by keys and buttons.
   void linesOfTheQueue() {
     FakeContext context;
     tokenises(context);
@@ -230,7 +230,7 @@ class EntryViewsTest : public QObject {
     QCOMPARE(context.commands[0].verb, std::string("clear_pending"));
   }
 
-  /// The text follows the queue; a queue that no longer fits says why; without one a notice says what to do.
+  /// The text follows the queue; a queue that no longer fits says why; without one a notice gives the next step.
   void theListFollowsTheQueue() {
     FakeContext context;
     const auto view = open<ComposeView>(context, {560, 640});
@@ -257,7 +257,7 @@ class EntryViewsTest : public QObject {
     QVERIFY(named<EmptyNotice>(*view, "Nothing is queued")->isVisible());
   }
 
-  /// A queue that changes behind another tab is what the view shows then, whatever else has changed meanwhile.
+  /// The view shows a queue that has changed behind another tab, whatever else has changed meanwhile.
   void aHiddenListFollowsTheQueue() {
     FakeContext context;
     const auto view = open<ComposeView>(context, {560, 640});

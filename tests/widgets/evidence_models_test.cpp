@@ -288,7 +288,7 @@ class EvidenceModelsTest : public QObject {
     QCOMPARE(tickBytes(report), qint64{0});  // bytes that ops move are told apart from those of operations
   }
 
-  /// An undo rewinds: what came after it is not drawn over what comes now.
+  /// An undo rewinds: later values of the old branch are not drawn over the new ones.
   void seriesRewind() {
     FakeContext context;
     std::vector<SnapshotPtr> history = context.history();
@@ -367,7 +367,7 @@ class EvidenceModelsTest : public QObject {
     QCOMPARE(past.older("s.topk(3)"), QStringLiteral("s.step()"));
     QCOMPARE(past.older("s.step()"), QStringLiteral("s.step()"));
     QCOMPARE(past.newer("s.step()"), QStringLiteral("s.topk(3)"));
-    QCOMPARE(past.newer("s.topk(3)"), QStringLiteral("s."));  // back to what was being typed
+    QCOMPARE(past.newer("s.topk(3)"), QStringLiteral("s."));  // back to the line that was being typed
     QCOMPARE(past.newer("s."), QStringLiteral("s."));
     for (int i = 0; i < 2 * LineHistory::kLimit; ++i) past.add(QString::number(i));
     QCOMPARE(past.lines().size(), qsizetype{LineHistory::kLimit});

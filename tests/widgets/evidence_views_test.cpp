@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Events, Invariants, Model and Numbers on the fake context: real clicks and keys, and what the views
-// ask of the engine.
+// Events, Invariants, Model and Numbers on the fake context: real clicks and keys, and the requests of the views to the
+// engine.
 #include <QClipboard>
 #include <QTemporaryDir>
 #include <QToolButton>
@@ -441,7 +441,7 @@ class EvidenceViewsTest : public QObject {
     QCOMPARE(series.edits(), expected);
   }
 
-  /// A long run forgets its oldest ticks; what was sampled at the others stays, and they are not read again.
+  /// A long run forgets its oldest ticks; samples of the others stay, and they are not read again.
   void forgottenTicksLeaveTheOthers() {
     FakeContext context;
     TickSeries series;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // An InspectorContext without an engine: serves the snapshots of a fixture session, tiles from a
-// formula, canned replies to verbs, and remembers what it was asked. Replies are queued, as those of
+// formula, canned replies to verbs, and remembers the requests. Replies are queued, as those of
 // the engine thread are. Lives on the test's thread.
 #pragma once
 #include <QMetaObject>

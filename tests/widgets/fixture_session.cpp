@@ -10,8 +10,8 @@ namespace kvlab::fixture {
 
 const DamageSince kBroke{.verified = Tick(16), .found = Tick(17)};  // when the damage of a broken session came
 
-/// How a layer of that many rows is stored: rows behind one another (block 0), in pages of which every
-/// third misses a third of its rows, or in a ring that never saw an edit.
+/// The storage of a layer with that many rows: rows behind one another (block 0), in pages of which every third lacks a
+/// third of its rows, or in a ring that never saw an edit.
 struct Stored {
   std::shared_ptr<ResidencyView> map;
   std::shared_ptr<StorageView> storage;

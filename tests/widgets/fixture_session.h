@@ -74,7 +74,7 @@ class Session {
   std::vector<SnapshotPtr> m_history;
 };
 
-/// The result of a recording for the layers that ask gates: predictions that are right but for noise, and a
+/// The result of a recording for the layers that ask gates: predictions that are right except for noise, and a
 /// little too short; the last rows still in use.
 LifespanView lifespans(const SnapshotPtr& s);
 /// The result of measuring the quantisation of a snapshot, by the types that it stores rows in: one row of layer 2

@@ -39,7 +39,7 @@ inline QString failuresFolder() {
   return path;
 }
 
-/// Empty if the picture is as expected, else what is wrong.
+/// Empty if the picture is as expected, else the difference.
 inline QString compareImage(const QString& name, const QImage& shot) {
   const bool exact = exactHere();
   const Status same = expectPicture({folder("images") + '/' + name + ".png", failuresFolder(), updating()}, shot,

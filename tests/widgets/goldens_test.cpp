@@ -129,7 +129,7 @@ class GoldensTest : public QObject {
     QCOMPARE(golden::compareImage(QTest::currentDataTag(), view->picture(sizeOf(*findView(id)), 1)), QString());
     if (theme == "dark") QCOMPARE(golden::compareText(id + "_broken", view->dump()), QString());
   }
-  /// Breakpoints of all sorts, what happened to a row in one layer, and some ticks only.
+  /// Breakpoints of all sorts, the events of a row in one layer, and some ticks only.
   void filled_data() {
     QTest::addColumn<QString>("id");
     QTest::addColumn<QString>("theme");

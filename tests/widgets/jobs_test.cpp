@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of jobs and its view: order, what is in front, progress, and what clicks and keys ask for.
+// The list of jobs and its view: order, the job in front, progress, and the requests of clicks and keys.
 #include <QAbstractItemModelTester>
 #include <QToolButton>
 

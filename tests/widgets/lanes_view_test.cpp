@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Lanes view on a fixture: what is there, gone and lost, one focus for all, the keyboard, opening and closing.
+// The Lanes view on a fixture: present, evicted and lost tokens, one focus for all, the keyboard, opening and closing.
 #include <QComboBox>
 #include <QLineEdit>
 #include <QMenu>
@@ -119,7 +119,7 @@ void LanesViewTest::comparesCells() {
     for (const LaneCell cell : {LaneCell::Gone, LaneCell::Same, LaneCell::Extra, LaneCell::Lost})
       sum += cells[1].count(layer, cell);
     QCOMPARE(sum, tokens);
-    // int8 has every row: what the reference has lost is more here.
+    // int8 has every row: rows that the reference has lost count as more here.
     QCOMPARE(cells[2].count(layer, LaneCell::Lost), 0);
     QCOMPARE(cells[2].count(layer, LaneCell::Extra), cells[0].count(layer, LaneCell::Gone));
   }
@@ -190,7 +190,7 @@ void LanesViewTest::keysMoveAndZoom() {
   QCOMPARE(canvas.axis().scale, scale);
 }
 
-/// Nothing opens but a list with an object in it; the view says what is wrong and leaves the text.
+/// Nothing opens but a list with an object in it; the view names the error and leaves the text.
 void LanesViewTest::opensAndCloses() {
   Rig rig;
   button(rig.view, "Close lanes")->click();
@@ -264,7 +264,7 @@ void LanesViewTest::showsOlderTicks() {
   QVERIFY(rig.view.dump().startsWith("lanes: tick 3"));
 }
 
-/// Where hundreds of tokens share a pixel a single lost one is still seen.
+/// If hundreds of tokens share a pixel, a single lost token is still visible.
 void LanesViewTest::manyTokensKeepEveryDifference() {
   const int tokens = 100000, lost = 51234;
   auto snapshot = std::make_shared<Snapshot>(*fixture::hugeSnapshot(2, tokens));
@@ -372,7 +372,7 @@ void LanesViewTest::lossesArePainted() {
   Theme::apply(*qApp, "dark");
 }
 
-/// Where hundreds of tokens share a pixel one large difference is still seen.
+/// If hundreds of tokens share a pixel, one large difference is still visible.
 void LanesViewTest::manyTokensKeepTheLargestDifference() {
   const int tokens = 100000;
   auto snapshot = std::make_shared<Snapshot>(*fixture::hugeSnapshot(1, tokens));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows are counted by layer, with what limits them; a value that is not kept is not called absent.
+// Rows are counted by layer, with their limits; a value that is not kept is not called absent.
 #include "widgets/base/layer_rows.h"
 #include "fake_context.h"
 #include "golden.h"

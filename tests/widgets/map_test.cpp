@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The map with real clicks, keys and wheel turns, its figures at full size, and what it says when it
-// has nothing to show.
+// The map with real clicks, keys and wheel turns, its figures at full size, and its notice when it has nothing to show.
 #include <QLabel>
 #include <QToolButton>
 

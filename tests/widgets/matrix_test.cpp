@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What all matrices share, seen once: where their parts are, what a point, a key and the wheel mean, and what the
-// canvas reads out.
+// Tests the features that all matrices share: the places of their parts, the effects of points, keys and the wheel, and
+// the readout of the canvas.
 #include <QSignalSpy>
 #include <QWheelEvent>
 

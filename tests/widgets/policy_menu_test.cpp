@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The menu of policies: what heads a submenu can be read in full.
+// The menu of policies: the headings of submenus can be read in full.
 #include <QLabel>
 #include <QMenu>
 

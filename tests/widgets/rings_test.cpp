@@ -243,7 +243,7 @@ class RingsTest : public QObject {
     QVERIFY(lines[9].endsWith("room for the pending block"));
   }
 
-  /// Rows behind the window have no slot: nothing is out of place, and what is left in the column is no slot.
+  /// Rows behind the window have no slot: nothing is out of place, and the other entries of the column are no slots.
   void mirrorShowsLeftRows() {
     const SnapshotPtr s = ringOf(70, 24, 32);
     QVERIFY(mirrorOf(*s, CacheLayer(0)).findings.empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One selection for all views, and what can be done with it: real clicks, keys and menus on map and strip, and the
-// commands that they run.
+// One selection for all views, and the actions on it: real clicks, keys and menus on map and strip, and the commands
+// that they run.
 #include <QClipboard>
 #include <QComboBox>
 #include <QDragEnterEvent>
@@ -299,7 +299,7 @@ class RowActionsTest : public QObject {
     QVERIFY(context.commands.empty());
   }
 
-  /// Where residency is by KV head, one head alone loses the rows, or all heads of the layer.
+  /// If residency is by KV head, one head alone loses the rows, or all heads of the layer lose them.
   void evictsByHead() {
     FakeContext context;
     auto byHead = std::make_shared<Snapshot>(*context.snapshot());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row and Attention: what a reply becomes, what is asked for and when, clicks and keys, the shared head, other ticks,
+// Row and Attention: the display of a reply, requests and their times, clicks and keys, the shared head, other ticks,
 // refusals.
 #include <QCheckBox>
 #include <QComboBox>
@@ -43,7 +43,7 @@ struct RowRig {
     return static_cast<std::size_t>(std::count_if(context.queried.begin(), context.queried.end(),
                                                   [&](const FakeContext::Call& call) { return call.verb == verb; }));
   }
-  /// Middle of a cell of the matrix or the strips, found by asking what the pointer is over.
+  /// Middle of a cell of the matrix or the strips, found by the cell under the pointer.
   QPoint pointWith(QWidget& canvas, const QString& text) const {
     for (int y = 30; y < canvas.height() - 30; y += 3)
       for (int x = 55; x < canvas.width() - 12; x += 3) {
@@ -202,7 +202,7 @@ class RowViewTest : public QObject {
     QFAIL("the fixture holds every row");
   }
 
-  /// An older tick is asked for its own row; what is measured of the newest state waits.
+  /// An older tick is asked for its own row; measurements of the newest state wait.
   void olderTicksShowTheirRow() {
     RowRig<RowView> rig;
     rig.context.answers["at"] = [&](const nlohmann::json& args) -> Result<nlohmann::json> {

@@ -173,7 +173,7 @@ class ScaleTest : public QObject {
     }
   }
 
-  /// What a script sets, the menu shows and the legend says; a click says the script line.
+  /// The menu and the legend show the settings of a script; a click writes the script line.
   void theMenuAndScriptsSetTheSame() {
     FakeContext context;
     context.setQuantity(Quantity::Attention);

@@ -154,7 +154,7 @@ class StorageTest : public QObject {
     QVERIFY(view.slotMap().cells().countOf(CellUse::Free) > 0);
   }
 
-  /// The default pool is much larger than what a short text needs: the cells are those of the slots in use.
+  /// The default pool is much larger than a short text needs: the cells are those of the slots in use.
   void slotsInUseFillThePicture() {
     FakeContext context;
     auto wide = std::make_shared<Snapshot>(*context.snapshot());

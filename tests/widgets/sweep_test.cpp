@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The view of sweeps: what it shows of a file, of one that runs, under filters, the pointer and the keyboard.
+// The view of sweeps: its display of a file and of a running sweep, with filters, the pointer and the keyboard.
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QLabel>

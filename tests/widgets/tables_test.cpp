@@ -161,7 +161,7 @@ class TablesTest : public QObject {
     QVERIFY(golden::settle(view));
     QVERIFY2(view.dump().contains("is wrong") || view.dump().contains("are wrong"), qPrintable(view.dump()));
   }
-  /// Green is only what was checked, with when.
+  /// Only checked rows are green, with the tick of the check.
   void mirrorSaysWhatWasChecked() {
     FakeContext context;
     MirrorView view(context, nullptr);

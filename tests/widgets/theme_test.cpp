@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The colours of both themes: every text can be read on what it stands on (WCAG 2.1, level AA: 4.5 to
+// The colours of both themes: every text can be read on its background (WCAG 2.1, level AA: 4.5 to
 // 1 for text of this size); fonts of labels outlive a change of theme.
 #include <QLabel>
 #include <algorithm>

@@ -34,7 +34,7 @@ class Branching {
   int keptFrom = 0;  // older entries have lost their states
 };
 
-/// The way of the fixture session with what it tried beside: a rewrite, a rebuild and another policy.
+/// The way of the fixture session with the branches beside it: a rewrite, a rebuild and another policy.
 Branching branched(const std::vector<SnapshotPtr>& history);
 /// So many commits on so many branches, each third tick an edit.
 Branching longHistory(int commits, int branches);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The time line on the fake context: real clicks and keys, what it asks of the engine, the ways through its tree
+// The time line on the fake context: real clicks and keys, its requests to the engine, the ways through its tree
 // against walks along parents, marks on columns of pixels, limits that other views obey, and the time that painting
 // takes.
 #include <QClipboard>
@@ -348,7 +348,7 @@ class TimelineTest : public QObject {
     QCOMPARE(context.historyInLimits().size(), context.history().size());
   }
 
-  /// Only for what is new, one question at a time, and nothing while nobody looks.
+  /// Only for new entries, one question at a time, and nothing while the view is hidden.
   void asksForWhatIsNew() {
     FakeContext context;
     const auto view = open<TimeLineView>(context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The options of all views: each can be set to what it is, refuses what it does not take and says what to give
-// instead, and is said as a script line when its control is used.
+// The options of all views: each can be set to its present value, refuses other values and names the allowed ones, and
+// becomes a script line when its control is used.
 #include <QComboBox>
 #include <QSignalSpy>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Tree view: what stands where, what the last edit did, what may be edited and why not; with real clicks and keys.
+// The Tree view: the places of entries, the effects of the last edit, allowed edits and the reasons for refusals; with
+// real clicks and keys.
 #include <QComboBox>
 #include <QSignalSpy>
 #include <QTabBar>
@@ -41,7 +42,7 @@ class WlodTreeTest : public QObject {
     QVERIFY(!tree.nodeAt(1, 2990));
   }
 
-  /// Every row says what the change said of it, also after tokens were appended; what is newer is clean.
+  /// Every row has its label from the change, also after tokens were appended; newer rows are clean.
   void rowsSayWhatTheChangeDid() {
     const SnapshotPtr s = fixture::wlodHistory().back();
     auto longer = std::make_shared<WlodView>(*s->wlod);
@@ -69,7 +70,7 @@ class WlodTreeTest : public QObject {
     QCOMPARE(closed.rowOf({0, 2990})->why, DirtyWhy::Temporal);
   }
 
-  /// Why an edit cannot be: one line for each rule.
+  /// The reason why an edit is refused: one line for each rule.
   void refusalsAreSaidBeforehand() {
     const WlodTree before(fixture::wlodHistory().front()), after(fixture::wlodHistory().back());
     QVERIFY(before.expansion({1, 1728}).why.isEmpty());
@@ -340,7 +341,7 @@ class WlodTreeTest : public QObject {
     }
   }
 
-  /// Where 256 moments share a pixel a single dirty entry is still seen.
+  /// If 256 moments share a pixel, a single dirty entry is still visible.
   void marksAreNotAveragedAway() {
     const SnapshotPtr s = longSnapshot(100000, 51200);
     FakeContext context{SnapshotPtr(s)};

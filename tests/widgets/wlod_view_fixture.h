@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A believable wLOD session by formula: a story told over and over for 3000 moments, a budget of 300 entries, pyramid
 // attention. Two snapshots: before and after the expansion of LOD1 [1728, 1760) by the third round of the allocator.
-// The rules (tiling, summaries, what an edit makes dirty) are those of semantics.md, section 8, written a second time.
+// The rules (tiling, summaries, dirty rows of an edit) are those of semantics.md, section 8, written a second time.
 #pragma once
 #include "core/api/wlod_view.h"
 #include "fixture_session.h"
@@ -14,7 +14,7 @@ constexpr std::int32_t kGistsEnd = 2912, kProtected = 64;
 /// Rows in order of arrival: entries, and behind them the complete nodes under which every entry is finer.
 std::vector<WlodRow> rowsOf(const std::vector<TreeNode>& entries);
 
-/// LOD2 over the first 1024 moments, LOD1 up to 2912 but for the opened blocks, tokens behind.
+/// LOD2 over the first 1024 moments, LOD1 up to 2912 except for the opened blocks, tokens behind.
 std::vector<TreeNode> tilingOf(std::int32_t moments, const std::vector<std::int32_t>& opened);
 FocusDecision decision(TreeNode node, bool expand, double score, const char* code, std::string reason);
 std::vector<std::shared_ptr<const FocusRound>> roundsUpTo(std::int64_t tick);

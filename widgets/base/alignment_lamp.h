@@ -19,7 +19,7 @@ struct AlignmentLamp {
   QColor colour(const Theme& theme) const;
 };
 
-/// "19 invariants hold, 3 not checked yet", "2 of 22 invariants are broken": what all say of the same counts.
+/// "19 invariants hold, 3 not checked yet", "2 of 22 invariants are broken": the common words for these counts.
 QString invariantsText(int all, int unchecked, int broken);
 
 AlignmentLamp alignmentLamp(const Snapshot& snapshot);

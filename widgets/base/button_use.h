@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Records for each button of a view what a click does: run a command of the registry, or change only the view. A test
-// checks all buttons. GUI thread.
+// Records for each button of a view the effect of a click: it runs a command of the registry, or changes only the view.
+// A test checks all buttons. GUI thread.
 #pragma once
 #include <initializer_list>
 

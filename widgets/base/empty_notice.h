@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A notice that replaces an empty view: what the view would show, and how to get there. Owned by its view. GUI thread.
+// A notice that replaces an empty view: it says what the view would show, and how to get there. Owned by its view. GUI
+// thread.
 #pragma once
 #include <QWidget>
 

@@ -32,7 +32,7 @@ QString artefact(const Expectation& e, const char* kind) {
   return QStringLiteral("%1/%2.%3.%4").arg(e.artefacts, file.completeBaseName(), QLatin1String(kind), file.suffix());
 }
 
-/// Leaves what is given and says what is wrong.
+/// Writes the given files and names the difference.
 Error failed(const Expectation& e, const QString& why, const std::vector<std::pair<const char*, QByteArray>>& left) {
   QStringList kinds;
   for (const auto& [kind, bytes] : left) {

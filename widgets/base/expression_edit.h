@@ -23,7 +23,7 @@ class ExpressionEdit : public QCompleter {
   void ask();
   void fill(const nlohmann::json& facts);
   void suggest();
-  /// Where the word before the cursor begins.
+  /// The beginning of the word before the cursor.
   int wordBegin() const;
   void take(const QString& word);
 

@@ -52,8 +52,8 @@ std::optional<Error> refusalOf(const Result<nlohmann::json>& reply);
 class InspectorContext : public QObject {
   Q_OBJECT
  public:
-  /// How a click or key chooses a row. Only: the row alone. Extend: all rows from the one that was chosen before.
-  /// Toggle: the row joins the others, or leaves them.
+  /// The way in which a click or key chooses a row. Only: the row alone. Extend: all rows from the one that was chosen
+  /// before. Toggle: the row joins the others, or leaves them.
   enum class Choice { Only, Extend, Toggle };
   using Reply = std::function<void(const Result<nlohmann::json>&)>;
   using TileReply = std::function<void(std::shared_ptr<const Tile>)>;
@@ -82,7 +82,7 @@ class InspectorContext : public QObject {
   /// reason why the command did not run. Without a receiver, failed() is emitted on errors.
   virtual void runCommand(const QString& id, const nlohmann::json& args, QObject* receiver = nullptr,
                           Reply reply = {}) = 0;
-  /// Why a command of the registry cannot run now, whatever its arguments; empty if it can.
+  /// The reason why a command of the registry cannot run now, whatever its arguments; empty if it can.
   virtual QString obstacleOf(const QString&) const { return {}; }
   /// Evaluates a line of the script language; the reply is its printed value or its error.
   virtual void evaluate(const QString& line, QObject* receiver,
@@ -130,7 +130,7 @@ class InspectorContext : public QObject {
   /// The quantity that colours map and token strip, shared by all views.
   Quantity quantity() const { return m_quantity; }
   void setQuantity(Quantity quantity);
-  /// How the values of a quantity, or of a figure of one view, become colours, in all views.
+  /// The scale that turns values of a quantity, or of a figure of one view, into colours, in all views.
   const ScaleChoice& scale(const std::string& of) const;
   const ScaleChoice& scale(Quantity of) const { return scale(std::string(name(of))); }
   void setScale(const std::string& of, const ScaleChoice& choice);
@@ -163,7 +163,7 @@ class InspectorContext : public QObject {
  private:
   Focus m_focus;
   std::vector<LedgerId> m_selection;
-  LedgerId m_anchor{-1};  // where Extend begins
+  LedgerId m_anchor{-1};  // the row from which Extend begins
   Position m_hovered{-1};
   Quantity m_quantity = Quantity::Brightness;
   std::map<std::string, ScaleChoice> m_scales;

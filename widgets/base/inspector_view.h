@@ -80,7 +80,8 @@ class InspectorView : public QWidget {
   SnapshotPtr shown() const { return m_context.snapshot(); }
   /// True while a person can see the view, or a picture is made of it.
   bool inUse() const { return (isVisible() && m_inFront) || m_preparing; }
-  /// Something else than the snapshot has changed what the view shows: it takes the snapshot again, once it is in use.
+  /// Something other than the snapshot has changed the content of the view: it takes the snapshot again, once it is in
+  /// use.
   void takeAgain();
   /// True if the shown tick is the newest one.
   bool newest() const;
@@ -94,8 +95,8 @@ class InspectorView : public QWidget {
   /// The view's layout: a strip of controls above the content. Made on first use.
   QVBoxLayout* body();
   StripLayout* strip();
-  /// Puts the content below the strip. setEmpty() shows a notice in its place: what the view would show, and how to get
-  /// there. An empty title shows the content again.
+  /// Puts the content below the strip. setEmpty() shows a notice in its place, which says what the view would show, and
+  /// how to get there. An empty title shows the content again.
   void setContent(QWidget* content);
   void setEmpty(const QString& title, const QString& how = {});
   bool isEmpty() const;
@@ -155,8 +156,8 @@ class InspectorView : public QWidget {
   void saySelection();
   /// A menu is about rows: a row outside the selection is chosen alone first.
   void pointAt(CacheLayer layer, Position position);
-  /// Adds what can be done with the chosen rows to the view's menu, and its keys to the control. `placeOf` says where
-  /// in the view a row is, for a line to type in.
+  /// Adds the actions for the chosen rows to the view's menu, and their keys to the control. `placeOf` says where in
+  /// the view a row is, for a line to type in.
   void addRowActions(QWidget& control, std::function<QRect(Position)> placeOf);
   void clickLedger(LedgerId ledger);
   void clickLedger(CacheLayer layer, LedgerId ledger);
@@ -172,7 +173,7 @@ class InspectorView : public QWidget {
   /// Runs work of a view. A failure is shown as an error, and the other views go on.
   void safely(const std::function<void()>& work);
   void takeSnapshot();
-  /// Greys what cannot apply while the menu is open.
+  /// Greys entries that cannot apply while the menu is open.
   void attend(QMenu& menu);
   void giveKeyboard();
   void copyPicture();

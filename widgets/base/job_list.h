@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The long work of the program, in one list: runs and prompts of sessions, and sweeps, downloads and scripts beside
-// them. Whoever works begins a job, reports progress and ends it; whoever shows the list reads it. Cancel goes to the
+// them. The code that works begins a job, reports progress and ends it; views of the list read it. Cancel goes to the
 // job in front. A child of the context, made on first request. GUI thread.
 #pragma once
 #include <QDateTime>
@@ -17,7 +17,7 @@ enum class JobState { Waiting, Running, Done, Stopped, Failed };
 /// Priority of jobs: a person who runs a script waits for it, and a sweep goes on beside a session.
 enum class JobRank { Beside, Session, Script };
 
-/// Where the outcome of a job is.
+/// The place of a job's outcome.
 struct JobPlace {
   QString view = {};                                // shows the outcome; empty = none
   nlohmann::json focus = nlohmann::json::object();  // as view.focus takes it
@@ -41,7 +41,7 @@ struct Job {
   qint64 done = 0, total = 0;  // total 0 = unknown
   QString step = {};           // present step, in the words of the work
   QString rate = {};           // "120/s, 5 s left"
-  QString how = {};            // how it ended
+  QString how = {};            // the way in which it ended
   QDateTime ended = {};
   bool runs() const { return state == JobState::Waiting || state == JobState::Running; }
 };
@@ -57,8 +57,8 @@ class JobList : public QObject {
   const std::vector<Job>& jobs() const { return m_jobs; }
   /// Null if there is no such job.
   const Job* find(int number) const;
-  /// The job that Cancel ends: work of the session before what goes on beside it, the job that runs before those that
-  /// wait for it, else the newest. Null if none runs.
+  /// The job that Cancel ends: work of the session before work beside it, the job that runs before those that wait for
+  /// it, else the newest. Null if none runs.
   const Job* front() const;
   std::vector<const Job*> running() const;
 
@@ -67,11 +67,12 @@ class JobList : public QObject {
   void report(int number, const QString& step, qint64 done, qint64 total);
   /// Reports for the job of a queue that runs now.
   void report(const void* queue, const QString& step, qint64 done, qint64 total);
-  /// `how`: a sentence about what was done, where it is saved, or why it stopped. `at`: the clock's time unless given.
+  /// `how`: a sentence about the work done, the file that has it, or the reason why it stopped. `at`: the clock's time
+  /// unless given.
   void end(int number, JobState state, const QString& how, const QDateTime& at = {});
   /// Ends the jobs of a queue that is gone.
   void endQueue(const void* queue, const QString& how);
-  /// Where the outcome is may be known only when it is there.
+  /// Sets the place of the outcome, which may be known only when the outcome exists.
   void setPlace(int number, JobPlace place);
   /// Asks a running job to stop; it ends when it has. False if there is no such job.
   bool cancel(int number);

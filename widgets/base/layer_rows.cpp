@@ -19,7 +19,7 @@ struct RowsOfLayer {
   bool operator==(const RowsOfLayer&) const = default;
 };
 
-/// The least of what limits the rows: the policy after the prompt, the window of a ring, or the pool.
+/// The smallest limit of the rows: the policy after the prompt, the window of a ring, or the pool.
 RowsOfLayer rowsOf(const Snapshot& s, std::size_t layer) {
   RowsOfLayer out{static_cast<qint64>(s.layers[layer] ? s.layers[layer]->resident() : 0),
                   s.settings ? s.settings->capacity : 0, Limit::Capacity};

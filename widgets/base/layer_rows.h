@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How many rows each layer holds, and what limits them, in words: the same in every view. Tokens of the context are
-// another number. Pure functions of a snapshot; any thread.
+// The number of rows that each layer holds, and its limit, in words that are the same in every view. The number of
+// tokens in the context is another number. Pure functions of a snapshot; any thread.
 #pragma once
 #include <QString>
 

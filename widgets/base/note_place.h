@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where notes stand, in words and in the views. GUI thread.
+// The places of notes, in words and in the views. GUI thread.
 #pragma once
 #include "widgets/base/inspector_context.h"
 
@@ -9,7 +9,7 @@ namespace kvlab {
 std::vector<NoteView> notesOf(const InspectorContext& context);
 /// "layer 2 · KV head 1 · row 9 “silver”"; empty for a note about the whole tick.
 QString placeText(const Snapshot& snapshot, const NoteView& note);
-/// Where the state of a note lies that is not on the way to the present one; else empty.
+/// The place of a note's state that is not on the way to the present one; else empty.
 QString apartText(const Snapshot& snapshot, const NoteView& note);
 /// True if the views can show the state of a note while the session stays where it is.
 bool canShow(const InspectorContext& context, const NoteView& note);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a row stands in the context of a snapshot. Pure.
+// The position of a row in the context of a snapshot. Pure.
 #pragma once
 #include <algorithm>
 

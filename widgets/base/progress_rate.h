@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How fast long work goes and how long it will still take, from what it reports. Counts from the first report of a
-// piece of work: another name, or less done than before, is another piece. Values.
+// The speed of long work and the time that it still needs, from its reports. Counts from the first report of a piece of
+// work: a report with another name, or with less done than before, begins another piece. Values.
 #pragma once
 #include <QElapsedTimer>
 #include <QString>

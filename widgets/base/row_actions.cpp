@@ -246,7 +246,7 @@ QString RowActions::whyNotEvicted(CacheLayer first, int count) const {
   return count == s->info->cacheLayers.count() ? tr("no layer has the rows") : tr("the layer does not have the rows");
 }
 
-/// Why a search back for an event of the focused row must fail; empty = the command has to look.
+/// The reason why a search back for an event of the focused row must fail; empty = the command has to search.
 QString RowActions::whyNothingBack(const char* subject) const {
   const SnapshotPtr s = m_context.snapshot();
   const LedgerId row = m_context.focus().ledger;

@@ -27,7 +27,7 @@ class RowActions : public QObject {
   /// The action with this id: replace, insert_before, delete, evict, evict_head, evict_all, pin, brightness, expand,
   /// collapse, break, watch, values, history, note, paste, copy_text, copy_script. Null = none.
   QAction* action(const QString& id) const;
-  /// Why an action cannot run now; empty if it can.
+  /// The reason why an action cannot run now; empty if it can.
   QString obstacle(const QAction& action) const;
   /// The effect of an action, in a sentence.
   QString tip(const QAction& action) const;

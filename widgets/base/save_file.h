@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files that a person or a script asks for are there whole or not at all, and go into what their name points to
+// Files that a person or a script asks for are whole or absent, and go to the target of their name
 // (core/api/part_file.h). Any thread.
 #pragma once
 #include <QByteArray>

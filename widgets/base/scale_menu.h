@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The menu of colour scales in the strip of a view: the curve, the range that it covers, and whether the first tokens
-// set the range. The choice belongs to what is coloured, a quantity or a figure of the view, and is shared by all views
-// that colour it. Owned by its button. GUI thread.
+// set the range. The choice belongs to a quantity or a figure of the view, and is shared by all views that colour it.
+// Owned by its button. GUI thread.
 #pragma once
 #include <QToolButton>
 

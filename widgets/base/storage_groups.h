@@ -39,7 +39,8 @@ std::vector<std::int32_t> positionsOf(const Snapshot& snapshot, const ResidencyV
 bool leftThroughWindow(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
 /// True if the layer has the row in a slot.
 bool isResident(const Snapshot& snapshot, CacheLayer layer, LedgerId row);
-/// Why a row has no value of `quantity`, in a layer or in any: what is not kept is not called absent.
+/// The reason why a row has no value of `quantity`, in a layer or in any layer. A value that is not kept is not called
+/// absent.
 QString noValueText(const Snapshot& snapshot, LedgerId row, std::optional<CacheLayer> layer, const QString& quantity);
 
 }  // namespace kvlab

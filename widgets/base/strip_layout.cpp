@@ -93,7 +93,7 @@ QSize StripLayout::minimumSize() const {
   return {width + around.left() + around.right(), tall + around.top() + around.bottom()};
 }
 
-/// Divides the remaining width among items with a stretch; what exceeds an item's maximum goes to the others.
+/// Divides the remaining width among items with a stretch; width beyond an item's maximum goes to the others.
 void StripLayout::place(const Line& line, QRect area) const {
   std::vector<int> widths;
   int left = area.width() - spacing() * std::max(0, static_cast<int>(line.size()) - 1), shares = 0;

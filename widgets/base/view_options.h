@@ -16,7 +16,7 @@ namespace kvlab {
 struct ViewOption {
   std::string name;
   std::function<nlohmann::json()> get;
-  /// Sets the value. Returns what is allowed, such as "use true or false"; empty if the value was accepted.
+  /// Sets the value. Returns the allowed values, such as "use true or false"; empty if the value was accepted.
   std::function<std::string(const nlohmann::json& value)> set;
 };
 

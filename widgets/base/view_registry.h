@@ -19,7 +19,7 @@ struct ViewInfo {
   DockArea area;      // initial dock
   DockTab tab;        // in front of or behind the other tabs
   const char* key;    // "Alt+1": shows the view and gives it the keyboard; may be empty
-  const char* help;   // one sentence about what the view shows
+  const char* help;   // one sentence about the content of the view
   InspectorView* (*make)(InspectorContext& context, QWidget* parent);
 };
 

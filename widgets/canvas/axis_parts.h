@@ -36,7 +36,7 @@ void paintOutline(QPainter& painter, const QRectF& box, const QColor& colour, in
 /// A cell that a check has found wrong: a frame and a cross, large enough to be seen at any zoom, around the frame of a
 /// focused cell.
 void paintFinding(QPainter& painter, const QRectF& box, const Theme& theme);
-/// A line below a canvas: what is read out, or how to get something there; a remark at its right, `wrong` in red.
+/// A line below a canvas: the readout, or a hint how to get one; a remark at its right, `wrong` in red.
 void paintReadout(QPainter& painter, const QRect& line, const QString& text, const QString& hint, const Theme& theme,
                   const QString& note = {}, bool wrong = false);
 /// A legend entry: words, and a mark of the given width to their left.
@@ -45,7 +45,7 @@ struct LegendEntry {
   int room;
   std::function<void(QPainter& painter, const QRect& box)> mark;  // at the left of the box, centred
 };
-/// The entry of what paintFinding marks.
+/// The legend entry for the marks of paintFinding.
 LegendEntry findingLegend(const Theme& theme);
 /// Height of the legend with entries in lines from left to right.
 int legendHeight(const std::vector<LegendEntry>& legend, int width);

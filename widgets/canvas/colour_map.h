@@ -42,7 +42,7 @@ QString shortValueText(Quantity quantity, float value);
 
 /// The value of all cells that have one; empty if values differ or there is none.
 std::optional<float> onlyValue(std::span<const float> values);
-/// What a legend of colours says.
+/// The content of a legend of colours.
 struct ColourLegend {
   ColourScales scales;
   std::optional<float> only = {};        // the value of all cells

@@ -36,7 +36,7 @@ struct ColourScale {
   Quantity quantity = Quantity::Brightness;
   float low = 0, high = 1;
   Bend bend = Bend::Linear;                 // Log needs low > 0; it is piecewise linear between powers of 2
-  std::shared_ptr<const Ranks> ranks = {};  // of Bend::Rank
+  std::shared_ptr<const Ranks> ranks = {};  // ranks for Bend::Rank
 
   /// Maps to 0..1; NaN stays NaN. Residency is inverted: absent rows are more important and must win if rows share a
   /// pixel.

@@ -2,8 +2,8 @@
 // Base class of painted matrices: lines from top to bottom (layers, heads, queries), items along the axis (rows of a
 // context, dimensions of a head). It places ruler, texts of the items, names of the lines, cells, overview, legend and
 // readout, finds the cell under the pointer, and marks the focused, the hovered, the selected and the wrong cells. A
-// subclass says by hooks what the lines are, what the cells hold and what is read out of one. Owned by a view. GUI
-// thread. Device-independent pixels.
+// subclass defines by hooks the lines, the content of the cells and their readout. Owned by a view. GUI thread.
+// Device-independent pixels.
 #pragma once
 #include <QImage>
 
@@ -55,7 +55,7 @@ class MatrixCanvas : public AxisCanvas {
   /// A text within a cell that is large enough.
   virtual QString cellText(CanvasCell) const { return {}; }
   virtual std::vector<LegendEntry> legend(const Theme&) const { return {}; }
-  /// What the readout says while there is nothing to read out, and a remark at its right.
+  /// The text of the readout while no cell is read out, and a remark at its right.
   virtual QString hint() const { return {}; }
   virtual QString note() const { return {}; }
   virtual void paintLine(QPainter&, const QRectF&, int /*line*/, const Theme&) {}
@@ -91,8 +91,8 @@ class MatrixCanvas : public AxisCanvas {
   void paintCrossHair(QPainter& painter, const MatrixParts& parts, const Theme& theme) const;
   void paintOverview(QPainter& painter, const MatrixParts& parts, const Theme& theme);
 
-  QScrollBar* m_bar;          // of the lines
-  QImage m_image, m_overall;  // of the cells, in device pixels; null = outdated
+  QScrollBar* m_bar;          // scrolls the lines
+  QImage m_image, m_overall;  // images of the cells, in device pixels; null = outdated
   bool m_dark = true;         // the theme of the images
   mutable int m_legend = -1;  // height; -1 = outdated
 };

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the parts of a painted matrix are. Values and a pure function; any thread. Device-independent pixels.
+// The places of the parts of a painted matrix. Values and a pure function; any thread. Device-independent pixels.
 #pragma once
 #include <QRectF>
 
 namespace kvlab {
 
-/// What a matrix asks for.
+/// The requirements of a matrix.
 struct MatrixShape {
   int lines = 0;
   int gutter = 34, right = 10;  // beside the cells: the names of the lines, and an edge
   int tokens = 0;               // height of the texts above the cells; 0 = none
   int leastRoom = 0;            // height that the other parts need beside the texts
-  int tallest = 64;             // of a line
-  int lowest = 0;               // of a line; lines that do not fit then scroll
+  int tallest = 64;             // largest height of a line
+  int lowest = 0;               // least height of a line; lines that do not fit then scroll
   int group = 0, gap = 0;       // lines that stand together, and the gap before the next ones
   int legend = 0;               // height
   bool overview = false, readout = true;
@@ -21,7 +21,7 @@ struct MatrixShape {
 
 struct MatrixParts {
   QRect ruler, tokens, cells, overview, legend, readout;
-  double tall = 0;  // of a line
+  double tall = 0;  // height of a line
   int lines = 0, group = 0, gap = 0, scrolled = 0;
   int allTall() const {
     return top(lines) + scrolled - cells.top();

@@ -19,7 +19,7 @@ QSize imageSize(const QRect& area, double dpr) {
 
 void MatrixCanvas::paintContent(QPainter& painter, const Theme& theme) {
   if (lines() == 0) return;
-  m_legend = -1;  // it may speak of the focus
+  m_legend = -1;  // it may name the focus
   const MatrixParts p = parts();
   if (m_dark != theme.dark) m_image = m_overall = QImage();
   m_dark = theme.dark;
@@ -57,7 +57,7 @@ void MatrixCanvas::paintCells(QPainter& painter, const MatrixParts& p, const The
   painter.drawImage(p.cells.topLeft(), m_image);
 }
 
-/// Where they are large enough, gaps stand between lines and between items.
+/// If lines and items are large enough, gaps separate them.
 QImage MatrixCanvas::cellImage(const MatrixParts& p, const Cells& from, double dpr, const Theme& theme) const {
   const auto pixels = [dpr](int length) { return static_cast<int>(std::lround(length * dpr)); };
   QImage image(imageSize(p.cells, dpr), QImage::Format_RGB32);

@@ -44,11 +44,11 @@ struct PlanGhosts {
 
 PlanGhosts planGhosts(const Snapshot& snapshot);
 
-/// A line through what goes.
+/// A line through rows that go.
 void paintStrike(QPainter& painter, const QLineF& line, const Theme& theme);
-/// The outline of what comes.
+/// The outline of rows that come.
 void paintNew(QPainter& painter, const QRectF& box, const Theme& theme);
-/// Slanted lines over what becomes stale.
+/// Slanted lines over rows that become stale.
 void paintHatch(QPainter& painter, const QRectF& box, const Theme& theme);
 
 /// A mark and its words. GUI thread.

@@ -57,7 +57,7 @@ inline void followTheme(QCustomPlot& plot) {
     for (QCPAxis* axis : rect->axes()) followTheme(axis);
 }
 
-/// Paints what follows the pointer over a plot, so that the plot is not drawn again.
+/// Paints the marks that follow the pointer over a plot, so that the plot is not drawn again.
 class PlotOverlay : public QWidget {
  public:
   explicit PlotOverlay(QWidget* parent) : QWidget(parent) {

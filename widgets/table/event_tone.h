@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tone of what happens to a row, as the verbs `history` and `story` name it. Pure; any thread.
+// The tone of an event in a row's life, by its name in the verbs `history` and `story`. Pure; any thread.
 #pragma once
 #include <QString>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// wLOD as a kind of session: what of it the list of kinds knows. semantics.md, section 8. Any thread.
+// The entry of wLOD in the list of kinds of session. semantics.md, section 8. Any thread.
 #pragma once
 #include "core/parts/kinds.h"
 

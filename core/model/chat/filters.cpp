@@ -134,7 +134,8 @@ Result<Value> replace(Call& call) {
   return replaced(call, text, from, to, most);
 }
 
-/// Whether the test named first among the arguments, with the rest of them, holds.
+/// True if an item passes a test: argument `from` names the test, and later arguments go to the test. Without such an
+/// argument the truth of the item counts.
 Result<bool> passes(Call& call, const Value& item, std::size_t from) {
   if (call.placed.size() <= from) return item.truth();
   if (!call.placed[from].is(Kind::Text)) return call.bad("wants the name of a test");

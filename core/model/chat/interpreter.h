@@ -30,7 +30,7 @@ class Interpreter {
   /// Returns a value that was made, if it is not too large.
   Result<Value> made(Value value);
   Result<Value> text(std::string made) { return this->made(Value::string(std::move(made))); }
-  /// The members of what can be iterated: characters, entries, keys.
+  /// The members of an iterable value: characters, entries, keys.
   Result<List> members(const Value& value);
   Result<bool> contains(const Value& whole, const Value& part);
   Result<Value> attribute(const Value& on, const std::string& name);
@@ -96,7 +96,7 @@ struct Call {
 
   bool has(std::size_t i) const { return i < args.size() && args[i]; }
   const Value& arg(std::size_t i) const { return *args[i]; }
-  /// Errors that name what is wrong.
+  /// Errors that name the fault.
   Result<std::string> textArg(std::size_t i, std::optional<std::string> otherwise = {}) const;
   Result<std::int64_t> numberArg(std::size_t i, std::optional<std::int64_t> otherwise = {}) const;
   Result<std::string> onText() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upper and lower case of UTF-8 texts, as Python has them but for letters that become several (only the German sharp s
-// is taken care of). Any thread.
+// Upper and lower case of UTF-8 texts, as Python has them, except for letters that become several (only the German
+// sharp s is handled). Any thread.
 #pragma once
 #include <string>
 #include <string_view>

@@ -190,7 +190,7 @@ Status Lexer::escape(std::string& out) {
   if (c == 'N') return bad("escapes by the name of a character are not implemented");
   const std::size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
   const bool octal = c >= '0' && c <= '7';
-  if (digits == 0 && !octal) {  // Python keeps what it does not know
+  if (digits == 0 && !octal) {  // Python keeps unknown escapes
     out += '\\';
     return advance(1), ok();
   }

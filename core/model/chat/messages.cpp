@@ -26,7 +26,7 @@ class Watch {
   const std::string& why() const { return m_why; }
 
  private:
-  std::vector<std::size_t> m_keys;  // of the objects that are open
+  std::vector<std::size_t> m_keys;  // keys of the open objects
   std::string m_why;
 };
 

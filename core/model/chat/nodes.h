@@ -47,11 +47,11 @@ using Body = std::vector<Statement>;
 struct Statement {
   Step step = Step::Data;
   int line = 1;
-  std::string text;                                               // of Data; name of a macro; attribute that Set writes
+  std::string text;                                               // text of Data; name of a macro; attribute of Set
   std::vector<std::string> targets;                               // names that For and Set give values to
-  ExpressionPtr value, condition;                                 // of Output, For, Set; filter of For
-  std::vector<std::pair<ExpressionPtr, Body>> branches;           // of If
-  std::vector<std::pair<std::string, ExpressionPtr>> parameters;  // of Macro, each with its default or null
+  ExpressionPtr value, condition;                                 // expression of Output, For, Set; filter of For
+  std::vector<std::pair<ExpressionPtr, Body>> branches;           // branches of If
+  std::vector<std::pair<std::string, ExpressionPtr>> parameters;  // parameters of Macro, each with its default or null
   Body body, otherwise;
 };
 

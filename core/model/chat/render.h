@@ -14,7 +14,7 @@
 namespace kvlab::chat {
 
 struct Conversation {
-  nlohmann::ordered_json messages;  // list of objects with role, content, and what a template asks for
+  nlohmann::ordered_json messages;  // list of objects with role, content, and other fields of the template
   bool addGenerationPrompt = true;
   std::string bos = {}, eos = {};         // texts of the model's tokens; empty = none
   nlohmann::ordered_json more = nullptr;  // object of further names that the template may ask for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values are written: Python's str, repr and json.dumps.
+// Writes values as Python's str, repr and json.dumps do.
 #include <utf8proc.h>
 
 #include <algorithm>

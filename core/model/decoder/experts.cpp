@@ -55,7 +55,7 @@ void Experts::run(kernels::Backend& backend, const LayerWeights& weights, std::i
     mix(backend, weights.experts[static_cast<std::size_t>(own.expert)], own, x, linear);
 }
 
-/// The choice comes to the host, which decides what is computed next.
+/// The choice comes to the host, which decides the next computation.
 std::vector<ExpertRows> Experts::choose(kernels::Backend& backend, const LayerWeights& weights, std::int64_t n,
                                         const Linear& linear) {
   kernels::LinearArgs scores = plainStep(n, input());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The feed-forward network of a layer with experts. A router scores the experts for each row; the rows of an expert
-// go through it together, and what it gives is added with its weight, experts in ascending order. So a row's bits do
-// not depend on the rows beside it, and only the experts that some row chose are read. One owner; engine thread.
+// The feed-forward network of a layer with experts. A router scores the experts for each row; the rows of an expert go
+// through it together, and its output is added with its weight, experts in ascending order. So a row's bits do not
+// depend on the rows beside it, and only the experts that some row chose are read. One owner; engine thread.
 #pragma once
 #include <functional>
 #include <vector>
@@ -25,16 +25,16 @@ std::vector<ExpertRows> rowsByExpert(const std::vector<std::int32_t>& chosen, co
 
 class Experts {
  public:
-  /// Where linear steps go.
+  /// Runs the linear steps.
   using Linear = std::function<void(const kernels::LinearArgs&)>;
 
   void allocate(kernels::Backend& backend, const ModelConfig& config, int maxRows);
   /// Floats in a row of all scratch together.
   static std::int64_t scratchWidth(const ModelConfig& config);
 
-  /// Where the normed input of run() goes: [maxRows, hidden].
+  /// The buffer for the normed input of run(): [maxRows, hidden].
   float* input() const { return m_input.data(); }
-  /// x += what the experts make of input(); addresses of the back end, [n, hidden].
+  /// x += the output of the experts for input(); addresses of the back end, [n, hidden].
   void run(kernels::Backend& backend, const LayerWeights& weights, std::int64_t n, float* x, const Linear& linear);
 
  private:

@@ -17,10 +17,10 @@ std::int64_t lengthOfChange(const Rope& rope);
 /// Differs between two lengths of the context where the frequencies differ; 0 where they never do.
 std::uint64_t turnWord(const ModelConfig& config, std::int64_t length);
 
-/// The engine turns pairs (i, i + headDim/2); the last value of an odd number stays. Where a part of a head turns, its
-/// values stand in another order than in files: order[i] is the place of value i in the file. Empty = the same place.
+/// The engine turns pairs (i, i + headDim/2); the last value of an odd number stays. If only a part of a head turns,
+/// its values have another order than in files: order[i] is the place of value i in the file. Empty = the same place.
 std::vector<std::int32_t> engineOrder(const ModelConfig& config);
-/// Where the file has rotary pairs as neighbours: the place in the file of each value in the order of engineOrder's
+/// For files that store rotary pairs as neighbours: the place in the file of each value in the order of engineOrder's
 /// file, [headDim]; empty = the same place.
 std::vector<std::int32_t> neighbourOrder(const ModelConfig& config);
 

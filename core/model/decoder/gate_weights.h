@@ -38,7 +38,8 @@ class GateWeights {
 
   const std::string& path() const { return m_path; }
   GateInput input() const { return m_input; }
-  /// Whom they were trained for; compare with modelFingerprint(). A model in another dtype has another one.
+  /// The fingerprint of the model that they were trained for; compare with modelFingerprint(). A model in another dtype
+  /// has another fingerprint.
   const std::string& model() const { return m_model; }
   double threshold() const { return m_threshold; }
   double cap() const { return m_cap; }

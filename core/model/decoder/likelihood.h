@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How likely logits make a token. Pure functions; any thread.
+// The likelihood of a token under logits. Pure functions; any thread.
 #pragma once
 #include <span>
 

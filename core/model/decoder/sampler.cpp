@@ -137,7 +137,7 @@ std::string firstFault(std::span<const float> logits) {
   return "no logit is above minus infinity";
 }
 
-/// How many places of the first `kept` hold at least `wanted`.
+/// The smallest number of first places whose probabilities add up to `wanted`; at most `kept`.
 std::size_t headCount(Ranking& ranking, std::size_t kept, double wanted) {
   double sum = 0;
   for (std::size_t i = 0; i < kept; ++i)
@@ -166,7 +166,7 @@ std::span<const float> shaped(const SamplingOptions& options, std::span<const fl
   return changed;
 }
 
-/// How many of the ranked tokens the cuts leave.
+/// The number of ranked tokens that the cuts leave.
 std::size_t keptOf(const SamplingOptions& options, Ranking& ranking) {
   std::size_t kept = ranking.size();
   if (options.temperature <= 0) return kept;

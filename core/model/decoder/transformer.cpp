@@ -209,8 +209,8 @@ void Transformer::project(Layer l, LayerParts parts, std::int64_t n, const float
   makeRows(l, parts, n, m_k.data(), m_v.data());
 }
 
-/// K and V of a layer to their rows, and what gates score. The products stand in gateKeys, or where there are none in
-/// k, which is scratch otherwise.
+/// K and V of a layer to their rows, and the keys that gates score. The products stand in gateKeys, or where there are
+/// none in k, which is scratch otherwise.
 void Transformer::makeRows(Layer l, LayerParts parts, std::int64_t n, float* k, const float* v) {
   const LayerPass& pass = parts[0];
   float* stored = storedKeys(l, pass, n, k);

@@ -36,7 +36,7 @@ struct LayerPass {
   const std::int32_t* selfSlot = nullptr;    // [n] or null: slot of the query's own row where it is
                                              // not in the map; -1 = it is in the map
   Assembled assembled;
-  std::int64_t* wrong = nullptr;  // with a guard: copied rows that are not what they should be
+  std::int64_t* wrong = nullptr;  // with a guard: copied rows that are wrong
   kernels::AttentionOut mass;
   const std::int32_t* queryIndex = nullptr;  // [n], with mass.lastAbove
   float aboveThreshold = 0;
@@ -52,7 +52,7 @@ struct LayerPass {
 using PassWitness =
     std::function<void(Layer, std::size_t part, const LayerPass&, std::int64_t n, const float* attended)>;
 
-/// Query heads of n rows, or with `back` what attention gave them: [n, stride], the heads of the pass first.
+/// Query heads of n rows, or with `back` their output of attention: [n, stride], the heads of the pass first.
 using HeadsBender =
     std::function<void(const LayerPass&, float* values, std::int64_t n, std::int64_t stride, int heads, bool back)>;
 
@@ -93,7 +93,7 @@ class Transformer {
   /// Embeds n rows, runs the layers that there are passes for, and the head on the last row where logits are wanted.
   void run(const WholePass& pass);
   /// The same, through all layers and attention, for several transformers over the same weights, at most maxRows() rows
-  /// in all: the linear steps once, for all rows together, what lies between them part by part. The bits are those of
+  /// in all: the linear steps once, for all rows together, the steps between them part by part. The bits are those of
   /// run() of each part. All memory is the host's.
   void run(std::span<const PassPart> parts);
   /// Only the K and V of layer l from its input x: written to pass.write; x is left as it is.
@@ -104,7 +104,8 @@ class Transformer {
   /// logits [n, vocab] from the last layer's output x [n, hidden].
   void logits(const float* x, std::int64_t n, float* out);
 
-  /// Where whole passes of the session go instead of run(); null = nowhere. It outlives its use.
+  /// Sets the runner that executes whole passes of the session in place of run(); null = none. The caller keeps it
+  /// alive.
   void setRunner(PassRunner* runner) { m_runner = runner; }
   PassRunner* runner() const { return m_runner; }
   /// Sets the witness of attention in each layer of a pass; empty = none.

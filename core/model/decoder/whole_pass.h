@@ -23,9 +23,9 @@ struct WholePass {
   float* logits = nullptr;  // [vocab] of the last row, or null
   const kernels::GateMlpArgs* gates = nullptr;  // scored behind the last layer, or null
   bool keep = false;                            // x is read behind the pass
-  bool embeddingOnly = false;                   // no attention: each layer projects what was embedded
-  std::function<void(float* x)> given = {};     // may change what the tokens were embedded to, [n, hidden]; or empty
-  std::function<void(Layer layer, const float* x)> see = {};  // told what each layer reads, [n, hidden]; or empty
+  bool embeddingOnly = false;                   // no attention: each layer projects the embeddings
+  std::function<void(float* x)> given = {};     // may change the embeddings of the tokens, [n, hidden]; or empty
+  std::function<void(Layer layer, const float* x)> see = {};  // gets the input of each layer, [n, hidden]; or empty
 };
 
 /// A pass and whose it is.

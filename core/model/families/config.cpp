@@ -27,7 +27,7 @@ Result<const Family*> readFamily(const JsonFields& in) {
   return in.bad("model_type", "is not an architecture known here", "use a checkpoint of " + familyNames());
 }
 
-/// The text part of a model that also takes pictures, with what its wrapper says for it.
+/// The text part of a model that also takes pictures, with the settings of its wrapper.
 Result<json> textPart(const json& whole, const JsonFields& in) {
   KV_TRY(readFamily(in));
   json text = whole.at("text_config");

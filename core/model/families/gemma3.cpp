@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemma 3, its text part: as Gemma 2, but without the caps, with norms of q and k, and with five layers that have a
-// window and a rotary base of their own to one that has none.
+// Gemma 3, its text part: as Gemma 2, but without the caps, with norms of q and k. Five layers with a window and a
+// rotary base of their own alternate with one layer without a window.
 #include "core/model/families/gemma.h"
 #include "core/model/families/reading.h"
 

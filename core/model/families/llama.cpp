@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama 1 to 3 and what is built like them. It has no window, whatever the file says.
+// Llama 1 to 3 and models built like them. They have no window, even if the file names one.
 #include "core/model/families/reading.h"
 #include "core/model/families/usual_tensors.h"
 

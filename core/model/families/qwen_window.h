@@ -5,7 +5,8 @@
 
 namespace kvlab {
 
-/// Where use_sliding_window is true, layer_types say which layers have it, else max_window_layers.
+/// If use_sliding_window is true, layer_types names the layers with a window; without layer_types max_window_layers
+/// does.
 Status readQwenWindow(const JsonFields& in, ModelConfig& config);
 
 }  // namespace kvlab

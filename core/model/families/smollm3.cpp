@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmolLM3: Llama with layers that positions turn nothing in.
+// SmolLM3: Llama with some layers without rotation.
 #include "core/model/families/reading.h"
 #include "core/model/families/usual_tensors.h"
 

@@ -14,7 +14,8 @@
 
 namespace kvlab {
 
-/// How positions turn keys and queries, with the names and defaults of transformers' modeling_rope_utils.
+/// The rotation of keys and queries by their positions, with the names and defaults of transformers'
+/// modeling_rope_utils.
 struct Rope {
   enum class Kind : std::uint8_t { Default, Linear, Llama3, Yarn, Dynamic, LongRope, Off };
   Kind kind = Kind::Default;  // Off: positions turn nothing

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A value of general.architecture. Which layers slide: every `pattern`-th does not.
+/// A value of general.architecture. All layers slide except every `pattern`-th.
 struct GgufArch {
   std::string_view name;
   const char* type;           // model_type

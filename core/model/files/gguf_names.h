@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a GGUF file keeps a tensor that Hugging Face knows by another name. Any thread.
+// The place in a GGUF file of a tensor that Hugging Face knows by another name. Any thread.
 #pragma once
 #include <optional>
 #include <string>

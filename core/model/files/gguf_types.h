@@ -35,7 +35,7 @@ using GgufValues = std::map<std::string, GgufValue, std::less<>>;
 struct GgufType {
   std::uint32_t id;
   std::string_view name;                // "Q4_K"
-  std::int64_t values, bytes;           // of a block
+  std::int64_t values, bytes;           // values and bytes of a block
   std::optional<kernels::DType> dtype;  // absent = kvlab cannot compute with it
 };
 const GgufType* ggufType(std::uint32_t id);  // null = no such type

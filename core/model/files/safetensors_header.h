@@ -14,8 +14,8 @@ Error badTensor(const std::string& file, const std::string& tensor, const std::s
 
 /// Longest header that is read; the reference implementation's limit.
 inline constexpr std::size_t kMaxHeader = 100'000'000;
-/// Stands for every type of the format that is not known here: nobody can compute with such a tensor, and it may lie in
-/// a file that is read for its other tensors.
+/// Stands for every type of the format that is not known here: kvlab cannot compute with such a tensor, and it may lie
+/// in a file that is read for its other tensors.
 inline constexpr Element kUnknownElement = static_cast<Element>(15);
 /// The key that names no tensor.
 inline constexpr const char* kMetadata = "__metadata__";

@@ -38,7 +38,7 @@ class Watch {
 
  private:
   const JsonLimits& m_limits;
-  std::vector<std::unordered_set<std::string>> m_keys;  // of the objects that are open
+  std::vector<std::unordered_set<std::string>> m_keys;  // keys of the open objects
   std::optional<std::string> m_twice;
   bool m_deep = false;
 };

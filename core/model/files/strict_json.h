@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON from files nobody vouches for: syntax, encoding, depth and size are errors that name the
+// JSON from untrusted files: syntax, encoding, depth and size are errors that name the
 // file and the byte, never exceptions. Any thread.
 #pragma once
 #include <string>

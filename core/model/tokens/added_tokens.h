@@ -20,7 +20,7 @@ struct AddedToken {
 };
 Result<AddedToken> addedTokenFromJson(const JsonFields& json);
 
-/// A part of a text: an added token, or what lies between (token null).
+/// A part of a text: an added token, or the text between two (token null).
 struct Part {
   std::size_t begin = 0, end = 0;
   const AddedToken* token = nullptr;

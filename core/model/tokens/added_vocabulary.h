@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens added to a vocabulary one after another, as the tokenizers library adds them. A token whose text is known
-// keeps its id, whatever id its file states; another gets the next free one. A token that is named again changes what
-// was said of it before. One owner.
+// keeps its id, whatever id its file states; another gets the next free one. A token that is named again replaces its
+// earlier settings. One owner.
 #pragma once
 #include <functional>
 #include <map>

@@ -34,7 +34,7 @@ class BpeTokenizer final : public Tokenizer {
   const std::string* token(TokenId id) const;
 
   const bpe::Parts m_parts;
-  bpe::TokenFinder m_raw, m_normalised;  // of tokens found before / after normalising
+  bpe::TokenFinder m_raw, m_normalised;  // finders of tokens before / after normalising
   bpe::ByteChars m_chars;
   std::unordered_map<std::int32_t, const std::string*> m_tokens;  // into m_parts
   std::unordered_map<std::int32_t, bool> m_isAdded;               // special or not

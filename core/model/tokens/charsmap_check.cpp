@@ -11,17 +11,17 @@
 namespace kvlab {
 namespace {
 
-constexpr std::uint64_t kPieces = 1, kNormalizerSpec = 3, kDenormalizerSpec = 5;  // of ModelProto
-constexpr std::uint64_t kPieceText = 1, kPieceType = 3, kUserDefined = 4;         // of SentencePiece
-constexpr std::uint64_t kCharsMap = 2;                                            // of NormalizerSpec
+constexpr std::uint64_t kPieces = 1, kNormalizerSpec = 3, kDenormalizerSpec = 5;  // fields of ModelProto
+constexpr std::uint64_t kPieceText = 1, kPieceType = 3, kUserDefined = 4;         // fields of SentencePiece
+constexpr std::uint64_t kCharsMap = 2;                                            // field of NormalizerSpec
 
 /// Reads the wire format of protocol buffers, field by field.
 class Wire {
  public:
   struct Field {
     std::uint64_t number = 0;
-    std::string_view bytes = {};  // of a length-delimited field; empty for others
-    std::uint64_t value = 0;      // of a varint
+    std::string_view bytes = {};  // content of a length-delimited field; empty for others
+    std::uint64_t value = 0;      // value of a varint
   };
   explicit Wire(std::string_view rest) : m_rest(rest) {}
 

@@ -9,7 +9,7 @@
 
 namespace kvlab {
 
-/// Why a serialised ModelProto must not be given to the library; empty if it may.
+/// The reason why a serialised ModelProto must not be given to the library; empty if it may.
 std::string sentencePieceFault(std::string_view model);
 /// [pieces] True for tokens of the user. The model must be without such a fault.
 std::vector<bool> userDefinedPieces(std::string_view model);

@@ -72,7 +72,7 @@ class GgufParts {
   const std::string& m_file;
   std::vector<std::string> m_tokens;  // as merges spell them
   std::int32_t m_bos = -1, m_eos = -1, m_unknown = -1;
-  bool m_addBos = false;  // where the file does not say
+  bool m_addBos = false;  // the default if the file has no such key
   bpe::Parts m_out;
 };
 
@@ -167,7 +167,7 @@ json replaceStep(std::string_view from, std::string_view to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
-/// Spaces are U+2581 and what is not in the vocabulary is bytes; no merges yet.
+/// Spaces are U+2581 and characters outside the vocabulary are bytes; no merges yet.
 Status GgufParts::spacesMarked() {
   m_tokens = m_keys.tokens;
   for (std::string& token : m_tokens)  // files of Gemma spell runs of spaces with spaces

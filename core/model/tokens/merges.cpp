@@ -234,7 +234,7 @@ void BpeModel::mergeAll(std::vector<Symbol>& list) const {
     const auto join = queue.pop();
     Symbol& left = at(join.left);
     if (left.gone || left.next < 0) continue;
-    // A join that waited may speak of a neighbour that is no more.
+    // A waiting join may name a neighbour that no longer exists.
     Symbol& right = at(left.next);
     const Merge* still = merge(left.id, right.id);
     if (!still || still->id != join.id) continue;

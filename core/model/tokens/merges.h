@@ -36,7 +36,7 @@ class BpeModel {
   /// Without merges. Nothing, and the reason, where tokens are empty, stand twice or are more than kMaxId.
   static std::optional<BpeModel> fromTokens(std::span<const std::string> tokens, const Options& options,
                                             std::string& why);
-  /// The next merge in rank. False where the two, or what they make, are not in the vocabulary.
+  /// The next merge in rank. False if the two, or the token that they make, are not in the vocabulary.
   bool addMerge(std::string_view left, std::string_view right);
 
   /// Appends the ids of a UTF-8 piece: from its characters, the pair of lowest rank joined first,
@@ -50,7 +50,7 @@ class BpeModel {
  private:
   struct Merge {
     std::uint32_t rank;
-    std::int32_t id;  // of the joined token
+    std::int32_t id;  // id of the joined token
   };
   struct Symbol;
   class Queue;

@@ -60,7 +60,7 @@ class Translator {
   Source m_in;
   std::string m_out;
   std::vector<Group> m_open{Group()};
-  std::size_t m_atom = std::string::npos;  // where the last thing that can be repeated begins; npos = nothing can
+  std::size_t m_atom = std::string::npos;  // begin of the last repeatable item; npos = none
   bool m_repeated = false;                 // it is repeated already
   char32_t m_before = 0;                   // the letter right before, under (?i)
 };
@@ -210,7 +210,7 @@ void Translator::assertion(char c) {
                 : "(?:" + is + here + "|" + is_not + here_not + ")");
 }
 
-/// Puts what is repeated already into a group of its own, so that it can be repeated again.
+/// Puts a repeated item into a group of its own, so that it can be repeated again.
 void Translator::repeat(const std::string& times) {
   if (m_atom == std::string::npos) return m_in.refuse("a repetition of nothing");
   if (m_repeated) m_out = m_out.substr(0, m_atom) + "(?:" + m_out.substr(m_atom) + ")";

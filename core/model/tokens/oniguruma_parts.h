@@ -8,7 +8,7 @@
 
 namespace kvlab::bpe::onig {
 
-/// Where a translation stands: the expression, the place in it, and why it cannot go on.
+/// The progress of a translation: the expression, the place in it, and the reason why it cannot go on.
 struct Source {
   std::string_view text;
   std::size_t at = 0;

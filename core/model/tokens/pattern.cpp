@@ -98,7 +98,7 @@ Result<std::vector<Span>> Pattern::cutRegex(std::string_view text) const {
   pcre2_set_heap_limit(context.get(), 256 * 1024);  // KiB
   std::vector<Span> spans;
   std::size_t done = 0;
-  bool any = false;  // whether `done` is the end of a match
+  bool any = false;  // true if `done` is the end of a match
   for (std::size_t from = 0; from <= text.size();) {
     const int rc = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, PCRE2_NO_UTF_CHECK,
                                data.get(), context.get());

@@ -29,7 +29,7 @@ class Pattern {
   /// The value of `key` in a step of a tokenizer.json.
   static Result<Pattern> fromJson(const JsonFields& step, const char* key);
 
-  /// The whole of a UTF-8 text cut into matches and what lies between, in order; no span at all for
+  /// The whole of a UTF-8 text cut into matches and the parts between, in order; no span at all for
   /// an empty text. Empty matches are listed. Error (bad_text): too much work for the limits.
   Result<std::vector<Span>> cut(std::string_view text) const;
   /// The text with every match replaced. Error (bad_text): longer than kMaxGrown.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How byte-level BPE vocabularies cut text before they merge, by the names that GGUF files use (tokenizer.ggml.pre).
-// Each rule is the one in the tokenizer.json of the family that the name stands for. Values; any thread.
+// The rules by which byte-level BPE vocabularies cut text before they merge, with the names of GGUF files
+// (tokenizer.ggml.pre). Each rule is the one in the tokenizer.json of the family that the name stands for. Values; any
+// thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +12,7 @@ namespace kvlab::bpe {
 struct SplitRule {
   nlohmann::json normalizer, preTokenizer;  // as in a tokenizer.json; null = none
   bool ignoreMerges = false;                // a piece that is a token is that token, whatever the merges say
-  bool addBos = false;                      // where the file does not say
+  bool addBos = false;                      // the default if the file has no such key
 };
 
 /// False where no rule has the name.

@@ -58,7 +58,7 @@ class Reader {
  private:
   std::string path(const char* name) const { return m_directory + "/" + name; }
 
-  /// special_tokens_map.json goes before what tokenizer_config.json says, and adds to its lists.
+  /// special_tokens_map.json overrides tokenizer_config.json, and adds to its lists.
   Status mergeMap() {
     const auto map = KV_TRY(readObject(path("special_tokens_map.json")));
     for (const auto& [key, value] : map.items()) {

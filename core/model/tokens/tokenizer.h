@@ -20,7 +20,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// Ids of UTF-8 text; addSpecial adds what the model expects around a text (beginning-of-text).
+  /// Ids of UTF-8 text; addSpecial adds the tokens that the model expects around a text (beginning-of-text).
   /// Errors (code bad_text): invalid UTF-8, a text that this vocabulary cannot write.
   virtual Result<std::vector<TokenId>> encode(std::string_view text, bool addSpecial) const = 0;
   /// The text of ids; special tokens are written out unless skipSpecial. Ids outside the vocabulary

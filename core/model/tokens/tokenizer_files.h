@@ -11,7 +11,7 @@ namespace kvlab {
 
 /// Settings that the files beside a tokenizer add to it.
 struct TokenizerSettings {
-  std::int32_t bos = -1;  // of config.json; -1 = as the tokenizer has it
+  std::int32_t bos = -1;  // id from config.json; -1 = as the tokenizer has it
   std::vector<std::int32_t> eos = {};
   TokenFiles files = {};
 };

@@ -11,7 +11,7 @@ unsigned char byteAt(std::string_view text, std::size_t at) {
 }
 
 struct Lead {
-  int length;                 // of the whole sequence; 0 = cannot start one
+  int length;                 // length of the whole sequence; 0 = cannot start one
   unsigned char first, last;  // range of the second byte
 };
 

@@ -26,7 +26,7 @@ namespace kvlab::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kTileTarget = 64;       // query rows per item, about; twice as many over kManyRows
-constexpr int64_t kManyRows = 2048;       // where copying a block costs more than queries that see little of it
+constexpr int64_t kManyRows = 2048;       // from here on copying a block costs more than queries that see little of it
 constexpr int64_t kKeptBytes = 32 << 20;  // probabilities kept per batch when masses are wanted
 constexpr int64_t kWorkPerItem = 65536;   // multiply-adds worth handing to another thread
 
@@ -274,8 +274,8 @@ HWY_INLINE bool worthSplitting(const ThreadPool& pool, const Call& c, int64_t q0
   return q1 - q0 <= c.tile && pool.threads() > 1 && range.end - range.first >= 16;
 }
 
-/// As many KV heads per item as fit in a quarter of a megabyte: one when queries are many. Where rows are read in
-/// place all of them, so that records are read in long pieces.
+/// The number of KV heads per item: as many as fit in a quarter of a megabyte, and one if there are many queries. If
+/// rows are read in place, an item takes all heads, so that records are read in long pieces.
 HWY_INLINE int64_t headsPerItem(int64_t kvHeads, int64_t dim, int64_t queryRows, bool streamed) {
   if (streamed) return std::min(kvHeads, kMaxHeads / queryRows);
   const int64_t perHead = 4 * dim * 2 * (kAttentionBlock + queryRows);

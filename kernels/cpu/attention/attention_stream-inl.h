@@ -76,7 +76,7 @@ HWY_INLINE void keyOf48(const uint8_t* from, const uint8_t* scale, const float* 
 }
 #endif
 
-/// Sums of the lanes of one row, kKeptLanes floats. Where several registers hold the lanes, lanes j and j + 8 are added
+/// Sums of the lanes of one row, kKeptLanes floats. If several registers hold the lanes, lanes j and j + 8 are added
 /// first, which is the first step of the tree; a single register is stored as it is.
 HWY_INLINE void storeLanes(const VF (&sums)[kGroups], float* to) {
   const DF d;

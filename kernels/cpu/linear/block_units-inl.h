@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of weights (block_codes.h) as unsigned codes and units: 32 values with one scale, of q6_k 16. A value is
-// scale * (code - offset), of some types with a least value added.
+// Blocks of weights (block_codes.h) as unsigned codes and units: 32 values with one scale, for q6_k 16. A value is
+// scale * (code - offset), for some types with a least value added.
 #if defined(KVLAB_BLOCK_UNITS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_BLOCK_UNITS_INL_H
 #undef KVLAB_BLOCK_UNITS_INL_H

@@ -20,7 +20,7 @@ constexpr int64_t kLaneCount = 2;                     // units take turns
 using DI = hn::RebindToSigned<DF>;
 using VI = hn::Vec<DI>;
 
-/// Sums of the products of `groups` x 4 codes for 16 outputs and R rows, on top of what each row begins with.
+/// Sums of the products of `groups` x 4 codes for 16 outputs and R rows, on top of the initial sums of each row.
 struct PlainSums {
   template <int R>
   static HWY_INLINE void of(const uint8_t* w, const int8_t* const* x, int64_t groups, const int32_t* first,
@@ -112,7 +112,7 @@ void panelOfRows(const MatmulArgs& a, const Q8Rows& x, const Q8Panel& w, int64_t
 }
 
 /// Calls run(from, to) for chunks of `grain` of [0, n). Workers that take turns each stay in a part of their own, so
-/// that what a worker prefetches behind one chunk is what it takes next.
+/// that a worker takes next the chunk that it has prefetched.
 template <class Run>
 void inOwnParts(ThreadPool& pool, int64_t n, int64_t grain, const Run& run) {
   const int64_t parts = pool.threads(), chunks = (n + grain - 1) / grain, each = (chunks + parts - 1) / parts;

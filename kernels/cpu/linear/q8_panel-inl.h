@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of products of integers (numerics.h, "portable-q8"): rows of x as int8 codes, and a panel of 16 rows of
 // weights in blocks as unsigned codes, four of a row beside four of the next, so that one instruction adds four
-// products for each of 16 outputs. A unit is what has one scale in both operands: 32 codes, of q6_k 16.
+// products for each of 16 outputs. A unit is a group of codes with one scale in both operands: 32 codes, for q6_k 16.
 #if defined(KVLAB_Q8_PANEL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_Q8_PANEL_INL_H
 #undef KVLAB_Q8_PANEL_INL_H

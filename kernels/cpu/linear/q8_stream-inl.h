@@ -276,8 +276,8 @@ HWY_NOINLINE void streamSixteen(const Q8Rows& x, const uint8_t* w, float (*out)[
   KVLAB_UNROLL for (int i = 0; i < R; ++i) _mm512_storeu_ps(out[i], _mm512_add_ps(lanes[0][i], lanes[1][i]));
 }
 
-/// Columns [j, j + n) of all rows, at most kQ8StreamRows; n <= 16, and the weights have 16 rows at least. Where fewer
-/// are left, some before them are computed once more.
+/// Columns [j, j + n) of all rows, at most kQ8StreamRows; n <= 16, and the weights have 16 rows at least. If fewer than
+/// 16 columns are left, some columns before them are computed once more.
 template <DType T>
 HWY_INLINE void streamRowsQ8(const MatmulArgs& a, const Q8Rows& x, int64_t j, int64_t n) {
   alignas(64) float out[kQ8StreamRows][kOutputs];

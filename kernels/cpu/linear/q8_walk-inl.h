@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3
-/// Where the next unit of R rows begins.
+/// The beginning of the next unit of R rows.
 template <int R>
 struct Q8Place {
   const int8_t* codes;  ///< codes of the first row

@@ -120,7 +120,7 @@ HWY_INLINE void withRowType(DType t, const Fn& fn) {
   }
 }
 
-/// Calls fn(tag, i) for registers that cover [0, count): whole ones, and smaller ones for what they leave.
+/// Calls fn(tag, i) for registers that cover [0, count): whole ones, and smaller ones for the rest.
 template <class Fn>
 HWY_INLINE void forHead(int64_t count, const Fn& fn) {
   int64_t i = 0;

@@ -101,7 +101,7 @@ struct ThreadPool::Impl {
     workers.clear();
   }
 
-  /// A chunk that throws ends the loop: the owner throws what the first one threw.
+  /// A chunk that throws ends the loop: the owner throws the first exception.
   void takeChunks(int worker) {
     try {
       for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where things lie in attention on a device: the rows of each block that a query sees, the layout of scratch, and
-// the shapes of shared memory. Functions of host and device alike, so that the host tests them.
+// The indices of attention on a device: the rows of each block that a query sees, the layout of scratch, and the shapes
+// of shared memory. Functions for host and device alike, so that the host can test them.
 // A block is 64 keys and counts by logical index (ops/attention.h); positions count in slots.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How attention.cu starts the kernels that walk K and V: one function per width of head, each in a file of its
-// own, because every one of them is many instances.
+// The functions with which attention.cu starts the kernels that walk K and V: one per width of head, each in a file of
+// its own, because each has many instances.
 #pragma once
 
 #include "kernels/cuda/attention/attention_mma.h"

@@ -123,7 +123,7 @@ __device__ __forceinline__ float scoreOf(const AttentionArgs& a, float product) 
   return a.cap == 0.0f ? score : cappedOf(score, a.cap);
 }
 
-/// The sum of a softmax over all rows with what the head's sink adds; nothing where no row is seen.
+/// The sum of a softmax over all rows with the contribution of the head's sink; 0 if no row is seen.
 __device__ __forceinline__ float sumWithSink(const AttentionArgs& a, int head, float most, float sum) {
   return a.sinks && sum != 0.0f ? sum + expOf(a.sinks[head] - most) : sum;
 }

@@ -213,7 +213,7 @@ class MmaTile {
     if (m_query[r] >= p.stored && !part.empty()) keep(x, r, block);
   }
 
-  /// Keeps what masses are made of: exponentials, and the maximum they are relative to.
+  /// Keeps the inputs of masses: exponentials, and the maximum that they are relative to.
   __device__ __forceinline__ void keep(const float (&x)[kKeys / 8][4], int r, int block) const {
     const int64_t at = p.keptAt(m_query[r], a.queryHeads, m_head[r], block);
     auto* to = reinterpret_cast<float2*>(p.kept + at * kKeys) + lane() % 4;
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(kMmaThreads, Dim > 96 ? 2 : 3)
   if (block < span.end) copyRows<Dim>(a, p, g, s.slots, keys, s.k);
   for (int turn = 0; block < span.end; turn ^= 1) {
     waitCopies<0>();
-    __syncwarp();  // a warp rotates what it has copied
+    __syncwarp();  // a warp rotates the keys that it has copied
     if (!a.keysRotated) rotateKeys<T, Dim>(a, g, s.phases + turn * kKeys, s.k);
     __syncthreads();  // keys are there, values of the block before are done with
     copyRows<Dim>(a, p, g, s.slots + turn * kKeys, values, s.v);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels for many queries cut a call: tiles of rows, which are queries times query heads of one KV head, and
-// the rows of a block of keys that the queries of a tile see.
+// The parts of a call in kernels for many queries: tiles of rows, which are queries times query heads of one KV head,
+// and the rows of a block of keys that the queries of a tile see.
 #pragma once
 
 #include "kernels/cuda/attention/attention_index.h"
@@ -50,7 +50,8 @@ __device__ __forceinline__ int leastOfWarp(int x) {
   return x;
 }
 
-/// Union of what the `count` queries of a tile see: blocks, or rows of one block. Every warp computes it for itself.
+/// Union of the blocks, or rows of one block, that the `count` queries of a tile see. Every warp computes it for
+/// itself.
 __device__ __forceinline__ BlockSpan spanOf(const Seen* seen, int count, int skew) {
   int first = INT32_MAX, end = 0;
   for (int q = static_cast<int>(threadIdx.x) % 32; q < count; q += 32) {

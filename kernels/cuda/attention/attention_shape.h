@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call of attention is cut: which kernel, batches of queries, and where scratch lies. Host code.
+// The parts of a call of attention: the kernel, the batches of queries, and the layout of scratch. Host code.
 #pragma once
 
 #include <algorithm>
@@ -49,8 +49,8 @@ inline int64_t queriesPerBatch(const AttentionArgs& a) {
   return each == 0 ? a.nQueries : std::clamp<int64_t>(kBatchBytes / each, 1, std::min<int64_t>(a.nQueries, kGridEdge));
 }
 
-/// Query heads of one warp of the split kernel, evenly cut; the kernel's instance is the next power of two. Where
-/// blocks are too few for `warps`, heads are spread, too, and read keys and values again out of the cache.
+/// Query heads of one warp of the split kernel, evenly cut; the kernel's instance is the next power of two. If blocks
+/// are too few for `warps`, the heads are spread, too, and read keys and values again from the cache.
 inline int splitHeads(int group, int headDim, int64_t units, int64_t warps) {
   const int most = headDim <= 128 ? 8 : 2;
   int tiles = (group + most - 1) / most;

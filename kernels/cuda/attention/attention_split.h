@@ -20,7 +20,7 @@ namespace kvlab::kernels::cuda {
 __device__ __forceinline__ int laneOf() { return static_cast<int>(threadIdx.x) & 31; }
 __device__ __forceinline__ int warpOf() { return static_cast<int>(threadIdx.x) >> 5; }
 
-/// How the rows of one matrix lie in a stage, and how a warp copies them.
+/// The layout of one matrix's rows in a stage, and the way in which a warp copies them.
 struct StageRows {
   int pitch = 0;        ///< bytes
   int headBytes = 0;    ///< bytes of a row of one head; with a scale, a head may start 8 bytes behind a multiple of 16
@@ -146,7 +146,7 @@ __device__ __forceinline__ float2 rotatedPair(const uint8_t* key, float factor, 
   return make_float2(rotatedHigh(lo.x, hi.x, c.x, n.x), rotatedHigh(lo.y, hi.y, c.y, n.y));
 }
 
-/// Where the rows of a stage and their scales lie. The scales of a head that does not start at a border of 16 bytes
+/// The addresses of a stage's rows and their scales. The scales of a head that does not start at a border of 16 bytes
 /// begin in the middle of a piece.
 struct StageView {
   const uint8_t* rows;
@@ -234,7 +234,7 @@ struct SplitWarp {
     }
   }
 
-  /// One key, rotated. Where headDim is not Dim, values half a head apart may lie in different lanes.
+  /// Adds one key, rotated. If headDim is not Dim, values half a head apart may lie in different lanes.
   template <DType T>
   __device__ __forceinline__ void addRotated(const uint8_t* key, float factor, const float* table, int headDim,
                                              float (&sums)[Rows][2]) const {

@@ -104,7 +104,7 @@ static_assert(
                                       const void*, cublasLtMatrixLayout_t, void*, cublasLtMatrixLayout_t,
                                       const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t)>);
 
-/// How results of cuBLASLt join CUDA errors.
+/// The offset that results of cuBLASLt get among CUDA errors.
 inline constexpr int32_t kCublasError = 100000;
 
 }  // namespace kvlab::kernels::cuda

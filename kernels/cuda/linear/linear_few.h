@@ -188,7 +188,7 @@ class LinearRows {
     }
   }
 
-  /// The tree (lanes 8, 4 and 2 apart lie 4, 2 and 1 threads apart) and what stands behind the matrices.
+  /// The tree (lanes 8, 4 and 2 apart lie 4, 2 and 1 threads apart) and the work behind the matrices.
   __device__ void finish(int unit) {
     const Place p = placeOf(unit);
     const int group = m_lane / 8, part = m_plan.gated ? group / 2 : p.part;

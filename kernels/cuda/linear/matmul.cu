@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel a product runs on. Both give the same bits.
+// Chooses the kernel of a product. Both kernels give the same bits.
 #include "kernels/block_codes.h"
 #include "kernels/cuda/linear/matmul_parts.h"
 #include "kernels/cuda/runtime/ops.h"

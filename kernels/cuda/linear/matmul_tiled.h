@@ -65,7 +65,7 @@ class MatmulTile {
   static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T)), kPerChunk = 16 / (kBlocks ? 1 : kValueBytes);
   static constexpr int kXChunks = kM * kDepth / 4 / kThreads, kWChunks = kN * kDepth / kPerChunk / kThreads;
 
-  // Where chunk c of this thread lies: row of the tile, value in it.
+  // The place of chunk c of this thread: row of the tile, value in it.
   __device__ int xRow(int c) const { return (m_thread + c * kThreads) / (kDepth / 4); }
   __device__ int xAt(int c) const { return (m_thread + c * kThreads) % (kDepth / 4) * 4; }
   __device__ int wRow(int c) const { return (m_thread + c * kThreads) / (kDepth / kPerChunk); }

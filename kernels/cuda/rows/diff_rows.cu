@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far rows are apart: eight threads for each row, one for each partial sum of cpu/rows/diff_rows.cpp.
+// Computes the difference of rows: eight threads for each row, one for each partial sum of cpu/rows/diff_rows.cpp.
 #include <cmath>
 
 #include "kernels/cuda/runtime/launch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Root mean square norm: a block for each row. The sum of squares has 16 lanes in a fixed order, so 16
-// threads add what the whole block has brought to shared memory.
+// threads add the values that the whole block has brought to shared memory.
 #include <algorithm>
 
 #include "kernels/cuda/runtime/device_math.h"

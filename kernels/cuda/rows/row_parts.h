@@ -27,7 +27,7 @@ KVLAB_HD inline TensorPart tensorOf(const WriteRowsArgs& a, const RowLayout& o, 
           isV ? a.fmt.v : a.fmt.k, record + (isV ? o.vScales : o.kScales)};
 }
 
-/// Counts of what one part of the threads wrote.
+/// Counts of the writes of one part of the threads.
 struct PartCounts {
   uint64_t nonFinite = 0, clipped = 0, atMax = 0;
 };

@@ -13,7 +13,7 @@ namespace kvlab::kernels {
 /// An opened module stays open until the program ends.
 struct CudaModule {
   const CudaApi* api = nullptr;
-  std::string why;  ///< where api is null
+  std::string why;  ///< the reason if api is null
 };
 
 /// Places where the module is looked for: $KVLAB_CUDA_MODULE alone if that is set, otherwise beside
@@ -22,14 +22,14 @@ std::vector<std::string> cudaModulePaths();
 
 CudaModule openCudaModule(const std::vector<std::string>& paths);
 
-/// Why this device cannot be used: no driver, driver too old, no device, no kernels for it, anything else. Empty if it
-/// can.
+/// The reason why this device cannot be used: no driver, driver too old, no device, no kernels for it, anything else.
+/// Empty if it can.
 std::string cudaRefusal(const CudaDevice& device, const std::string& errorText);
 
-/// "DOING: out of memory (CUDA error 2)", and what to do where the error stays until the process ends.
+/// "DOING: out of memory (CUDA error 2)", with a remedy if the error stays until the process ends.
 std::string cudaErrorSaid(const std::string& doing, int32_t error, const std::string& errorText);
 
-/// Whether a driver is installed and does not say that it sees no device.
+/// True if a driver is installed, unless it reports that it sees no device.
 bool cudaCardIsThere(const CudaDevice& device);
 
 /// "NVIDIA H200, compute capability 9.0, 139.8 GiB".

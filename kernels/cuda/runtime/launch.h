@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts kernels, and gives a kernel its dynamic shared memory. A kernel with dynamic shared memory has no static one,
-// so that what a launch asks for is all that the kernel takes. nvcc compiles this file for a device, the host's
+// so that the kernel takes only the memory that a launch asks for. nvcc compiles this file for a device, the host's
 // compiler for the emulated device of the tests.
 #pragma once
 

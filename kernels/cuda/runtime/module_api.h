@@ -33,7 +33,7 @@ struct CudaBoundsReport {
 /// The arithmetic "cuda-fast" (fast.h).
 struct CudaFast {
   void* fast = nullptr;  ///< the opened library
-  char why[256] = {};    ///< why "cuda-fast" cannot be had: a part of a sentence; else empty
+  char why[256] = {};    ///< reason why "cuda-fast" is not available: a part of a sentence; else empty
 };
 
 struct CudaApi {
@@ -60,7 +60,7 @@ struct CudaApi {
   int32_t (*releaseEvent)(void* event) = nullptr;
   int32_t (*recordEvent)(void* stream, void* event) = nullptr;
   int32_t (*waitFor)(void* stream, void* event) = nullptr;  ///< the stream waits, not the host
-  int32_t (*idle)(void* stream, bool* out) = nullptr;       ///< whether nothing of it is left to be done; does not wait
+  int32_t (*idle)(void* stream, bool* out) = nullptr;       ///< true if all its work is done; does not wait
   int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
 
   int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;
@@ -77,7 +77,7 @@ struct CudaApi {
 #undef KVLAB_OP
 };
 
-/// Raised where what is there means something else and no size, name or layout of a record tells.
+/// Raised if a field changes its meaning and no size, name or layout of a record shows the change.
 inline constexpr uint64_t kCudaApiRevision = 9;
 
 /// Equal in program and module where both agree on names, sizes and order of everything that passes between them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op on a device, as kernels/ops describes it; module_api.h says what differs. An op only enqueues.
+// Every op on a device, as kernels/ops describes it; module_api.h lists the differences. An op only enqueues.
 #pragma once
 
 #include "kernels/ops/op_table.h"
@@ -10,7 +10,7 @@ namespace kvlab::kernels::cuda {
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
 
-/// attention(): `rows` may be an upper bound of what the queries see; pool, table and scratch start at
+/// attention(): `rows` may be an upper bound of the rows that the queries see; pool, table and scratch start at
 /// multiples of 256 bytes. The scratch it needs, which depends on no array:
 int64_t attentionScratchBytes(const AttentionArgs&);
 

@@ -9,7 +9,7 @@
 
 namespace kvlab::kernels {
 
-/// The result of the trial. `error` is 0 or the first CUDA error; `why` says what is wrong with a result.
+/// The result of the trial. `error` is 0 or the first CUDA error; `why` names the fault of a result.
 struct CudaTrial {
   int32_t error = 0;
   std::string why = {};  ///< a sentence without a full stop; empty where the result is right

@@ -274,7 +274,7 @@ struct BlockRunner::Impl {
     }
   }
 
-  /// All lanes of the mask are here: each gets its own copy of what it asked for.
+  /// All lanes of the mask are here: each gets its own copy of the requested value.
   void closeMeeting(const Thread& last, uint32_t mask) {
     const unsigned warp = last.number / kWarp;
     uint32_t votes = 0;

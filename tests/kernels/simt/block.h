@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the blocks of one launch one after another; the threads of a block are fibers that meet at
-// barriers and warp operations. Between two barriers threads run in ascending order, or with a seed in
-// an order drawn from it, the blocks too: what lacks a barrier then gives other results. Static shared
+// barriers and warp operations. Between two barriers threads run in ascending order, or with a seed in an order drawn
+// from it, the blocks too: code that lacks a barrier then gives other results. Static shared
 // memory is one static variable for all blocks; dynamic shared memory starts every block as NaN.
 // A barrier or warp operation that some of its threads never reach ends the launch with a report.
 #pragma once
@@ -22,11 +22,11 @@ inline constexpr size_t kSharedLimit = 227 * 1024;  ///< unless the environment 
 struct Launch {
   dim3 grid, block;
   size_t sharedBytes = 0;
-  std::function<void()> body;  ///< what one thread does
+  std::function<void()> body;  ///< the work of one thread
   std::string name;            ///< for reports
 };
 
-/// Where device code stands, for reports.
+/// A place in device code, for reports.
 struct Place {
   const char* file = "";
   int line = 0;
@@ -41,7 +41,7 @@ class BlockRunner {
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
-  /// Empty, or what went wrong and where.
+  /// Empty, or the error and its place.
   std::string run(const Launch& launch, uint64_t seed);
 
   // Called by device code, on a fiber.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's memory: an address range of its own that is closed to everybody except while a kernel or
-// a copy runs, so that a host access to a device pointer crashes. New memory holds NaN bits; under the
-// address sanitizer what lies between allocations is poisoned.
+// a copy runs, so that a host access to a device pointer crashes. New memory holds NaN bits; under the address
+// sanitizer the bytes between allocations are poisoned.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   void* allocate(size_t bytes);                    ///< null where the budget is spent; 256-byte aligned
-  bool release(void* memory);                      ///< false for what was not allocated
+  bool release(void* memory);                      ///< false for memory that was not allocated
   bool holds(const void* at, size_t bytes) const;  ///< inside of one allocation
   bool touches(const void* at) const;              ///< inside of the device's range
   size_t budget() const { return m_budget; }
@@ -40,7 +40,7 @@ class DeviceMemory {
   void grow(size_t to);
 
   std::byte* m_base = nullptr;
-  size_t m_budget, m_used = 0, m_top = 0;  ///< top: end of what was ever used, multiple of kPage
+  size_t m_budget, m_used = 0, m_top = 0;  ///< top: end of all memory ever used, multiple of kPage
   int m_open = 0;
   std::map<size_t, size_t> m_live;  ///< offset -> bytes asked for
 };

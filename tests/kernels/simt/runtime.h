@@ -26,7 +26,7 @@ struct CUstream_st {
 struct CUevent_st {
   std::chrono::steady_clock::time_point at{};
   bool recorded = false;
-  CUgraph_st* graph = nullptr;  ///< of the capture that recorded it
+  CUgraph_st* graph = nullptr;  ///< graph of the capture that recorded it
 };
 
 namespace kvlab::simt {

@@ -13,7 +13,7 @@ if(NOT KVLAB_SANITIZE MATCHES "thread")
   set_target_properties(kvlab_cuda_emulated PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden)
   target_compile_options(kvlab_cuda_emulated PRIVATE -ffp-contract=off -Wno-unknown-pragmas)
   target_compile_definitions(kvlab_cuda_emulated PRIVATE KV_DEBUG_BOUNDS)
-  if(KVLAB_SANITIZE MATCHES "address")  # kernels are watched; what switches between their threads is not
+  if(KVLAB_SANITIZE MATCHES "address")  # kernels are watched; the code that switches between their threads is not
     set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/block.cpp PROPERTIES
       COMPILE_OPTIONS "-fno-sanitize=all;-O2;-DSIMT_ADDRESS_SANITIZER")
     target_compile_options(kvlab_cuda_emulated PRIVATE --param=asan-use-after-return=0)
@@ -48,7 +48,7 @@ if(TARGET kvlab_cuda_emulated)
   add_dependencies(kernels_tests kvlab_cublas_double)
 endif()
 
-# Where the toolkit brings cuBLASLt, its names are looked up.
+# If the toolkit has cuBLASLt, its names are looked up.
 find_library(KV_CUBLASLT NAMES cublasLt HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} /usr/local/cuda/lib64 /usr/local/cuda/lib)
 if(KV_CUBLASLT)
   target_compile_definitions(kernels_tests PRIVATE KVLAB_CUBLASLT_FILE="${KV_CUBLASLT}")

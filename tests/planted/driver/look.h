@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that a run of a planted fault is compared by: logits, tokens, stored rows, and what is remembered beside
-// them, after each step of a session. A value.
+// All data by which a run of a planted fault is compared: logits, tokens, stored rows, and the memory beside them,
+// after each step of a session. A value.
 #pragma once
 #include <map>
 #include <optional>
@@ -30,7 +30,7 @@ struct Look {
 
 Look lookAt(const Session& session, std::string error);
 
-/// How a run differs from another one.
+/// The differences between a run and another one.
 struct Differences {
   std::set<std::string> parts;                           // "rows" among them
   std::set<std::pair<std::int32_t, std::int32_t>> rows;  // cache layer, ledger id

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // planted_driver --faults LIST --sessions FOLDER [--only NAME] [--levels full,cheap]: plays each session as it is, and
 // then once for each planted fault that the session reaches, in a process of its own, and writes a line of JSON for
-// each: what differed first, and what the checks said. See tests/planted/README.md.
+// each: the first difference, and the findings of the checks. See tests/planted/README.md.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ std::vector<Look> healthy(const Script& script, const std::string& level, const 
   return out;
 }
 
-/// A finding names what differs: the row in its layer, or what the row becomes in the next one or in the logits.
+/// A finding is right if it names a difference: the row in its layer, or its effect in the next layer or in the logits.
 bool right(const Violation& said, const Differences& is) {
   const std::int32_t layer = said.layer ? said.layer->value() : -1, row = said.ledger ? said.ledger->value() : -1;
   if (layer >= 0 && row >= 0)
@@ -99,7 +99,7 @@ json withFault(const Script& script, const std::string& level, int fault, const 
   return out;
 }
 
-/// Runs `makes` in a process of its own and returns what it made; a signal where it ended otherwise.
+/// Runs `makes` in a process of its own and returns the result; a signal where it ended otherwise.
 json apart(const std::function<json()>& makes) {
   int ends[2];
   if (pipe(ends) != 0) std::exit(2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracles that try something in a copy of the process, so that the session itself goes on as if nothing had been
-// tried: a call that fails at each of its steps, all of history back and forth, a reset.
+// The oracles that try something in a copy of the process, so that the session itself stays unaffected: a call that
+// fails at each of its steps, all of history back and forth, a reset.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracles: plays the steps of a sequence one by one in a session and says what is wrong after each. The first
+// The oracles: plays the steps of a sequence one by one in a session and reports the errors after each. The first
 // finding ends a session, because others follow from it. Engine thread.
 #pragma once
 #include <functional>
@@ -15,7 +15,7 @@ namespace kvlab::random_sessions {
 struct Failure {
   std::string kind;    // drift, entry_hash, invariant, refused_changed, ...
   std::string verb;    // verb of the step that showed it
-  std::string code;    // distinguishes findings of one kind: an invariant, an error, what changed
+  std::string code;    // distinguishes findings of one kind: an invariant, an error, the changed part
   std::string detail;  // in words
   bool same(const Failure& other) const { return kind == other.kind && verb == other.verb && code == other.code; }
 };
@@ -73,7 +73,7 @@ class Player {
   std::string m_capture;                // being written
   bool m_policySet = false;             // by settings
   bool m_through = false;               // the failure that was armed never came
-  bool m_faulty = false;                // a failure was armed: steps may fail and be mended
+  bool m_faulty = false;                // a failure was armed: steps may fail and be repaired
   std::map<std::string, int> m_refused;
 };
 

@@ -2,7 +2,7 @@
 // The list of findings that are known: known.json, a list of
 //   {"kind", "verb", "code", "when": [features], "what": one line}
 // An entry covers a finding of its kind, verb and code ("*" = any) whose session has all features of "when".
-// Features say what the session was and did: "wlod", "layout=paged", "did:undo". Values; any thread.
+// Features describe the session and its calls: "wlod", "layout=paged", "did:undo". Values; any thread.
 #pragma once
 #include <set>
 

@@ -2,7 +2,7 @@
 // Random sessions: random manifests, random calls of every verb, oracles after each call.
 //   random_sessions [--seed S] [--sessions N | --seconds T | --calls C] [--steps K] [--jobs J] [--out DIR]
 //                   [--shrink SECONDS] [--report FILE]
-//     --report writes what was tried (tried.h) and chooses, among several seeds, the one whose settings are rarest
+// --report writes the tried calls (tried.h) and chooses, among several seeds, the one whose settings are rarest
 //   random_sessions --matrix all|part [--jobs J] [--out DIR]      plays the sessions of matrix.h
 //   random_sessions --sequences DIR      plays DIR/*.jsonl and compares with DIR/expected.json
 //   random_sessions --replay FILE        plays one sequence and says what it finds; with --out it shrinks it, too
@@ -85,7 +85,7 @@ void keep(const Options& options, std::uint64_t seed, const Played& played, cons
 
 volatile std::sig_atomic_t stopped = 0;  // Ctrl+C ends the run with the table of what it found
 
-/// Starts sessions one after another, `--jobs` of them at a time, and hands over what each has played.
+/// Starts sessions one after another, `--jobs` of them at a time, and hands over the played steps of each.
 class Run {
  public:
   /// given: play these instead of sessions that are drawn; seeds are their places.
@@ -226,7 +226,7 @@ std::vector<json> shownBy(const Played& played) {
   return out;
 }
 
-/// Prints what is in `these` and not in `those`; how many.
+/// Prints the entries of `these` that are not in `those`; returns their number.
 int printMissing(const std::vector<json>& these, const std::vector<json>& those, const char* verdict) {
   int many = 0;
   for (const json& one : these)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between two calls something is measured: nothing changes, and what checks say afterwards is what they said before.
+// Between two calls something is measured: nothing changes, and checks find the same as before.
 #include "property/random_sessions/checks.h"
 #include "property/random_sessions/draw.h"
 #include "support/scripted.h"

@@ -25,8 +25,8 @@ std::string difference(const Digest& before, const Digest& after);
 
 std::string hashOf(const Session& session);
 
-/// Slots of the layers that hand out any free slot: "" or what is wrong. Each slot is free, or the history keeps a
-/// state that names it, or the history gives it back later; a slot that a kept state names is not free.
+/// Slots of the layers that hand out any free slot: "" or the error. Each slot is free, or the history keeps a state
+/// that names it, or the history gives it back later; a slot that a kept state names is not free.
 std::string slotsAmiss(const Session& session);
 
 }  // namespace kvlab::random_sessions

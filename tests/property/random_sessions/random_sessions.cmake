@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The driver of random sessions: a program of its own, and what of it runs as tests.
+# The driver of random sessions: a program of its own, and its parts that run as tests.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
 add_executable(random_sessions ${sources})
 kvlab_unity(random_sessions 30 ${sources})

@@ -14,10 +14,10 @@ std::vector<std::string> settingsOf(const json& manifest);
 
 class Tried {
  public:
-  /// Counts what manifests of these seeds would pair, so that pairs which never came are known.
+  /// Counts the pairs that manifests of these seeds would have, so that pairs which never came are known.
   void expect(std::uint64_t firstSeed, int manifests);
   void add(const Played& played);
-  /// How rare the pairs of a manifest are so far, those of refused manifests among them: more is rarer.
+  /// The rarity of a manifest's pairs so far, pairs of refused manifests included: a larger number is rarer.
   double rarity(const json& manifest);
   /// Sums, counts of verbs and values, and the pairs that came least; text in Markdown.
   std::string report() const;

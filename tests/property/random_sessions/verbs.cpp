@@ -79,7 +79,7 @@ json scores(Drawing& in) {
   return {{"scores", out}};
 }
 
-/// Faults that make a step fail; what damages rows breaks invariants by right and is no part of this driver.
+/// Faults that make a step fail. Faults that damage rows rightly break invariants and are no part of this driver.
 json fault(Drawing& in) {
   return {{"kind", in.draw.one({"allocation", "kernel", "copy", "unheard_of"})}, {"n", in.draw.between(1, 12)}};
 }
@@ -160,7 +160,7 @@ json settings(Drawing& in) {
   return out;
 }
 
-/// A question to a table of the session: of what, which columns, where, how many.
+/// A question to a table of the session: its subject, columns, condition and number of rows.
 json question(Drawing& in) {
   const json row{{"ledger", in.draw.below(24)}}, layer{{"ledger", in.draw.below(24)}, {"layer", in.draw.below(3)}};
   const auto of = in.draw.one<std::pair<const char*, json>>(
@@ -199,7 +199,7 @@ json question(Drawing& in) {
 
 struct Maker {
   const char* verb;
-  int weight;  // how often, against the others
+  int weight;  // relative frequency
   bool reads;
   json (*args)(Drawing& in);
 };

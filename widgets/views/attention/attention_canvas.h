@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The matrix of attention: a line per query head or per query, a column per row of the context. Where columns share a
-// pixel the largest value shows. GUI thread.
+// The matrix of attention: a line per query head or per query, a column per row of the context. If columns share a
+// pixel, the largest value shows. GUI thread.
 #pragma once
 #include "widgets/canvas/matrix_canvas.h"
 #include "widgets/canvas/matrix_colours.h"
@@ -27,7 +27,7 @@ class AttentionCanvas : public MatrixCanvas {
   int items() const override { return m_picture ? m_picture->length() : 0; }
   SnapshotPtr of() const override { return m_picture ? m_picture->of : nullptr; }
   Cells cells(const Theme& theme) const override;
-  /// That of the focused head, or the chosen query.
+  /// The line of the focused head, or of the chosen query.
   int focusLine() const override;
   QString cellText(CanvasCell cell) const override;
   CacheLayer layerOf(int) const override { return m_picture->layer; }

@@ -127,7 +127,7 @@ CacheLayer AttentionView::layer() const {
 
 bool AttentionView::wantsQueries() const { return m_mode->currentIndex() == 1; }
 
-/// The picture shows the newest tick, the focused layer and what the controls ask for.
+/// The picture shows the newest tick, the focused layer and the choices of the controls.
 bool AttentionView::current() const {
   const AttentionPicturePtr& picture = m_canvas->picture();
   if (!picture || context().history().empty()) return false;

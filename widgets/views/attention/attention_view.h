@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention by head: what each query head of the newest token attends to in the focused layer, or what the last queries
-// of one head attended to. Measured on request; each query is a pass. GUI thread.
+// Attention by head: the rows that each query head of the newest token attends to in the focused layer, or those of the
+// last queries of one head. Measured on request; each query is a pass. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"

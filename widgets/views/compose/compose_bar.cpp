@@ -105,7 +105,7 @@ void ComposeBar::refresh() {
   showTokens();
 }
 
-/// A button whose words are missing is off; the tip of the button says what it needs.
+/// A button whose words are missing is disabled; its tip names the missing words.
 void ComposeBar::enable() {
   const bool rows = !m_context.chosenRows().empty(), words = !m_words->text().trimmed().isEmpty();
   for (int i = 0; i < kEditVerbs; ++i) {

@@ -27,7 +27,7 @@ class ComposeBar : public QWidget {
 
  signals:
   void composed(const std::vector<kvlab::Action>& actions);
-  /// Why no action was built, and what to do.
+  /// The reason why no action was built, and the remedy.
   void refused(const QString& why);
   void settled();
 

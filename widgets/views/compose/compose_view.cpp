@@ -150,7 +150,7 @@ bool ComposeView::isQueue() const { return m_check.problem.isEmpty() && listOf(m
 void ComposeView::followQueue() {
   const QString text = draftText(queue());
   if (text != m_read) m_editor->replaceText(text);
-  else refresh();  // the text stays, what it stands for has changed
+  else refresh();  // the text stays, its meaning has changed
   m_editor->document()->clearUndoRedoStacks();
 }
 
@@ -185,7 +185,7 @@ void ComposeView::remove(const std::vector<int>& lines) {
   change(list);
 }
 
-/// Words are typed in the line; what has none is edited in the text.
+/// Words are typed in the line; actions without words are edited in the text.
 void ComposeView::edit(int line) {
   if (line < 0 || !shown()) return;
   QString text;
@@ -328,7 +328,7 @@ void ComposeView::run(const char* command, const json& args, const QString& done
   buttons();
 }
 
-/// With what the queue will do, where it is not empty.
+/// With the effect of the queue, if it is not empty.
 void ComposeView::sayDone(const QString& text) {
   const auto& figures = m_plan->figures();
   say(figures ? text + QStringLiteral("  ·  ") + figures->text() : text, Tone::Ok);
@@ -373,7 +373,7 @@ bool applies(const QKeyEvent& key) {
 }
 }  // namespace
 
-/// The key of the command that applies what is pending applies the list as well where the keyboard is here.
+/// The key of the command that applies pending actions applies the list as well if the keyboard focus is here.
 bool ComposeView::event(QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride && applies(*static_cast<QKeyEvent*>(event))) event->accept();
   return InspectorView::event(event);

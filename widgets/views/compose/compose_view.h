@@ -37,11 +37,11 @@ class ComposeView : public InspectorView {
   QWidget* makeEditor();
   QWidget* makeFooter();
   void makeList();
-  /// Sets the text from the option's text or list. Returns what is allowed, or nothing.
+  /// Sets the text from the option's text or list. Returns the allowed values, or nothing.
   std::string takeDraft(const nlohmann::json& value);
   /// The queue of the shown snapshot.
   nlohmann::json queue() const;
-  /// True if the text says what is queued.
+  /// True if the text equals the queue.
   bool isQueue() const;
   void followQueue();
   /// Takes another list in place of the old one: as the queue, or while the text is changed, as the text.
@@ -59,10 +59,10 @@ class ComposeView : public InspectorView {
   void showError(const Error& error);
   void mark();
   void say(const QString& text, Tone tone);
-  /// Says it unless the message of what a command did still stands.
+  /// Says it unless the message of a command still stands.
   void tell(const QString& text, Tone tone);
   void run(const char* command, const nlohmann::json& args, const QString& done);
-  /// Says what a command did, until the session goes on.
+  /// Shows the effect of a command, until the session goes on.
   void sayDone(const QString& text);
   void buttons();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of actions in Compose: one line each in words, and what can be done with lines: move, edit, remove, by
-// buttons, keys and menu. It changes nothing itself. GUI thread.
+// The list of actions in Compose: one line each in words, and the operations on lines: move, edit, remove, by buttons,
+// keys and menu. It changes nothing itself. GUI thread.
 #pragma once
 #include <QLabel>
 #include <QStackedWidget>
@@ -17,11 +17,11 @@ class QueueList : public QWidget {
  public:
   QueueList(PlanModel& model, QWidget* parent);
   void setTitle(const QString& title);
-  /// Which lines can be changed follows the lines; `on` is false where none can.
+  /// The chosen line decides which changes are possible; `on` is false if no line can be changed.
   void setEditable(bool on);
   DataTable& table() { return *m_table; }
   int current() const { return m_table->currentIndex().row(); }
-  /// Where a line is, in coordinates of the list.
+  /// The place of a line, in coordinates of the list.
   QRect placeOf(int line) const;
   void choose(int line);
 

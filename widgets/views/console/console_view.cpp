@@ -172,7 +172,7 @@ void ConsoleView::clear() {
   refresh();
 }
 
-/// As a script: what was printed becomes comments.
+/// As a script: printed lines become comments.
 QString ConsoleView::script() const {
   QString text;
   for (const Entry& entry : m_entries) {

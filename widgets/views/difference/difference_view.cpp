@@ -165,7 +165,7 @@ Result<DifferenceView::Question> DifferenceView::otherState() const {
   return Question{};
 }
 
-/// An older tick is asked what it would have answered.
+/// An older tick gives the answer of its own time.
 Result<DifferenceView::Question> DifferenceView::question() const {
   Question other = KV_TRY(otherState());
   if (newest() || other.verb == "lanesDifference") return other;

@@ -40,11 +40,11 @@ class DifferenceView : public InspectorView {
   void makeStrip();
   void makeBody();
   With with() const;
-  /// The option: a word, and behind it what the line says.
+  /// The option: a word, and behind it the text of the line.
   QString withText() const;
   std::string setWith(const nlohmann::json& value);
   void chooseOther();
-  /// Error: what the line beside the choice should say.
+  /// Error: the text that the line beside the choice should have.
   Result<Question> question() const;
   Result<Question> otherState() const;
   void compare();

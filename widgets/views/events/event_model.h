@@ -15,7 +15,7 @@ class EventModel : public QAbstractItemModel {
   enum Column { Name, Duration, Bytes, Rate, Timeline, kColumns };
 
   using QAbstractItemModel::QAbstractItemModel;
-  /// found: what checks have found in layers of the model, a text each.
+  /// found: the findings of checks in layers of the model, a text each.
   void setTree(EventTree tree, std::map<Layer, QString> found = {});
   const EventTree& tree() const { return m_tree; }
   const EventNode* node(const QModelIndex& index) const;

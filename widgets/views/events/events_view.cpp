@@ -94,7 +94,7 @@ void EventsView::makeWhere() {
              }});
 }
 
-/// A condition that is refused stays in the line, to be mended.
+/// A refused condition stays in the line, to be corrected.
 void EventsView::askWhere(const QString& condition) {
   if (condition.isEmpty()) return setHeld({});
   context().runCommand(QStringLiteral("ticks_where"), {{"condition", condition.toStdString()}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ticks at which a condition held, as the table `ticks` says them. It looked at the ticks up to one of them, and
-// says nothing of later ones. A value.
+// The ticks at which a condition held, as the table `ticks` lists them. The table covers the ticks up to a limit; later
+// ticks are unknown. A value.
 #pragma once
 #include <QString>
 #include <algorithm>

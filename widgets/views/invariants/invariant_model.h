@@ -18,7 +18,7 @@ struct InvariantLine {
 /// Text about a failed check.
 QString detailText(const InvariantLine& line);
 
-/// Since when all that the invariant speaks of has passed, or between which ticks it broke.
+/// The tick since which everything that the invariant checks has passed, or the ticks between which it broke.
 QString passedText(const InvariantState& state);
 
 class InvariantModel : public LineModel<InvariantLine> {

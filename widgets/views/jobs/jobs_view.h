@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Jobs: what runs, with its progress and a button that cancels it, and how the others ended. GUI thread.
+// Jobs: the running jobs, with their progress and a button that cancels them, and the outcome of the others. GUI
+// thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/job_list.h"

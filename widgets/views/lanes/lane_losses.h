@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How much more or less surprised each lane was by a token than the reference, in nats. Tokens are indices among those
+// The difference in surprise between each lane and the reference for a token, in nats. Tokens are indices among those
 // that all lanes took. Pure functions; any thread.
 #pragma once
 #include <cmath>

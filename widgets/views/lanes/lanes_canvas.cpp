@@ -43,7 +43,7 @@ void LanesCanvas::setLosses(bool losses) {
   update();
 }
 
-/// Compares only what is shown: all layers of a long context take too long.
+/// Compares only the shown part: all layers of a long context take too long.
 void LanesCanvas::compare() {
   m_per = m_view ? linesPerLayer(*m_view) : 1;
   m_cells = m_view ? laneCells(*m_view, m_layer) : std::vector<LaneCells>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The maps of the lanes, one above the other, along one axis of tokens: ruler, token texts, one band per lane with its
-// caption, and a legend. A band shows rows, or how surprised the lane was by each token. Owned by LanesTableView. GUI
-// thread. Device-independent pixels.
+// caption, and a legend. A band shows rows, or the lane's surprise at each token. Owned by LanesTableView. GUI thread.
+// Device-independent pixels.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -36,7 +36,7 @@ class LanesCanvas : public AxisCanvas {
   QString readout() const override;
   const std::vector<LaneCells>& cells() const { return m_cells; }
   const std::vector<LaneLosses>& losses() const { return m_losses; }
-  /// How to get losses.
+  /// Tells the user how to get losses.
   static QString noLossesHow();
   /// Area of a lane's band; for tests.
   QRect band(int lane) const;
@@ -112,7 +112,7 @@ class LanesCanvas : public AxisCanvas {
   std::vector<FindingMarks> m_findings;  // [lanes]
   std::vector<LaneCells> m_cells;
   std::vector<LaneLosses> m_losses;  // [lanes]; empty = rows are shown
-  ColourScales m_surprise, m_apart;  // of lane 0's losses, and of the sizes of differences: one, or one for each lane
+  ColourScales m_surprise, m_apart;  // scales of lane 0's losses and of difference sizes: one, or one per lane
   bool m_byLoss = false;
   std::optional<int> m_layer = 0;
   int m_lane = 0, m_per = 1;  // lines per layer

@@ -89,7 +89,7 @@ QString LanesCanvas::rowsText(int lane) const {
   return lane > 0 && out.isEmpty() ? tr("as the reference") : out;
 }
 
-/// Paints the lane's name at the left; at the right what it has lost, or its losses, and why the lane left.
+/// Paints the lane's name at the left; at the right its lost rows, or its losses, and the reason why the lane left.
 void LanesCanvas::paintCaption(QPainter& painter, int lane, const QRect& box, const Theme& theme) const {
   const LaneView& view = m_view->lanes[at(lane)];
   const QFontMetrics small(theme.small);

@@ -22,7 +22,7 @@ const QString kBetween = QStringLiteral("   ");
 
 QString number(double value) { return QString::number(value, 'g', 3); }
 
-/// "+0.31", "−12.4", "0"; "~0" for what two decimals do not show.
+/// "+0.31", "−12.4", "0"; "~0" for values that two decimals do not show.
 QString cellText(double value, const QString& sign) {
   const double size = std::abs(value);
   if (size < 0.005) return size > 0 ? QStringLiteral("~0") : QStringLiteral("0");

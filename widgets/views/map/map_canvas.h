@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The painted part of the map: a line per layer, a column per row of the context, with marks of edits, stale rows and
-// what the queue would do. Owned by MapView. GUI thread.
+// the effects of the queue. Owned by MapView. GUI thread.
 #pragma once
 #include <memory>
 

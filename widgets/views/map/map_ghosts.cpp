@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of what the queue would do: rows that go are struck out in the layers that lose them, rows that come stand
+// Painting of the queue's effects: rows that go are struck out in the layers that lose them, rows that come stand
 // between their neighbours, and the rail below the cells is hatched where rows go stale.
 #include <QPainter>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of what the map shows beside its cells: stale rows, edits, and its readout.
+// Painting of the map's parts beside its cells: stale rows, edits, and its readout.
 #include <QPainter>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 
 namespace kvlab {
 
-/// Stale rows, then what the queue would do, then edits.
+/// Stale rows, then the effects of the queue, then edits.
 void MapCanvas::paintOver(QPainter& painter, const MatrixParts& p, const Theme& theme) {
   paintStale(painter, p, theme);
   paintGhosts(painter, p, theme);

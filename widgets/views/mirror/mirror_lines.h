@@ -24,7 +24,7 @@ struct MirrorLayer {
   const ResidencyView* map = nullptr;   // owned by the snapshot
 };
 
-/// Checks the map's order, its phases and its slots against the context, and adds what checks of the engine have found
+/// Checks the map's order, its phases and its slots against the context, and adds the findings of the engine's checks
 /// in this layer. Cost: a few passes over context and map.
 MirrorLayer mirrorOf(const Snapshot& snapshot, CacheLayer layer);
 

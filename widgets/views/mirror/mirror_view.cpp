@@ -129,7 +129,7 @@ const Finding* MirrorView::known(bool here) const {
   return nullptr;
 }
 
-/// Lines of the layers shown, then what is known of all layers.
+/// Lines of the shown layers, then the known findings of all layers.
 void MirrorView::sayState() {
   const SnapshotPtr s = shown();
   if (!s || !hasRows()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Notes: what a person wrote about ticks and rows. A click shows the place of a note, its text is changed in its line.
+// Notes: the person's texts about ticks and rows. A click shows the place of a note, its text is changed in its line.
 // GUI thread.
 #pragma once
 #include <QToolButton>

@@ -111,8 +111,8 @@ void NumberPlot::Parts::pile(PanelPart& part) const {
   part.pile = floor;
 }
 
-/// Gives the curves what pixels can show of the ticks in sight. A pile shows the highest tick of each column, with all
-/// its steps.
+/// Gives the curves the visible ticks, reduced to pixels. A pile shows the highest tick of each column, with all its
+/// steps.
 void NumberPlot::Parts::draw(PanelPart& part, const QCPRange& keys) const {
   const auto columns = pixelColumns(ticks, keys.lower, keys.upper, std::max(1, plot->width()));
   const std::vector<int> piled = highest(part.pile, columns);
@@ -252,7 +252,7 @@ void NumberPlot::Parts::wholeRange() {
   rescale();
 }
 
-/// Where the axis of a panel of times ends, `high` at most; the title names what lies above.
+/// The upper end of the axis in a panel of times, `high` at most; the title names the ticks above it.
 double NumberPlot::Parts::belowPeaks(PanelPart& part, const QCPRange& keys, double high) const {
   part.title->setText(title(part.panel));
   if (!clipped || !isTime(part.panel)) return high;

@@ -32,7 +32,7 @@ class PileFill : public QCPLayerable {
 };
 
 /// Height in pixels of a curve in each of `columns` columns from the pixel `left`, each `step` wide; NaN where it has
-/// none. Where several ticks share a column, the highest counts.
+/// none. If several ticks share a column, the highest counts.
 std::vector<double> curveHeights(const QCPGraph& curve, double left, double step, int columns);
 
 }  // namespace kvlab

@@ -22,7 +22,7 @@ QString label(double value) {
   return value != 0 && value < 9.9e-4 ? QString::number(value, 'e', 0) : QString::number(value, 'g', 3);
 }
 
-/// Why a band shows no bars.
+/// The reason why a band shows no bars.
 QString noBars(const QuantTensor& tensor, const QuantSeries& series, bool resident) {
   if (series.values.empty())
     return QuantCanvas::tr("%1 holds values as they are: no scale and no codes").arg(tensor.type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// K and V of one row as heat strips: a line per KV head, a cell per dimension; below each line the difference to what
-// the row is compared with. Where dimensions share a pixel the largest magnitude shows. GUI thread.
+// K and V of one row as heat strips: a line per KV head, a cell per dimension; below each line the difference to the
+// row that it is compared with. If dimensions share a pixel, the largest magnitude shows. GUI thread.
 #pragma once
 #include <array>
 

@@ -12,7 +12,7 @@ namespace kvlab {
 
 struct RowTensor {
   QString type;                        // "int8"
-  std::vector<float> data, other;      // [heads][dim]; other: what the row is compared with, or empty
+  std::vector<float> data, other;      // [heads][dim]; other: the row to compare with, or empty
   std::vector<float> norms, relative;  // [heads]; NaN = not finite; relative is empty without other
   std::vector<float> scales;           // [heads]; empty where the type has none
 

@@ -149,7 +149,7 @@ SnapshotPtr RowView::askedSnapshot() const {
   return newest ? context().history().back() : shown();
 }
 
-/// Where the state has the focused row.
+/// The place of the focused row in the state.
 RowView::Place RowView::find() const {
   const SnapshotPtr s = askedSnapshot();
   Place out;
@@ -237,7 +237,7 @@ void RowView::compareWithRebuild() {
   showState();
 }
 
-/// First what the row's own query attends to, then what the row receives from the newest query.
+/// First the attention of the row's own query, then the attention that the row receives from the newest query.
 void RowView::measureAttention() {
   const SnapshotPtr s = askedSnapshot();
   const int row = s ? placeIn(*s, m_place.id, context().focus().position.value()) : -1;

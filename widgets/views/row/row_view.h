@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row: K and V of the focused row in the focused layer, by KV head, as strips and as numbers; how the row is stored;
-// what differs from a rebuild or from the tick before; attention that the row received and gave. GUI thread.
+// Row: K and V of the focused row in the focused layer, by KV head, as strips and as numbers; the storage of the row;
+// differences from a rebuild or from the tick before; attention that the row received and gave. GUI thread.
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"

@@ -21,7 +21,7 @@ QColor bandColour(Band band, const Theme& theme) {
   }
 }
 
-/// Of rows whose score nobody has measured.
+/// The colour of rows whose score was not measured.
 QColor unscored(const Theme& theme) { return Theme::mix(theme.surface, theme.accent, 0.5); }
 }  // namespace
 

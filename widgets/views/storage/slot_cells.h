@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The content of each slot of a pool. Rows come from the residency map. Which of the other slots are free is known for
+// The content of each slot of a pool. Rows come from the residency map. The free slots among the others are known for
 // the newest tick only, after a query. A pure function; any thread.
 #pragma once
 #include <array>

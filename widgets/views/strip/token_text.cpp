@@ -28,7 +28,7 @@ std::vector<Ghost> ghostsOf(const Snapshot& s) {
   std::vector<std::int32_t> place(s.ledger.size(), -1);  // in the context
   for (std::size_t p = 0; p < s.context.size(); ++p)
     if (s.ledger.contains(s.context[p])) place[at(s.context[p].value())] = static_cast<std::int32_t>(p);
-  std::size_t first = place.size();  // where the newest ghosts begin
+  std::size_t first = place.size();  // begin of the newest ghosts
   for (std::size_t found = 0; first > 0 && found < kMostGhosts; --first) found += place[first - 1] < 0;
   std::vector<std::int32_t> heir(place.begin() + static_cast<std::ptrdiff_t>(first), place.end());
   // Children have higher ids than their parents, so descending ids resolve heirs first.
@@ -185,7 +185,7 @@ void TokenText::paintStale(QPainter& painter, const Chip& chip, const QRect& box
   painter.fillRect(QRect(box.left() + 2, box.bottom() + 2, box.width() - 4, 2), colour);
 }
 
-/// Paints what the queue would do with a row that is there.
+/// Paints the effect of the queue on a present row.
 void TokenText::paintPlanned(QPainter& painter, const Chip& chip, const QRect& box, const Theme& theme) const {
   if (chip.position < 0) return;
   if (m_planned.goesStale(chip.position))

@@ -81,7 +81,7 @@ Status TickTree::check(const json& reply, int entries) const {
   return good ? ok() : Status(badHistory("its columns do not fit together"));
 }
 
-/// An older branch has what it shares with a younger one.
+/// The part that two branches share belongs to the older one.
 void TickTree::makeLanes(const json& branches) {
   m_lanes.clear();
   m_laneOf.assign(m_tick.size(), -1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Time line: all ticks of the session and its branches on one axis, with marks for edits, events of the focused row and
 // hits of breakpoints. Chooses the tick that all views show, goes to other branches, and limits the ticks of all views.
-// Asks the verb `timeline` for what is new, and `history` for the focused row. GUI thread.
+// Asks the verb `timeline` for new entries, and `history` for the focused row. GUI thread.
 #pragma once
 #include <QTimer>
 

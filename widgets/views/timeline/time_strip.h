@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All ticks of the history on one axis, a lane for each branch. Marks stand for edits; a row above the lanes has marks
-// of other sources, such as the focused row and the breakpoints. A click or key chooses a tick on a lane. Where ticks
-// share a column of pixels every sort of mark on it is seen. Owned by TimeLineView. GUI thread. Device-independent
+// of other sources, such as the focused row and the breakpoints. A click or key chooses a tick on a lane. If ticks
+// share a column of pixels, every sort of mark on it is visible. Owned by TimeLineView. GUI thread. Device-independent
 // pixels.
 #pragma once
 #include <map>

@@ -92,7 +92,7 @@ void TimeStrip::paintLine(QPainter& painter, const Parts& p, int lane, const The
           lineColour(onWay, theme));
   };
   const int last = m_tree->onWay(lane, m_tree->current());
-  const double present = last < 0 ? least : x(m_tree->tick(last));  // where the way to the present state leaves
+  const double present = last < 0 ? least : x(m_tree->tick(last));  // the present state's way leaves the lane here
   line(begin, std::min(present, end), 1, true);
   line(std::max(begin, present), end, 1, false);
   for (const auto& [older, newer] : one.kept) {

@@ -54,7 +54,7 @@ void WatchesView::buttons() {
   m_remove->setEnabled(selected() != nullptr);
 }
 
-/// The line is emptied when the engine has taken the expression; one that is refused stays, to be mended.
+/// The line is emptied when the engine has taken the expression; a refused one stays, to be corrected.
 void WatchesView::addTyped() {
   const QString text = m_edit->text().trimmed();
   if (text.isEmpty()) return;

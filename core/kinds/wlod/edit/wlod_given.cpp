@@ -4,7 +4,7 @@
 namespace kvlab {
 namespace {
 
-/// How finely a query sees past moments, and whether it sees a row of its own block.
+/// The level at which a query sees past moments, and whether it sees a row of its own block.
 class Pyramid {
  public:
   Pyramid(const WlodRow& query, const PyramidRules& rules) : m_query(query), m_spans(!query.entry && rules.nearCausal) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that the plan of a wLOD session gave to a pass in a cache layer, in order of arrival. Which of them a row
-// sees is counted here a second time, row by row from the rules of attention (semantics.md, section 8), for checks.
+// The rows that the plan of a wLOD session gave to a pass in a cache layer, in order of arrival. For checks, this file
+// derives a second time which of them a row sees, row by row from the rules of attention (semantics.md, section 8).
 // Pure; engine thread.
 #pragma once
 #include "core/kinds/wlod/state/wlod_state.h"

@@ -309,7 +309,7 @@ struct Told {
     const WorkingContext& after = plan.context;
     out.finalPosition = Position(moment < after.length() ? after.entryAt(moment) : after.cost());
   }
-  /// Where an edit of a token stands after the list.
+  /// Sets the final position of an edit of a token: its place after all edits of the list.
   void token(Position position) {
     const std::int32_t moment = state.context.entries()[at(position.value())].start;
     place(moment < plan.tailBegin ? moment : plan.tailBegin + plan.places[at(moment - plan.tailBegin)]);

@@ -100,7 +100,7 @@ std::vector<Provenance> provenancesOf(const WlodState& state, const SeenRows& se
   for (std::size_t q = 0; q < rows.size(); ++q) {
     const Provenance &from = sums[at(begin[q])], &to = sums[at(seen.end[q])];
     Provenance one{to.ids - from.ids, to.phased - from.phased, 0};
-    if (seen.self[q]) {  // whether the layer holds the row itself makes no difference
+    if (seen.self[q]) {  // also if the layer does not hold the row itself
       const LedgerId id = state.ledger[at(rows[q])];
       one.ids += idWord(id);
       one.phased += phasedWord(id, state.rows[at(rows[q])].node.phase());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows the queries of a wLOD session attend to in a cache layer: rows that the coverage names, the layer holds
-// and the layer's mask lets through. The pass that computes rows and the labels that say what rows were computed from
-// use the same lists. Pure; engine thread. semantics.md, section 8.
+// The rows that the queries of a wLOD session attend to in a cache layer: the coverage names them, the layer holds
+// them, and the layer's mask lets them through. The pass that computes rows and the exactness labels use the same
+// lists. Pure; engine thread. semantics.md, section 8.
 #pragma once
 #include <vector>
 
@@ -33,10 +33,11 @@ struct SeenRows {
 SeenRows seenRows(std::span<const QueryBlock> blocks, std::span<const std::int32_t> queries,
                   const MissingRows& missing);
 
-/// Fingerprints of what `rows` would be computed from today in a cache layer; the context part stays 0. [rows]
+/// Fingerprints of the inputs from which a pass would compute `rows` today in a cache layer; the context part stays 0.
+/// [rows]
 std::vector<Provenance> provenancesOf(const WlodState& state, const SeenRows& seen, std::span<const std::int32_t> rows,
                                       int window);
-/// Notes in all groups that these rows were computed from what is there now.
+/// Notes in all groups that these rows were computed from the present rows.
 void noteProvenance(CacheState& state, std::span<const std::int32_t> rows);
 
 }  // namespace kvlab

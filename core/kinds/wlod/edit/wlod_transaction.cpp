@@ -332,7 +332,7 @@ void WlodTransaction::findMissing(Work& work) {
   }
 }
 
-/// Which rows are computed.
+/// Chooses the rows that are computed.
 void WlodTransaction::chooseFrom(Work& work) {
   WlodApplied& out = work.out;
   const WlodState& state = out.state;

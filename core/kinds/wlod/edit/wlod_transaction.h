@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over what is dirty, in order of
+// Carries out a plan of a wLOD session: tree and gists, rows and slots, then one pass over the dirty rows, in order of
 // arrival. New rows get slots of their own, so the state before stays whole until commit() settles the layouts, as
 // Transaction does for other sessions. A failure before leaves nothing behind. Engine thread. semantics.md, section 8.
 #pragma once
@@ -26,7 +26,7 @@ struct WlodApplied {
   RecomputeChoice choice;
   std::vector<TreeNode> gists;  // gists that were made
   std::int32_t computed = 0;    // number of computed rows
-  std::vector<bool> layer0;     // [rows] computed but for layer 0, which stayed
+  std::vector<bool> layer0;     // [rows] computed except for layer 0, which stayed
   double us = 0;                // microseconds of the pass
 };
 
@@ -47,7 +47,7 @@ class WlodTransaction {
   /// Attention of the last `queries` tokens among the entries (0 = all), and moments of queries, as Transaction does.
   Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, Trace& trace,
                               const Progress& progress);
-  /// Attention of the entry at a context position, as Transaction does; null for a summary, which asks nothing.
+  /// Attention of the entry at a context position, as Transaction does; null for a summary, which is no query.
   Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers);
   /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it.
   Result<Applied> commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules, Trace& trace);

@@ -28,7 +28,7 @@ ExactnessMap staleRows(const CacheState& state) {
   return out;
 }
 
-/// Compares what the rows of a wLOD state were computed from with what a pass would compute them from today.
+/// Compares the inputs of a wLOD state's rows with the inputs from which a pass would compute them today.
 class CoveredVerdicts {
  public:
   explicit CoveredVerdicts(const CacheState& state)

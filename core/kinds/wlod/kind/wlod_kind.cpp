@@ -65,8 +65,8 @@ WlodRules rulesOf(const WlodSettings& s) {
   return rules;
 }
 
-/// Where rows move in place a rollback computes the rows before the draft again. They are the same then only if each is
-/// what it would be if it were computed again.
+/// If rows move in place, a rollback computes the rows before the draft again. Their values come back only if each row
+/// already had the values that a recomputation gives.
 bool comesBack(const CacheState& before, const SessionParts& parts) {
   return parts.layouts.inPlace() && !before.edited &&
       std::ranges::find(wlodIn(before).stale, true) == wlodIn(before).stale.end();
@@ -222,7 +222,7 @@ Result<Applied> WlodKind::apply(const CacheState& observed, TickPart& part, Call
 
 Result<Applied> WlodKind::evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
                                 CallContext& call) {
-  if (!evictions.empty() && !applied.state.edited) {  // from now on rows remember what they were computed from
+  if (!evictions.empty() && !applied.state.edited) {  // from now on rows remember their inputs
     std::vector<std::int32_t> rows;
     for (std::int32_t row = 0; row < wlodIn(applied.state).count(); ++row) rows.push_back(row);
     noteProvenance(applied.state, rows);

@@ -13,10 +13,11 @@
 
 namespace kvlab {
 
-/// Error bad_gist_net (field measured) says what is wrong with the text; `file` names it.
+/// Error bad_gist_net (field measured) names the error in the text; `file` names the file.
 Result<std::vector<GistFigures>> readGistFigures(std::string_view text, const std::string& file);
 
-/// Why the gists may be worth less than as many of the last tokens; empty if they were measured to be better.
+/// The reason why the gists may be worth less than the same number of last tokens; empty if measurements show that they
+/// are better.
 std::string gistNotice(const GistNet& net);
 
 }  // namespace kvlab

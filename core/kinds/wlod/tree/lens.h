@@ -23,7 +23,7 @@ struct Lens {
   std::string name = "attention";
   std::vector<double> layers = {};  // empty = equal
   double gain = 1, bias = 0;
-  std::shared_ptr<const LensNet> net = nullptr;  // says what attention would be; null = attention as it was
+  std::shared_ptr<const LensNet> net = nullptr;  // predicts attention; null = attention as measured
 };
 
 /// Errors: bad_file (no JSON), bad_lens (names the key).

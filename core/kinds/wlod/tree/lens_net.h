@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LensNet tells from the vectors of the entries and of the newest tokens which share of attention each entry would
-// get from the tokens to come if all of it stood as tokens. The lens scores that share as it scores attention (lens.h):
+// A LensNet predicts, from the vectors of the entries and of the newest tokens, the share of attention that each entry
+// would get from later tokens if all of it stood as tokens. The lens scores that share as it scores attention (lens.h):
 // above 0 an entry shall be expanded, below 0 collapsed. All memory is the host's; sums have a fixed order. Immutable
 // once loaded; one owner per call of mass().
 //

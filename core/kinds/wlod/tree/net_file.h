@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the tensors of a network from a safetensors file that nobody vouches for: kind and model of the metadata, and
-// each tensor by name, shape and finite values. A refusal names the tensor or the key. Short-lived; any thread.
+// Reads the tensors of a network from an untrusted safetensors file: kind and model of the metadata, and each tensor by
+// name, shape and finite values. A refusal names the tensor or the key. Short-lived; any thread.
 #pragma once
 #include <optional>
 #include <string>

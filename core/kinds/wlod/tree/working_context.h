@@ -62,7 +62,7 @@ class WorkingContext {
   static WorkingContext of(std::span<const TreeNode> entries, std::span<const std::int32_t> changed,
                            std::int32_t round);
 
-  /// Why an edit alone is refused, without regard to the budget; empty if the edit is legal.
+  /// The error that refuses an edit by itself, without regard to the budget; empty if the edit is legal.
   std::optional<Error> refusal(const LodEdit& edit, const WorkingRules& rules) const;
   struct Edited;
   /// Applies the edits in order; the budget is checked for the result. Errors name the edit's index in the list

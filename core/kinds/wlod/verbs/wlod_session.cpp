@@ -31,7 +31,7 @@ bool inFront(const CacheState& before, const CacheState& now) {
   });
 }
 
-/// Where layers work in place, the rows of an older state may lie elsewhere by now: then they are computed again.
+/// If layers work in place, the rows of an older state may have moved since: then they are computed again.
 Status backInPlace(const CacheState& now, Commit& commit, CallContext& call) {
   const bool there = inFront(commit.state, now);
   call.parts.store.overwrites(there ? slotsBeside(now, commit.state) : slotsOf(now));
