@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace kvlab {
 namespace {
@@ -32,43 +33,33 @@ std::vector<bool> SlotAllocator::free(std::int32_t below) const {
 // --- any free slot -----------------------------------------------------------------------------------
 
 void FreeSlots::take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) {
-  roomToGive(m_fresh + count);
+  const std::size_t most = m_taken.size() + at(count);
+  if (m_taken.capacity() < most) m_taken.reserve(std::max(most, 2 * m_taken.capacity()));
   out.reserve(out.size() + at(count));
-  for (; count > 0 && !m_returned.empty(); --count) {
-    out.push_back(m_returned.back());
-    m_taken[at(m_returned.back().value())] = 1;
-    m_returned.pop_back();
+  m_used += count;
+  for (; count > 0; --count) {
+    m_lowest = at(std::find(m_taken.begin() + std::ptrdiff_t(m_lowest), m_taken.end(), 0) - m_taken.begin());
+    if (m_lowest == m_taken.size()) m_taken.push_back(0);
+    out.emplace_back(static_cast<std::int32_t>(m_lowest));
+    m_taken[m_lowest++] = 1;
   }
-  for (; count > 0; --count) out.push_back(Slot(m_fresh++));
-  m_taken.resize(at(m_fresh), 1);
-  touch(m_fresh);
+  touch(static_cast<std::int32_t>(m_taken.size()));
 }
 
-/// Room for so many slots to be taken and to come back.
-void FreeSlots::roomToGive(std::int32_t slots) {
-  if (m_returned.capacity() < at(slots)) m_returned.reserve(std::max(at(slots), 2 * m_returned.capacity()));
-  if (m_taken.capacity() < at(slots)) m_taken.reserve(std::max(at(slots), 2 * m_taken.capacity()));
-}
-
-/// Stored in reverse, so that take() returns the same slots in the same order again.
 void FreeSlots::give(std::span<const Slot> slots) {
-  m_returned.insert(m_returned.end(), slots.rbegin(), slots.rend());
-  for (Slot slot : slots) m_taken[at(slot.value())] = 0;
+  for (const Slot slot : slots) {
+    m_taken[at(slot)] = 0;
+    m_lowest = std::min(m_lowest, at(slot));
+  }
+  m_used -= static_cast<std::int32_t>(slots.size());
 }
 
 void FreeSlots::restart(std::span<const Slot> taken) {
-  const std::int32_t fresh = taken.empty() ? 0 : std::ranges::max(taken).value() + 1;
-  roomToGive(fresh);
-  m_fresh = fresh;
-  m_taken.assign(at(fresh), 0);
-  for (Slot slot : taken) m_taken[at(slot.value())] = 1;
-  m_returned.clear();
-  touch(m_fresh);
-  for (std::int32_t s = m_fresh - 1; s >= 0; --s)
-    if (!m_taken[at(s)]) m_returned.push_back(Slot(s));
+  m_taken.assign(taken.empty() ? 0 : at(std::ranges::max(taken)) + 1, 0);
+  m_used = 0, m_lowest = 0;
+  claim(taken);
+  touch(static_cast<std::int32_t>(m_taken.size()));
 }
-
-bool FreeSlots::isFree(Slot slot) const { return slot.value() >= m_fresh || !m_taken[at(slot.value())]; }
 
 bool FreeSlots::anyFree(std::span<const Slot> slots) const {
   const std::span<const std::uint8_t> taken(m_taken);
@@ -78,22 +69,20 @@ bool FreeSlots::anyFree(std::span<const Slot> slots) const {
 }
 
 std::optional<std::int32_t> FreeSlots::end() const {
-  std::int32_t end = m_fresh;
+  auto end = static_cast<std::int32_t>(m_taken.size());
   while (end > 0 && isFree(Slot(end - 1))) --end;
   return end;
 }
 
 void FreeSlots::resize(std::int32_t slots) {
-  m_fresh = *end();
-  std::erase_if(m_returned, [&](Slot slot) { return slot.value() >= m_fresh; });
-  m_taken.resize(at(m_fresh));
-  touchedOnly(m_fresh);
+  m_taken.resize(at(*end()));
+  m_lowest = std::min(m_lowest, m_taken.size());
+  touchedOnly(static_cast<std::int32_t>(m_taken.size()));
   m_slots = slots;
 }
 
 void FreeSlots::claim(std::span<const Slot> slots) {
-  std::erase_if(m_returned, [&](Slot slot) { return std::ranges::binary_search(slots, slot); });
-  for (Slot slot : slots) m_taken[at(slot.value())] = 1;
+  for (const Slot slot : slots) m_used += 1 - std::exchange(m_taken[at(slot)], std::uint8_t{1});
 }
 
 // --- one after another -------------------------------------------------------------------------------

@@ -63,30 +63,25 @@ using LayerSlots = std::vector<std::vector<Slot>>;
 /// Removes the slots of `less` from `from`; the others keep their order.
 void removeSlots(std::vector<Slot>& from, std::vector<Slot> less);
 
-/// Takes the last returned slot first, else the lowest unused one.
+/// Takes the lowest free slots: which they are depends on the taken ones alone, and not on what was taken before.
 class FreeSlots : public SlotAllocator {
  public:
   explicit FreeSlots(std::int32_t slots) : m_slots(slots) {}
-  std::int32_t available(Placing) const override {
-    return m_slots - m_fresh + static_cast<std::int32_t>(m_returned.size());
-  }
+  std::int32_t available(Placing) const override { return m_slots - m_used; }
   void take(std::int32_t count, std::vector<Slot>& out, Placing, Slot) override;
   void give(std::span<const Slot> slots) override;
   void restart(std::span<const Slot> taken) override;
-  bool isFree(Slot slot) const override;
+  bool isFree(Slot slot) const override { return at(slot) >= m_taken.size() || !m_taken[at(slot)]; }
   bool anyFree(std::span<const Slot> slots) const override;
   std::optional<std::int32_t> end() const override;
   void resize(std::int32_t slots) override;
-  /// Takes slots that are free and were handed out before, ascending.
+  /// Takes slots that are free and were handed out before.
   void claim(std::span<const Slot> slots);
 
  private:
-  void roomToGive(std::int32_t slots);
-
-  std::int32_t m_slots;
-  std::int32_t m_fresh = 0;
-  std::vector<Slot> m_returned;
-  std::vector<std::uint8_t> m_taken;  // [fresh] 1 = not returned; bytes, because each tick looks at all rows
+  std::int32_t m_slots, m_used = 0;
+  std::size_t m_lowest = 0;           // no slot before this one is free
+  std::vector<std::uint8_t> m_taken;  // [slots ever taken] bytes, because each tick looks at all rows
 };
 
 /// Takes consecutive slots from a pointer on. Rows never cross a multiple of `lap`, except in a ring that fills the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row pool, its residency map and queries for the attention tests, with a reference in f64.
 #pragma once
+#include <QMetaType>
 
 #include <algorithm>
 #include <cmath>
@@ -213,3 +214,5 @@ inline constexpr Shape kShapes[] = {{1, 1, 16},
                                     {6, 2, 256, DType::bf16}};
 
 }  // namespace kvlab::kernels::test
+
+Q_DECLARE_METATYPE(kvlab::kernels::test::Shape)

@@ -8,7 +8,6 @@
 
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::test;
-Q_DECLARE_METATYPE(kvlab::kernels::test::Shape)
 
 namespace {
 

@@ -9,7 +9,6 @@
 using namespace kvlab::kernels;
 using namespace kvlab::kernels::cuda;
 using namespace kvlab::kernels::test;
-Q_DECLARE_METATYPE(kvlab::kernels::test::Shape)
 Q_DECLARE_METATYPE(kvlab::kernels::DType)
 
 #define QVERIFY_SAME(placed, ...)                            \

@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-struct Scene {
+struct LinearScene {
   int64_t m, k, n[3];
   DType type;
   ThreadPool pool{2};
@@ -21,7 +21,7 @@ struct Scene {
   Values x, residual, bias[3];
   std::vector<uint8_t> norm, w[3];
 
-  Scene(int64_t m_, int64_t k_, std::initializer_list<int64_t> sizes, DType t) : m(m_), k(k_), type(t) {
+  LinearScene(int64_t m_, int64_t k_, std::initializer_list<int64_t> sizes, DType t) : m(m_), k(k_), type(t) {
     Random r(static_cast<uint64_t>(m * 7 + k));
     std::copy(sizes.begin(), sizes.end(), n);
     x = r.values(m * k);
@@ -86,7 +86,7 @@ class LinearTest : public QObject {
     QFETCH(int, k);
     QFETCH(int, type);
     const auto t = static_cast<DType>(type);
-    Scene s(m, k, {40, 24, 16}, t);
+    LinearScene s(m, k, {40, 24, 16}, t);
     Values scratch, y[3];
 
     LinearArgs three = s.args(&scratch);
@@ -109,7 +109,7 @@ class LinearTest : public QObject {
   }
 
   void gates() {
-    Scene s(3, 48, {56, 56}, DType::bf16);
+    LinearScene s(3, 48, {56, 56}, DType::bf16);
     Values scratch, y[2];
     LinearArgs a = s.args(&scratch);
     s.part(a, 0, false, y[0]);
@@ -122,7 +122,7 @@ class LinearTest : public QObject {
   }
 
   void countsItsBytes() {
-    Scene s(3, 48, {56, 20}, DType::bf16);
+    LinearScene s(3, 48, {56, 20}, DType::bf16);
     Values scratch, y[2];
     LinearArgs a = s.args(&scratch);
     s.part(a, 0, true, y[0]);

@@ -18,9 +18,9 @@ struct Lane {
   std::unique_ptr<SessionFixture> session;
 };
 
-class Lockstep {
+class TwoLayouts {
  public:
-  Lockstep(json manifest, unsigned seed) : m_random(seed) {
+  TwoLayouts(json manifest, unsigned seed) : m_random(seed) {
     manifest["staging"] = 8;
     manifest["prefill_chunk"] = 8;
     manifest["capacity"] = 200;
@@ -192,12 +192,12 @@ class LayoutsTest : public QObject {
     const int wanted = qEnvironmentVariableIntValue("KVLAB_PROPERTY_OPS", &given);
     const int operations = given && wanted > 0 ? std::max(10, wanted / 100) : 40;
     const unsigned seed = static_cast<unsigned>(window * 7 + k.size() + 3 * v.size() + position.size() + block);
-    Lockstep lockstep({{"model", model.isEmpty() ? "synthetic:tiny" : model.toStdString()},
-                       {"kv", {{"k", k.toStdString()}, {"v", v.toStdString()}}},
-                       {"ring", {{"window", window}, {"block_tokens", block}}},
-                       {"position", position.toStdString()},
-                       {"absolute_overflow", "shift"}},
-                      seed);
+    TwoLayouts lockstep({{"model", model.isEmpty() ? "synthetic:tiny" : model.toStdString()},
+                         {"kv", {{"k", k.toStdString()}, {"v", v.toStdString()}}},
+                         {"ring", {{"window", window}, {"block_tokens", block}}},
+                         {"position", position.toStdString()},
+                         {"absolute_overflow", "shift"}},
+                        seed);
     for (int i = 0; i < operations; ++i)
       QVERIFY2(lockstep.step(),
                "seed " + QByteArray::number(seed) + ", operation " + QByteArray::number(i) + ": " + lockstep.said());

@@ -99,22 +99,13 @@ QString onlyValueText(Quantity quantity, float value) {
 }
 
 namespace {
-QString curveText(const ColourScale& scale) {
-  switch (scale.bend) {
-    case ColourScale::Bend::Root: return curveText(ScaleChoice::Curve::Root);
-    case ColourScale::Bend::Log: return curveText(ScaleChoice::Curve::Log);
-    case ColourScale::Bend::Rank: return curveText(ScaleChoice::Curve::Rank);
-    default: return curveText(ScaleChoice::Curve::Linear);
-  }
-}
-
 /// Texts at the ends of the bar; lines with scales of their own have no ends in common.
 std::pair<QString, QString> endTexts(const ColourScales& scales) {
   if (scales.lines.size() > 1) return {QStringLiteral("least"), QStringLiteral("most")};
   const ColourScale& scale = scales.first();
-  return {
-      (scale.bend == ColourScale::Bend::Log ? QStringLiteral("≤ ") : QString()) + valueText(scale.quantity, scale.low),
-      valueText(scale.quantity, scale.high)};
+  return {(scale.curve == ColourScale::Curve::Log ? QStringLiteral("≤ ") : QString()) +
+              valueText(scale.quantity, scale.low),
+          valueText(scale.quantity, scale.high)};
 }
 
 }  // namespace
@@ -124,7 +115,7 @@ QString legendWords(const ColourLegend& legend) {
   const QString half = scale.ranks && legend.scales.lines.size() == 1
       ? QStringLiteral(", half ≤ ") + valueText(scale.quantity, scale.ranks->median())
       : QString();
-  return scaleText(legend.scales.choice, curveText(scale)) + half;
+  return scaleText(legend.scales.choice, curveText(scale.curve)) + half;
 }
 QString legendText(const ColourLegend& legend) {
   const Quantity quantity = legend.quantity();

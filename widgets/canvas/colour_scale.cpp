@@ -12,7 +12,6 @@
 namespace kvlab {
 namespace {
 using Curve = ScaleChoice::Curve;
-using Bend = ColourScale::Bend;
 using Values = std::span<const std::span<const float>>;
 
 constexpr float kDecades = 1e-4f;  // the low end of a logarithmic scale is not below this part of the high end
@@ -23,18 +22,11 @@ float bitsOf(float value) { return static_cast<float>(std::bit_cast<std::int32_t
 /// Grows with the distance from the low end.
 std::size_t rankKey(float distance) { return std::bit_cast<std::uint32_t>(std::max(distance, 0.0f)) >> kDropped; }
 
-Bend bendOf(Quantity quantity, Curve curve) {
-  switch (curve) {
-    case Curve::Linear: return Bend::Linear;
-    case Curve::Root: return Bend::Root;
-    case Curve::Log: return Bend::Log;
-    case Curve::Rank: return Bend::Rank;
-    default: break;
-  }
+Curve usualCurve(Quantity quantity) {
   switch (quantity) {
-    case Quantity::Surprise: return Bend::Root;
+    case Quantity::Surprise: return Curve::Root;
     case Quantity::Received:
-    case Quantity::Score: return Bend::Rank;
+    case Quantity::Score: return Curve::Rank;
     case Quantity::Attention:
     case Quantity::DriftK:
     case Quantity::QuantK:
@@ -42,8 +34,8 @@ Bend bendOf(Quantity quantity, Curve curve) {
     case Quantity::QuantLogit:
     case Quantity::DifferenceK:
     case Quantity::DifferenceV:
-    case Quantity::DriftV: return Bend::Log;
-    default: return Bend::Linear;
+    case Quantity::DriftV: return Curve::Log;
+    default: return Curve::Linear;
   }
 }
 
@@ -93,21 +85,21 @@ void setEnds(ColourScale& scale, const Extent& extent) {
 
 /// A curve that cannot be had falls back to a line.
 void setCurve(ColourScale& scale, Values values, const Extent& extent) {
-  if (scale.bend == Bend::Log) {
+  if (scale.curve == Curve::Log) {
     const float least = extent.any() && extent.low > 0 ? extent.low : 0;
     if (scale.high > 0) scale.low = std::max({scale.low, least, scale.high * kDecades});
-    else scale.bend = Bend::Linear;
+    else scale.curve = Curve::Linear;
   }
-  if (scale.bend != Bend::Rank) return;
+  if (scale.curve != Curve::Rank) return;
   if (extent.any()) scale.low = std::max(scale.low, extent.low), scale.high = std::min(scale.high, extent.high);
   if (scale.high > scale.low) scale.ranks = std::make_shared<const Ranks>(values, scale.low, scale.high);
-  else scale.bend = Bend::Linear;
+  else scale.curve = Curve::Linear;
 }
 
 ColourScale makeScale(Quantity quantity, Values values, const ScaleChoice& choice) {
-  ColourScale scale{quantity, 0, 1, bendOf(quantity, choice.curve)};
+  ColourScale scale{quantity, 0, 1, choice.curve == Curve::Usual ? usualCurve(quantity) : choice.curve};
   if (quantity == Quantity::Staleness) scale.high = kExactnessLabels - 1;
-  if (isCategorical(quantity)) return scale.bend = Bend::Linear, scale;
+  if (isCategorical(quantity)) return scale.curve = Curve::Linear, scale;
   Extent extent;
   for (const std::span<const float> line : values) extend(extent, line);
   if (choice.range == ScaleChoice::Range::Fixed) scale.low = choice.low, scale.high = choice.high;
@@ -137,16 +129,16 @@ float Ranks::of(float value) const { return static_cast<float>(m_shares[rankKey(
 
 float ColourScale::unit(float value) const {
   if (std::isnan(value)) return value;
-  if (bend == Bend::Rank && ranks) return value >= high ? 1 : ranks->of(value);
+  if (curve == Curve::Rank && ranks) return value >= high ? 1 : ranks->of(value);
   float from = low, to = high;
-  if (bend == Bend::Log) {  // the bits of a positive float grow approximately like its logarithm
+  if (curve == Curve::Log) {  // the bits of a positive float grow approximately like its logarithm
     from = bitsOf(low), to = bitsOf(high);
     value = bitsOf(std::max(value, low));
   }
   if (!std::isfinite(to - from)) from /= 2, to /= 2, value /= 2;
   float t = to > from ? (value - from) / (to - from) : (value > from ? 1.0f : 0.0f);
   t = std::clamp(t, 0.0f, 1.0f);
-  if (bend == Bend::Root) t = std::sqrt(t);
+  if (curve == Curve::Root) t = std::sqrt(t);
   return quantity == Quantity::Residency ? 1 - t : t;
 }
 
@@ -156,7 +148,8 @@ std::uint8_t ColourScale::index(float value) const {
 }
 
 void ColourScale::quantise(std::span<const float> values, std::span<std::uint8_t> out) const {
-  const bool plain = bend == Bend::Linear && quantity != Quantity::Residency && high > low && std::isfinite(high - low);
+  const bool plain =
+      curve == Curve::Linear && quantity != Quantity::Residency && high > low && std::isfinite(high - low);
   if (!plain) {
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = index(values[i]);
     return;

@@ -32,11 +32,11 @@ class Ranks {
 };
 
 struct ColourScale {
-  enum class Bend : std::uint8_t { Linear, Root, Log, Rank };
   Quantity quantity = Quantity::Brightness;
   float low = 0, high = 1;
-  Bend bend = Bend::Linear;                 // Log needs low > 0; it is piecewise linear between powers of 2
-  std::shared_ptr<const Ranks> ranks = {};  // ranks for Bend::Rank
+  using Curve = ScaleChoice::Curve;
+  Curve curve = Curve::Linear;  // never Usual; Log needs low > 0, and is piecewise linear between powers of 2
+  std::shared_ptr<const Ranks> ranks = {};  // for Curve::Rank
 
   /// Maps to 0..1; NaN stays NaN. Residency is inverted: absent rows are more important and must win if rows share a
   /// pixel.

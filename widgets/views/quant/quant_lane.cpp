@@ -58,7 +58,7 @@ std::array<QuantLane, 2> quantLanes(const QuantLayer& layer, QuantFigure chosen)
 }
 
 ColourScale logAxis(double least, double most) {
-  ColourScale scale{Quantity::QuantK, 1e-4f, 1, ColourScale::Bend::Log};
+  ColourScale scale{Quantity::QuantK, 1e-4f, 1, ColourScale::Curve::Log};
   if (!(most > 0)) return scale;
   const double high = round125(most, false), low = round125(std::max(least, high / kDecades), true);
   scale.high = static_cast<float>(high);
@@ -67,12 +67,12 @@ ColourScale logAxis(double least, double most) {
 }
 
 ColourScale linearAxis(double most) {
-  return {Quantity::QuantK, 0, static_cast<float>(most > 0 ? round125(most, false) : 1), ColourScale::Bend::Linear};
+  return {Quantity::QuantK, 0, static_cast<float>(most > 0 ? round125(most, false) : 1), ColourScale::Curve::Linear};
 }
 
 std::vector<double> axisLabels(const ColourScale& scale, int count) {
   const double low = double(scale.low), high = double(scale.high);
-  if (scale.bend == ColourScale::Bend::Linear) {
+  if (scale.curve == ColourScale::Curve::Linear) {
     const auto parts = static_cast<int>(high / std::max(1.0, round125(high / 5.5, false)) + 0.5);  // whole numbers
     if (parts >= std::max(2, count)) return {low, high};
     std::vector<double> even;

@@ -83,7 +83,7 @@ void QuantCanvas::paintCaption(QPainter& painter, const QuantLane& lane, const Q
   const QRect rest = inner.adjusted(painter.fontMetrics().horizontalAdvance(head) + Theme::kLarge, 0, 0, 0);
   painter.setFont(theme.small);
   const QFontMetrics small = painter.fontMetrics();
-  const QString what = bars.scale.bend == ColourScale::Bend::Log && bars.any() && box.width() > 420
+  const QString what = bars.scale.curve == ColourScale::Curve::Log && bars.any() && box.width() > 420
       ? tr("%1, log scale").arg(title(bars.figure))
       : title(bars.figure);
   painter.setPen(theme.muted);
