@@ -154,6 +154,12 @@ interface TickReport {
   queued?: number;
 }
 
+/** Actions that wait, or with now the tick that applied them. */
+type Queued = { pending: number } | TickReport;
+
+/** count: ticks that ran, also those whose reports did not come back. */
+interface RunReport<Tick> { ticks: Tick[]; count: number; stoppedBy: string }
+
 /** Where a tick stands that was stopped inside. */
 interface OpenStage {
   /** What the tick has done last; "token": a token of a block waits for the commit, "apply": the commit is made. */
@@ -232,6 +238,9 @@ interface RowShape {
   /** there: false if the layer did not hold the row at that tick. */
   compared?: { with: "rebuild" | "before"; tick: number; there: boolean };
 }
+
+/** The answer of row(): K or V, or with which: "both" the two. */
+type StoredRow = (RowTensor | { k: RowTensor; v: RowTensor }) & RowShape;
 
 /** Names, presets and help: `kvlab list policies`. Of budget, capacity and ratio at most one. */
 interface Policy {
@@ -372,8 +381,6 @@ interface QuantError {
   counts: QuantCounts;
 }
 
-type RowType = "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3";
-
 interface LayerQuantisation {
   /** When it was measured. */
   tick: number;
@@ -422,6 +429,76 @@ interface LayerStorage {
 
 interface Where { tick: number; branch: string; }
 
+/** The history as a tree: a list of entries, each a commit, with a column for each figure. With since only later entries come. */
+interface Timeline {
+  /** Another number says that the history has begun anew. */
+  starts: number;
+  size: number;
+  current: number;
+  branch: string;
+  since: number;
+  /** -1 at the opening. */
+  parent: number[];
+  /** The first entry of what one command did. */
+  edit: number[];
+  tick: number[];
+  /** Rows that left layers. */
+  left: number[];
+  /** Those that did more than generate. */
+  edits: { entry: number[]; sort: string[]; words: string[] };
+  /** Runs of entries whose states are kept: first, behind the last, and so on. */
+  kept: number[];
+  branches: { name: string; tip: number }[];
+}
+
+/** What a rebuild has ended. */
+interface RebuildReport {
+  ms: number;
+  rows: number;
+  layers: number;
+  cancelled: boolean;
+  /** Rows that were not what it computed, and rows that had come from a file; null without probes. */
+  stale: number | null;
+  loaded: number | null;
+  /** KL(rebuild || live) of the next token in nats; null where there were no logits. */
+  kl: number | null;
+}
+
+/** exactness says how the row differs that was asked for. */
+interface RowCause {
+  ledger: number;
+  exactness: string;
+  /** rows leads from the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer
+   * that is named. null for an exact row. */
+  cause: null | { tick: number; verb: string; args: object; edit: string; rows: number[]; layer: number; kvHead: number | null;
+                  exactness: string };
+}
+
+/** with and without are ln p of the likeliest tokens, kl is KL(with || without) in nats. */
+interface KnockOut { kl: number; tokens: { id: number; text: string; with: number; without: number }[] }
+
+/** Bytes of the session's rows, and of the memory behind them. */
+interface MemoryBytes {
+  /** What the pools have slots for, without history. They shrink after a policy has pruned a prompt and grow for the next one. */
+  allocated: number;
+  /** The resident rows. */
+  live: number;
+  /** By the last commit. */
+  moved: number;
+  /** Addresses of all slots, with room for rows of older states; a page takes memory when it is first written. */
+  reserved: number;
+  /** Memory that the pools take, in pages that nobody else reads, and in pages that forks read as well until one of them writes; 0
+   * where the back end or the system cannot share. */
+  own: number;
+  shared: number;
+  /** All memory that the program has at this moment, with all its sessions; 0 where the system does not tell. */
+  program: number;
+  /** What the back end did since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
+  allocations: number;
+  captures: number;
+  replays: number;
+}
+
 /** What a fault did: the damaged row, or the step that will fail. */
 interface FaultDone {
   kind: string;
@@ -435,14 +512,19 @@ interface FaultDone {
   n?: number;
 }
 
+/** blind: the bug's name stays secret. */
+type PlantedBug = { name: string; title: string } | { blind: number };
+
 type CacheForm = "native" | "hf_tuple" | "hf_dynamic";
+interface SavedCache { path: string; form: CacheForm; rows: number; bytes: number }
+interface LoadedCache { path: string; form: CacheForm; rows: number; content: string }
+interface SavedLifespans { path: string; rows: number; layers: number; after: number }
 interface SavedCapture {
   path: string;
   commands: number;
   bytes: number;
 }
 
-interface BreakOptions { ignore?: number; once?: boolean; log?: boolean; enabled?: boolean }
 interface Breakpoint {
   id: number; condition: string; ignore: number; once: boolean; log: boolean; enabled: boolean;
   /** How often the condition has held, and at which tick last; null = never. */
@@ -465,13 +547,12 @@ interface Difference {
             moved: number; same: number }[];
 }
 
-/** Where a note stands, besides its tick: a layer of the model, a KV head of the layer, a row of the ledger. */
-interface NotePlace { tick?: number; layer?: number; kvHead?: number; ledger?: number }
 interface Note {
   id: number;
   /** Empty = a bookmark. */
   text: string;
   tick: number; branch: string;
+  /** Where it stands besides: a layer of the model, a KV head of the layer, a row of the ledger. */
   layer: number | null; kvHead: number | null; ledger: number | null;
   /** The state lies on the way to the present one, or is that one. */
   here: boolean;
@@ -487,7 +568,8 @@ interface TableShape { columns?: string[]; where?: string; begin?: number; limit
 interface TableAnswer { table: string; begin: number; rows: number; next: number | null; columns: { [name: string]: any[] } }
 
 // generated: tables
-/** The resident rows of a layer, or also those of an open tick that wait for its commit. A cell is null where it is not known, or does not apply. */
+/** The resident rows of a layer, or also those of an open tick that wait for its commit. A cell is null where it is not
+ * known, or does not apply. */
 interface RowOfRows {
   /** place in the layer's residency map */
   index: number | null;
@@ -519,7 +601,8 @@ interface RowOfRows {
   rotations: any | null;
 }
 
-/** The tokens that the session has had: all, one, or those of the context in its order. A cell is null where it is not known, or does not apply. */
+/** The tokens that the session has had: all, one, or those of the context in its order. A cell is null where it is not
+ * known, or does not apply. */
 interface RowOfLedger {
   /** number of the row */
   id: number | null;
@@ -567,7 +650,9 @@ interface RowOfState {
   stateHash: string | null;
 }
 
-/** The commits that led to the present state, from a tick on, oldest first or newest first. Facts speak of the state behind a commit, the one before it, and the tick between; dropped ticks are executed again for them. A cell is null where it is not known, or does not apply. */
+/** The commits that led to the present state, from a tick on, oldest first or newest first. Facts speak of the state
+ * behind a commit, the one before it, and the tick between; dropped ticks are executed again for them. A cell is null
+ * where it is not known, or does not apply. */
 interface RowOfTicks {
   /** number of the commit in the history */
   entry: number | null;
@@ -625,7 +710,8 @@ interface RowOfHistory {
   detail: string | null;
 }
 
-/** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command; dropped ticks are executed again. A cell is null where it is not known, or does not apply. */
+/** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command;
+ * dropped ticks are executed again. A cell is null where it is not known, or does not apply. */
 interface RowOfStory {
   /** tick of the commit */
   tick: number | null;
@@ -649,7 +735,8 @@ interface RowOfStory {
   checksum: string | null;
 }
 
-/** How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again. A cell is null where it is not known, or does not apply. */
+/** How much attention the newest query of each tick paid to a row in a layer; dropped ticks are executed again. A cell
+ * is null where it is not known, or does not apply. */
 interface RowOfReads {
   /** tick of the commit */
   tick: number | null;
@@ -764,16 +851,20 @@ interface RowOfTopk {
 interface Session {
   /** The resident rows of a layer, or also those of an open tick that wait for its commit. */
   rows(layer: number, options?: { begin?: number; end?: number; kvHead?: number; view?: "committed" | "committed_plus_pending" } & TableShape): RowOfRows[];
+  rows(layer: number, begin?: number, options?: { end?: number; kvHead?: number; view?: "committed" | "committed_plus_pending" } & TableShape): RowOfRows[];
   rows(layer: number, begin?: number, end?: number, kvHead?: number, view?: "committed" | "committed_plus_pending", options?: TableShape): RowOfRows[];
   rows(options: { layer: number; begin?: number; end?: number; kvHead?: number; view?: "committed" | "committed_plus_pending" } & TableShape): RowOfRows[];
   /** The tokens that the session has had: all, one, or those of the context in its order. */
   ledger(options?: { id?: number; live?: boolean } & TableShape): RowOfLedger[];
+  ledger(id?: number, options?: { live?: boolean } & TableShape): RowOfLedger[];
   ledger(id?: number, live?: boolean, options?: TableShape): RowOfLedger[];
   ledger(id: number): RowOfLedger;
   /** The session as a whole: one row. */
   state(options?: TableShape): RowOfState[];
-  /** The commits that led to the present state, from a tick on, oldest first or newest first. Facts speak of the state behind a commit, the one before it, and the tick between; dropped ticks are executed again for them. */
+  /** The commits that led to the present state, from a tick on, oldest first or newest first. Facts speak of the state
+   * behind a commit, the one before it, and the tick between; dropped ticks are executed again for them. */
   ticks(options?: { since?: number; newest?: boolean } & TableShape): RowOfTicks[];
+  ticks(since?: number, options?: { newest?: boolean } & TableShape): RowOfTicks[];
   ticks(since?: number, newest?: boolean, options?: TableShape): RowOfTicks[];
   /** The branches of the history. */
   branches(options?: TableShape): RowOfBranches[];
@@ -783,7 +874,8 @@ interface Session {
   /** What happened to one token, as far as history keeps it. */
   history(ledger: number, options?: TableShape): RowOfHistory[];
   history(options: { ledger: number } & TableShape): RowOfHistory[];
-  /** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command; dropped ticks are executed again. */
+  /** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command;
+   * dropped ticks are executed again. */
   story(ledger: number, layer: number, options?: { kvHead?: number } & TableShape): RowOfStory[];
   story(ledger: number, layer: number, kvHead?: number, options?: TableShape): RowOfStory[];
   story(options: { ledger: number; layer: number; kvHead?: number } & TableShape): RowOfStory[];
@@ -808,6 +900,377 @@ interface Session {
 }
 // end
 
+// generated: verbs
+interface Session {
+  /** Appends a text to the context. */
+  prompt(text: string): TickReport;
+  /** Appends token ids to the context. */
+  promptIds(ids: number[]): TickReport;
+  /** Appends what the context does not hold of a conversation yet, in the words of the model's chat template, or of the
+   * one given. With more the messages follow whatever the context holds. Without addGenerationPrompt no reply is
+   * begun. */
+  chat(messages: ChatMessage[], options?: { template?: string; addGenerationPrompt?: boolean; more?: boolean }): ChatReply;
+  chat(messages: ChatMessage[], template?: string, options?: { addGenerationPrompt?: boolean; more?: boolean }): ChatReply;
+  chat(messages: ChatMessage[], template?: string, addGenerationPrompt?: boolean, more?: boolean): ChatReply;
+  chat(options: { messages: ChatMessage[]; template?: string; addGenerationPrompt?: boolean; more?: boolean }): ChatReply;
+  /** Appends a text and says how surprising each token was: its negative log-likelihood. With each, tokens go in one by
+   * one, so that policies act between them. */
+  score(text: string, options?: { each?: boolean }): Score;
+  score(text: string, each?: boolean): Score;
+  score(options: { text: string; each?: boolean }): Score;
+  /** Appends token ids and says how surprising each was, as score does. */
+  scoreIds(ids: number[], options?: { each?: boolean }): Score;
+  scoreIds(ids: number[], each?: boolean): Score;
+  scoreIds(options: { ids: number[]; each?: boolean }): Score;
+  /** Appends a chunk of a prompt; endPrefill ends the prompt. With last, which is true unless given, this chunk ends
+   * it. */
+  prefill(ids: number[], options?: { last?: boolean }): TickReport;
+  prefill(ids: number[], last?: boolean): TickReport;
+  prefill(options: { ids: number[]; last?: boolean }): TickReport;
+  /** Ends a prompt that came in chunks: policies evict what they do not keep. Where no policy had to wait for it,
+   * nothing changes. */
+  endPrefill(): TickReport;
+  /** Runs ticks until a breakpoint: one token each, sampled or given, with the pending actions. All lanes take the
+   * tokens that are given, or those that lane 0 samples. */
+  step(options?: { n?: number; tokens?: number[] }): TickReport[];
+  step(n?: number, options?: { tokens?: number[] }): TickReport[];
+  step(n?: number, tokens?: number[]): TickReport[];
+  /** Applies only the pending action with the highest position; without one, runs a tick. */
+  stepAction(): TickReport;
+  /** Tells where an open tick stands, and what it has decided; null where none is open. */
+  stage(): OpenStage | null;
+  /** Does the next stage of a tick and stops: generate, observe, plan, each action, each token of a block, apply,
+   * verify. Begins a step where no tick is open, with the given tokens instead of sampled ones. */
+  stepStage(options?: { tokens?: number[] }): TickReport;
+  stepStage(tokens?: number[]): TickReport;
+  /** Runs the open tick to its end. */
+  finishTick(): TickReport;
+  /** Throws the open tick away, before its commit; nothing has changed then. */
+  cancelTick(): null;
+  /** Runs ticks until a breakpoint, an error, the end of the text or maxTicks. Reports of the last ticks come back, at
+   * most as many as reports says; count is the number of all ticks that ran. */
+  run(options?: { maxTicks?: number; reports?: number }): RunReport<TickReport>;
+  run(maxTicks?: number, options?: { reports?: number }): RunReport<TickReport>;
+  run(maxTicks?: number, reports?: number): RunReport<TickReport>;
+  /** Checks actions together with the pending ones and queues them behind those. With instead they take the place of
+   * the pending ones. With now the whole list is applied at once. A refused call leaves the pending ones as they were. */
+  inject(actions: Action[] | Action, options?: { now?: boolean; instead?: boolean }): Queued;
+  inject(actions: Action[] | Action, now?: boolean, options?: { instead?: boolean }): Queued;
+  inject(actions: Action[] | Action, now?: boolean, instead?: boolean): Queued;
+  /** Forgets the pending actions. A tick that was refused leaves them pending. */
+  clearPending(): { pending: number };
+  /** Shows what actions would do behind the pending ones, or instead of them; nothing is queued. */
+  plan(actions: Action[] | Action, options?: { instead?: boolean }): EditPlan;
+  plan(actions: Action[] | Action, instead?: boolean): EditPlan;
+  /** Applies the pending actions now, without generating. */
+  apply(): TickReport;
+  /** Queues the removal of rows from one layer; now applies it at once. */
+  evict(layer: number, ledger: number[], options?: { kvHead?: number; now?: boolean }): Queued;
+  evict(layer: number, ledger: number[], kvHead?: number, options?: { now?: boolean }): Queued;
+  evict(layer: number, ledger: number[], kvHead?: number, now?: boolean): Queued;
+  evict(options: { layer: number; ledger: number[]; kvHead?: number; now?: boolean }): Queued;
+  /** Adds a breakpoint for run and step: a condition in the language of the manual's page Expressions, such as
+   * "evicted(ledger==12)", "kl > 0.05 and length >= 900", "changed(rows(layer==0))", "read(ledger==3)",
+   * "wrap(layer==3)", "invariant" or "error". "stage(plan)" stops inside a tick, which stays open. ignore says how
+   * often the condition may hold before it stops. With once the breakpoint is forgotten when it has stopped a run.
+   * With log it writes a line to the log instead of stopping. One that is not enabled is not asked. */
+  break(condition: string, options?: { ignore?: number; once?: boolean; log?: boolean; enabled?: boolean }): string[];
+  break(condition: string, ignore?: number, options?: { once?: boolean; log?: boolean; enabled?: boolean }): string[];
+  break(condition: string, ignore?: number, once?: boolean, log?: boolean, enabled?: boolean): string[];
+  break(options: { condition: string; ignore?: number; once?: boolean; log?: boolean; enabled?: boolean }): string[];
+  /** Changes what a breakpoint of breaks() does: asked or not, how often it may hold before it stops, once, log.
+   * Arguments that are left out stay as they are. */
+  changeBreak(id: number, options?: { enabled?: boolean; ignore?: number; once?: boolean; log?: boolean }): Breakpoint;
+  changeBreak(id: number, enabled?: boolean, options?: { ignore?: number; once?: boolean; log?: boolean }): Breakpoint;
+  changeBreak(id: number, enabled?: boolean, ignore?: number, once?: boolean, log?: boolean): Breakpoint;
+  changeBreak(options: { id: number; enabled?: boolean; ignore?: number; once?: boolean; log?: boolean }): Breakpoint;
+  /** Removes all breakpoints, or the one with this id. */
+  clearBreaks(options?: { id?: number }): string[];
+  clearBreaks(id?: number): string[];
+  /** Sets the brightness of a live token. */
+  setBrightness(ledger: number, value: number): null;
+  setBrightness(options: { ledger: number; value: number }): null;
+  /** Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse. */
+  pin(ledger: number, options?: { on?: boolean }): null;
+  pin(ledger: number, on?: boolean): null;
+  pin(options: { ledger: number; on?: boolean }): null;
+  /** Gives the living session other values of these manifest keys, all or none, in one edit, from the next tick on, as
+   * in settings({ policy: "h2o:ratio=0.25", kv: { k: "int8" } }). Keys that are left out stay as they are. layout, kv
+   * and policy hold for every layer, except where layers of the call says otherwise. Keys that shape a session (model,
+   * backend, residency, ring.window, ...) stay. capacity makes the pools anew for so many rows per layer, which frees
+   * the memory of evicted ones. op_events alone is no edit. */
+  settings(options?: { layout?: any; kv?: any; policy?: any; layers?: any; capacity?: any; after_edit?: any; executor?: any; position?: any; ring?: any; check?: any; sampling?: any; brightness?: any; op_events?: any }): null;
+  /** Fills pages of paged layers by moving about so many rows per layer; done tells whether none are left. Call it
+   * again until it is done. */
+  compact(options?: { rows?: number }): { rows: number; bytes: number; done: boolean };
+  compact(rows?: number): { rows: number; bytes: number; done: boolean };
+  /** Computes every row again from the live context, and tells how far the live rows were from that. */
+  rebuild(): RebuildReport;
+  /** Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer counts cache
+   * layers. */
+  fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
+  fault(kind: string, layer?: number, options?: { index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
+  fault(kind: string, layer?: number, index?: number, bit?: number, other?: number, column?: string, seed?: number, n?: number): FaultDone;
+  fault(options: { kind: string; layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
+  /** Bug clinic: plants a known bug of KV caches. From now on live passes do what the bug does. Without a name the bug
+   * goes. blind is a number that draws a bug, whose name stays secret. The manifest must have faults: true. History
+   * does not know of the bug. */
+  bug(options?: { name?: string; blind?: number }): PlantedBug | null;
+  bug(name?: string, options?: { blind?: number }): PlantedBug | null;
+  bug(name?: string, blind?: number): PlantedBug | null;
+  /** Goes back by n commits, or with by "edit" by n edits: all that one command did, or single ticks in a row. */
+  undo(options?: { n?: number; by?: "tick" | "edit" }): Where;
+  undo(n?: number, options?: { by?: "tick" | "edit" }): Where;
+  undo(n?: number, by?: "tick" | "edit"): Where;
+  /** Goes forward by n commits or n edits. */
+  redo(options?: { n?: number; by?: "tick" | "edit" }): Where;
+  redo(n?: number, options?: { by?: "tick" | "edit" }): Where;
+  redo(n?: number, by?: "tick" | "edit"): Where;
+  /** Goes to a tick of this branch, or of a named one, which becomes the current one; the future stays as a named
+   * branch. While a capture runs no branch can be named. */
+  goto(tick: number, options?: { branch?: string }): Where;
+  goto(tick: number, branch?: string): Where;
+  goto(options: { tick: number; branch?: string }): Where;
+  /** Goes back to the last commit before the present state at which a condition held, such as "written(ledger==12,
+   * layer==3)", "stale(ledger==12)" or "kl > 0.05": as a debugger runs back to its last stop. Without a condition the
+   * breakpoints are asked. stoppedBy names what held. The future stays as a named branch. Where none ever held, the
+   * session stays, and stoppedBy is null. */
+  runBack(options?: { condition?: string }): Where & { stoppedBy: string | null };
+  runBack(condition?: string): Where & { stoppedBy: string | null };
+  /** Gives the history as a tree of entries: parents, ticks, edits in words, rows that left, branches, and which states
+   * are kept. With since only entries from there on come. With packed, columns of numbers come as bytes, as the window
+   * takes them. */
+  timeline(options?: { since?: number; packed?: boolean }): Timeline;
+  timeline(since?: number, options?: { packed?: boolean }): Timeline;
+  timeline(since?: number, packed?: boolean): Timeline;
+  /** Forgets all rows and starts over. */
+  reset(): null;
+  /** Writes a note at a tick of this branch, the present one unless given, and where it applies at a layer, a KV head
+   * and a row of the ledger; without text it is a bookmark. Notes are no part of a state: undo leaves them alone.
+   * Captures keep them, and forks have them. */
+  note(options?: { text?: string; tick?: number; layer?: number; kvHead?: number; ledger?: number }): Note;
+  note(text?: string, options?: { tick?: number; layer?: number; kvHead?: number; ledger?: number }): Note;
+  note(text?: string, tick?: number, layer?: number, kvHead?: number, ledger?: number): Note;
+  /** Gives a note another text. */
+  changeNote(id: number, text: string): Note;
+  changeNote(options: { id: number; text: string }): Note;
+  /** Removes all notes, or the one with this id, and gives those that are left. */
+  clearNotes(options?: { id?: number }): Note[];
+  clearNotes(id?: number): Note[];
+  /** Goes to the state of a note, on whichever branch; the future stays as a named branch. */
+  gotoNote(id: number): Where;
+  /** Gives rows of a table of the session, as columns: of what, which columns, where a condition holds, from which row
+   * on and how many; next tells where the rest begins. Each table is also a method, which gives its rows as objects:
+   * rows(0, { where: "score > 1" }). Columns and condition may ask facts of the expression language, where the table
+   * has them: rows(0, { columns: ["ledger", "read"], where: "moved" }). */
+  table(name: "rows" | "ledger" | "state" | "ticks" | "branches" | "edits" | "history" | "story" | "reads" | "breaks" | "watches" | "notes" | "bugs" | "facts" | "invariants" | "topk", options?: { of?: object; columns?: string[]; where?: string; begin?: number; limit?: number }): TableAnswer;
+  table(options: { name: "rows" | "ledger" | "state" | "ticks" | "branches" | "edits" | "history" | "story" | "reads" | "breaks" | "watches" | "notes" | "bugs" | "facts" | "invariants" | "topk"; of?: object; columns?: string[]; where?: string; begin?: number; limit?: number }): TableAnswer;
+  /** Gives the token ids of a text. */
+  tokenise(text: string): number[];
+  /** Gives the text of token ids. */
+  detokenise(ids: number[]): string;
+  /** Gives the logits of the next token. */
+  logits(): number[];
+  /** Gives the value of an expression now: a number, true or false, or a text; null where it is not known. Facts of a
+   * tick speak of the commit that led here. */
+  value(expression: string): number | boolean | string | null;
+  /** Compares the live rows with a rebuild, by layer; with rows also each row. */
+  drift(options?: { rows?: boolean }): Drift;
+  drift(rows?: boolean): Drift;
+  /** Gives the attention of the newest token by query head and row. */
+  attention(layer: number, options?: { kvHead?: number }): number[][];
+  attention(layer: number, kvHead?: number): number[][];
+  attention(options: { layer: number; kvHead?: number }): number[][];
+  /** Gives the attention of the tokens at positions begin (the newest unless given) to end over the resident rows of a
+   * layer, by query head: of one head, or of all. A pass for each query, which changes nothing, computes it. The call
+   * gives at most 4 194 304 values. With packed they come as bytes, 4 per value. */
+  attentionMatrix(layer: number, options?: { head?: number; begin?: number; end?: number; kvHead?: number; packed?: boolean }): AttentionMatrix;
+  attentionMatrix(layer: number, head?: number, options?: { begin?: number; end?: number; kvHead?: number; packed?: boolean }): AttentionMatrix;
+  attentionMatrix(layer: number, head?: number, begin?: number, end?: number, kvHead?: number, packed?: boolean): AttentionMatrix;
+  attentionMatrix(options: { layer: number; head?: number; begin?: number; end?: number; kvHead?: number; packed?: boolean }): AttentionMatrix;
+  /** Gives K or V of one row, or both, also beside what a rebuild computes (a pass over the context) or what the state
+   * before the last change held. */
+  row(layer: number, index: number, options?: { which?: "k" | "v" | "both"; rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): StoredRow;
+  row(layer: number, index: number, which?: "k" | "v" | "both", options?: { rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): StoredRow;
+  row(layer: number, index: number, which?: "k" | "v" | "both", rotated?: boolean, kvHead?: number, compare?: "rebuild" | "before"): StoredRow;
+  row(options: { layer: number; index: number; which?: "k" | "v" | "both"; rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): StoredRow;
+  /** Finds the command that made a row differ from what a rebuild would compute, in a layer, or else in the last one
+   * where it differs; the cause is null for an exact row. */
+  why(ledger: number, options?: { layer?: number; kvHead?: number }): RowCause;
+  why(ledger: number, layer?: number, options?: { kvHead?: number }): RowCause;
+  why(ledger: number, layer?: number, kvHead?: number): RowCause;
+  why(options: { ledger: number; layer?: number; kvHead?: number }): RowCause;
+  /** Tells what the next token would be without some rows, in a fork: log probabilities of the likeliest tokens and the
+   * KL divergence. The rows leave all layers, and later rows keep what they took from them; with rebuild the tokens
+   * leave the text, and all rows are computed again. Attention tells where a query looked, this verb what came of it. */
+  knockOut(ledger: number[], options?: { rebuild?: boolean; k?: number }): KnockOut;
+  knockOut(ledger: number[], rebuild?: boolean, options?: { k?: number }): KnockOut;
+  knockOut(ledger: number[], rebuild?: boolean, k?: number): KnockOut;
+  knockOut(options: { ledger: number[]; rebuild?: boolean; k?: number }): KnockOut;
+  /** Tells how the present state differs from that of another tick of the branch, or of another branch: tokens, rows by
+   * layer, exactness and the KL divergence of the next token. Without both, it compares with the state before the last
+   * edit that did more than generate. s.at(40).difference(12) compares two older ticks. */
+  difference(options?: { tick?: number; branch?: string }): Difference;
+  difference(tick?: number, options?: { branch?: string }): Difference;
+  difference(tick?: number, branch?: string): Difference;
+  /** Tells how the present state differs from what a capture leads to, at its end or at a tick, or from a cache file. */
+  differenceFrom(path: string, options?: { tick?: number }): Difference;
+  differenceFrom(path: string, tick?: number): Difference;
+  differenceFrom(options: { path: string; tick?: number }): Difference;
+  /** Finds the first tick at which the present branch and another one differ in anything that stateHash() covers,
+   * executed from where they part; null if one only goes on from the other. */
+  firstDifference(branch: string): number | null;
+  /** Adds an expression whose value is published, and shown in the window, with every state from now on. The answer
+   * lists all watches. Forks have them too. */
+  watch(expression: string): Watch[];
+  /** Removes all watches, or the one with this id. */
+  clearWatches(options?: { id?: number }): Watch[];
+  clearWatches(id?: number): Watch[];
+  /** Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is not stored as a
+   * ring. */
+  ring(layer: number, options?: { kvHead?: number }): Ring | null;
+  ring(layer: number, kvHead?: number): Ring | null;
+  ring(options: { layer: number; kvHead?: number }): Ring | null;
+  /** Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also the free slots. */
+  storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
+  storage(layer: number, free?: boolean, options?: { kvHead?: number }): LayerStorage;
+  storage(layer: number, free?: boolean, kvHead?: number): LayerStorage;
+  storage(options: { layer: number; free?: boolean; kvHead?: number }): LayerStorage;
+  /** Measures the error of stored rows by layer in a pass over all rows, for K and for V; for keys also as attention
+   * logits. With rows there is also one value per position, null where a layer has no row; with packed these columns
+   * come as bytes, 4 per row, as the window takes them. With types k and v the figures are as they would be in these
+   * types, which are tried on rows of the pass: the session does not change, and counts are those of the pass. */
+  quantisation(options?: { rows?: boolean; packed?: boolean; k?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3"; v?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3" }): LayerQuantisation[];
+  quantisation(rows?: boolean, options?: { packed?: boolean; k?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3"; v?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3" }): LayerQuantisation[];
+  quantisation(rows?: boolean, packed?: boolean, k?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3", v?: "f32" | "f16" | "bf16" | "int8" | "fp8-e4m3"): LayerQuantisation[];
+  /** Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; and the memory
+   * behind them. */
+  bytes(): MemoryBytes;
+  /** Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration per layer and KV
+   * head. It makes one fresh pass in which nothing is evicted, as recordLifespans does. lifespans keeps at most so
+   * many points of each head. */
+  measureLifespans(options?: { points?: number }): LifespanFigures;
+  measureLifespans(points?: number): LifespanFigures;
+  /** Gives the last measurement with the points to draw, as the view Policy does; null before the first. Where the
+   * measurement has the serial number since, the answer is that number alone. */
+  lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
+  lifespans(since?: number): LifespanFigures | { serial: number } | null;
+  /** Tells what each layer's policy was asked to keep, and what it evicted. */
+  policies(): PolicyAudit;
+  /** Writes the cache to a file: native, hf_tuple or hf_dynamic. native holds the state but for what policies observed.
+   * kvlab_cache.py turns hf_tuple and hf_dynamic into live caches. */
+  saveCache(path: string, options?: { form?: "native" | "hf_tuple" | "hf_dynamic" }): SavedCache;
+  saveCache(path: string, form?: "native" | "hf_tuple" | "hf_dynamic"): SavedCache;
+  saveCache(options: { path: string; form?: "native" | "hf_tuple" | "hf_dynamic" }): SavedCache;
+  /** Replaces the session's content by a cache file, as one commit; content is the hash that the file must have. The
+   * rows are labelled loaded. With verify each row is compared with what the model computes, at the price of a prompt,
+   * and labelled exact; a file with other rows is refused (other_rows). */
+  loadCache(path: string, options?: { content?: string; verify?: boolean }): LoadedCache;
+  loadCache(path: string, content?: string, options?: { verify?: boolean }): LoadedCache;
+  loadCache(path: string, content?: string, verify?: boolean): LoadedCache;
+  loadCache(options: { path: string; content?: string; verify?: boolean }): LoadedCache;
+  /** Records how long keys receive attention without eviction, as a file for training gates and for the oracle policy.
+   * One fresh pass in which nothing is evicted finds for each layer, KV head and token: the last query whose attention
+   * exceeds threshold (0.05); log4 of how long that is (at most cap, 6); whether that may not be the end of it (used
+   * or born within the last stretch queries, 32); the attention received from queries behind position after (the end
+   * of the last prompt). With keys the file also has the keys before k-norm and rotation. It is a safetensors file,
+   * written whole; core/analysis/lifespans.h names the tensors. */
+  recordLifespans(path: string, options?: { after?: number; threshold?: number; cap?: number; stretch?: number; keys?: boolean }): SavedLifespans;
+  recordLifespans(path: string, after?: number, options?: { threshold?: number; cap?: number; stretch?: number; keys?: boolean }): SavedLifespans;
+  recordLifespans(path: string, after?: number, threshold?: number, cap?: number, stretch?: number, keys?: boolean): SavedLifespans;
+  recordLifespans(options: { path: string; after?: number; threshold?: number; cap?: number; stretch?: number; keys?: boolean }): SavedLifespans;
+  /** Writes the commands of this branch to a file that replays them. */
+  saveCapture(path: string): SavedCapture;
+  /** Writes the commands of this branch to a file, and appends every later command as it ends. */
+  startCapture(path: string): SavedCapture;
+  /** Ends what startCapture began. Refused once where a full disk had ended it: the file has a part. */
+  stopCapture(): { path: string } | null;
+  /** Queues the expansion of a gist into its 32 children; now applies it at once. A node is start * 4 + level; tree()
+   * lists them. */
+  expand(node: number, options?: { now?: boolean }): Queued;
+  expand(node: number, now?: boolean): Queued;
+  expand(options: { node: number; now?: boolean }): Queued;
+  /** Queues the collapse of 32 siblings into their gist; now applies it at once. */
+  collapse(node: number, options?: { now?: boolean }): Queued;
+  collapse(node: number, now?: boolean): Queued;
+  collapse(options: { node: number; now?: boolean }): Queued;
+  /** Runs rounds of the focus allocator now, whatever is due; each is a tick. */
+  refocus(options?: { rounds?: number }): TickReport[];
+  refocus(rounds?: number): TickReport[];
+  /** Sets the scores of the lens `script`: one per entry, between -1 and 1, above 0 = more detail. */
+  setLensScores(scores: number[]): null;
+  /** Appends tokens that may be taken back; step adds to them. Until accept or rollback nothing else may be edited. */
+  speculate(tokens: number[]): TickReport;
+  /** Keeps the speculative span. */
+  accept(): { tick: number; moments: number };
+  /** Removes the speculative span and restores the state before it. */
+  rollback(): { tick: number; moments: number };
+  /** Gives the working context, what the last edit made dirty and why, and the allocator's rounds. */
+  tree(options?: { entries?: boolean }): WlodTree;
+  tree(entries?: boolean): WlodTree;
+}
+
+interface Lanes {
+  /** Does what prompt() of a session does, in all lanes. */
+  prompt(text: string): LanesTick;
+  /** Does what promptIds() of a session does, in all lanes. */
+  promptIds(ids: number[]): LanesTick;
+  /** Does what chat() of a session does, in all lanes. */
+  chat(messages: ChatMessage[], options?: { template?: string; addGenerationPrompt?: boolean; more?: boolean }): LanesTick;
+  chat(messages: ChatMessage[], template?: string, options?: { addGenerationPrompt?: boolean; more?: boolean }): LanesTick;
+  chat(messages: ChatMessage[], template?: string, addGenerationPrompt?: boolean, more?: boolean): LanesTick;
+  chat(options: { messages: ChatMessage[]; template?: string; addGenerationPrompt?: boolean; more?: boolean }): LanesTick;
+  /** Does what score() of a session does, in all lanes. */
+  score(text: string, options?: { each?: boolean }): LanesTick;
+  score(text: string, each?: boolean): LanesTick;
+  score(options: { text: string; each?: boolean }): LanesTick;
+  /** Does what scoreIds() of a session does, in all lanes. */
+  scoreIds(ids: number[], options?: { each?: boolean }): LanesTick;
+  scoreIds(ids: number[], each?: boolean): LanesTick;
+  scoreIds(options: { ids: number[]; each?: boolean }): LanesTick;
+  /** Does what prefill() of a session does, in all lanes. */
+  prefill(ids: number[], options?: { last?: boolean }): LanesTick;
+  prefill(ids: number[], last?: boolean): LanesTick;
+  prefill(options: { ids: number[]; last?: boolean }): LanesTick;
+  /** Does what endPrefill() of a session does, in all lanes. */
+  endPrefill(): LanesTick;
+  /** Does what step() of a session does, in all lanes. */
+  step(options?: { n?: number; tokens?: number[] }): LanesTick[];
+  step(n?: number, options?: { tokens?: number[] }): LanesTick[];
+  step(n?: number, tokens?: number[]): LanesTick[];
+  /** Does what run() of a session does, in all lanes. */
+  run(options?: { maxTicks?: number; reports?: number }): RunReport<LanesTick>;
+  run(maxTicks?: number, options?: { reports?: number }): RunReport<LanesTick>;
+  run(maxTicks?: number, reports?: number): RunReport<LanesTick>;
+  /** Gives one row per lane with its differences from lane 0. */
+  report(): LaneReport[];
+  /** Gives the tokens that all lanes took, and how surprising each was to each lane. */
+  losses(): LanesLosses;
+  /** Tells how a lane differs from another one, lane 0 unless given: rows by layer, exactness and the KL divergence of
+   * the next token. */
+  difference(lane: number, options?: { of?: number }): Difference;
+  difference(lane: number, of?: number): Difference;
+  difference(options: { lane: number; of?: number }): Difference;
+  /** Sets the tokens whose survival the lanes report, as places among the tokens that all lanes took. */
+  needles(places: number[]): null;
+}
+
+interface Batch {
+  /** Appends a text or token ids to each sequence, in passes made together; null for a sequence that gets none. */
+  prompts(prompts: (string | number[] | null)[]): BatchTick;
+  /** Runs ticks of all sequences until each has left: one token each, sampled by each for itself. There are fewer than
+   * n where all have left. */
+  step(options?: { n?: number }): BatchTick[];
+  step(n?: number): BatchTick[];
+  /** Ends one sequence of a batch and frees the memory that it has for itself. */
+  release(sequence: number): null;
+  /** Gives one row per sequence: tick, length, why it left. */
+  report(): SequenceReport[];
+  /** Counts memory of the pools of each sequence, its own and shared, and of all together. */
+  bytes(): BatchBytes;
+}
+// end
+
 interface Session {
   readonly tick: number;
   readonly length: number;
@@ -818,169 +1281,6 @@ interface Session {
   remaining(): number;
   /** True where remaining() is 0: the next token is refused with `capacity`. */
   isFull(): boolean;
-
-  prompt(text: string): TickReport;
-  promptIds(ids: number[]): TickReport;
-  prefill(ids: number[], options?: { last?: boolean }): TickReport;
-  /** Appends what the context does not hold of a conversation yet, in the words of the model's chat template, or of `template`.
-   * `more`: the messages follow whatever the context holds. `addGenerationPrompt: false`: no reply is begun. */
-  chat(messages: ChatMessage[], options?: { template?: string; addGenerationPrompt?: boolean; more?: boolean }): ChatReply;
-  /** Appends a text and says how surprising each token was; `each`: token by token, so that policies act between them. */
-  score(text: string, options?: { each?: boolean }): Score;
-  scoreIds(ids: number[], options?: { each?: boolean }): Score;
-  /** Ends a prompt that came in parts; where no policy had to wait for it, nothing changes. */
-  endPrefill(): TickReport;
-  tokenise(text: string): number[];
-  detokenise(ids: number[]): string;
-
-  /** Ticks; `tokens` are taken instead of sampled ones. */
-  step(n?: number, options?: { tokens?: number[] }): TickReport[];
-  /** The pending action that stands highest, alone; a tick where none is pending. */
-  stepAction(): TickReport;
-  /** Does the next stage of a tick and stops. Where no tick is open it begins a step, with `tokens` instead of sampled ones. */
-  stepStage(options?: { tokens?: number[] }): TickReport;
-  /** Runs the open tick to its end. */
-  finishTick(): TickReport;
-  /** Throws the open tick away; nothing has changed then. */
-  cancelTick(): null;
-  /** Where an open tick stands; null where none is open. */
-  stage(): OpenStage | null;
-  /** `reports`: only the reports of the last ticks come back, so many; all unless given. count: ticks that ran. */
-  run(options?: { maxTicks?: number; reports?: number }): { ticks: TickReport[]; count: number; stoppedBy: string };
-  /** A condition that stops run and step, in the language of the manual's page Expressions: "evicted(ledger==12)",
-   * "kl > 0.05 and length >= 900", "changed(rows(layer==0))", "read(ledger==3)", "wrap(layer==3)", "invariant", "error".
-   * "stage(plan)" stops inside a tick, which stays open. ignore: how often it may hold before it stops. once: it is forgotten
-   * when it has stopped a run. log: it writes a line to the log instead of stopping. */
-  break(condition: string, options?: BreakOptions): string[];
-  /** Changes what a breakpoint of breaks() does; what is not named stays. */
-  changeBreak(id: number, options: BreakOptions): Breakpoint;
-  /** Removes all breakpoints, or the one with this id. */
-  clearBreaks(id?: number): string[];
-
-  /** Checks the whole pending list with these behind it and queues them; with instead, they take the place of the pending
-   * list; with now, applies the whole list at once. On failure the pending list is as it was. */
-  inject(actions: Action[] | Action, options?: { now?: boolean; instead?: boolean }): { pending: number } | TickReport;
-  /** Forgets the pending actions. A tick that was refused leaves them pending. */
-  clearPending(): { pending: number };
-  /** What the actions would do behind the pending ones, or instead of them; nothing is queued. */
-  plan(actions: Action[] | Action, options?: { instead?: boolean }): EditPlan;
-  /** The pending actions now, without generating. */
-  apply(): TickReport;
-  evict(layer: number, ledger: number[], options?: { kvHead?: number; now?: boolean }): { pending: number } | TickReport;
-
-  /** wLOD: a gist gives way to its 32 children, 32 siblings to their gist. A node is start * 4 + level; tree() lists them. */
-  expand(node: number, options?: { now?: boolean }): { pending: number } | TickReport;
-  collapse(node: number, options?: { now?: boolean }): { pending: number } | TickReport;
-  /** Rounds of the focus allocator, whatever is due; each is a tick. */
-  refocus(rounds?: number): TickReport[];
-  /** For the lens `script`: one score per entry, between -1 and 1, above 0 = wants detail. */
-  setLensScores(scores: number[]): null;
-  /** Tokens that may be taken back; step() adds to them. Until accept or rollback nothing else may be edited. */
-  speculate(tokens: number[]): TickReport;
-  accept(): { tick: number; moments: number };
-  rollback(): { tick: number; moments: number };
-  /** The working context, what the last edit made dirty and why, and the allocator's rounds. */
-  tree(options?: { entries?: boolean }): WlodTree;
-  setBrightness(ledger: number, value: number): null;
-  pin(ledger: number, on?: boolean): null;
-  /** Other values of these manifest keys, all or none, in one edit: settings({ policy: "h2o:ratio=0.25", kv: { k: "int8" } }).
-   * What is left out stays. layout, kv and policy hold for every layer, except where `layers` says otherwise. Keys that
-   * shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for this many rows
-   * per layer, which frees the memory of evicted ones. op_events alone is no edit. */
-  settings(change: Manifest): null;
-  /** Paged layers: fills pages by moving about so many rows per layer; call again until it is done. */
-  compact(rows?: number): { rows: number; bytes: number; done: boolean };
-  /** What the rebuild has ended. stale: rows that were not what it computed; loaded: rows that had come from a file; both
-   * null without probes. kl: KL(rebuild || live) of the next token in nats; null where there were no logits. */
-  rebuild(): {
-    ms: number;
-    rows: number;
-    layers: number;
-    cancelled: boolean;
-    stale: number | null;
-    loaded: number | null;
-    kl: number | null;
-  };
-  /** Damages the cache or arms a failure; needs faults: true in the manifest. layer counts cache layers. */
-  fault(kind: string, options?: { layer?: number; index?: number; bit?: number; other?: number; column?: string; seed?: number; n?: number }): FaultDone;
-  /** Plants a known bug of KV caches: from now on live passes do what the bug does. Without a name the bug goes. blind
-   * is a number that draws a bug, whose name stays secret. Needs faults: true in the manifest; history does not know of
-   * it. */
-  bug(name?: string, options?: { blind?: number }): { name: string; title: string } | { blind: number } | null;
-
-  /** Rows of a table, as columns: of what, which columns, where a condition holds, from which row on and how many; `next`
-   * tells where the rest begins. Each table is also a method, which gives its rows as objects: rows(0, { where: "score > 1" }).
-   * Columns and condition may ask facts of the expression language: rows(0, { columns: ["ledger", "read"], where: "moved" }). */
-  table(name: string, of?: object, options?: TableShape): TableAnswer;
-  /** Any verb by its name, with named arguments; also those of lanes and batches, for a session that is open as several. */
-  verb(name: string, args: object): any;
-  /** Goes back by n (1) commits, or with by "edit" by n edits: all that one command did, or single ticks in a row. */
-  undo(n?: number, by?: "tick" | "edit"): Where;
-  undo(options: { n?: number; by?: "tick" | "edit" }): Where;
-  redo(n?: number, by?: "tick" | "edit"): Where;
-  redo(options: { n?: number; by?: "tick" | "edit" }): Where;
-  /** A named branch becomes the current one; while a capture runs none can be named. */
-  goto(tick: number, branch?: string): Where;
-  /** Goes back to the last commit before the present state at which a condition held, as a debugger runs back to its last
-   * stop: "written(ledger==12, layer==3)", "stale(ledger==12)", "kl > 0.05". Without a condition the breakpoints are asked.
-   * stoppedBy names what held; it is null, and the session stays, where nothing held. */
-  runBack(condition?: string): Where & { stoppedBy: string | null };
-  /** The tick of that commit, without going there. */
-  lastTick(condition?: string): number | null;
-  /** The tick of the first commit up to the present state at which a condition held. firstTick("kl > 0.05") tells when a
-   * session began to differ from a rebuild. */
-  firstTick(condition?: string): number | null;
-  /** The ticks of all commits up to the present state at which a condition held, ascending; with since from there on. */
-  ticksWhere(condition: string, since?: number): number[];
-  /** The command that made a row differ from what a rebuild would compute, in a layer, or else the last one in which it differs. rows leads from
-   * the row to the one where it began: each has seen the next. exactness says how that one differs, in the layer that is named.
-   * cause is null for an exact row. */
-  why(ledger: number, layer?: number, kvHead?: number): {
-    ledger: number; exactness: string;
-    cause: null | { tick: number; verb: string; args: object; edit: string; rows: number[]; layer: number;
-                    kvHead: number | null; exactness: string };
-  };
-  /** What the next token would be without some rows, asked of a fork: with and without are ln p of the likeliest tokens, kl is
-   * KL(with || without) in nats. The rows leave all layers, and later rows keep what they took from them; with rebuild the
-   * tokens leave the text and all rows are computed again. Attention tells where a query looked, this what came of it. */
-  knockOut(ledger: number[], options?: { rebuild?: boolean; k?: number }): {
-    kl: number; tokens: { id: number; text: string; with: number; without: number }[];
-  };
-  /** The session as it was after another tick of its branch, or of another one: each method that reads or measures says what it
-   * would have said then, and the session stays where it is. The first question executes commands up to that tick again, beside the
-   * session and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that
-   * state, if it lies on this branch. Other methods are refused (not_a_query). */
-  at(tick: number, options?: { branch?: string }): Session;
-  /** How the present state differs from that of another tick of its branch, or of another branch; without both, from the state
-   * before the last edit that did more than to generate. s.at(40).difference(12) compares two older ticks. */
-  difference(tick?: number, branch?: string): Difference;
-  difference(options: { tick?: number; branch?: string }): Difference;
-  /** How the present state differs from what a capture leads to, at its end or at a tick, or from a cache file. */
-  differenceFrom(path: string, options?: { tick?: number }): Difference;
-  /** The first tick at which the present branch and another one differ in anything that stateHash() covers; null if one of them
-   * only goes on from the other. */
-  firstDifference(branch: string): number | null;
-  /** Writes a note about a tick of this branch, the present one unless given; without text it is a bookmark. Notes are no part
-   * of a state: undo leaves them alone. Captures keep them, and forks have them. */
-  note(text?: string, place?: NotePlace): Note;
-  note(place: NotePlace & { text?: string }): Note;
-  changeNote(id: number, text: string): Note;
-  /** Removes all notes, or the one with this id; those that are left. */
-  clearNotes(id?: number): Note[];
-  /** Goes to the state of a note, on whichever branch; the future stays as a named branch. */
-  gotoNote(id: number): Where;
-  /** The whole history as a tree: a list of entries, each a commit, with a column for each figure. parent is -1 at the opening;
-   * edit is the first entry of what one command did; left counts rows that left layers. edits names those that did more than
-   * generate. kept has the runs of entries whose states are kept: first, behind the last, and so on. With since only later
-   * entries come; another number of starts says that the history has begun anew. */
-  timeline(since?: number, options?: { packed?: boolean }): {
-    starts: number; size: number; current: number; branch: string; since: number;
-    parent: number[]; edit: number[]; tick: number[]; left: number[];
-    edits: { entry: number[]; sort: string[]; words: string[] };
-    kept: number[]; branches: { name: string; tip: number }[];
-  };
-  reset(): null;
-
   text(): string;
   tokens(): number[];
   /** 32 hexadecimal digits over everything the session remembers. */
@@ -988,64 +1288,24 @@ interface Session {
   /** Ledger ids in context order; of the rows that one layer holds if a layer is given. */
   // options.kvHead: required where residency is by KV head.
   pos2ledger(layer?: number, options?: { kvHead?: number }): number[];
-  logits(): number[];
-  /** Attention of the newest token: [query head][row]. */
-  attention(layer: number, options?: { kvHead?: number }): number[][];
-  /** Attention of the tokens at positions begin (the newest) to end over the resident rows of a layer, in a pass for each
-   * query that changes nothing. head: one query head; without it all. At most 4 194 304 values. packed: bytes, 4 per value. */
-  attentionMatrix(layer: number, options?: { head?: number; begin?: number; end?: number; kvHead?: number; packed?: boolean }): AttentionMatrix;
-  /** compare: also what a rebuild computes (a pass over the context), or what the state before the last change held. */
-  row(layer: number, index: number, which?: "k" | "v", options?: { rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): RowTensor & RowShape;
-  row(layer: number, index: number, which: "both", options?: { rotated?: boolean; kvHead?: number; compare?: "rebuild" | "before" }): { k: RowTensor; v: RowTensor } & RowShape;
-  /** null where the layer is not stored as a ring. */
-  ring(layer: number, options?: { kvHead?: number }): Ring | null;
-  storage(layer: number, options?: { free?: boolean; kvHead?: number }): LayerStorage;
-  /** One fresh pass in which nothing is evicted, as recordLifespans makes it: how long rows are used beside what gates predicted.
-   * At most `points` (400) rows of each head are kept for `lifespans`. */
-  measureLifespans(options?: { points?: number }): LifespanFigures;
-  /** The last measurement with its points, as the view Policy draws it; only its serial where that is `since`; null before the first. */
-  lifespans(options?: { since?: number }): LifespanFigures | { serial: number } | null;
-  /** What each layer's policy was asked to keep, and what it evicted. */
-  policies(): PolicyAudit;
-  /** A pass over all rows. rows: also one value per position, null where a layer has no row; packed: these columns as bytes,
-   * 4 per row, as the window takes them. k, v: the figures as they would be in these types, which are tried on rows of the pass;
-   * the session does not change, and counts are those of the pass. */
-  quantisation(options?: { rows?: boolean; packed?: boolean; k?: RowType; v?: RowType }): LayerQuantisation[];
-  /** An expression whose value the window shows with every tick from now on; the list of all watches. Forks have them too. */
-  watch(expression: string): Watch[];
-  /** Removes all watches, or the one with this id. */
-  clearWatches(id?: number): Watch[];
-  /** The value of an expression now; null where it is not known. What it says of a tick refers to the commit that led here. */
-  value(expression: string): number | boolean | string | null;
   /** Ledger ids of the tokens for which a condition holds: facts of rows speak of the token's row, as in
    * "brightness < 20 and exactness != 'exact'". */
   rowsWhere(condition: string): number[];
-  drift(options?: { rows?: boolean }): Drift;
-  /** Bytes of rows: live are the resident rows. allocated is what the pools have slots for, without history; they shrink after
-   * a policy has pruned a prompt and grow for the next one. reserved: the addresses of all slots, with room for rows of older
-   * states; a page takes memory when it is first written. own and shared: memory that the pools take, in pages that nobody else reads, and in pages that
-   * forks read as well until one of them writes; 0 where the back end or the system cannot share. program: all memory that
-   * the program has at this moment, with all its sessions; 0 where the system does not tell. And what the back end did
-   * since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
-  bytes(): { allocated: number; live: number; moved: number; reserved: number; own: number; shared: number; program: number;
-    allocations: number; captures: number; replays: number };
+  /** The tick of the commit to which runBack() would go, without going there. */
+  lastTick(condition?: string): number | null;
+  /** The tick of the first commit up to the present state at which a condition held. firstTick("kl > 0.05") tells when a
+   * session began to differ from a rebuild. */
+  firstTick(condition?: string): number | null;
+  /** The ticks of all commits up to the present state at which a condition held, ascending; with since from there on. */
+  ticksWhere(condition: string, since?: number): number[];
 
-  /** native holds the state but for what policies observed; hf_tuple and hf_dynamic what kvlab_cache.py turns into live caches. */
-  saveCache(path: string, options?: { form?: CacheForm }): { path: string; form: CacheForm; rows: number; bytes: number };
-  /** Replaces the session's content, as one commit; `content` is the hash the file must have. The rows are labelled `loaded`.
-   * With `verify` each of them is compared with what the model computes, at the price of a prompt, and they are `exact`; a file
-   * with others is refused (`other_rows`). */
-  loadCache(path: string, options?: { content?: string; verify?: boolean }): { path: string; form: CacheForm; rows: number; content: string };
-  /** One fresh pass in which nothing is evicted: per layer, KV head and token the last query whose attention exceeds
-   * `threshold` (0.05), log4 of how long that is (at most `cap`, 6), whether that may not be the end of it (used or born within
-   * the last `stretch` queries, 32), the attention received from queries behind position `after` (the end of the last prompt), and
-   * with `keys` (true) the keys before k-norm and rotation. Safetensors, written whole; core/analysis/lifespans.h names the tensors. */
-  recordLifespans(path: string, options?: { after?: number; threshold?: number; cap?: number; stretch?: number; keys?: boolean }):
-    { path: string; rows: number; layers: number; after: number };
-  saveCapture(path: string): SavedCapture;
-  /** The same, and every later command is appended as it ends. */
-  startCapture(path: string): SavedCapture;
-  stopCapture(): { path: string } | null;
+  /** Any verb by its name, with named arguments; also those of lanes and batches, for a session that is open as several. */
+  verb(name: string, args: object): any;
+  /** The session as it was after another tick of its branch, or of another one: each method that reads or measures says what it
+   * would have said then, and the session stays where it is. The first question executes commands up to that tick again, beside the
+   * session and from the nearest state that history has; later ones step from there. fork() gives a session of its own in that
+   * state, if it lies on this branch. Other methods are refused (not_a_query). */
+  at(tick: number, options?: { branch?: string }): Session;
   /** A second session in the present state, shown in the window; the two share nothing but the model. */
   fork(): Session;
 
@@ -1173,24 +1433,8 @@ interface Score {
 /** Sessions in lockstep on the same tokens, over one set of weights. */
 interface Lanes {
   readonly size: number;
-  prompt(text: string): LanesTick;
-  promptIds(ids: number[]): LanesTick;
-  chat(messages: ChatMessage[], options?: { template?: string; addGenerationPrompt?: boolean; more?: boolean }): LanesTick;
-  prefill(ids: number[], options?: { last?: boolean }): LanesTick;
-  score(text: string, options?: { each?: boolean }): LanesTick;
-  scoreIds(ids: number[], options?: { each?: boolean }): LanesTick;
-  endPrefill(): LanesTick;
-  /** Ticks; all lanes take `tokens`, or those that lane 0 generates. */
-  step(n?: number, options?: { tokens?: number[] }): LanesTick[];
-  run(options?: { maxTicks?: number; reports?: number }): { ticks: LanesTick[]; count: number; stoppedBy: string };
   /** A lane with all verbs; one that gives it tokens of its own, or takes some back, takes it out of step for good. */
   session(lane: number): Session;
-  /** Tokens whose survival is reported, as places among those that all lanes took. */
-  needles(places: number[]): null;
-  report(): LaneReport[];
-  losses(): LanesLosses;
-  /** How a lane differs from another one; of: lane 0 unless given. */
-  difference(lane: number, of?: number): Difference;
   /** Shows them in the window: lane 0 is what the other views show. */
   show(): Lanes;
   close(): void;
@@ -1219,25 +1463,26 @@ interface BatchTick {
   apart?: string;
 }
 
+interface SequenceReport {
+  sequence: number;
+  released: boolean;
+  tick?: number;
+  length?: number;
+  /** Why and when it left. It joins again when a verb gives it another state. */
+  left: null | { why: string; tick: number; error?: TickReport["error"] };
+}
+
+/** Memory of the pools, as MemoryBytes of a session has it. total: all pages once; copies: what as many sessions would take that
+ * share nothing. */
+interface BatchBytes { sequences: { sequence: number; own: number; shared: number }[]; total: number; copies: number }
+
 /** Sequences that began as one session, stepped together; each is a session of its own. */
 interface Batch {
   readonly size: number;
   /** One sequence with all verbs. */
   sequence(sequence: number): Session;
   prompt(sequence: number, text: string): TickReport;
-  /** For each sequence a text, a list of token ids, or null; they go in together. */
-  prompts(prompts: (string | number[] | null)[]): BatchTick;
-  /** Ticks of all sequences that have not left; fewer than n where all have. */
-  step(n?: number): BatchTick[];
   text(sequence: number): string;
-  /** left: why and when a sequence left. It joins again when a verb gives it another state. */
-  report(): { sequence: number; released: boolean; tick?: number; length?: number;
-    left: null | { why: string; tick: number; error?: TickReport["error"] } }[];
-  /** Memory of the pools, as `bytes` of a session counts it. total: all pages once; copies: what as many sessions would take
-   * that share nothing. */
-  bytes(): { sequences: { sequence: number; own: number; shared: number }[]; total: number; copies: number };
-  /** Ends one sequence and frees the memory that it has for itself. */
-  release(sequence: number): null;
   /** Shows it in the window: the first sequence is what the views show. */
   show(): Batch;
   close(): void;

@@ -43,6 +43,7 @@ json argList(const std::vector<ArgInfo>& args) {
   for (const ArgInfo& arg : args) {
     out.push_back({{"name", arg.name}, {"type", typeText(arg)}, {"required", !arg.optional}});
     if (!arg.otherwise.is_null()) out.back()["default"] = arg.otherwise;
+    if (!arg.shape.empty()) out.back()["shape"] = arg.shape;
   }
   return out;
 }
@@ -138,7 +139,10 @@ json listVerbs() {
   json list = json::array();
   for (const VerbInfo& verb : verbs()) {
     list.push_back(entry(verb.name, verb.help));
-    list.back().update({{"args", argList(verb.args)}, {"effect", name(verb.effect)}, {"lanes", name(verb.lanes)}});
+    list.back().update({{"args", argList(verb.args)},
+                        {"gives", verb.gives},
+                        {"effect", name(verb.effect)},
+                        {"lanes", name(verb.lanes)}});
   }
   return list;
 }

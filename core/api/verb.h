@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of a session as data: one table serves scripts, the console, the window's commands, captures, lanes,
-// `kvlab list verbs` and the tests. A verb takes one JSON object and returns one JSON value. The tables stand in
-// core/verbs and core/lanes, which run them. Values; any thread.
+// The verbs of a session as data: one table serves scripts and resources/script_api.d.ts, the console, the window's
+// commands, captures, lanes, `kvlab list verbs` and the tests. A verb takes one JSON object and returns one JSON value.
+// The tables stand in core/verbs and core/lanes, which run them. Values; any thread.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -37,6 +37,7 @@ struct ArgInfo {
   bool written = false;                 // the verb writes the file, else the verb reads it
   bool optional = false;
   nlohmann::json otherwise = {};  // value of an argument that is left out; null = the verb decides
+  std::string shape = {};         // type in script_api.d.ts where `type` does not tell it: "ChatMessage[]"
 
   /// The same argument, which may be left out.
   ArgInfo orNone() const {
@@ -47,6 +48,11 @@ struct ArgInfo {
   ArgInfo orElse(nlohmann::json value) const {
     ArgInfo out = orNone();
     out.otherwise = std::move(value);
+    return out;
+  }
+  ArgInfo as(std::string text) const {
+    ArgInfo out = *this;
+    out.shape = std::move(text);
     return out;
   }
 };
@@ -117,7 +123,8 @@ enum class EditSort : std::uint8_t {
 struct VerbInfo {
   std::string name;           // "step"
   std::vector<ArgInfo> args;  // in script order
-  std::string help;           // one sentence
+  std::string help;           // all that the manual and script_api.d.ts say of it
+  std::string gives;          // type of the answer in script_api.d.ts: "TickReport[]"
   Effect effect = Effect::Reads;
   InLanes lanes = InLanes::Reference;
   bool ofTick = false;  // goes on with an open tick

@@ -37,7 +37,7 @@ std::vector<std::string> tableNames() {
 std::vector<ArgInfo> tableVerbArgs() {
   return {arg::text("name", tableNames()),
           arg::of("of", ArgType::Object).orElse(json::object()),
-          arg::of("columns", ArgType::List, 1).orNone(),
+          arg::of("columns", ArgType::List, 1).orNone().as("string[]"),
           arg::text("where").orNone(),
           arg::integer("begin", 0, kMostId).orElse(0),
           arg::integer("limit", 1, kMostTableRows).orElse(kMostTableRows)};
@@ -104,9 +104,11 @@ const TableInfo* tableNamed(std::string_view name) {
 std::span<const Verb> tableVerbs() {
   static const Verb kVerbs[] = {
       {{"table", tableVerbArgs(),
-        "Rows of a table of the session: of what, which columns, where a condition holds, from which row on and how "
-        "many. Columns and condition may ask facts of the expression language, where the table has them.",
-        Effect::Measures},
+        "Gives rows of a table of the session, as columns: of what, which columns, where a condition holds, from which "
+        "row on and how many; next tells where the rest begins. Each table is also a method, which gives its rows as "
+        "objects: rows(0, { where: \"score > 1\" }). Columns and condition may ask facts of the expression language, "
+        "where the table has them: rows(0, { columns: [\"ledger\", \"read\"], where: \"moved\" }).",
+        "TableAnswer", Effect::Measures},
        LooksOrRuns{readTable, measureTable, tableEffect}},
   };
   return kVerbs;

@@ -78,15 +78,23 @@ std::span<const Verb> policyVerbs() {
       {{"measureLifespans",
         {arg::integer("points", 0, 1 << 20).orElse(400)},
         "Compares lifespans of rows without eviction with those that gates predicted: R2 and calibration per layer and "
-        "KV head.",
+        "KV head. It makes one fresh pass in which nothing is evicted, as recordLifespans does. lifespans keeps at "
+        "most so many points of each head.",
+        "LifespanFigures",
         Effect::Measures},
        measureLifespansVerb},
       {{"lifespans",
         {arg::integer("since", 0, (std::int64_t{1} << 53) - 1).orElse(0)},
-        "The last measurement with the points to draw; null before the first.",
+        "Gives the last measurement with the points to draw, as the view Policy does; null before the first. Where the "
+        "measurement has the serial number since, the answer is that number alone.",
+        "LifespanFigures | { serial: number } | null",
         Effect::Reads},
        lifespansVerb},
-      {{"policies", {}, "What each layer's policy was asked to keep, and what it evicted.", Effect::Reads},
+      {{"policies",
+        {},
+        "Tells what each layer's policy was asked to keep, and what it evicted.",
+        "PolicyAudit",
+        Effect::Reads},
        policiesVerb},
   };
   return kVerbs;

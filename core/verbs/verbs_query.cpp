@@ -68,15 +68,22 @@ Result<json> valueVerb(Session& session, VerbArgs& in) {
 
 std::span<const Verb> queryVerbs() {
   static const Verb kVerbs[] = {
-      {{"tokenise", {arg::text("text")}, "Token ids of a text.", Effect::Reads}, tokenise},
-      {{"detokenise", {arg::tokens("ids", 0)}, "The text of token ids.", Effect::Reads}, detokenise},
-      {{"logits", {}, "Logits of the next token.", Effect::Measures}, logits},
+      {{"tokenise", {arg::text("text")}, "Gives the token ids of a text.", "number[]", Effect::Reads}, tokenise},
+      {{"detokenise", {arg::tokens("ids", 0)}, "Gives the text of token ids.", "string", Effect::Reads}, detokenise},
+      {{"logits", {}, "Gives the logits of the next token.", "number[]", Effect::Measures}, logits},
       {{"value",
         {arg::text("expression")},
-        "The value of an expression now: a number, true or false, or a text; null where it is not known.",
+        "Gives the value of an expression now: a number, true or false, or a text; null where it is not known. Facts "
+        "of a tick speak of the commit that led here.",
+        "number | boolean | string | null",
         Effect::Measures},
        valueVerb},
-      {{"drift", {arg::flag("rows", false)}, "Live rows against a rebuild.", Effect::Measures}, driftVerb},
+      {{"drift",
+        {arg::flag("rows", false)},
+        "Compares the live rows with a rebuild, by layer; with rows also each row.",
+        "Drift",
+        Effect::Measures},
+       driftVerb},
   };
   return kVerbs;
 }

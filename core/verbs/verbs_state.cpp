@@ -200,6 +200,7 @@ std::span<const Verb> stateVerbs() {
       {{"setBrightness",
         {arg::integer("ledger", 0, kMostId), arg::number("value", 0, 1e6)},
         "Sets the brightness of a live token.",
+        "null",
         Effect::Commits,
         InLanes::Reference,
         false,
@@ -209,6 +210,7 @@ std::span<const Verb> stateVerbs() {
       {{"pin",
         {arg::integer("ledger", 0, kMostId), arg::flag("on", true)},
         "Pins a token: no policy may cull or evict a pinned token, and no kind of session may let it collapse.",
+        "null",
         Effect::Commits,
         InLanes::Reference,
         false,
@@ -218,20 +220,25 @@ std::span<const Verb> stateVerbs() {
          return (memberOr(args, "on", true) ? "pin " : "unpin ") + words.row(args, "ledger");
        }},
       {{"settings", settingsArgs(),
-        "Gives the living session other values of these manifest keys, all or none, from the next tick on. layout, kv "
-        "and policy hold for every layer, except where layers of the call says otherwise. Keys that shape a session "
-        "stay.",
-        Effect::Commits, InLanes::Reference, false, EditSort::Setting},
+        "Gives the living session other values of these manifest keys, all or none, in one edit, from the next tick "
+        "on, as in settings({ policy: \"h2o:ratio=0.25\", kv: { k: \"int8\" } }). Keys that are left out stay as they "
+        "are. layout, kv and policy hold for every layer, except where layers of the call says otherwise. Keys that "
+        "shape a session (model, backend, residency, ring.window, ...) stay. capacity makes the pools anew for so many "
+        "rows per layer, which frees the memory of evicted ones. op_events alone is no edit.",
+        "null", Effect::Commits, InLanes::Reference, false, EditSort::Setting},
        settingsVerb,
        settingsWords},
       {{"compact",
         {arg::integer("rows", 1, kAllRows).orNone()},
-        "Fills pages by moving about so many rows per layer; done tells whether any are left.",
+        "Fills pages of paged layers by moving about so many rows per layer; done tells whether none are left. Call it "
+        "again until it is done.",
+        "{ rows: number; bytes: number; done: boolean }",
         Effect::Queues},
        compactVerb},
       {{"rebuild",
         {},
-        "Computes every row again from the live context.",
+        "Computes every row again from the live context, and tells how far the live rows were from that.",
+        "RebuildReport",
         Effect::Commits,
         InLanes::Reference,
         false,
@@ -242,7 +249,9 @@ std::span<const Verb> stateVerbs() {
          arg::integer("bit", 0, kMostId).orNone(), arg::integer("other", 0, kMostId).orNone(),
          arg::text("column").orNone(), arg::integer("seed", 0, kMostSeed).orNone(),
          arg::integer("n", 1, kAllRows).orNone()},
-        "Fault drill: damages the cache or makes a step fail.",
+        "Fault drill: damages the cache or makes a step fail. The manifest must have faults: true. layer counts cache "
+        "layers.",
+        "FaultDone",
         Effect::Commits,
         InLanes::Reference,
         false,
@@ -251,43 +260,53 @@ std::span<const Verb> stateVerbs() {
        [](const json& args, const EditWords&) { return "fault " + memberOr(args, "kind", std::string()); }},
       {{"bug",
         {arg::text("name").orElse(""), arg::integer("blind", 0, kMostSeed).orNone()},
-        "Bug clinic: plants a known bug of KV caches, which bends what live passes do; without a name takes it away. "
-        "blind is a number that draws a bug, whose name stays secret.",
+        "Bug clinic: plants a known bug of KV caches. From now on live passes do what the bug does. Without a name the "
+        "bug goes. blind is a number that draws a bug, whose name stays secret. The manifest must have faults: true. "
+        "History does not know of the bug.",
+        "PlantedBug | null",
         Effect::Queues},
        bugVerb},
       {{"undo", stepArgs(),
-        "Goes back by n commits, or by n edits: all that one command did, or single ticks in a row.", Effect::Travels,
-        InLanes::Refused},
+        "Goes back by n commits, or with by \"edit\" by n edits: all that one command did, or single ticks in a row.",
+        "Where", Effect::Travels, InLanes::Refused},
        undoVerb},
-      {{"redo", stepArgs(), "Goes forward by n commits or n edits.", Effect::Travels, InLanes::Refused}, redoVerb},
+      {{"redo", stepArgs(), "Goes forward by n commits or n edits.", "Where", Effect::Travels, InLanes::Refused},
+       redoVerb},
       {{"goto",
         {arg::integer("tick", 0, kAllRows), arg::text("branch").orNone()},
-        "Goes to a tick of this branch, or of a named one, which then goes on; the future stays as a named branch.",
+        "Goes to a tick of this branch, or of a named one, which becomes the current one; the future stays as a named "
+        "branch. While a capture runs no branch can be named.",
+        "Where",
         Effect::Travels,
         InLanes::Refused},
        goToVerb},
       {{"runBack",
         {arg::text("condition").orNone()},
-        "Goes back to the last commit before the present state at which a condition held, or else one of the "
-        "breakpoints; the future stays as a named branch. Where none ever held, the session stays, and stoppedBy is "
-        "null.",
+        "Goes back to the last commit before the present state at which a condition held, such as "
+        "\"written(ledger==12, layer==3)\", \"stale(ledger==12)\" or \"kl > 0.05\": as a debugger runs back to its "
+        "last stop. Without a condition the breakpoints are asked. stoppedBy names what held. The future stays as a "
+        "named branch. Where none ever held, the session stays, and stoppedBy is null.",
+        "Where & { stoppedBy: string | null }",
         Effect::Travels,
         InLanes::Refused},
        runBackVerb},
       {{"at",
         {arg::integer("tick", 0, kAllRows), arg::of("verb", ArgType::Verb),
          arg::of("args", ArgType::Arguments).orNone(), arg::text("branch").orNone()},
-        "What a verb that reads or measures would have said after another tick of the branch, or of another branch; "
-        "the session stays where it is.",
+        "Tells what a verb that reads or measures would have said after another tick of the branch, or of another "
+        "branch; the session stays where it is.",
+        "any",
         Effect::Measures},
        atVerb},
       {{"timeline",
         {arg::integer("since", 0, kMostId).orElse(0), arg::flag("packed", false)},
-        "The history as a tree of entries: parents, ticks, edits in words, rows that left, branches, and which states "
-        "are kept; with since only entries from there on.",
+        "Gives the history as a tree of entries: parents, ticks, edits in words, rows that left, branches, and which "
+        "states are kept. With since only entries from there on come. With packed, columns of numbers come as bytes, "
+        "as the window takes them.",
+        "Timeline",
         Effect::Reads},
        timelineVerb},
-      {{"reset", {}, "Forgets all rows and starts over.", Effect::Travels, InLanes::Refused}, reset},
+      {{"reset", {}, "Forgets all rows and starts over.", "null", Effect::Travels, InLanes::Refused}, reset},
   };
   return kVerbs;
 }

@@ -131,24 +131,33 @@ std::span<const Verb> storageVerbs() {
   static const Verb kVerbs[] = {
       {{"ring",
         {layerArg(), headArg()},
-        "The ring of a layer: pointer, head, offset, wraps and named views.",
+        "Gives the ring of a layer: pointer, head, offset, wraps and named views; null where the layer is not stored "
+        "as a ring.",
+        "Ring | null",
         Effect::Reads},
        ring},
       {{"storage",
         {layerArg(), arg::flag("free", false), headArg()},
-        "How a layer's rows are stored: layout, formats, slots, bytes, ring and pages.",
+        "Tells how a layer's rows are stored: layout, formats, slots, bytes, ring and pages; with free also the free "
+        "slots.",
+        "LayerStorage",
         Effect::Reads},
        storage},
       {{"quantisation",
         {arg::flag("rows", false), arg::flag("packed", false), rowTypeArg("k"), rowTypeArg("v")},
-        "Error of stored rows by layer, for K and for V; for keys also as attention logits. With types: as it would be "
-        "in them; the session does not change.",
+        "Measures the error of stored rows by layer in a pass over all rows, for K and for V; for keys also as "
+        "attention logits. With rows there is also one value per position, null where a layer has no row; with packed "
+        "these columns come as bytes, 4 per row, as the window takes them. With types k and v the figures are as they "
+        "would be in these types, which are tried on rows of the pass: the session does not change, and counts are "
+        "those of the pass.",
+        "LayerQuantisation[]",
         Effect::Measures},
        quantisation},
       {{"bytes",
         {},
-        "Bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; and the memory "
-        "behind them.",
+        "Counts bytes of rows: live, allocated at capacity, reserved with history, moved by the last commit; and the "
+        "memory behind them.",
+        "MemoryBytes",
         Effect::Reads},
        bytes},
   };

@@ -44,10 +44,16 @@ std::span<const Verb> watchVerbs() {
   static const Verb kVerbs[] = {
       {{"watch",
         {arg::text("expression")},
-        "Adds an expression whose value is published with every state from now on.",
+        "Adds an expression whose value is published, and shown in the window, with every state from now on. The "
+        "answer lists all watches. Forks have them too.",
+        "Watch[]",
         Effect::Marks},
        addWatch},
-      {{"clearWatches", {arg::integer("id", 0, kMostId).orNone()}, "Removes all watches, or one.", Effect::Marks},
+      {{"clearWatches",
+        {arg::integer("id", 0, kMostId).orNone()},
+        "Removes all watches, or the one with this id.",
+        "Watch[]",
+        Effect::Marks},
        clearWatches},
   };
   return kVerbs;

@@ -51,18 +51,18 @@ class FakeEngine : public Engine {
   ~FakeEngine() override { --m_state.alive; }
 
   std::optional<Effect> effect(const std::string& name, const nlohmann::json&) const override {
-    static const std::vector<VerbInfo> kVerbs = {{"tick", {}, ""},
-                                                 {"table", {}, ""},
-                                                 {"read", {}, ""},
-                                                 {"echo", {}, ""},
-                                                 {"files", {}, ""},
-                                                 {"measure", {}, "", Effect::Measures},
-                                                 {"step", {}, "", Effect::Commits},
-                                                 {"count", {}, "", Effect::Commits},
-                                                 {"throw", {}, "", Effect::Commits},
-                                                 {"block", {}, "", Effect::Commits},
-                                                 {"hook", {}, "", Effect::Commits},
-                                                 {"goto", {}, "", Effect::Travels}};
+    static const std::vector<VerbInfo> kVerbs = {{"tick", {}, "", ""},
+                                                 {"table", {}, "", ""},
+                                                 {"read", {}, "", ""},
+                                                 {"echo", {}, "", ""},
+                                                 {"files", {}, "", ""},
+                                                 {"measure", {}, "", "", Effect::Measures},
+                                                 {"step", {}, "", "", Effect::Commits},
+                                                 {"count", {}, "", "", Effect::Commits},
+                                                 {"throw", {}, "", "", Effect::Commits},
+                                                 {"block", {}, "", "", Effect::Commits},
+                                                 {"hook", {}, "", "", Effect::Commits},
+                                                 {"goto", {}, "", "", Effect::Travels}};
     const auto found =
         std::find_if(kVerbs.begin(), kVerbs.end(), [&](const VerbInfo& one) { return one.name == name; });
     return found == kVerbs.end() ? std::nullopt : std::optional(found->effect);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Lists in pages of the manual. A line `<!-- generated: NAME -->` of a page stands before the list NAME as
 # `kvlab list NAME --markdown` prints it; a line `<!-- end -->` stands behind the list. In resources/script_api.d.ts the
-# types of tables stand between `// generated: tables` and `// end`.
+# types of tables stand between `// generated: tables` and `// end`, and the methods that are verbs behind
+# `// generated: verbs`.
 #   manual_lists.sh            the test: fails where a page is not current
 #   manual_lists.sh --update   writes the lists into the pages of resources/manual
 # KVLAB names the program; build/dev/kvlab unless given.
@@ -48,12 +49,15 @@ check() {
   return 1
 }
 
-# The declarations of the script language with the types of tables as they are now.
+# The declarations of the script language with its generated parts as they are now.
 types=$root/resources/script_api.d.ts
 current_types() {
-  "$KVLAB" list tables --json | python3 "$here/table_types.py" >"$work/types" || return 1
-  sed -e '/^\/\/ generated: tables$/,/^\/\/ end$/{/^\/\/ generated: tables$/{r '"$work/types"'
-    b};/^\/\/ end$/!d}' "$types"
+  local part edits=()
+  for part in tables verbs; do
+    "$KVLAB" list $part --json | python3 "$here/script_types.py" $part >"$work/$part.types" || return 1
+    edits+=(-e "/^\/\/ generated: $part\$/,/^\/\/ end\$/{/^\/\/ generated: $part\$/{r $work/$part.types" -e "b};/^\/\/ end\$/!d}")
+  done
+  sed "${edits[@]}" "$types"
 }
 
 update() {

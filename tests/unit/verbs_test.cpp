@@ -41,7 +41,7 @@ class VerbsTest : public QObject {
     std::set<std::string> names;
     for (const VerbInfo& verb : verbs()) {
       QVERIFY2(names.insert(verb.name).second, verb.name.c_str());
-      QVERIFY2(verb.help.ends_with('.') && verb.help.size() > 10, verb.name.c_str());
+      QVERIFY2(verb.help.ends_with('.') && verb.help.size() > 10 && !verb.gives.empty(), verb.name.c_str());
       QVERIFY(verbNamed(verb.name) == verbNamed(verb.name) && verbNamed(verb.name)->help == verb.help);
       for (const ArgInfo& arg : verb.args) {
         QVERIFY2(!typeText(arg).empty(), (verb.name + " " + arg.name).c_str());
