@@ -35,9 +35,9 @@ class MainWindowTest : public QObject {
       const bool bad = request.contains("manifest") && request["manifest"].value("model", "") == "bad";
       return bad ? test::refusingOpener() : test::fakeOpener(m_state);
     };
-    settings.schema.verbs = {{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", Effect::Commits},
-                             {"block", {}, "", Effect::Commits},
-                             {"tick", {}, ""}};
+    settings.schema.verbs = {{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", "", Effect::Commits},
+                             {"block", {}, "", "", Effect::Commits},
+                             {"tick", {}, "", ""}};
     settings.headless = headless;
     return test::wholeWindow(settings);
   }
