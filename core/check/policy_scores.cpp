@@ -247,16 +247,16 @@ class Scores {
     return perRow(layer, lists);
   }
 
-  /// False where a pool of other size has taken the place of that which the policy looked at: rows that stay have other
-  /// slots, or rows that left lie behind all that stay, and were not copied.
-  static bool samePool(const ResidencyView& then, const ResidencyView& now) {
+  /// False if a pool of another size holds the rows now: rows that stay have other slots, or rows that left lie behind
+  /// all that stay, and were not copied.
+  bool samePool(const ResidencyView& then, const ResidencyView& now) const {
     std::int32_t left = -1, stays = -1;
     std::size_t next = at(now.first);
     for (std::size_t i = at(then.first); i < then.size(); ++i)
       if (next >= now.size() || now.ledger[next] != then.ledger[i]) left = std::max(left, then.slotOf[i].value());
       else if (now.slotOf[next++] != then.slotOf[i]) return false;
     for (const Slot slot : now.residentSlots()) stays = std::max(stays, slot.value());
-    return left < stays;
+    return !m_input.resized || left < stays;
   }
 
   static bool anyLeft(const ResidencyView& then, const ResidencyView& now) {

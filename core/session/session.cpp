@@ -192,6 +192,7 @@ std::vector<Violation> Session::runChecks(bool full, std::int64_t part, bool lat
     input.deeds = m_parts.store.deeds().all();
     input.decided = m_parts.store.deeds().decided();
     input.turns = m_parts.store.deeds().turns();
+    input.resized = m_parts.store.deeds().resized();
     if (const auto& drawn = m_parts.store.deeds().drawn()) input.drawn = &*drawn;
     if (const auto& culled = m_parts.store.deeds().culled()) input.culled = &*culled;
     input.refreshed = m_parts.store.deeds().asked() || m_parts.store.deeds().told() != state().logits;

@@ -112,6 +112,7 @@ Status CacheStore::resize(CacheLayer layer, std::int32_t slots) {
   SlotAllocator& own = this->slots(layer);
   KV_TRY(pool(layer).resize(slots, *own.end()));
   own.resize(slots);
+  m_deeds.resize();
   return ok();
 }
 

@@ -129,7 +129,12 @@ class CommitDeeds {
   }
   /// [cache layers, or fewer] how often that was.
   std::span<const int> turns() const { return m_turns; }
+  /// A pool has another size: rows that had left were not copied.
+  void resize() { m_resized = true; }
+  /// True also if the whole store is new.
+  bool resized() const { return m_resized; }
   void clear() {
+    m_resized = false;
     m_decided.reset();
     m_drawn.reset();
     m_culled.reset();
@@ -144,7 +149,7 @@ class CommitDeeds {
  private:
   static constexpr std::size_t kKept = 256;
 
-  bool m_wanted = false;
+  bool m_wanted = false, m_resized = true;
   int m_aside = 0;  // calls that only look, now
   std::optional<PassKind> m_decided;
   std::optional<DrawDeed> m_drawn;
