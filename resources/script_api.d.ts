@@ -6,7 +6,7 @@
 /** Shape of everything that is thrown. `code` is stable: compare with it; `kvlab list errors` shows every code. */
 interface KvlabError extends Error {
   readonly code: string;
-  /** What was refused or went wrong. */
+  /** The refused operation, or the one that failed. */
   readonly what: string;
   /** The cause, with the figures. */
   readonly why: string;
@@ -59,7 +59,7 @@ interface WlodTree {
   lens: string;
   /** Why the gists may be worth less than as many of the last tokens; "" where they were measured to be better. */
   notice: string;
-  /** What the gists cost on text that their training has not seen, by level; [] where nobody has measured it. */
+  /** The losses of gists on text that their training has not seen, by level; [] if nobody has measured them. */
   figures: { level: number; tokens: number; nll: GistLosses; kl: GistLosses }[];
   /** Moments that a pyramid's query sees as entries, and through LOD1 at least; blur of a gist in halves of its span. */
   w: number;
@@ -72,8 +72,8 @@ interface WlodTree {
   rows: number;
   /** Moments from here on may not be collapsed. */
   protectedFrom: number;
-  /** Of the last change: rows that held it, rows that came after it, (row, layer) pairs left in place, entries put in place of
-   * others, all as shares; and moments that stand as tokens, LOD1, LOD2. null before anything happened. */
+  /** The last change in shares: rows that held it, rows that came after it, (row, layer) pairs left in place, entries put in
+   * place of others; and moments that stand as tokens, LOD1, LOD2. null before anything happened. */
   ratios: { spatial: number | null; temporal: number | null; hits: number | null; swaps: number | null; residency: [number, number, number] };
   /** The last edit that was more than appending. */
   change: {
@@ -126,7 +126,7 @@ interface DamageSince {
   reached?: number;
 }
 
-/** What else a template asks for may stand beside the two, such as tool_calls. Keys keep their order, at every depth.
+/** Other members that a template asks for, such as tool_calls, may stand beside the two. Keys keep their order, at every depth.
  * A message may also be the JSON text of such an object. */
 interface ChatMessage { role: string; content: unknown; }
 /** The text and the number of tokens that were appended. */
@@ -148,9 +148,9 @@ interface TickReport {
   violations: Violation[];
   /** In the last report of a step that a breakpoint stopped: its condition. */
   stoppedBy?: string;
-  /** Of stepStage, and of a step that stopped inside a tick: where the tick stands open; null once it is over. */
+  /** stepStage gives it, and so does a step that stopped inside a tick: the place of the open tick; null once the tick is over. */
   stage?: OpenStage | null;
-  /** Of inject, evict, expand and collapse with now: how many actions the call queued. */
+  /** inject, evict, expand and collapse give it with now: the number of actions that the call queued. */
   queued?: number;
 }
 
@@ -160,9 +160,9 @@ type Queued = { pending: number } | TickReport;
 /** count: ticks that ran, also those whose reports did not come back. */
 interface RunReport<Tick> { ticks: Tick[]; count: number; stoppedBy: string }
 
-/** Where a tick stands that was stopped inside. */
+/** The place of a tick that was stopped inside. */
 interface OpenStage {
-  /** What the tick has done last; "token": a token of a block waits for the commit, "apply": the commit is made. */
+  /** The last step of the tick; "token": a token of a block waits for the commit, "apply": the commit is made. */
   stage: "generate" | "observe" | "plan" | "action" | "token" | "apply";
   next: "generate" | "observe" | "plan" | "action" | "token" | "apply" | "verify";
   /** Tokens and actions of the tick so far. */
@@ -184,7 +184,7 @@ interface PlannedAction {
   finalPosition?: number;
   newLedger?: number[];
   layer?: number;
-  /** Where residency is by KV head. */
+  /** Present if residency is by KV head. */
   kv_head?: number;
   ledger?: number[];
 }
@@ -242,7 +242,7 @@ interface RowShape {
 /** The answer of row(): K or V, or with which: "both" the two. */
 type StoredRow = (RowTensor | { k: RowTensor; v: RowTensor }) & RowShape;
 
-/** Names, presets and help: `kvlab list policies`. Of budget, capacity and ratio at most one. */
+/** Names, presets and help: `kvlab list policies`. At most one of budget, capacity and ratio may be given. */
 interface Policy {
   name: string;
   preset?: string;
@@ -255,7 +255,7 @@ interface Policy {
   ratio?: number;
   /** Rows whose score is lower leave, budget or not. */
   threshold?: number;
-  /** How the scores of KV heads become one; "each" asks for residency by KV head, and is "max" without. */
+  /** The way in which the scores of KV heads become one; "each" asks for residency by KV head, and is "max" without. */
   heads?: "mean" | "max" | "sum" | "each";
   allocator?: "uniform" | "pyramid";
   beta?: number;
@@ -277,7 +277,7 @@ interface LifespanFigures {
   /** Per layer, per KV head; empty for a layer without a gate. */
   layers: {
     rows: number;
-    /** Of them, rows still in use when the text ended; the figures leave them out. */
+    /** The part of these rows that was still in use when the text ended; the figures leave them out. */
     censored: number;
     r2: number | null;
     /** Mean of predicted minus actual. */
@@ -291,12 +291,12 @@ interface LifespanFigures {
 interface PolicyAudit {
   /** A prompt comes in parts: nothing leaves before it ends. */
   prefilling: boolean;
-  /** Of the last decision, which took so many microseconds. */
+  /** The tick of the last decision, and the microseconds that it took. */
   tick: number | null;
   us: number;
   layers: {
     layer: number;
-    /** Where residency is by KV head: then there is one entry for each. */
+    /** Present if residency is by KV head: then there is one entry for each head. */
     kvHead?: number;
     policy: string;
     spec: Policy;
@@ -315,7 +315,7 @@ interface PolicyAudit {
     fired: number | null;
     /** Pinned rows for which the budget has no room. */
     protectedRows: number;
-    /** What was done instead of what was asked for, and why. */
+    /** The rule that was used in place of the requested one, and why. */
     fallback: string;
     /** Rows that left the window in the last tick, and the rows that left the layer for them. */
     contests: { challenger: number; challengerScore: number | null; loser: number; loserScore: number | null }[];
@@ -377,7 +377,7 @@ interface QuantError {
   /** Largest of a row's heads. */
   scale?: (number | null)[];
   atMax?: number[];
-  /** What converting rows has seen since the layer's pool was made. */
+  /** The counts of converted rows since the layer's pool was made. */
   counts: QuantCounts;
 }
 
@@ -444,14 +444,14 @@ interface Timeline {
   tick: number[];
   /** Rows that left layers. */
   left: number[];
-  /** Those that did more than generate. */
+  /** Entries that did more than generate. */
   edits: { entry: number[]; sort: string[]; words: string[] };
   /** Runs of entries whose states are kept: first, behind the last, and so on. */
   kept: number[];
   branches: { name: string; tip: number }[];
 }
 
-/** What a rebuild has ended. */
+/** The state that a rebuild has ended. */
 interface RebuildReport {
   ms: number;
   rows: number;
@@ -479,7 +479,7 @@ interface KnockOut { kl: number; tokens: { id: number; text: string; with: numbe
 
 /** Bytes of the session's rows, and of the memory behind them. */
 interface MemoryBytes {
-  /** What the pools have slots for, without history. They shrink after a policy has pruned a prompt and grow for the next one. */
+  /** The rows that the pools have slots for, without history. They shrink after a policy has pruned a prompt and grow for the next one. */
   allocated: number;
   /** The resident rows. */
   live: number;
@@ -493,13 +493,13 @@ interface MemoryBytes {
   shared: number;
   /** All memory that the program has at this moment, with all its sessions; 0 where the system does not tell. */
   program: number;
-  /** What the back end did since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
+  /** The work of the back end since it was opened: memory taken, passes recorded and replayed. A steady state adds to replays alone. */
   allocations: number;
   captures: number;
   replays: number;
 }
 
-/** What a fault did: the damaged row, or the step that will fail. */
+/** The effect of a fault: the damaged row, or the step that will fail. */
 interface FaultDone {
   kind: string;
   layer?: number;
@@ -527,7 +527,7 @@ interface SavedCapture {
 
 interface Breakpoint {
   id: number; condition: string; ignore: number; once: boolean; log: boolean; enabled: boolean;
-  /** How often the condition has held, and at which tick last; null = never. */
+  /** The number of times that the condition has held, and the last tick at which it did; null = never. */
   hits: number; last: number | null;
 }
 
@@ -552,7 +552,7 @@ interface Note {
   /** Empty = a bookmark. */
   text: string;
   tick: number; branch: string;
-  /** Where it stands besides: a layer of the model, a KV head of the layer, a row of the ledger. */
+  /** The other parts of its place: a layer of the model, a KV head of the layer, a row of the ledger. */
   layer: number | null; kvHead: number | null; ledger: number | null;
   /** The state lies on the way to the present one, or is that one. */
   here: boolean;
@@ -698,7 +698,7 @@ interface RowOfEdits {
   tick: number | null;
 }
 
-/** What happened to one token, as far as history keeps it. A cell is null where it is not known, or does not apply. */
+/** The events of one token, as far as history keeps them. A cell is null where it is not known, or does not apply. */
 interface RowOfHistory {
   /** tick of the commit */
   tick: number | null;
@@ -808,7 +808,7 @@ interface RowOfBugs {
   title: string | null;
 }
 
-/** What expressions can ask. A cell is null where it is not known, or does not apply. */
+/** The facts that expressions can ask for. A cell is null where it is not known, or does not apply. */
 interface RowOfFacts {
   /** as expressions write it */
   name: string | null;
@@ -871,7 +871,7 @@ interface Session {
   /** The edits that undo and redo go over, nearest first. */
   edits(options?: { most?: number } & TableShape): RowOfEdits[];
   edits(most?: number, options?: TableShape): RowOfEdits[];
-  /** What happened to one token, as far as history keeps it. */
+  /** The events of one token, as far as history keeps them. */
   history(ledger: number, options?: TableShape): RowOfHistory[];
   history(options: { ledger: number } & TableShape): RowOfHistory[];
   /** Everything that happened to a row in a layer: written, turned, moved, left, made inexact, and by which command;
@@ -890,7 +890,7 @@ interface Session {
   notes(options?: TableShape): RowOfNotes[];
   /** The bugs of KV caches that can be planted. */
   bugs(options?: TableShape): RowOfBugs[];
-  /** What expressions can ask. */
+  /** The facts that expressions can ask for. */
   facts(options?: TableShape): RowOfFacts[];
   /** Checks every invariant in full. */
   invariants(options?: TableShape): RowOfInvariants[];
@@ -1349,7 +1349,7 @@ interface SweepRow {
   error?: { code: string; what: string; why: string; remedy: string };
 }
 interface SweepResult { name: string; out: string; cells: number; found: number; failed: number; points: SweepPoint[]; rows: SweepRow[] }
-/** What a lane did in one tick, or has after it. null: not measured. Lane 0 is the reference. */
+/** A lane's figures of one tick, and those behind it. null: not measured. Lane 0 is the reference. */
 interface LaneTick {
   lane: number;
   /** false: it had left before, and has no figures. */
@@ -1357,7 +1357,7 @@ interface LaneTick {
   error?: TickReport["error"];
   /** KL(p_reference || p) of the next token, nats. */
   kl?: number | null;
-  /** What the token that was taken cost beyond the reference, nats. */
+  /** The loss of the token that was taken, beyond that of the reference, in nats. */
   dnll?: number | null;
   /** 1 if the likeliest next token is the reference's. */
   top1?: number | null;
@@ -1372,11 +1372,11 @@ interface LaneTick {
   weightBytes?: number;
 }
 
-/** The reference's report, and what every lane did. */
+/** The reference's report, with the figures of every lane. */
 interface LanesTick extends TickReport {
   tokens: number[];
   lanes: LaneTick[];
-  /** Of weights that the ops of all lanes read. */
+  /** Bytes of weights that the ops of all lanes read. */
   weightBytes: number;
   /** One pass for all lanes; else `apart` says why not. */
   together: boolean;
@@ -1388,7 +1388,7 @@ interface LaneReport {
   label: string;
   changes: Manifest;
   inStep: boolean;
-  /** Where it is not: the last tick it has in common with the others, and why it left. */
+  /** Present if the lane is out of step: the last tick that it has in common with the others, and why it left. */
   exitTick?: number;
   error?: TickReport["error"];
   /** Ticks taken in lockstep; means are over those that the lane took. */
@@ -1403,15 +1403,15 @@ interface LaneReport {
   overlap: number | null;
   /** Per layer, as of now; of a lane that has left, as of the tick before it did. */
   layers: { massKept: (number | null)[]; overlap: (number | null)[]; needles: (number | null)[] };
-  /** Of resident rows, and of the pools. */
+  /** Bytes of resident rows, and of the pools. */
   bytes: number;
   bytesAllocated: number;
   us: number | null;
-  /** Of weights that the lane's ops read for the last commit; those of a pass made together count for lane 0. */
+  /** Bytes of weights that the lane's ops read for the last commit; a pass made together counts for lane 0. */
   weightBytes: number;
 }
 
-/** How surprised each lane was by each token that all lanes took, in order. */
+/** The surprise of each lane at each token that all lanes took, in order. */
 interface LanesLosses {
   tokens: number[];
   texts: string[];
@@ -1440,7 +1440,7 @@ interface Lanes {
   close(): void;
 }
 
-/** What one call did to each sequence of a batch. */
+/** The effect of one call on each sequence of a batch. */
 interface BatchTick {
   sequences: {
     sequence: number;
@@ -1454,7 +1454,7 @@ interface BatchTick {
     /** Why it takes no part in later steps: "end_of_text" or "error". */
     left?: string;
   }[];
-  /** Of weights that the ops of all sequences read. */
+  /** Bytes of weights that the ops of all sequences read. */
   weightBytes: number;
   /** Microseconds of all sequences. */
   us: number;
@@ -1529,7 +1529,7 @@ interface View {
   freezeClock(): void;
   /** Waits until the view shows the current tick. Sizes in device-independent pixels. */
   screenshot(what: string, path: string, options?: { width?: number; height?: number; dpr?: number }): { path: string; width: number; height: number };
-  /** What a view shows, as text, once it shows the current tick; of "window" the status bar and all visible views. */
+  /** The text of a view, once the view shows the current tick; of "window" the status bar and all visible views. */
   dump(what: string): string;
   /** Runs a command of the registry (`kvlab list commands`). */
   command(id: string, args?: { [name: string]: unknown }): void;
@@ -1542,7 +1542,7 @@ interface View {
 
 declare const lab: Lab;
 declare const view: View;
-/** What follows -- on the command line. */
+  /** The arguments that follow -- on the command line. */
 declare const args: string[];
 declare function log(...values: unknown[]): void;
 declare function expect(condition: unknown, message?: string): void;
@@ -1552,15 +1552,15 @@ declare function expectNear(a: unknown, b: unknown, tolerance?: { abs?: number; 
  * console). A difference leaves NAME.actual, NAME.expected and NAME.diff in --out; `kvlab run --update` writes `file` instead. */
 declare function expectImage(what: string, file: string, options?: {
   width?: number; height?: number; dpr?: number;
-  /** How far a colour channel may be off, 0 .. 255, and which share of the pixels may be farther off. */
+  /** The error that a colour channel may have, 0 .. 255, and the share of the pixels that may have a larger one. */
   tolerance?: number; share?: number;
   /** [x, y, width, height] in device-independent pixels: what is inside is not compared. */
   mask?: [number, number, number, number][];
   /** [x, y, width, height]: only this part is compared. */
   rect?: [number, number, number, number];
 }): void;
-/** The same for a text: a text names a view or "window" (view.dump), any other value is compared as JSON. What a mask, a regular
- * expression, matches is not compared. */
+/** The same for a text: a text names a view or "window" (view.dump), any other value is compared as JSON. Parts that a mask,
+ * a regular expression, matches are not compared. */
 declare function expectDump(what: unknown, file: string, options?: { mask?: RegExp | string | (RegExp | string)[] }): void;
 /** A named test of a file NAME.test.js, which `kvlab test` runs; a failed test does not end the others. */
 declare function test(name: string, fn: () => void): void;

@@ -90,7 +90,7 @@ std::span<const TableSource> noteTables() {
          {"keys", Text, "what its brackets compare"},
          {"type", Text, "number, flag or text"},
          {"help", Text, "what it says"}},
-        "What expressions can ask."},
+        "The facts that expressions can ask for."},
        factRows},
   };
   return kTables;

@@ -165,7 +165,7 @@ std::span<const TableSource> storyTables() {
          {"event", Text, "born, moved, left_layer, left_window, rebuilt, verified, damage_found, pinned, or a state"},
          {"layer", Integer, "null where it is about the token"},
          {"detail", Text, "more, in words"}},
-        "What happened to one token, as far as history keeps it."},
+        "The events of one token, as far as history keeps them."},
        tokenHistory},
       {{"story",
         {row, layerArg(), headArg()},
