@@ -1,19 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/action.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace kvlab {
 namespace {
 
 using nlohmann::json;
 
-template <class Id>
-json ids(const std::vector<Id>& list) {
-  json out = json::array();
-  for (Id id : list) out.push_back(id.value());
-  return out;
+constexpr std::string_view kNames[] = {"replace_pair", "replace", "add",    "delete",
+                                       "insert",       "evict",   "expand", "collapse"};
+static_assert(std::size(kNames) == std::variant_size_v<Action>);
+
+// The fields of each action, once for both directions: `see` is a reader, a writer or a list of names.
+template <class See>
+void fieldsOf(ReplacePair& a, See&& see) {
+  see("original_pos1", a.originalPos1), see("original_pos2", a.originalPos2), see("new_token_ids", a.newTokenIds);
 }
+template <class See>
+void fieldsOf(Replace& a, See&& see) {
+  see("positions", a.positions), see("new_token_ids", a.newTokenIds);
+}
+template <class See>
+void fieldsOf(Add& a, See&& see) {
+  see("token_id", a.tokenId);
+}
+template <class See>
+void fieldsOf(Delete& a, See&& see) {
+  see("position", a.position);
+}
+template <class See>
+void fieldsOf(Insert& a, See&& see) {
+  see("position", a.position), see("token_ids", a.tokenIds);
+}
+template <class See>
+void fieldsOf(Evict& a, See&& see) {
+  see("layer", a.layer), see("kv_head", a.kvHead), see("ledger", a.ledger);
+}
+template <class See>
+void fieldsOf(Expand& a, See&& see) {
+  see("node", a.node);
+}
+template <class See>
+void fieldsOf(Collapse& a, See&& see) {
+  see("node", a.node);
+}
+
+struct Writer {
+  template <class Id>
+  void operator()(const char* field, const Id& id) {
+    out[field] = id.value();
+  }
+  template <class Id>
+  void operator()(const char* field, const std::vector<Id>& list) {
+    json& to = out[field] = json::array();
+    for (const Id id : list) to.push_back(id.value());
+  }
+  template <class Id>
+  void operator()(const char* field, const std::optional<Id>& id) {
+    if (id) (*this)(field, *id);
+  }
+  json out;
+};
 
 /// Reads the fields of one action and keeps the first error.
 class Reader {
@@ -21,35 +71,21 @@ class Reader {
   Reader(const json& object, int place) : m_object(object), m_place(place) {}
 
   template <class Id>
-  Id id(const char* field) {
-    const json* value = find(field);
-    return value ? convert<Id>(field, *value) : Id{};
+  void operator()(const char* field, Id& id) {
+    if (const json* value = find(field)) id = convert<Id>(field, *value);
   }
-
   template <class Id>
-  std::vector<Id> list(const char* field) {
-    std::vector<Id> out;
+  void operator()(const char* field, std::vector<Id>& list) {
     const json* value = find(field);
-    if (!value) return out;
-    if (!value->is_array()) {
-      fail(field, *value, "is not a list");
-      return out;
-    }
+    if (!value) return;
+    if (!value->is_array()) return fail(field, *value, "is not a list");
     for (std::size_t i = 0; i < value->size(); ++i)
-      out.push_back(convert<Id>(field, (*value)[i], " at place " + std::to_string(i)));
-    if (out.empty()) fail(field, *value, "is empty");
-    return out;
+      list.push_back(convert<Id>(field, (*value)[i], " at place " + std::to_string(i)));
+    if (list.empty()) fail(field, *value, "is empty");
   }
-
-  bool has(const char* field) const { return m_object.contains(field); }
-
-  /// Refuses fields that the action does not have: a misspelt name must not pass unseen.
-  void only(std::initializer_list<const char*> fields) {
-    for (const auto& [key, value] : m_object.items()) {
-      bool known = key == "action";
-      for (const char* field : fields) known = known || key == field;
-      if (!known) fail(key.c_str(), value, "is not a field of this action");
-    }
+  template <class Id>
+  void operator()(const char* field, std::optional<Id>& id) {
+    if (m_object.contains(field)) (*this)(field, id.emplace());
   }
 
   void fail(const char* field, const json& value, const std::string& why) {
@@ -73,16 +109,10 @@ class Reader {
     using Rep = typename Id::rep;
     const bool tooBig = value.is_number_unsigned() &&
         value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Rep>::max());
-    if (!value.is_number_integer() || tooBig) {
-      fail(field, value, "is not an integer in range" + place);
-      return Id{};
-    }
-    const auto number = value.get<std::int64_t>();
-    if (number < std::numeric_limits<Rep>::min() || number > std::numeric_limits<Rep>::max()) {
-      fail(field, value, "is not an integer in range" + place);
-      return Id{};
-    }
-    return Id(static_cast<Rep>(number));
+    if (value.is_number_integer() && !tooBig && std::in_range<Rep>(value.get<std::int64_t>()))
+      return Id(static_cast<Rep>(value.get<std::int64_t>()));
+    fail(field, value, "is not an integer in range" + place);
+    return Id{};
   }
 
   const json& m_object;
@@ -90,91 +120,41 @@ class Reader {
   std::optional<Error> m_error;
 };
 
-Action readPair(Reader& in) {
-  in.only({"original_pos1", "original_pos2", "new_token_ids"});
-  return ReplacePair{in.id<Position>("original_pos1"), in.id<Position>("original_pos2"),
-                     in.list<TokenId>("new_token_ids")};
-}
-Action readReplace(Reader& in) {
-  in.only({"positions", "new_token_ids"});
-  return Replace{in.list<Position>("positions"), in.list<TokenId>("new_token_ids")};
-}
-Action readAdd(Reader& in) {
-  in.only({"token_id"});
-  return Add{in.id<TokenId>("token_id")};
-}
-Action readDelete(Reader& in) {
-  in.only({"position"});
-  return Delete{in.id<Position>("position")};
-}
-Action readInsert(Reader& in) {
-  in.only({"position", "token_ids"});
-  return Insert{in.id<Position>("position"), in.list<TokenId>("token_ids")};
-}
-Action readEvict(Reader& in) {
-  in.only({"layer", "kv_head", "ledger"});
-  Evict evict{in.id<Layer>("layer"), std::nullopt, in.list<LedgerId>("ledger")};
-  if (in.has("kv_head")) evict.kvHead = in.id<Head>("kv_head");
-  return evict;
-}
-Action readExpand(Reader& in) {
-  in.only({"node"});
-  return Expand{in.id<NodeId>("node")};
-}
-Action readCollapse(Reader& in) {
-  in.only({"node"});
-  return Collapse{in.id<NodeId>("node")};
+/// Refuses fields that the action does not have: a misspelt name must not pass unseen.
+void refuseOthers(Action& action, const json& object, Reader& in) {
+  for (const auto& [key, value] : object.items()) {
+    bool known = key == "action";
+    const auto see = [&](const char* field, auto&) { known = known || key == field; };
+    std::visit([&](auto& one) { fieldsOf(one, see); }, action);
+    if (!known) in.fail(key.c_str(), value, "is not a field of this action");
+  }
 }
 
-struct Form {
-  const char* name;
-  Action (*read)(Reader&);
-};
-constexpr Form kForms[] = {{"replace_pair", readPair}, {"replace", readReplace},  {"add", readAdd},
-                           {"delete", readDelete},     {"insert", readInsert},    {"evict", readEvict},
-                           {"expand", readExpand},     {"collapse", readCollapse}};
-
-struct Writer {
-  json operator()(const ReplacePair& a) const {
-    return {{"action", "replace_pair"},
-            {"original_pos1", a.originalPos1.value()},
-            {"original_pos2", a.originalPos2.value()},
-            {"new_token_ids", ids(a.newTokenIds)}};
-  }
-  json operator()(const Replace& a) const {
-    return {{"action", "replace"}, {"positions", ids(a.positions)}, {"new_token_ids", ids(a.newTokenIds)}};
-  }
-  json operator()(const Add& a) const { return {{"action", "add"}, {"token_id", a.tokenId.value()}}; }
-  json operator()(const Delete& a) const { return {{"action", "delete"}, {"position", a.position.value()}}; }
-  json operator()(const Insert& a) const {
-    return {{"action", "insert"}, {"position", a.position.value()}, {"token_ids", ids(a.tokenIds)}};
-  }
-  json operator()(const Evict& a) const {
-    json out{{"action", "evict"}, {"layer", a.layer.value()}, {"ledger", ids(a.ledger)}};
-    if (a.kvHead) out["kv_head"] = a.kvHead->value();
-    return out;
-  }
-  json operator()(const Expand& a) const { return {{"action", "expand"}, {"node", a.node.value()}}; }
-  json operator()(const Collapse& a) const { return {{"action", "collapse"}, {"node", a.node.value()}}; }
-};
+/// The action with this place in kNames.
+template <std::size_t I = 0>
+Action emptyAction(std::size_t index) {
+  if constexpr (I + 1 < std::variant_size_v<Action>)
+    if (index != I) return emptyAction<I + 1>(index);
+  return std::variant_alternative_t<I, Action>{};
+}
 
 }  // namespace
 
 std::size_t newTokens(const Action& action) {
-  struct Count {
-    std::size_t operator()(const ReplacePair& a) { return a.newTokenIds.size(); }
-    std::size_t operator()(const Replace& a) { return a.newTokenIds.size(); }
-    std::size_t operator()(const Insert& a) { return a.tokenIds.size(); }
-    std::size_t operator()(const Add&) { return 1; }
-    std::size_t operator()(const Delete&) { return 0; }
-    std::size_t operator()(const Evict&) { return 0; }
-    std::size_t operator()(const Expand&) { return 0; }
-    std::size_t operator()(const Collapse&) { return 0; }
+  std::size_t count = 0;
+  const auto see = [&]<class Field>(const char*, const Field& field) {
+    if constexpr (std::is_same_v<Field, TokenId>) ++count;
+    else if constexpr (std::is_same_v<Field, std::vector<TokenId>>) count += field.size();
   };
-  return std::visit(Count(), action);
+  std::visit([&](auto one) { fieldsOf(one, see); }, action);
+  return count;
 }
 
-json toJson(const Action& action) { return std::visit(Writer{}, action); }
+json toJson(const Action& action) {
+  Writer writer{{{"action", kNames[action.index()]}}};
+  std::visit([&](auto one) { fieldsOf(one, writer); }, action);
+  return std::move(writer.out);
+}
 
 Result<Action> actionFromJson(const json& object, int place) {
   static const json nothing = json::object();
@@ -188,16 +168,18 @@ Result<Action> actionFromJson(const json& object, int place) {
     in.fail("action", kind == object.end() ? json() : *kind, "does not name an action");
     return *in.error();
   }
-  for (const Form& form : kForms) {
-    if (kind->get_ref<const std::string&>() != form.name) continue;
-    Action action = form.read(in);
-    if (in.error()) return *in.error();
-    return action;
+  const auto* const name = std::ranges::find(kNames, kind->get_ref<const std::string&>());
+  if (name == std::end(kNames)) {
+    std::string known;
+    for (const std::string_view one : kNames) known.append(known.empty() ? "" : ", ").append(one);
+    in.fail("action", *kind, "is none of " + known);
+    return *in.error();
   }
-  std::string known;
-  for (const Form& form : kForms) known += (known.empty() ? "" : ", ") + std::string(form.name);
-  in.fail("action", *kind, "is none of " + known);
-  return *in.error();
+  Action action = emptyAction(static_cast<std::size_t>(name - kNames));
+  refuseOthers(action, object, in);
+  std::visit([&](auto& one) { fieldsOf(one, in); }, action);
+  if (in.error()) return *in.error();
+  return action;
 }
 
 Result<std::vector<Action>> actionsFromJson(const json& list) {
