@@ -111,7 +111,7 @@ std::optional<std::string> readMatch(const json& v, LayerOverride& out) {
 }
 
 void readLayers(ManifestKeys& keys, std::vector<LayerOverride>& out) {
-  keys.list("layers", "What some layers have instead of the session's own; later entries win.",
+  keys.list("layers", "Values that some layers have instead of the session's own; later entries win.",
             [&](ManifestKeys& inner) {
               LayerOverride layer;
               bool matched = false;
@@ -142,15 +142,14 @@ void readStart(ManifestKeys& keys, BrightnessSettings& b) {
 }
 
 void readBrightness(ManifestKeys& keys, BrightnessSettings& b) {
-  keys.real("decay", b.decay, 0, 1e6, "What every token loses per generated token.");
-  keys.real("gain", b.gain, 0, 1e6, "What a token gains per unit of attention that it gets.");
+  keys.real("decay", b.decay, 0, 1e6, "The loss of every token per generated token.");
+  keys.real("gain", b.gain, 0, 1e6, "The gain of a token per unit of attention that it gets.");
   keys.real("max", b.max, 0, 1e6, "The brightest that a token can be.");
   keys.object("start", "Brightness of new tokens, by their source.", [&](ManifestKeys& inner) { readStart(inner, b); });
   keys.integer("target", b.target, 2, 1 << 30, "Tokens from which on the dimmest pairs are culled.");
-  keys.text(
-      "compressor", b.compressor, {"off", "nearest", "outside"},
-      "What replaces a culled pair: nearest takes the token whose embedding is nearest to the pair's mean, outside "
-      "leaves it to lists of actions.");
+  keys.text("compressor", b.compressor, {"off", "nearest", "outside"},
+            "The replacement of a culled pair: nearest takes the token whose embedding is nearest to the pair's mean, "
+            "outside leaves it to lists of actions.");
   keys.real("min_cosine", b.minCosine, -1, 1, "A replacement that is less near to the mean than this is none.");
 }
 
@@ -160,7 +159,7 @@ void readSampling(ManifestKeys& keys, SamplingSettings& s) {
   keys.real("top_p", s.topP, 0, 1, "The likeliest tokens that have this probability together are drawn from.");
   keys.real("repetition_penalty", s.repetitionPenalty, 0.01, 100,
             "Divides the logits of tokens that the context has; 1 changes nothing.");
-  keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max(), "Where the random numbers start.");
+  keys.integer("seed", s.seed, 0, std::numeric_limits<std::int64_t>::max(), "The start of the random numbers.");
 }
 
 /// {...} | null | "off".
@@ -187,15 +186,15 @@ void readStorage(ManifestKeys& keys, Manifest& m) {
             [&](const json& v) { return readPolicy(v, m.policy); });
   if (keys.listing()) keys.listInner("policy.", listPolicyKeys);
   keys.word("residency", m.residency, kResidencies,
-            "What has a residency map of its own: a layer, or each KV head of it; auto takes heads where a policy asks "
-            "for them.");
+            "The unit with a residency map of its own: a layer, or each KV head of it; auto takes heads if a policy "
+            "asks for them.");
 }
 
 void readState(ManifestKeys& keys, Manifest& m) {
   readStorage(keys, m);
   readLayers(keys, m.layers);
   readWlod(keys, m.wlod);
-  keys.object("ring", "What ring layouts do.", [&](ManifestKeys& inner) {
+  keys.object("ring", "Settings of ring layouts.", [&](ManifestKeys& inner) {
     inner.integer("window", m.ring.window, 0, 1 << 24,
                   "Rows that a ring keeps; 0 means as many as the layer's mask lets through.");
     inner.integer("block_tokens", m.ring.blockTokens, 1, 1 << 12, "Tokens per tick.");
@@ -214,8 +213,8 @@ void readEditing(ManifestKeys& keys, Manifest& m) {
             "How a list of edits is carried out: at once, or one by one from the highest position down.");
   keys.take(
       "after_edit", "one of keep, recompute, selective, or {\"selective\":{\"ratio\":0.15}}", "keep",
-      "What becomes of rows behind an edit, whose context is no longer there: they stay, all are computed anew, or "
-      "the share that deviates most is.",
+      "Rows behind an edit were computed in a context that is gone: they stay, all are computed again, or the share "
+      "that deviates most is.",
       [&](const json& v) { return readAfterEdit(v, m); });
   keys.word("new_rows", m.newRows, kNewRows,
             "How rows of edits are computed: by a forward pass, or from the embedding alone, for comparison.");
@@ -226,7 +225,7 @@ void readEditing(ManifestKeys& keys, Manifest& m) {
               [&](ManifestKeys& inner) { readBrightness(inner, m.brightness); });
   keys.object("sampling", "How the next token is drawn.",
               [&](ManifestKeys& inner) { readSampling(inner, m.sampling); });
-  keys.object("check", "What is verified after every tick.", [&](ManifestKeys& inner) {
+  keys.object("check", "The check after every tick.", [&](ManifestKeys& inner) {
     inner.word("level", m.check, kLevels, "Nothing, a part of the rows in turn, or every row.");
     inner.integer("scrub_period", m.scrubPeriod, 1, 1 << 20, "Ticks until level cheap has seen every row once.");
   });
@@ -238,7 +237,8 @@ void readEditing(ManifestKeys& keys, Manifest& m) {
 void readManifest(ManifestKeys& keys, Manifest& m) {
   keys.text("model", m.model, {},
             "demo, a name of kvlab model list, a Hugging Face directory, a GGUF file, or synthetic:NAME.");
-  keys.text("backend", m.backend, {"auto", "cpu", "cuda"}, "What computes; cuda never falls back to the CPU.");
+  keys.text("backend", m.backend, {"auto", "cpu", "cuda"},
+            "The device that computes; cuda never falls back to the CPU.");
   keys.text("weights", m.weights, {"", "int8", kDequantise},
             "int8 stores the matrices as codes, dequantise brings weights in blocks to f32; empty leaves them as the "
             "files have them.");

@@ -51,7 +51,7 @@ void readOwn(ManifestKeys& keys, const PolicyName* policy, PolicySpec& spec) {
   };
   if (takes("seed"))
     keys.integer("seed", spec.seed, 0, std::numeric_limits<std::int64_t>::max(),
-                 meaning("seed", "Where the random numbers start."));
+                 meaning("seed", "The start of the random numbers."));
   if (takes("observe"))
     keys.integer("observe", spec.observe, 0, kMostRows,
                  meaning("observe", "Queries that are looked at, at the end of a prompt; 0 means all."));
@@ -67,7 +67,7 @@ void readOwn(ManifestKeys& keys, const PolicyName* policy, PolicySpec& spec) {
               meaning("gates", "A file of gate weights; empty takes those that are shipped for the model."));
   if (takes("epsilon"))
     keys.real("epsilon", spec.epsilon, 0, 1e6,
-              meaning("epsilon", "What is added to the scores before the norms of values weigh them."));
+              meaning("epsilon", "A constant that is added to the scores before the norms of values weigh them."));
 }
 
 void readTotals(ManifestKeys& keys, PolicySpec& spec) {

@@ -23,8 +23,8 @@ void readName(ManifestKeys& keys, const char* key, std::string& out, std::string
 
 void readAllocator(ManifestKeys& keys, WlodSettings& w) {
   readName(keys, "lens", w.lens,
-           "What says where detail is wanted: attention, trained (a network for the model), script (the verb "
-           "setLensScores), a file of a network or of weights, or off.");
+           "The source of scores that say where detail is wanted: attention, trained (a network for the model), "
+           "script (the verb setLensScores), a file of a network or of weights, or off.");
   keys.real("expand_at", w.expandAt, 0, 1, "A score above this expands a gist.");
   keys.real("collapse_at", w.collapseAt, 0, 1, "A score below minus this collapses a block.");
   keys.integer("edits", w.edits, 1, 1024, "Edits of one round at most.");
@@ -40,7 +40,7 @@ void readAllocator(ManifestKeys& keys, WlodSettings& w) {
 void readRecompute(ManifestKeys& keys, WlodSettings& w) {
   keys.word(
       "recompute", w.recompute, kRecomputes,
-      "What an edit computes anew: the cost model chooses, only what it made dirty, everything, or a share of it.");
+      "The rows that an edit computes again: those that the cost model chooses, the dirty ones, all, or a share.");
   keys.real("selective_ratio", w.selectiveRatio, 0, 1,
             "With recompute selective: the share of older dirty rows that are computed.");
   keys.real("threshold", w.threshold, 0, 1, "Above this share of dirty rows everything is computed.");
