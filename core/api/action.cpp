@@ -14,38 +14,19 @@ constexpr std::string_view kNames[] = {"replace_pair", "replace", "add",    "del
                                        "insert",       "evict",   "expand", "collapse"};
 static_assert(std::size(kNames) == std::variant_size_v<Action>);
 
-// The fields of each action, once for both directions: `see` is a reader, a writer or a list of names.
-template <class See>
-void fieldsOf(ReplacePair& a, See&& see) {
-  see("original_pos1", a.originalPos1), see("original_pos2", a.originalPos2), see("new_token_ids", a.newTokenIds);
-}
-template <class See>
-void fieldsOf(Replace& a, See&& see) {
-  see("positions", a.positions), see("new_token_ids", a.newTokenIds);
-}
-template <class See>
-void fieldsOf(Add& a, See&& see) {
-  see("token_id", a.tokenId);
-}
-template <class See>
-void fieldsOf(Delete& a, See&& see) {
-  see("position", a.position);
-}
-template <class See>
-void fieldsOf(Insert& a, See&& see) {
-  see("position", a.position), see("token_ids", a.tokenIds);
-}
-template <class See>
-void fieldsOf(Evict& a, See&& see) {
-  see("layer", a.layer), see("kv_head", a.kvHead), see("ledger", a.ledger);
-}
-template <class See>
-void fieldsOf(Expand& a, See&& see) {
-  see("node", a.node);
-}
-template <class See>
-void fieldsOf(Collapse& a, See&& see) {
-  see("node", a.node);
+/// The fields of an action, for both directions: `see` is a reader, a writer or a list of names. A member has one name
+/// in all actions.
+template <class AnyAction, class See>
+void fieldsOf(AnyAction& a, See&& see) {
+  if constexpr (requires { a.originalPos1; })
+    see("original_pos1", a.originalPos1), see("original_pos2", a.originalPos2);
+  if constexpr (requires { a.positions; }) see("positions", a.positions);
+  if constexpr (requires { a.position; }) see("position", a.position);
+  if constexpr (requires { a.layer; }) see("layer", a.layer), see("kv_head", a.kvHead), see("ledger", a.ledger);
+  if constexpr (requires { a.node; }) see("node", a.node);
+  if constexpr (requires { a.tokenId; }) see("token_id", a.tokenId);
+  if constexpr (requires { a.tokenIds; }) see("token_ids", a.tokenIds);
+  if constexpr (requires { a.newTokenIds; }) see("new_token_ids", a.newTokenIds);
 }
 
 struct Writer {

@@ -72,14 +72,10 @@ Result<Applied> Transaction::run(const CacheState& before, const EditPlan& plan,
   {
     auto scope = trace.scope("reserve");
     const bool prompt = plan.appendsOnly() && !earlier && rules.more == 0;
-    const Status ahead =
-        prompt ? ok() : roomAhead(m_store, before, static_cast<std::int32_t>(plan.rows.size()) + rules.more);
-    Result<LayerSlots> slots = !ahead
-        ? Result<LayerSlots>(ahead.error())
-        : m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
-                            !plan.removed.empty() && plan.removed.back().value() == before.length() - 1, m_faults,
-                            rules.more);
-    work.added = KV_TRY(std::move(slots));
+    if (!prompt) KV_TRY(roomAhead(m_store, before, static_cast<std::int32_t>(plan.rows.size()) + rules.more));
+    const bool lastLeaves = !plan.removed.empty() && plan.removed.back().value() == before.length() - 1;
+    work.added = KV_TRY(m_layouts.reserve(m_store, before, static_cast<std::int32_t>(work.inserted()), plan.adds,
+                                          lastLeaves, m_faults, rules.more));
     work.overruns = rules.pending && LayoutSet::overruns(before, work.added, earlier ? &earlier->added : nullptr, true);
   }
   {

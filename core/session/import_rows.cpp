@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "core/analysis/rebuild.h"
+#include "core/api/guarded.h"
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
 #include "core/edit/splice.h"
@@ -293,22 +293,22 @@ Result<Commit> written(Commit commit, const CacheImport& rows, const CacheState&
   const auto layers = parts.store.layers();
   commit.freed = slotsOf(before);
   commit.rewritten = over;
-  auto spoil = [](RowLog* log) { log->spoil(); };  // slots of history were taken, too
-  std::unique_ptr<RowLog, decltype(spoil)> unlessWritten(nullptr, spoil);
   if (over) {
     parts.store.overwrites(commit.freed);
-    if (!parts.layouts.inPlace()) unlessWritten.reset(&parts.store.log());
     commit.added = commit.freed = LayerSlots(layers.size());
     for (const CacheLayer layer : layers)
       parts.store.slots(layer).restart(commit.state.group(layer).stored().residentSlots());
   }
-  for (const CacheLayer layer : layers)
-    writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
-  LayoutContext context{parts.store, parts.faults};
-  if (verify) KV_TRY(compared(rows, commit.state, call));
-  commit.bytesMoved = KV_TRY(parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()),
-                                                  commit.added, commit.freed, context));
-  static_cast<void>(unlessWritten.release());
+  const Result<std::int64_t> moved = guarded("the cache was not loaded", [&]() -> Result<std::int64_t> {
+    for (const CacheLayer layer : layers)
+      writeLayer(rows, commit.state, layer, parts.store.pool(layer), *parts.transformer);
+    if (verify) KV_TRY(compared(rows, commit.state, call));
+    LayoutContext context{parts.store, parts.faults};
+    return parts.layouts.settle(commit.state, false, static_cast<std::int32_t>(rows.tokens.size()), commit.added,
+                                commit.freed, context);
+  });
+  if (!moved && over && !parts.layouts.inPlace()) parts.store.log().spoil();  // rows of history were overwritten, too
+  commit.bytesMoved = KV_TRY(moved);
   return commit;
 }
 

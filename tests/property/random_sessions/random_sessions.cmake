@@ -3,12 +3,11 @@
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp)
 add_executable(random_sessions ${sources})
 kvlab_unity(random_sessions 30 ${sources})
-target_compile_options(random_sessions PRIVATE -Wno-subobject-linkage)
+target_compile_options(random_sessions PRIVATE -Wno-subobject-linkage -Wno-restrict)
 target_include_directories(random_sessions PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(random_sessions PRIVATE kvlab_core kvlab_warnings)
 target_compile_definitions(random_sessions PRIVATE KVLAB_TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
   KVLAB_RESOURCES_DIR="${CMAKE_SOURCE_DIR}/resources")
-target_compile_options(random_sessions PRIVATE -O0)
 
 add_test(NAME property/random_sessions COMMAND random_sessions --seed 1 --sessions 100)
 add_test(NAME property/random_matrix COMMAND random_sessions --matrix all)
