@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/base/frozen_clock.h"
 
-#include <regex>
+#include <QRegularExpression>
 #include <set>
 
 #include "core/api/lanes_view.h"
@@ -34,8 +34,8 @@ void stop(LanesView& lanes) {
 
 /// "about 12 us" and "about 15 us" become the same.
 std::string withoutTimes(const std::string& text) {
-  static const std::regex kTime("[0-9.]+ us");
-  return std::regex_replace(text, kTime, "0 us");
+  static const QRegularExpression kTime("[0-9.]+ us");
+  return QString::fromStdString(text).replace(kTime, "0 us").toStdString();
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/engine/core_engine.h"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 
 #include "app/engine/core_replay.h"
+#include "core/api/log.h"
 #include "core/api/manifest_values.h"
 #include "core/api/read_json.h"
 #include "core/lanes/session_holder.h"
@@ -35,7 +34,7 @@ class CoreEngine : public Engine {
   }
   Result<json> execute(const std::string& verb, const json& args) override {
     auto result = m_holder->execute(verb, args);
-    if (!result) spdlog::info("{} failed: {}", verb, result.error().text());
+    if (!result) logInfo(verb + " failed: " + result.error().text());
     followRecovery();
     return result;
   }
@@ -84,8 +83,8 @@ std::string whyNoCard(const Session& session) {
 
 /// An engine over a session that was opened; the log has the notices for a person.
 std::unique_ptr<Engine> engineOf(std::unique_ptr<Session> session) {
-  if (const std::string notice = session->kind().notice(); !notice.empty()) spdlog::warn("{}", notice);
-  if (const std::string why = whyNoCard(*session); !why.empty()) spdlog::warn("the GPU is not used: {}", why);
+  if (const std::string notice = session->kind().notice(); !notice.empty()) logWarning(notice);
+  if (const std::string why = whyNoCard(*session); !why.empty()) logWarning("the GPU is not used: " + why);
   return std::make_unique<CoreEngine>(std::move(session));
 }
 
@@ -93,10 +92,10 @@ Result<std::unique_ptr<Engine>> openManifest(const json& manifest, const std::st
                                              const Progress& progress) {
   const auto checked = Manifest::fromJson(manifest);
   if (!checked) return checked.error();
-  spdlog::info("opening {}", manifest.dump());
+  logInfo("opening " + manifest.dump());
   auto session = openSession(*checked, resources, progress);
   if (!session) return session.error();
-  for (const std::string& one : idleKeys(*checked)) spdlog::warn("{}", one);
+  for (const std::string& one : idleKeys(*checked)) logWarning(one);
   return engineOf(session.take());
 }
 
@@ -105,7 +104,7 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
   const auto path = memberOr(request, "capture", std::string());
   std::optional<std::int64_t> to;
   if (request.contains("to")) to = memberOr(request, "to", std::int64_t{0});
-  spdlog::info("opening {}", path);
+  logInfo("opening " + path);
   auto session = openCaptured(path, resources, to, progress);
   if (!session) return session.error();
   return engineOf(session.take());
@@ -113,7 +112,7 @@ Result<std::unique_ptr<Engine>> openCapture(const json& request, const std::stri
 
 Result<std::unique_ptr<Engine>> openLeft(const json& request, const std::string& resources, const Progress& progress) {
   const auto path = memberOr(request, "recovery", std::string());
-  spdlog::info("opening {}", path);
+  logInfo("opening " + path);
   Recovered recovered = KV_TRY(openRecovered(path, resources, progress));
   return std::unique_ptr<Engine>(std::make_unique<CoreEngine>(std::move(recovered), path));
 }

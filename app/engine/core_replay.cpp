@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/engine/core_replay.h"
 
-#include <spdlog/spdlog.h>
-
+#include "core/api/log.h"
 #include "core/api/part_file.h"
 #include "core/model/files/mapped_file.h"
 #include "core/verbs/capture_journal.h"
@@ -27,7 +26,7 @@ Result<std::unique_ptr<Session>> openCaptured(const std::string& path, const std
                                               std::optional<std::int64_t> to, const Progress& progress) {
   Result<Replay> replay = replayCapture(path, resources, optionsOf(to, false), progress);
   if (!replay) return replay.error();
-  if (!replay->note.empty()) spdlog::warn("{}: {}", path, replay->note);
+  if (!replay->note.empty()) logWarning(path + ": " + replay->note);
   if (!replay->ok()) {
     Error error = *replay->steps.back().error;
     error.what = path + ": command " + std::to_string(replay->steps.size()) + ": " + error.what;
@@ -70,7 +69,7 @@ Status beginAgain(Session& session, const std::string& path, Error& lost) {
 Result<Recovered> openRecovered(const std::string& path, const std::string& resources, const Progress& progress) {
   const Capture capture = KV_TRY(openCapture(path));
   Replay replay = KV_TRY(replayCapture(capture, path, resources, {}, progress));
-  if (!capture.note.empty()) spdlog::info("{}: {}", path, capture.note);
+  if (!capture.note.empty()) logInfo(path + ": " + capture.note);
   std::optional<Error> lost = lostOf(replay, capture);
   Recovered out{std::move(replay.session), std::move(lost)};
   if (out.lost) KV_TRY(beginAgain(*out.session, path, *out.lost));

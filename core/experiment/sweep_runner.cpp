@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/experiment/sweep_runner.h"
 
-#include <spdlog/spdlog.h>
-
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "core/api/guarded.h"
+#include "core/api/log.h"
 #include "core/api/manifest_values.h"
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_files.h"
@@ -68,7 +67,8 @@ class Sweep {
     std::map<std::string, int> idle;
     for (const SweepCell& cell : m_cells)
       for (std::string& one : idleKeys(cell.manifest)) ++idle[std::move(one)];
-    for (const auto& [said, cells] : idle) spdlog::warn("{} ({} of {} cells)", said, cells, m_cells.size());
+    for (const auto& [said, cells] : idle)
+      logWarning(said + " (" + std::to_string(cells) + " of " + std::to_string(m_cells.size()) + " cells)");
     for (const std::string& text : m_spec.expressions) m_expressions.push_back(KV_TRY(Expression::parse(text)));
     return ok();
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lanes/lanes.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/analysis/metrics.h"
+#include "core/api/log.h"
 #include "core/api/manifest_values.h"
 #include "core/lanes/lane_tokens.h"
 #include "core/lanes/samples.h"
@@ -184,7 +183,7 @@ Status Lanes::open(const Session& origin, const json& changes) {
     if (const std::optional<Error> failed = failureOf(execute(*session, "promptIds", {{"ids", ids}}))) return *failed;
   std::string label = labelOf(changes);
   if (!idle.empty()) label += " (without effect)";
-  for (const std::string& one : idle) spdlog::warn("lane {}: {}", size(), one);
+  for (const std::string& one : idle) logWarning("lane " + std::to_string(size()) + ": " + one);
   m_lanes.push_back(std::make_unique<Lane>(Lane{size(), std::move(label), changes, std::move(session), {}}));
   m_lanes.back()->tokens.start(m_lanes.back()->state());
   return ok();

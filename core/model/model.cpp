@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/model.h"
 
-#include <spdlog/spdlog.h>
-
 #include <filesystem>
 
+#include "core/api/log.h"
 #include "core/model/files/chat_template.h"
 #include "core/model/files/gguf.h"
 #include "core/model/files/safetensors.h"
@@ -44,8 +43,8 @@ Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, cons
   if (!report(progress, "reading tokenizer", 2, 3)) return cancelledOpening(spec);
   auto tokenizer = KV_TRY(openTokenizer(directory, config));
   if (const std::string without = tokensWithoutRow(*tokenizer, config.vocab); !without.empty())
-    spdlog::warn("{}: the tokenizer has tokens for which the embedding of {} has no row: {}", spec, config.vocab,
-                 without);
+    logWarning(spec + ": the tokenizer has tokens for which the embedding of " + std::to_string(config.vocab) +
+               " has no row: " + without);
   builder.tokenizer(std::move(tokenizer));
   builder.chatTemplate(KV_TRY(readChatTemplate(directory)));
   return builder.build();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/model_builder.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cstring>
+
+#include "core/api/log.h"
 
 namespace kvlab {
 namespace {
@@ -100,8 +100,8 @@ Status ModelBuilder::ends(const Find& find, const std::string& embed, const std:
   m.m_head = m.m_embed;
   if (c.tieEmbeddings && (!stored || !find(embed) || (*stored && sameValues(*stored, m.m_embed)))) return ok();
   if (c.tieEmbeddings)
-    spdlog::warn("{}: config.json ties the head to the embedding, but the weights hold another {}, which is used",
-                 m.m_spec, head);
+    logWarning(m.m_spec + ": config.json ties the head to the embedding, but the weights hold another " + head +
+               ", which is used");
   c.tieEmbeddings = false;
   return take(find, {head, shape}, m.m_head);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/breakpoints.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+
+#include "core/api/log.h"
 
 namespace kvlab {
 
@@ -77,7 +77,7 @@ bool Breakpoints::stopsAt(Point& point, const Sight& at) {
     --point.view.ignore;
     return false;
   }
-  if (point.view.logs) spdlog::info("tick {}: {}", at.now.state->tick.value(), point.view.condition);
+  if (point.view.logs) logInfo("tick " + std::to_string(at.now.state->tick.value()) + ": " + point.view.condition);
   return !point.view.logs;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/capture_journal.h"
 
-#include <spdlog/spdlog.h>
-
+#include "core/api/log.h"
 #include "core/session/state_hash.h"
 #include "core/verbs/capture_aside_session.h"
 #include "core/verbs/capture_session.h"
@@ -58,8 +57,7 @@ void logJourney(Session& session, std::vector<CaptureCommand> way) {
 bool beganAnew(Session& session, const CaptureMark& mark) {
   const History::Log& recovery = session.history().recovery();
   if (!recovery.file || recovery.branches || session.timeline().branch() == mark.branch) return false;
-  if (const Status begun = startRecovery(session, recovery.file->path()); !begun)
-    spdlog::warn("{}", begun.error().text());
+  if (const Status begun = startRecovery(session, recovery.file->path()); !begun) logWarning(begun.error().text());
   return true;
 }
 
@@ -80,10 +78,10 @@ void appendDone(Session& session, const CaptureMark& mark, const std::string& ve
 
 void tellFailures(const Session& session) {
   if (CaptureLog* file = session.history().capture())
-    if (const auto failed = file->takeFailure()) spdlog::error("{}", failed->text());
+    if (const auto failed = file->takeFailure()) logError(failed->text());
   if (CaptureLog* file = session.history().recovery().file.get())
     if (const auto failed = file->takeFailure())
-      spdlog::warn("{}: after a crash the session comes back as it was until here: {}", failed->code, failed->why);
+      logWarning(failed->code + ": after a crash the session comes back as it was until here: " + failed->why);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/files/config.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <limits>
 
+#include "core/api/log.h"
 #include "core/model/families/family.h"
 #include "core/model/families/reading.h"
 #include "core/model/files/strict_json.h"
@@ -78,7 +77,8 @@ Status appendIds(const JsonFields& in, const char* key, int vocab, std::vector<s
   for (const json& id : list) {
     if (!id.is_number_integer()) return in.bad(key, "is not an id of a token");
     if (id < 0 || id >= vocab) {
-      spdlog::warn("{}: {} {} has no row in a vocabulary of {}, so it is left out", in.file(), key, id.dump(), vocab);
+      logWarning(in.file() + ": " + key + " " + id.dump() + " has no row in a vocabulary of " + std::to_string(vocab) +
+                 ", so it is left out");
       continue;
     }
     const auto n = id.get<std::int32_t>();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/files/safetensors.h"
 
-#include <spdlog/spdlog.h>
-
 #include <filesystem>
 #include <set>
 
+#include "core/api/log.h"
 #include "core/model/files/mapped_file.h"
 #include "core/model/files/safetensors_header.h"
 #include "core/model/files/strict_json.h"
@@ -87,7 +86,7 @@ Result<Safetensors> Safetensors::openDirectory(const std::string& directory) {
   const auto map = KV_TRY(readJsonFile(index, "bad_file", {.depth = 8, .bytes = kMaxHeader, .uniqueKeys = true}));
   const auto names = KV_TRY(shardNames(map, index));
   if (!names.contains("model.safetensors") && std::filesystem::exists(single, ignored))
-    spdlog::warn("{} is not read: {} names other files", single, index);
+    logWarning(single + " is not read: " + index + " names other files");
   Safetensors all;
   for (const std::string& name : names) {
     auto shard = open(directory + "/" + name);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sentencepiece_processor.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "core/api/log.h"
 #include "core/model/tokens/added_vocabulary.h"
 #include "core/model/tokens/charsmap_check.h"
 #include "core/model/tokens/tokenizer_files.h"
@@ -65,7 +65,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 Status loadInto(SentencePieceProcessor& processor, const std::string& bytes, const std::string& file) {
   const auto status = processor.LoadFromSerializedProto(bytes);
   if (status.ok()) return ok();
-  spdlog::info("{}: {}", file, status.ToString());
+  logInfo(file + ": " + status.ToString());
   return badTokenizer(file, bytes.empty() ? "it is empty" : "SentencePiece finds no vocabulary in it");
 }
 
