@@ -196,10 +196,13 @@ void LayoutSet::drop(CacheState& state, LayerSlots& added, LayerSlots& freed, Ca
   }
   if (inPlace()) store.keep(lost);
   for (const CacheLayer layer : state.layers()) {
+    if (!overrun(state.group(layer), added[at(layer)].size(), looks)) {
+      if (!layout(layer).inPlace()) account(lost[at(layer)], store.slots(layer), added[at(layer)], freed[at(layer)]);
+      continue;
+    }
     // A prompt that has overwritten rows of the previous state may also use the slots of its other rows.
-    if (overrun(state.group(layer), added[at(layer)].size(), looks))
-      layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost[at(layer)].size()));
-    else if (!layout(layer).inPlace()) account(lost[at(layer)], store.slots(layer), added[at(layer)], freed[at(layer)]);
+    store.log().overwrites();
+    layout(layer).dropped(store.slots(layer), static_cast<std::int32_t>(lost[at(layer)].size()));
   }
 }
 

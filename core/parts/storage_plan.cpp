@@ -61,11 +61,11 @@ LayerDemand commonDemand(const SessionParts& parts, const std::vector<kernels::R
   return {sizes.pool, 0, sizes.room, m.prefillChunk, m.ring.blockTokens, history, m.ring.tailOnly};
 }
 
-/// Rows that a cache layer keeps of an adaptive budget, or holds until its policy decides again.
-std::int32_t rowsDecided(const CacheState* content, CacheLayer layer) {
+/// Rows that a cache layer holds beyond `capacity` until its policy decides again, and a block of new ones; else 0.
+std::int32_t rowsBeyond(const CacheState* content, CacheLayer layer, std::int32_t capacity, std::int32_t block) {
   if (!content || !content->policy || !content->policy->layers[at(layer)].budget) return 0;
-  return std::max(content->policy->audit.layers[at(layer)].bands.capacity(),
-                  static_cast<std::int32_t>(content->map(layer).size()));
+  const auto rows = static_cast<std::int32_t>(content->map(layer).size());
+  return rows > capacity ? rows + block : 0;
 }
 
 }  // namespace
@@ -134,8 +134,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   const bool keepsMasked = parts.kind->sizes(m, config).keepsMasked;
   for (const CacheLayer own : parts.cacheLayers.each()) {
     LayerDemand& demand = demands[at(own)];
-    if (const std::int32_t decided = rowsDecided(content, own))
-      demand.capacity = std::max(demand.capacity, decided + m.ring.blockTokens);
+    demand.capacity = std::max(demand.capacity, rowsBeyond(content, own, demand.capacity, m.ring.blockTokens));
     const std::unique_ptr<StorageLayout> layout = KV_TRY(makeLayout(specs[at(own)]));
     demand.keep = keepsMasked ? 0 : windowOf(parts, parts.cacheLayers.layerOf(own)).keep;
     demand.capacity = std::max(demand.capacity, demand.keep);  // a window needs its rows even if capacity is smaller
