@@ -73,17 +73,21 @@ QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, co
   const VerbInfo* info = infoOf(verbs, verb);
   const QString name = QString::fromStdString(verb);
   if (!info || info->ofLanes()) return QString("s.verb(\"%1\", %2)").arg(name, scriptValue(args));
+  const auto says = [&args](const ArgInfo& arg) {
+    return args.contains(arg.name) && (arg.otherwise.is_null() || member(args, arg.name) != arg.otherwise);
+  };
   QStringList words;
   std::size_t given = 0;
   for (const ArgInfo& arg : info->args) {
-    if (!args.contains(arg.name) || member(args, arg.name).is_object() || arg.type == ArgType::Key) break;
+    if (!says(arg) || member(args, arg.name).is_object() || arg.type == ArgType::Key) break;
     words << argText(arg, member(args, arg.name));
     ++given;
   }
   QStringList named;
   for (std::size_t i = given; i < info->args.size(); ++i)
-    if (const std::string& key = info->args[i].name; args.contains(key))
-      named << QString::fromStdString(key) + ": " + argText(info->args[i], member(args, key));
+    if (says(info->args[i]))
+      named << QString::fromStdString(info->args[i].name) + ": " +
+              argText(info->args[i], member(args, info->args[i].name));
   if (!named.isEmpty()) words << "{" + named.join(", ") + "}";
   return QString("s.%1(%2)").arg(name, words.join(", "));
 }

@@ -85,17 +85,21 @@ inline QString scriptText(const nlohmann::json& value) {
   return QString::fromStdString(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-/// Emits the script line and runs its verb.
-inline Status submitSaid(CommandHost& host, const QString& line, const char* verb,
-                         const nlohmann::json& args = nlohmann::json::object()) {
-  emit host.context().scripted(line);
+/// Emits the script line of a call. Packed replies are the business of views.
+inline void say(LiveContext& context, const std::string& verb, nlohmann::json args = nlohmann::json::object()) {
+  args.erase("packed");
+  if (const auto session = context.session()) emit context.scripted(session->script().line(verb, args));
+}
+/// Emits the script line and runs the verb.
+inline Status runVerb(CommandHost& host, const std::string& verb,
+                      const nlohmann::json& args = nlohmann::json::object()) {
+  say(host.context(), verb, args);
   host.context().submit(verb, args);
   return ok();
 }
-/// A command that runs a verb without arguments.
-inline auto plainVerb(const char* verb) {
-  return
-      [verb](CommandHost& host, const nlohmann::json&) { return submitSaid(host, QString("s.%1()").arg(verb), verb); };
+/// A command that runs a verb with the arguments of the command.
+inline auto theVerb(const char* verb) {
+  return [verb](CommandHost& host, const nlohmann::json& args) { return runVerb(host, verb, args); };
 }
 
 /// A command that opens a panel with its own arguments.
@@ -135,8 +139,7 @@ inline Status checkLayer(const CommandHost& host, const nlohmann::json& args, co
 
 /// Changes settings of the session; an error names the key.
 inline Status submitSettings(CommandHost& host, const nlohmann::json& change) {
-  const auto session = host.context().session();
-  return submitSaid(host, session ? session->script().line("settings", change) : QString(), "settings", change);
+  return runVerb(host, "settings", change);
 }
 /// The same for one layer or, where none is given, all of them.
 inline Status submitSettings(CommandHost& host, nlohmann::json change, const nlohmann::json& args,

@@ -15,13 +15,11 @@ using Json = nlohmann::json;
 constexpr double kMostReply = 256;  // tokens of a reply that does not end by itself
 
 Status prompt(CommandHost& host, const Json& args) {
-  const auto text = memberOr(args, "text", std::string());
-  return submitSaid(host, QString("s.prompt(%1)").arg(scriptText(text)), "prompt", {{"text", text}});
+  return runVerb(host, "prompt", {{"text", memberOr(args, "text", std::string())}});
 }
 
 Status takeToken(CommandHost& host, const Json& args) {
-  const Json ids = Json::array({memberOr(args, "id", std::int64_t{-1})});
-  return submitSaid(host, QString("s.promptIds(%1)").arg(scriptText(ids)), "promptIds", {{"ids", ids}});
+  return runVerb(host, "promptIds", {{"ids", Json::array({memberOr(args, "id", std::int64_t{-1})})}});
 }
 
 /// Without a manifest shows the form.
@@ -39,15 +37,14 @@ Status chat(CommandHost& host, const Json& args) {
   const std::string message = R"({"role":"user","content":)" + member(args, "text").dump() + "}";
   const auto most = static_cast<std::int64_t>(std::clamp(memberOr(args, "max", kMostReply), 0.0, 1e9));
   LiveContext& context = host.context();
-  emit context.scripted(QString("s.chat([%1], {more: true})").arg(QString::fromStdString(message)));
-  context.submit("chat", {{"messages", Json::array({message})}, {"more", true}},
-                 [&context, most, session = context.sessionNumber()](const Result<Json>& said) {
-                   if (!said) return void(emit context.failed(said.error()));
-                   if (most <= 0 || session != context.sessionNumber())
-                     return;  // another session has no message to reply to
-                   (void)context.within({"run", {{"max_ticks", most}}, "Reply", "strip"},
-                                        [&] { return runTicks(context, most), ok(); });
-                 });
+  const Json request{{"messages", Json::array({message})}, {"more", true}};
+  say(context, "chat", request);
+  context.submit("chat", request, [&context, most, session = context.sessionNumber()](const Result<Json>& said) {
+    if (!said) return void(emit context.failed(said.error()));
+    if (most <= 0 || session != context.sessionNumber()) return;  // another session has no message to reply to
+    (void)context.within({"run", {{"max_ticks", most}}, "Reply", "strip"},
+                         [&] { return runTicks(context, most), ok(); });
+  });
   return ok();
 }
 
@@ -55,8 +52,7 @@ Status chat(CommandHost& host, const Json& args) {
 Status overEdits(CommandHost& host, const char* verb, const Json& count) {
   Json args{{"by", "edit"}};
   if (count != 1) args["n"] = count;
-  const QString line = count == 1 ? QString("s.%1({by: \"edit\"})") : QString("s.%1({n: %2, by: \"edit\"})");
-  return submitSaid(host, count == 1 ? line.arg(verb) : line.arg(verb, scriptText(count)), verb, args);
+  return runVerb(host, verb, args);
 }
 
 /// As many edits as given; without a number a list asks.
@@ -70,36 +66,25 @@ Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
 
 /// With `now` one verb does both: between two verbs another tick could take the actions.
 Status inject(CommandHost& host, const Json& args) {
-  const Json& actions = member(args, "actions");
-  Json request{{"actions", actions}};
-  QStringList options;
-  for (const char* option : {"now", "instead"}) {
-    if (!memberOr(args, option, false)) continue;
-    request[option] = true;
-    options << QString("%1: true").arg(option);
-  }
-  const QString more = options.isEmpty() ? QString() : QString(", {%1}").arg(options.join(", "));
-  return submitSaid(host, QString("s.inject(%1%2)").arg(scriptText(actions), more), "inject", request);
+  Json request{{"actions", member(args, "actions")}};
+  for (const char* option : {"now", "instead"})
+    if (memberOr(args, option, false)) request[option] = true;
+  return runVerb(host, "inject", request);
 }
 
 Status pinRow(CommandHost& host, const Json& args) {
-  const auto ledger = memberOr(args, "ledger", std::int64_t{-1});
-  const bool on = memberOr(args, "on", true);
-  return submitSaid(host, QString(on ? "s.pin(%1)" : "s.pin(%1, false)").arg(ledger), "pin",
-                    {{"ledger", ledger}, {"on", on}});
+  return runVerb(host, "pin",
+                 {{"ledger", memberOr(args, "ledger", std::int64_t{-1})}, {"on", memberOr(args, "on", true)}});
 }
 
 Status setBrightness(CommandHost& host, const Json& args) {
-  const auto ledger = memberOr(args, "ledger", std::int64_t{-1});
-  return submitSaid(host, QString("s.setBrightness(%1, %2)").arg(ledger).arg(scriptText(member(args, "value"))),
-                    "setBrightness", {{"ledger", ledger}, {"value", member(args, "value")}});
+  return runVerb(host, "setBrightness",
+                 {{"ledger", memberOr(args, "ledger", std::int64_t{-1})}, {"value", member(args, "value")}});
 }
 
 /// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
-  const Json node = memberOr(args, "node", std::int64_t{-1});
-  return submitSaid(host, QString("s.%1(%2, {now: true})").arg(verb, scriptText(node)), verb,
-                    {{"node", node}, {"now", true}});
+  return runVerb(host, verb, {{"node", memberOr(args, "node", std::int64_t{-1})}, {"now", true}});
 }
 
 QString needsTree(const CommandHost& host) {
@@ -142,8 +127,8 @@ void addEditCommands(std::vector<Command>& list) {
                 {"now", "boolean", "apply them at once, with what is pending, without generating"},
                 {"instead", "boolean", "in place of what is pending"}}});
   add(list, {"apply", "Apply Pending Actions", "Edit", "Apply the queued actions now, without generating."},
-      plainVerb("apply"), needsPending, {.keys = {"Ctrl+Return"}, .startsGroup = true});
-  add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, plainVerb("clearPending"),
+      theVerb("apply"), needsPending, {.keys = {"Ctrl+Return"}, .startsGroup = true});
+  add(list, {"clear_pending", "Clear Pending Actions", "Edit", "Forget the queued actions."}, theVerb("clearPending"),
       needsPending);
   add(list,
       {"session_settings", "Session Settings…", "Edit",
@@ -165,8 +150,7 @@ void addEditCommands(std::vector<Command>& list) {
       {"wlod_collapse", "Collapse Node", "", "Replace the children of a node of the wLOD tree by the node, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "collapse"); }, needsTree,
       {.args = {node}});
-  add(list, {"wlod_refocus", "Refocus", "", "Run a round of the focus allocator now."}, plainVerb("refocus"),
-      needsTree);
+  add(list, {"wlod_refocus", "Refocus", "", "Run a round of the focus allocator now."}, theVerb("refocus"), needsTree);
 }
 
 }  // namespace kvlab

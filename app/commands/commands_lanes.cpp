@@ -17,7 +17,8 @@ Status open(CommandHost& host, const Json& args) {
     Json request{{"lanes", member(args, "changes")}};
     for (const char* key : {"together", "needles"})
       if (args.contains(key)) request[key] = member(args, key);
-    (void)submitSaid(host, QString("view.command(\"lanes_open\", %1)").arg(scriptText(args)), "lanesOpen", request);
+    emit host.context().scripted(QString("view.command(\"lanes_open\", %1)").arg(scriptText(args)));
+    host.context().submit("lanesOpen", request);
   }
   return host.views().showView(QStringLiteral("lanes"));
 }
@@ -39,8 +40,9 @@ Status close(CommandHost& host, const Json& args) {
   if (!isPlace(lane, lanes))
     return badArgument("the lanes were not closed", "there is no lane " + member(args, "lane").dump(),
                        "name one from 0 to " + std::to_string(lanes - 1), "lane", member(args, "lane"));
-  return submitSaid(host, QString("view.command(\"lanes_close\", %1)").arg(scriptText(args)), "lanesClose",
-                    {{"lane", static_cast<int>(lane)}});
+  emit host.context().scripted(QString("view.command(\"lanes_close\", %1)").arg(scriptText(args)));
+  host.context().submit("lanesClose", {{"lane", static_cast<int>(lane)}});
+  return ok();
 }
 
 QString needsLanes(const CommandHost& host) {

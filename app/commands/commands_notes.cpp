@@ -21,7 +21,7 @@ Status changeNotes(CommandHost& host, const char* verb, const Json& args, const 
     if (!reply) emit context.failed(reply.error());
     else emit context.noted(done);
   });
-  emit context.scripted(context.session()->script().line(verb, args));
+  say(context, verb, args);
   const auto answered = [&context, answer, back = !context.following(),
                          tick = context.snapshot()->tick](const Result<Json>& reply) {
     if (back) context.showTick(tick);
@@ -92,7 +92,7 @@ Status goToNote(CommandHost& host, const Json& args) {
   const std::vector<NoteView> notes = notesOf(context);
   const NoteView* note = noteWith(notes, member(args, "id"));
   if (note && canShow(context, *note)) return showNote(context, *note), ok();
-  emit context.scripted(context.session()->script().line("gotoNote", args));
+  say(context, "gotoNote", args);
   context.submitThen("gotoNote", args, [&context, id = member(args, "id")](const Json&) {
     const std::vector<NoteView> now = notesOf(context);
     if (const NoteView* there = noteWith(now, id)) showNote(context, *there);

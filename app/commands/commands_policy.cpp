@@ -77,7 +77,7 @@ void addPolicyCommands(std::vector<Command>& list) {
   add(list,
       {"lifespans_measure", "Measure Lifespans", "Run",
        "Measure how long rows are used without eviction, and compare with what gates predicted."},
-      plainVerb("measureLifespans"), needsGates, {.view = shownIn("smartkv")});
+      theVerb("measureLifespans"), needsGates, {.view = shownIn("smartkv")});
   addTraining(list, "gates", "Train Gates…", "Train gates for the model, which the policy smartkv asks.");
   addTraining(list, "gists", "Train Gists…", "Train a gist network for the model, which wLOD asks.");
   addTraining(list, "lens", "Train Lens…", "Train a lens network for the model, which says where detail is wanted.");

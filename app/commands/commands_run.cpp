@@ -33,18 +33,12 @@ Status stepStage(CommandHost& host, const Json&) {
   context.submit("stepStage", Json::object(), [&context](const Result<Json>& report) {
     if (const auto refused = refusalOf(report)) emit context.failed(*refused);
   });
-  emit context.scripted("s.stepStage()");
+  say(context, "stepStage");
   return ok();
 }
 
 Status stepBack(CommandHost& host, const Json&) {
-  const std::int64_t tick = host.context().snapshot()->tick.value() - 1;
-  return submitSaid(host, QString("s.goto(%1)").arg(tick), "goto", {{"tick", tick}});
-}
-
-Status goToTick(CommandHost& host, const Json& args) {
-  const QString branch = args.contains("branch") ? ", " + scriptText(member(args, "branch")) : QString();
-  return submitSaid(host, QString("s.goto(%1%2)").arg(scriptText(member(args, "tick")), branch), "goto", args);
+  return runVerb(host, "goto", {{"tick", host.context().snapshot()->tick.value() - 1}});
 }
 
 Status run(CommandHost& host, const Json& args) {
@@ -52,18 +46,12 @@ Status run(CommandHost& host, const Json& args) {
   return ok();
 }
 
-Status runBack(CommandHost& host, const Json& args) {
-  const QString given = args.contains("condition") ? scriptText(member(args, "condition")) : QString();
-  return submitSaid(host, QString("s.runBack(%1)").arg(given), "runBack", args);
-}
-
 /// Shows the tick of the command that made a row stale, and the row where that began.
 Status why(CommandHost& host, const Json& args) {
   LiveContext& context = host.context();
   Json asked = args;
   if (!args.contains("ledger")) asked["ledger"] = context.focus().ledger.value();
-  const QString layer = args.contains("layer") ? ", " + scriptText(member(args, "layer")) : QString();
-  emit context.scripted(QString("s.why(%1%2)").arg(scriptText(member(asked, "ledger")), layer));
+  say(context, "why", asked);
   context.submitThen("why", asked, [&context](const Json& reply) {
     const Json& cause = member(reply, "cause");
     const Json& rows = member(cause, "rows");
@@ -209,13 +197,9 @@ Status opEvents(CommandHost& host, const Json& args) {
 Status measureQuantisation(CommandHost& host, const Json& args) {
   if (!host.context().asked()) (void)host.views().showView("quant");
   Json request{{"rows", true}, {"packed", true}};
-  QString tried;
   for (const char* side : {"k", "v"})
-    if (args.contains(side)) {
-      request[side] = member(args, side);
-      tried += QString(", %1: %2").arg(side, scriptText(member(args, side)));
-    }
-  return submitSaid(host, QString("s.quantisation({rows: true%1})").arg(tried), "quantisation", request);
+    if (args.contains(side)) request[side] = member(args, side);
+  return runVerb(host, "quantisation", request);
 }
 
 /// Arguments of a verb about the focused layer unless they name one.
@@ -224,23 +208,11 @@ Json inLayer(CommandHost& host, Json args) {
   return args.contains("layer") ? args : withLayer(*context.snapshot(), context.focus().layer, std::move(args));
 }
 
-/// "s.row(2, 5, {rotated: true})": arguments in the order of the script call, the others as options.
-QString callText(const char* verb, const Json& args, std::initializer_list<const char*> places) {
-  QStringList out, options;
-  for (const char* place : places)
-    if (args.contains(place)) out << scriptText(member(args, place));
-  for (const auto& [name, value] : args.items())
-    if (std::find(places.begin(), places.end(), name) == places.end() && name != "packed")
-      options << QString("%1: %2").arg(QString::fromStdString(name), scriptText(value));
-  if (!options.isEmpty()) out << "{" + options.join(", ") + "}";
-  return QString("s.%1(%2)").arg(verb, out.join(", "));
-}
-
 Status measureAttention(CommandHost& host, const Json& given) {
   if (!host.context().asked()) (void)host.views().showView("attention");
   Json args = inLayer(host, given);
   args["packed"] = true;
-  return submitSaid(host, callText("attentionMatrix", args, {"layer"}), "attentionMatrix", args);
+  return runVerb(host, "attentionMatrix", args);
 }
 
 /// The place of the focused row in the map of the focused layer; none where the layer does not hold it.
@@ -273,7 +245,7 @@ Status rebuildRow(CommandHost& host, const Json& given) {
   }
   args["which"] = "both";
   args["compare"] = "rebuild";
-  return submitSaid(host, callText("row", args, {"layer", "index", "which"}), "row", args);
+  return runVerb(host, "row", args);
 }
 
 QString needsRows(const CommandHost& host) {
@@ -317,42 +289,22 @@ QString needsOpenTick(const CommandHost& host) {
   return host.context().snapshot()->stage ? QString() : QString("no tick is open; Step Stage opens one");
 }
 
-QString breakLine(const Json& args) { return callText("break", args, {"condition"}); }
-
-Status addBreak(CommandHost& host, const Json& args) { return submitSaid(host, breakLine(args), "break", args); }
-
-Status changeBreak(CommandHost& host, const Json& args) {
-  return submitSaid(host, callText("changeBreak", args, {"id"}), "changeBreak", args);
-}
-
-Status clearBreaks(CommandHost& host, const Json& args) {
-  return submitSaid(host, callText("clearBreaks", args, {"id"}), "clearBreaks", args);
-}
-
-Status addWatch(CommandHost& host, const Json& args) {
-  return submitSaid(host, callText("watch", args, {"expression"}), "watch", args);
-}
-
-Status clearWatches(CommandHost& host, const Json& args) {
-  return submitSaid(host, callText("clearWatches", args, {"id"}), "clearWatches", args);
-}
-
 /// Removes all breakpoints and adds these. The reply of the last verb is that of the command.
 Status setBreaks(CommandHost& host, const Json& args) {
   const Json& conditions = member(args, "conditions");
   if (!std::all_of(conditions.begin(), conditions.end(), [](const Json& one) { return one.is_string(); }))
     return badArgument("the breakpoints stay as they are", "a condition is not a string",
                        "give strings: [\"kl > 0.05\"]", "conditions", conditions);
-  if (conditions.empty()) return plainVerb("clearBreaks")(host, Json::object());
+  if (conditions.empty()) return runVerb(host, "clearBreaks");
   LiveContext& context = host.context();
   const auto failed = [&context](const Result<Json>& reply) {
     if (!reply) emit context.failed(reply.error());
   };
-  emit context.scripted("s.clearBreaks()");
+  say(context, "clearBreaks");
   context.submit("clearBreaks", Json::object(), &context, failed);
   for (const Json& one : conditions) {
-    if (&one == &conditions.back()) return addBreak(host, {{"condition", one}});
-    emit context.scripted(breakLine({{"condition", one}}));
+    if (&one == &conditions.back()) return runVerb(host, "break", {{"condition", one}});
+    say(context, "break", {{"condition", one}});
     context.submit("break", {{"condition", one}}, &context, failed);
   }
   return ok();
@@ -369,23 +321,23 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"step_into", "Step Into", "Run",
        "Apply only the pending action with the highest position; without one, run a tick."},
-      plainVerb("stepAction"), needsReadyClosedAlone, {.keys = {"F11"}, .icon = "step_into"});
+      theVerb("stepAction"), needsReadyClosedAlone, {.keys = {"F11"}, .icon = "step_into"});
   add(list,
       {"step_stage", "Step Stage", "Run",
        "Do the next stage of a tick and stop there: generate, observe, plan, each action, apply, verify."},
       stepStage, needsReadyAlone, {.keys = {"F7"}});
-  add(list, {"finish_tick", "Finish Tick", "Run", "Run the open tick to its end."}, plainVerb("finishTick"),
+  add(list, {"finish_tick", "Finish Tick", "Run", "Run the open tick to its end."}, theVerb("finishTick"),
       needsOpenTick, {.keys = {"Shift+F7"}});
   add(list, {"cancel_tick", "Cancel Tick", "Run", "Throw the open tick away; nothing has changed then."},
-      plainVerb("cancelTick"), needsOpenTick);
-  add(list, {"step_out", "Step Out", "Run", "Apply all pending actions without generating."}, plainVerb("apply"),
+      theVerb("cancelTick"), needsOpenTick);
+  add(list, {"step_out", "Step Out", "Run", "Apply all pending actions without generating."}, theVerb("apply"),
       needsPending, {.keys = {"Shift+F11"}});
   add(list, {"step_back", "Step Back", "Run", "Go to the previous tick; the future stays as a branch."}, stepBack,
       needsPast, {.keys = {"Shift+F10"}, .icon = "step_back"});
   add(list,
       {"go_to_tick", "Go to Tick", "",
        "Go to a tick of this branch or of another one, which then goes on; the future stays as a branch."},
-      goToTick, needsFreeAlone,
+      theVerb("goto"), needsFreeAlone,
       {.args = {{"tick", "number", "the tick", true},
                 {"branch", "string", "one of s.branches(); the shown one unless given"}}});
   add(list, {"run", "Run", "Run", "Generate until a breakpoint, the end of the text or Stop."}, run, needsReadyClosed,
@@ -397,7 +349,7 @@ void addRunCommands(std::vector<Command>& list) {
   add(list,
       {"run_back", "Run Back", "Run",
        "Go back to the last tick at which a breakpoint, or the given condition, held; the future stays."},
-      runBack, needsPast,
+      theVerb("runBack"), needsPast,
       {.keys = {"Ctrl+Shift+F5"},
        .args = {{"condition", "string", "as s.runBack takes it: written(ledger==12, layer==3), kl > 0.05"}},
        .view = shownIn("events"),
@@ -433,10 +385,10 @@ void addRunCommands(std::vector<Command>& list) {
        .icon = "stop",
        .args = {{"job", "number", "a job's number in the view Jobs; the one in front when missing"}}});
   add(list, {"rebuild", "Rebuild", "Run", "Compute every row again from the tokens; the drift goes to zero."},
-      plainVerb("rebuild"), needsFree,
+      theVerb("rebuild"), needsFree,
       {.keys = {"Ctrl+B"}, .icon = "rebuild", .startsGroup = true, .view = shownIn("map")});
   add(list, {"drift", "Measure Drift", "Run", "Compare every live row with a rebuild without touching it."},
-      plainVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
+      theVerb("drift"), needsIdle, {.keys = {"Ctrl+D"}, .icon = "drift", .view = shownIn("model")});
   add(list,
       {"quantisation_measure", "Measure Quantisation", "Run",
        "Compute every row again and compare it with the stored row, or with what another type would hold."},
@@ -475,14 +427,14 @@ void addRunCommands(std::vector<Command>& list) {
       {.keys = {"Ctrl+I"}, .icon = "check"});
   add(list, {"go_to_finding", "Go to Finding", "Run", "Focus the row and layer of the next known finding."},
       goToFinding, needsFinding, {.keys = {"Ctrl+Shift+J"}});
-  add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, addBreak,
+  add(list, {"break_add", "Add Breakpoint", "", "Stop every run when a condition becomes true."}, theVerb("break"),
       needsSession,
       {.args = {{"condition", "string", "as s.break takes it: kl > 0.05, invariant, changed(rows(layer==3))", true},
                 {"ignore", "number", "so many times it does not stop yet"},
                 {"once", "boolean", "forget it when it has stopped a run"},
                 {"log", "boolean", "write a line to the log instead of stopping"}}});
   add(list, {"break_change", "Change Breakpoint", "", "Ask a breakpoint or not, log instead of stopping, stop once."},
-      changeBreak, needsSession,
+      theVerb("changeBreak"), needsSession,
       {.args = {{"id", "number", "a number of s.breaks()", true},
                 {"enabled", "boolean", "false: it is not asked"},
                 {"ignore", "number", "so many times it does not stop yet"},
@@ -490,12 +442,14 @@ void addRunCommands(std::vector<Command>& list) {
                 {"log", "boolean", "write a line to the log instead of stopping"}}});
   add(list, {"break_set", "Set Breakpoints", "", "Stop runs on these conditions and on no others."}, setBreaks,
       needsSession, {.args = {{"conditions", "array", "the conditions", true}}});
-  add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, addWatch, needsSession,
+  add(list, {"watch_add", "Add Watch", "", "Show the value of an expression with every tick."}, theVerb("watch"),
+      needsSession,
       {.args = {{"expression", "string", "as s.value takes it: kl, rows(layer==3), brightness(ledger==12)", true}}});
-  add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, clearWatches, needsSession,
-      {.args = {{"id", "number", "a number of s.watches(); all when missing"}}, .bare = needsWatches});
-  add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."}, clearBreaks,
-      needsSession, {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}, .bare = needsBreakpoints});
+  add(list, {"watch_remove", "Remove Watches", "", "Forget every watch, or one."}, theVerb("clearWatches"),
+      needsSession, {.args = {{"id", "number", "a number of s.watches(); all when missing"}}, .bare = needsWatches});
+  add(list, {"break_clear", "Clear Breakpoints", "", "Forget every condition that stops a run, or one."},
+      theVerb("clearBreaks"), needsSession,
+      {.args = {{"id", "number", "a number of s.breaks(); all when missing"}}, .bare = needsBreakpoints});
 }
 
 }  // namespace kvlab

@@ -34,8 +34,6 @@ Status openAsking(CommandHost& host, const Json& request) {
   return ok();
 }
 
-QString quoted(const QString& text) { return scriptText(text.toStdString()); }
-
 /// The form itself says which session opening ends.
 Status newSession(CommandHost& host, const Json& args) {
   if (!args.contains("manifest")) return host.open(WindowPanel::NewSession);
@@ -62,9 +60,7 @@ Status openCapture(CommandHost& host, const QString& path) {
 }
 
 PathAction fileVerb(const char* verb) {
-  return [verb](CommandHost& host, const QString& path) {
-    return submitSaid(host, QString("s.%1(%2)").arg(verb, quoted(path)), verb, {{"path", path.toStdString()}});
-  };
+  return [verb](CommandHost& host, const QString& path) { return runVerb(host, verb, {{"path", path.toStdString()}}); };
 }
 
 using Blocked = QString (*)(const CommandHost&);
@@ -85,9 +81,9 @@ Status loadCache(CommandHost& host, const Json& args) {
   question.choice = "Compare each row with what the model computes (takes as long as a prompt)";
   question.chosen = std::make_shared<bool>(memberOr(args, "verify", false));
   return withPath(host, args, question, [verify = question.chosen](CommandHost& window, const QString& path) {
-    const char* line = *verify ? "s.loadCache(%1, { verify: true })" : "s.loadCache(%1)";
-    return submitSaid(window, QString(line).arg(quoted(path)), "loadCache",
-                      {{"path", path.toStdString()}, {"verify", *verify}});
+    Json request{{"path", path.toStdString()}};
+    if (*verify) request["verify"] = true;
+    return runVerb(window, "loadCache", request);
   });
 }
 

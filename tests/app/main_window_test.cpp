@@ -11,6 +11,7 @@
 #include <QStatusTipEvent>
 #include <QToolButton>
 
+#include "app/engine/core_engine.h"
 #include "app/fake_engine.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
@@ -35,9 +36,9 @@ class MainWindowTest : public QObject {
       const bool bad = request.contains("manifest") && request["manifest"].value("model", "") == "bad";
       return bad ? test::refusingOpener() : test::fakeOpener(m_state);
     };
-    settings.schema.verbs = {{"step", {arg::integer("n", 1, 64), arg::tokens("tokens")}, "", "", Effect::Commits},
-                             {"block", {}, "", "", Effect::Commits},
-                             {"tick", {}, "", ""}};
+    settings.schema = coreSchema();
+    settings.schema.verbs.push_back({"block", {}, "", "", Effect::Commits});
+    settings.schema.verbs.push_back({"tick", {}, "", ""});
     settings.headless = headless;
     return test::wholeWindow(settings);
   }
