@@ -13,7 +13,7 @@
 #include <QToolTip>
 
 #include "widgets/base/inspector_view.h"
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
