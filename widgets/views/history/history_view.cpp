@@ -11,7 +11,7 @@
 #include "widgets/base/panes.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/event_tone.h"
+#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {
