@@ -11,8 +11,8 @@
 #include <QToolBar>
 #include <QVBoxLayout>
 
+#include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
-#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 

@@ -9,7 +9,7 @@
 #include "core/api/read_json.h"
 #include "core/api/table.h"
 #include "widgets/base/format.h"
-#include "widgets/base/tight_column.h"
+#include "widgets/base/panes.h"
 
 namespace kvlab {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "widgets/base/inspector_view.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {

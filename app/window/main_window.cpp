@@ -21,9 +21,9 @@
 #include "app/window/paint_turns.h"
 #include "app/window/window_keys.h"
 #include "core/api/read_json.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/tab_stops.h"
 #include "widgets/base/theme.h"
-#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 

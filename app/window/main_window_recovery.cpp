@@ -8,7 +8,7 @@
 #include "app/window/main_window.h"
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 

@@ -13,7 +13,7 @@
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
-#include "widgets/base/layer_rows.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/theme.h"
 

@@ -17,7 +17,7 @@
 
 #include "app/whole_window.h"
 #include "support/runner.h"
-#include "widgets/base/empty_notice.h"
+#include "widgets/base/notices.h"
 
 using namespace kvlab;
 using nlohmann::json;

@@ -7,7 +7,7 @@
 #include "difference_fixture.h"
 #include "open_view.h"
 #include "support/runner.h"
-#include "widgets/base/empty_notice.h"
+#include "widgets/base/notices.h"
 #include "widgets/views/difference/difference_view.h"
 
 using namespace kvlab;

@@ -6,10 +6,9 @@
 
 #include "fake_context.h"
 #include "support/runner.h"
-#include "widgets/base/action_tokens.h"
 #include "widgets/base/format.h"
 #include "widgets/base/line_history.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/compose/draft.h"
 #include "widgets/views/compose/plan_model.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rows are counted by layer, with their limits; a value that is not kept is not called absent.
-#include "widgets/base/layer_rows.h"
 #include "fake_context.h"
 #include "golden.h"
 #include "support/runner.h"
+#include "widgets/base/layer_text.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/views/attention/attention_view.h"
 #include "widgets/views/smartkv/band_canvas.h"

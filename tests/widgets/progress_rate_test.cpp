@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rates and the time that is left, as the status line shows them.
-#include "widgets/base/progress_rate.h"
 #include "support/runner.h"
+#include "widgets/base/job_list.h"
 
 using namespace kvlab;
 

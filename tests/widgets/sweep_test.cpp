@@ -10,8 +10,8 @@
 #include "fake_context.h"
 #include "golden.h"
 #include "support/runner.h"
+#include "widgets/base/theme.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/canvas/series_palette.h"
 #include "widgets/views/sweep/sweep_view.h"
 
 using namespace kvlab;

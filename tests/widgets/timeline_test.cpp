@@ -12,7 +12,7 @@
 #include "open_view.h"
 #include "support/runner.h"
 #include "timeline_fixture.h"
-#include "widgets/base/tick_limit_note.h"
+#include "widgets/base/notices.h"
 #include "widgets/views/events/events_view.h"
 #include "widgets/views/history/history_view.h"
 #include "widgets/views/numbers/numbers_view.h"

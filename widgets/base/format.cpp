@@ -39,6 +39,12 @@ QString counted(qint64 count, const QString& singular, const QString& plural) {
   return QStringLiteral("%1 %2").arg(count).arg(count == 1 ? singular : plural);
 }
 
+QString grouped(qint64 number) {
+  QString digits = QString::number(number);
+  for (qsizetype at = digits.size() - 3; at > 0; at -= 3) digits.insert(at, QChar(0x202F));
+  return digits;
+}
+
 QString formatNumber(double value) {
   if (!std::isfinite(value)) return figureText(value);
   if (value == 0) return QStringLiteral("0");

@@ -14,6 +14,8 @@ QString formatBytes(qint64 bytes);
 QString formatRate(qint64 bytes, double us);
 /// "1 row", "2 rows".
 QString counted(qint64 count, const QString& singular, const QString& plural);
+/// Digits in groups of three.
+QString grouped(qint64 number);
 /// A short decimal: at most four significant digits, without trailing zeros; "–" where it is not finite.
 QString formatNumber(double value);
 /// A text of the engine's tables as a QString.

@@ -21,11 +21,11 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
+#include "widgets/base/notices.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/row_actions.h"
 #include "widgets/base/save_file.h"
 #include "widgets/base/scale_menu.h"
-#include "widgets/base/tick_limit_note.h"
-#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 

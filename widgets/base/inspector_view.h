@@ -10,8 +10,8 @@
 #include <QVBoxLayout>
 #include <QWidget>
 
-#include "widgets/base/empty_notice.h"
 #include "widgets/base/inspector_context.h"
+#include "widgets/base/notices.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
 #include "widgets/base/view_options.h"

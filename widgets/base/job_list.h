@@ -4,11 +4,11 @@
 // job in front. A child of the context, made on first request. GUI thread.
 #pragma once
 #include <QDateTime>
+#include <QElapsedTimer>
 #include <QObject>
 #include <vector>
 
 #include "widgets/base/inspector_context.h"
-#include "widgets/base/progress_rate.h"
 
 namespace kvlab {
 
@@ -44,6 +44,21 @@ struct Job {
   QString how = {};            // the way in which it ended
   QDateTime ended = {};
   bool runs() const { return state == JobState::Waiting || state == JobState::Running; }
+};
+
+/// The speed of long work and the time that it still needs, from its reports. Counts from the first report of a piece
+/// of work: a report with another name, or with less done than before, begins another piece. A value.
+class ProgressRate {
+ public:
+  /// "120/s, 1 min 5 s left"; empty in the first second, and where nothing can be said.
+  QString text(const QString& what, qint64 done, qint64 total);
+  /// The same `ms` milliseconds after the first report.
+  static QString textAfter(qint64 ms, qint64 done, qint64 total);
+
+ private:
+  QString m_what;
+  qint64 m_first = 0, m_last = -1;  // done at the first and the last report
+  QElapsedTimer m_timer;
 };
 
 class JobList : public QObject {

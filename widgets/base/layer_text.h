@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names of layers for people, and arguments of verbs that name layers: core/api/cache_layers.h. GUI thread.
+// Layers in words that are the same in every view: their names, and the rows that each holds. Also the arguments of
+// verbs that name layers (core/api/cache_layers.h). Pure functions of a snapshot; any thread.
 #pragma once
 #include <QString>
 
@@ -19,5 +20,11 @@ inline nlohmann::json withLayer(const Snapshot& s, CacheLayer own, nlohmann::jso
     args["kvHead"] = head->value();
   return args;
 }
+
+/// The number of rows that each layer holds, and its limit. The number of tokens in the context is another number.
+/// "95 of 1 024 rows a layer", "64 of 64 rows a layer, window", "24 to 95 rows a layer" where layers differ.
+QString layerRowsText(const Snapshot& snapshot);
+/// A line for each run of layers with the same figures: "layers 0, 1: 95 of 1 024 rows (capacity of the pools)".
+QString layerRowsTip(const Snapshot& snapshot);
 
 }  // namespace kvlab

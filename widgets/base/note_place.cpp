@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "widgets/base/layer_text.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {

@@ -14,7 +14,7 @@
 #include "widgets/base/layer_text.h"
 #include "widgets/base/note_place.h"
 #include "widgets/base/storage_groups.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 #include "widgets/base/wlod_tree.h"
 #include "widgets/base/word_edit.h"
 

@@ -11,10 +11,16 @@ namespace kvlab {
 class SweepSource : public QObject {
   Q_OBJECT
  public:
-  static SweepSource& of(QObject& context);
+  static SweepSource& of(QObject& context) {
+    auto* found = context.findChild<SweepSource*>({}, Qt::FindDirectChildrenOnly);
+    return found ? *found : *new SweepSource(&context);
+  }
 
   const SweepShownPtr& sweep() const { return m_sweep; }  // null = none
-  void setSweep(SweepShownPtr sweep);
+  void setSweep(SweepShownPtr sweep) {
+    m_sweep = std::move(sweep);
+    emit changed();
+  }
 
  signals:
   void changed();

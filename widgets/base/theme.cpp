@@ -4,6 +4,7 @@
 #include <QFontDatabase>
 #include <QStyleFactory>
 #include <QVariant>
+#include <array>
 
 Q_DECLARE_METATYPE(std::shared_ptr<const kvlab::Theme>)
 
@@ -61,6 +62,11 @@ void setLight(Theme& t) {
   t.ghost = "#687280", t.missing = "#b9c2ce", t.focus = "#0b1220", t.hover = "#155fc4";
   t.selection = "#d6e8fd", t.stripe = "#f7f9fb";
 }
+constexpr std::array<QRgb, kSeriesColours> kDarkSeries = {0x56b4e9, 0xe6a532, 0x2fbf94, 0xd98cb8,
+                                                          0x8d9bff, 0xf0e06a, 0xf0794a, 0xaab4c0};
+constexpr std::array<QRgb, kSeriesColours> kLightSeries = {0x0b6fb3, 0xb87300, 0x00805d, 0xa8457d,
+                                                           0x4a55c4, 0x857900, 0xc04a12, 0x5c6773};
+constexpr std::array kDashes = {Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
 }  // namespace
 
 Theme Theme::named(const QString& name) {
@@ -129,6 +135,18 @@ QColor Theme::faded(QColor colour, int alpha) {
 QColor Theme::mix(const QColor& a, const QColor& b, double t) {
   const auto blend = [t](int x, int y) { return static_cast<int>(x + (y - x) * t + 0.5); };
   return QColor(blend(a.red(), b.red()), blend(a.green(), b.green()), blend(a.blue(), b.blue()));
+}
+
+QColor seriesColour(int i, bool dark) {
+  const auto place = static_cast<std::size_t>(i % kSeriesColours);
+  return QColor::fromRgb(dark ? kDarkSeries[place] : kLightSeries[place]);
+}
+
+QPen seriesPen(int i, bool dark, double width) {
+  QPen pen(seriesColour(i, dark), width);
+  pen.setStyle(kDashes[static_cast<std::size_t>(i) % kDashes.size()]);
+  pen.setJoinStyle(Qt::RoundJoin);
+  return pen;
 }
 
 }  // namespace kvlab

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colours, fonts and distances of the window, in a dark and a light set. A Theme is an immutable value. The theme in
-// use is a property of the application, so views need no state for it. GUI thread.
+// Colours, fonts and distances of the window, in a dark and a light set, and the colours of series. A Theme is an
+// immutable value. The theme in use is a property of the application, so views need no state for it. GUI thread.
 #pragma once
 #include <QApplication>
 #include <QColor>
 #include <QFont>
 #include <QPalette>
+#include <QPen>
 #include <QString>
 #include <memory>
 
@@ -52,5 +53,12 @@ struct Theme {
   /// `a` with the share `t` (0..1) of `b`.
   static QColor mix(const QColor& a, const QColor& b, double t);
 };
+
+/// Colours that distinguish kinds, safe for common colour blindness, with dash patterns as a second sign. Hues after
+/// Okabe and Ito, "Color Universal Design".
+inline constexpr int kSeriesColours = 8;
+QColor seriesColour(int i, bool dark);
+/// Pen of series `i`; the dash pattern changes every four series of a panel.
+QPen seriesPen(int i, bool dark, double width);
 
 }  // namespace kvlab

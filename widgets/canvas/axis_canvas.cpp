@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/place_in.h"
+#include "widgets/base/finding_marks.h"
 
 namespace kvlab {
 namespace {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "widgets/base/action_tokens.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 #include "widgets/canvas/colour_map.h"
 
 namespace kvlab {

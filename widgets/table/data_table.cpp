@@ -3,6 +3,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QHash>
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -13,7 +14,7 @@
 #include <QToolTip>
 
 #include "widgets/base/inspector_view.h"
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {
@@ -84,6 +85,36 @@ class ShedHeader : public QHeaderView {
   const DataTable& m_table;
 };
 }  // namespace
+
+Tone toneOfEvent(const QString& event) {
+  static const QHash<QString, Tone> kTones = {{"born", Tone::Ok},
+                                              {"restored", Tone::Ok},
+                                              {"expanded", Tone::Ok},
+                                              {"lit", Tone::Ok},
+                                              {"verified", Tone::Ok},
+                                              {"loaded", Tone::Ok},
+                                              {"computed", Tone::Ok},
+                                              {"rebuilt", Tone::Ok},
+                                              {"became exact", Tone::Ok},
+                                              {"evicted", Tone::Accent},
+                                              {"left layer", Tone::Accent},
+                                              {"collapsed", Tone::Accent},
+                                              {"moved", Tone::Accent},
+                                              {"turned", Tone::Accent},
+                                              {"copied", Tone::Accent},
+                                              {"converted", Tone::Accent},
+                                              {"left", Tone::Accent},
+                                              {"replaced", Tone::Warning},
+                                              {"deleted", Tone::Warning},
+                                              {"parent", Tone::Warning},
+                                              {"edited", Tone::Warning},
+                                              {"became stale", Tone::Warning},
+                                              {"aborted", Tone::Error},
+                                              {"fault", Tone::Error},
+                                              {"damage found", Tone::Error},
+                                              {"damaged", Tone::Error}};
+  return kTones.value(event, Tone::Muted);
+}
 
 void DataDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   const auto theme = Theme::current();

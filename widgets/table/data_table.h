@@ -27,6 +27,11 @@ enum DataRole {
 };
 enum class Tone { Normal, Muted, Faint, Ghost, Accent, Ok, Warning, Error };
 
+/// The tone of an event in a row's life, by its name in the verbs `history` and `story`. Pure; any thread.
+/// Ok: it came or became exact. Accent: it moved or left. Warning: it was edited or became stale. Error: damage. Muted:
+/// all else.
+Tone toneOfEvent(const QString& event);
+
 class DataDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "widgets/base/column_from.h"
-#include "widgets/base/whole_reply.h"
+#include "widgets/base/read_reply.h"
 
 namespace kvlab {
 namespace {

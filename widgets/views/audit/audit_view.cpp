@@ -9,11 +9,11 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/policy_menu.h"
-#include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/column_order.h"
-#include "widgets/views/audit/audit_delegate.h"
+#include "widgets/views/audit/audit_model.h"
 
 namespace kvlab {
 namespace {

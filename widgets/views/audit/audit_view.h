@@ -3,8 +3,8 @@
 // their tick, and fallbacks; red if a policy does not keep its budget. Also sets policies. GUI thread.
 #pragma once
 #include "widgets/base/inspector_view.h"
+#include "widgets/table/column_model.h"
 #include "widgets/table/data_table.h"
-#include "widgets/table/sorted_model.h"
 #include "widgets/views/audit/audit_model.h"
 
 namespace kvlab {

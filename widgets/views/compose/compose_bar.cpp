@@ -11,7 +11,7 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/strip_layout.h"
 #include "widgets/base/theme.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {

@@ -4,12 +4,11 @@
 #include <QKeyEvent>
 
 #include "core/api/read_json.h"
-#include "widgets/base/action_tokens.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/strip_layout.h"
-#include "widgets/base/tight_column.h"
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/tokens.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/base/word_edit.h"
 

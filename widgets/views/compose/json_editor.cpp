@@ -3,9 +3,8 @@
 
 #include <QRegularExpression>
 
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
-#include "widgets/canvas/series_palette.h"
 
 namespace kvlab {
 

@@ -4,7 +4,7 @@
 #include "core/api/read_json.h"
 #include "core/api/tree_node.h"
 #include "widgets/base/format.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "widgets/base/button_use.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
-#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 

@@ -6,7 +6,7 @@
 #include <QStackedWidget>
 #include <QToolButton>
 
-#include "widgets/base/empty_notice.h"
+#include "widgets/base/notices.h"
 #include "widgets/table/data_table.h"
 #include "widgets/views/compose/plan_model.h"
 

@@ -11,7 +11,7 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/api/read_json.h"
-#include "widgets/base/whole_reply.h"
+#include "widgets/base/read_reply.h"
 
 namespace kvlab {
 namespace {

@@ -5,9 +5,9 @@
 #pragma once
 #include "widgets/base/engine_ask.h"
 #include "widgets/base/inspector_view.h"
+#include "widgets/table/column_model.h"
 #include "widgets/table/column_order.h"
 #include "widgets/table/data_table.h"
-#include "widgets/table/sorted_model.h"
 #include "widgets/views/difference/difference_models.h"
 
 namespace kvlab {

@@ -9,7 +9,6 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/theme.h"
-#include "widgets/canvas/series_palette.h"
 
 namespace kvlab {
 namespace {

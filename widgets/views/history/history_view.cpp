@@ -8,10 +8,10 @@
 #include "core/api/read_json.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/strip_layout.h"
-#include "widgets/base/tight_column.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/table/event_tone.h"
+#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {

@@ -9,8 +9,7 @@
 #include "widgets/base/alignment_lamp.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/scroll_bars.h"
-#include "widgets/base/tight_column.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/table/lamp_delegate.h"
 

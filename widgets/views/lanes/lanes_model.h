@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The figures of the lanes, one line per lane, the reference first. Owned by its view. GUI thread.
+// The figures of the lanes, one line per lane, the reference first, as a table and as text. Models: owned by their
+// view, GUI thread. Texts: pure functions; any thread.
 #pragma once
 #include "core/api/lanes_view.h"
 #include "widgets/table/column_model.h"
@@ -30,5 +31,12 @@ class LanesModel : public ColumnModel<LaneLine> {
 
 /// "left after tick 12: why", or empty.
 QString exitText(const LaneView& lane);
+
+// The Lanes view as text, a line per lane.
+
+/// Numbers of tokens in each state, layer by layer.
+QString cellLines(const LanesView& view);
+/// Measured tokens, mean and extremes of the losses (of lane 0) and of the differences to lane 0 (of the others).
+QString lossLines(const LanesView& view);
 
 }  // namespace kvlab

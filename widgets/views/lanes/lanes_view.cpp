@@ -11,11 +11,11 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/policy_menu.h"
 #include "widgets/base/scale_menu.h"
-#include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/lanes/lane_lines.h"
+#include "widgets/views/lanes/lanes_model.h"
 
 namespace kvlab {
 namespace {

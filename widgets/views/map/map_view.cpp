@@ -14,7 +14,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
 #include "widgets/base/scale_menu.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

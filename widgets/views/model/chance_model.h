@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The most likely next tokens, best first, with the change since an earlier tick. GUI thread.
+// The most likely next tokens, best first, with the change since an earlier tick, and the painting of their
+// probabilities. GUI thread.
 #pragma once
 #include <optional>
 
@@ -24,6 +25,15 @@ class ChanceModel : public LineModel<ChanceLine> {
   void show(const std::vector<TokenChance>& now, const std::vector<TokenChance>& before);
   /// Sum of the probabilities of the shown tokens.
   double covered() const;
+};
+
+/// The probability column of the next tokens: a bar of the probability, its number, and a mark at the previous tick's
+/// probability.
+class ChanceDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
 }  // namespace kvlab

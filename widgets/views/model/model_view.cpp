@@ -12,7 +12,7 @@
 #include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/model/chance_delegate.h"
+#include "widgets/views/model/chance_model.h"
 
 namespace kvlab {
 namespace {

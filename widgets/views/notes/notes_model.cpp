@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "widgets/base/note_place.h"
-#include "widgets/base/token_text.h"
+#include "widgets/base/tokens.h"
 
 namespace kvlab {
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "widgets/base/theme.h"
-#include "widgets/canvas/series_palette.h"
 #include "widgets/views/numbers/pile_fill.h"
 #include "widgets/views/numbers/pixel_columns.h"
 

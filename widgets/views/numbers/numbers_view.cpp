@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "widgets/base/button_use.h"
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/numbers/series_delegate.h"
+#include "widgets/views/numbers/series_model.h"
 
 namespace kvlab {
 namespace {

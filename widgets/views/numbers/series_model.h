@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of series: a heading per panel, below it the series with a check mark and their value at the cursor. GUI
-// thread.
+// The list of series: a heading per panel, below it the series with a check mark and their value at the cursor; and
+// the painting of its lines. GUI thread.
 #pragma once
 #include <set>
 
@@ -36,6 +36,18 @@ class SeriesModel : public LineModel<SeriesLine> {
   bool on(const SeriesLine& line) const;
 
   std::set<QString> m_on;
+};
+
+/// A line of the list: a panel heading, or a series with a check box, a sample of its line and its value at the cursor.
+class SeriesDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ protected:
+  bool editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
+                   const QModelIndex& index) override;
 };
 
 }  // namespace kvlab

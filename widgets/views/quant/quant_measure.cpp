@@ -8,10 +8,9 @@
 #include <cmath>
 
 #include "core/api/read_json.h"
-#include "widgets/base/column_from.h"
 #include "widgets/base/format.h"
+#include "widgets/base/read_reply.h"
 #include "widgets/base/storage_groups.h"
-#include "widgets/base/whole_reply.h"
 
 namespace kvlab {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/canvas/series_palette.h"
+#include "widgets/base/theme.h"
 #include "widgets/views/quant/quant_canvas.h"
 
 namespace kvlab {

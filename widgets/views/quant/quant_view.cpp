@@ -12,7 +12,7 @@
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

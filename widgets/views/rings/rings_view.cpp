@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "widgets/base/button_use.h"
-#include "widgets/base/tight_column.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/column_from.h"
-#include "widgets/base/whole_reply.h"
+#include "widgets/base/read_reply.h"
 
 namespace kvlab {
 namespace {

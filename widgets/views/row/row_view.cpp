@@ -9,14 +9,12 @@
 
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
-#include "widgets/base/column_from.h"
 #include "widgets/base/finding_marks.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/place_in.h"
+#include "widgets/base/panes.h"
+#include "widgets/base/read_reply.h"
 #include "widgets/base/scale_menu.h"
-#include "widgets/base/tight_column.h"
-#include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 #include "widgets/canvas/axis_parts.h"
 

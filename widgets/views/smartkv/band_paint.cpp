@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "widgets/base/theme.h"
 #include "widgets/canvas/colour_map.h"
-#include "widgets/canvas/series_palette.h"
 #include "widgets/views/smartkv/band_canvas.h"
 
 namespace kvlab {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "widgets/base/theme.h"
-#include "widgets/canvas/series_palette.h"
 #include "widgets/canvas/sharp_plot.h"
 
 namespace kvlab {

@@ -13,9 +13,8 @@
 #include "widgets/base/elided_label.h"
 #include "widgets/base/format.h"
 #include "widgets/base/layer_text.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/scale_menu.h"
-#include "widgets/base/tight_column.h"
-#include "widgets/base/turning_splitter.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

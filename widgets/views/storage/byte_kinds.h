@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bytes of a pool by kind, measured from its row records and slots. Values; any thread.
+// Bytes of a pool by kind, measured from its row records and slots, and bars of them. Values on any thread; painting on
+// the GUI thread.
 #pragma once
+#include <QPainter>
 #include <QString>
 #include <array>
 
 #include "widgets/base/storage_groups.h"
+#include "widgets/base/theme.h"
 
 namespace kvlab {
 
@@ -20,5 +23,10 @@ struct ByteKinds {
   std::int64_t of(ByteKind kind) const { return bytes[static_cast<std::size_t>(kind)]; }
 };
 ByteKinds bytesOf(const StorageGroup& group);
+
+/// Paints a swatch or a part of a bar: history is slanted, free is empty.
+void paintKind(QPainter& painter, const QRectF& box, ByteKind kind, const Theme& theme);
+/// Paints a bar of all kinds that fills the box.
+void paintKinds(QPainter& painter, const QRectF& box, const ByteKinds& kinds, const Theme& theme);
 
 }  // namespace kvlab

@@ -6,7 +6,7 @@
 
 #include "widgets/base/format.h"
 #include "widgets/base/inspector_view.h"
-#include "widgets/views/storage/bytes_delegate.h"
+#include "widgets/views/storage/byte_kinds.h"
 #include "widgets/views/storage/slot_map.h"
 
 namespace kvlab {

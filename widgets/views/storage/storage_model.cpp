@@ -2,8 +2,10 @@
 #include "widgets/views/storage/storage_model.h"
 
 #include <QCoreApplication>
+#include <algorithm>
 
 #include "widgets/base/format.h"
+#include "widgets/base/theme.h"
 
 namespace kvlab {
 
@@ -110,6 +112,23 @@ void StorageModel::show(std::vector<StorageGroup> groups, FindingMarks findings)
 
 int StorageModel::rowOf(CacheLayer layer) const {
   return find([&](Group group) { return group.has(layer); });
+}
+
+void BytesDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  const auto theme = Theme::current();
+  painter->save();
+  if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme->selection);
+  painter->setFont(theme->mono);
+  const int figure = painter->fontMetrics().horizontalAdvance(QStringLiteral("999.9 MiB")) + Theme::kSmall;
+  QRectF room = QRectF(option.rect).adjusted(7, 6, -7 - figure, -6);
+  const auto kinds = index.data(StorageModel::KindsRole).value<ByteKinds>();
+  const double share = static_cast<double>(kinds.sum()) / std::max(1.0, index.data(StorageModel::MostRole).toDouble());
+  room.setWidth(std::max(2.0, room.width() * share));
+  paintKinds(*painter, room, kinds, *theme);
+  painter->setPen(theme->text);
+  painter->drawText(QRectF(option.rect).adjusted(0, 0, -7, 0), Qt::AlignRight | Qt::AlignVCenter,
+                    index.data().toString());
+  painter->restore();
 }
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The storage of each group of layers, one line each. Owned by its view. GUI thread.
+// The storage of each group of layers, one line each, and the painting of its bytes. Owned by its view. GUI thread.
 #pragma once
 #include "widgets/base/finding_marks.h"
 #include "widgets/table/column_model.h"
@@ -20,6 +20,14 @@ class StorageModel : public LineModel<StorageGroup> {
  private:
   std::int64_t m_most = 1;
   FindingMarks m_findings;
+};
+
+/// Paints bytes by kind as a stacked bar, relative to the largest line.
+class BytesDelegate : public DataDelegate {
+  Q_OBJECT
+ public:
+  using DataDelegate::DataDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
 /// "in place", "two slices", "table", "roll".

@@ -13,9 +13,9 @@
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/layer_text.h"
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/views/storage/bytes_delegate.h"
+#include "widgets/views/storage/byte_kinds.h"
 
 namespace kvlab {
 namespace {

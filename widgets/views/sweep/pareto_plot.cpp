@@ -5,7 +5,7 @@
 
 #include "core/api/ids.h"
 #include "widgets/base/format.h"
-#include "widgets/canvas/series_palette.h"
+#include "widgets/base/theme.h"
 #include "widgets/canvas/sharp_plot.h"
 
 namespace kvlab {

@@ -10,10 +10,10 @@
 #include "core/api/pareto_svg.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/save_file.h"
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/theme.h"
 #include "widgets/base/view_registry.h"
-#include "widgets/canvas/series_palette.h"
 
 namespace kvlab {
 namespace {

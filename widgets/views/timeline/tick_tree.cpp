@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "widgets/base/whole_reply.h"
+#include "widgets/base/read_reply.h"
 
 namespace kvlab {
 namespace {

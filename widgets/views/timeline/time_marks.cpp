@@ -9,7 +9,7 @@
 
 #include "core/api/verb.h"
 #include "widgets/base/theme.h"
-#include "widgets/table/event_tone.h"
+#include "widgets/table/data_table.h"
 
 namespace kvlab {
 namespace {

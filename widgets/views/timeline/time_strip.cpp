@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "widgets/base/format.h"
-#include "widgets/base/tick_limit_note.h"
+#include "widgets/base/notices.h"
 
 namespace kvlab {
 namespace {

@@ -6,7 +6,7 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/panes.h"
 #include "widgets/views/tree/wlod_look.h"
 
 namespace kvlab {

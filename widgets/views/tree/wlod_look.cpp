@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/tree/wlod_look.h"
 
+#include "widgets/base/theme.h"
 #include "widgets/canvas/colour_map.h"
-#include "widgets/canvas/series_palette.h"
 
 namespace kvlab {
 namespace {

@@ -4,9 +4,8 @@
 #include <QLabel>
 #include <algorithm>
 
-#include "widgets/base/scroll_bars.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/theme.h"
-#include "widgets/base/tight_column.h"
 
 namespace kvlab {
 

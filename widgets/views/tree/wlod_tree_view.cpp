@@ -10,8 +10,7 @@
 
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
-#include "widgets/base/tight_column.h"
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/panes.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads long columns of numbers in a reply of the engine, as numbers or packed as bytes. Pure; throws as JSON does.
+// Reads replies of the engine as a whole, and their long columns. core/api/read_json.h reads single members. Pure.
 #pragma once
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/api/error.h"
+
 namespace kvlab {
 
+/// For replies that are of no use unless all of it is there: figures of a measurement, the columns of a tree.
+/// The result of `read` on a reply with at() and get(), which throw where a member is missing or of another type:
+/// `bad_reply` then. `what` was not shown.
+template <class Read>
+auto wholeReply(const char* what, const char* remedy, const Read& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const std::exception& error) {
+    return Error("bad_reply", what, error.what(), remedy);
+  }
+}
+
+/// A long column of numbers, which is a list of numbers or packed as bytes. Throws as JSON does.
 /// T: the type of a packed value. A value that is null becomes not-a-number.
 template <class T = float>
 std::vector<float> columnFrom(const nlohmann::json& list) {

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/base/turning_splitter.h"
+#include "widgets/base/panes.h"
 
+#include <QAbstractScrollArea>
+#include <QCoreApplication>
 #include <QResizeEvent>
+#include <QScrollBar>
+#include <memory>
 
 namespace kvlab {
+
+void settleBars(QAbstractScrollArea* area) {
+  auto busy = std::make_shared<bool>(false);
+  const auto follow = [area, busy] {
+    if (std::exchange(*busy, true)) return;
+    QEvent layout(QEvent::LayoutRequest);
+    QCoreApplication::sendEvent(area, &layout);
+    *busy = false;
+  };
+  QObject::connect(area->verticalScrollBar(), &QScrollBar::rangeChanged, area, follow);
+  QObject::connect(area->horizontalScrollBar(), &QScrollBar::rangeChanged, area, follow);
+}
 
 TurningSplitter::TurningSplitter(int wideFrom, Cut wide, Cut tall, QWidget* parent)
     : QSplitter(parent), m_wideFrom(wideFrom), m_wide(std::move(wide)), m_tall(std::move(tall)) {

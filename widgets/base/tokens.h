@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Readable texts of a snapshot's tokens. Pure functions; any thread.
+// The tokens of a snapshot as readable texts, and the tokens that actions write. Pure functions; any thread.
 #pragma once
 #include <QString>
 #include <vector>
 
+#include "core/api/action.h"
 #include "core/api/snapshot.h"
 
 namespace kvlab {
@@ -17,5 +18,10 @@ QString textAt(const Snapshot& snapshot, Position position);
 QString visibleText(const QString& text);
 /// "3, 5–8, 12" for ascending or unordered integers.
 QString ranges(std::vector<std::int64_t> values);
+
+/// The tokens that an action writes; empty for actions that write none.
+std::vector<TokenId> tokensOf(const Action& action);
+/// The action with other tokens: one for each token where an action takes but one. Actions that write none stay.
+std::vector<Action> withTokens(const Action& action, const std::vector<TokenId>& tokens);
 
 }  // namespace kvlab

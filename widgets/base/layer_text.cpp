@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/base/layer_rows.h"
+#include "widgets/base/layer_text.h"
 
 #include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 
+#include "widgets/base/format.h"
 #include "widgets/base/storage_groups.h"
 
 namespace kvlab {
@@ -51,12 +52,6 @@ QString limitText(Limit limit) {
   }
 }
 }  // namespace
-
-QString grouped(qint64 number) {
-  QString digits = QString::number(number);
-  for (qsizetype at = digits.size() - 3; at > 0; at -= 3) digits.insert(at, QChar(0x202F));
-  return digits;
-}
 
 QString layerRowsText(const Snapshot& s) {
   const std::vector<RowsOfLayer> all = rowsOfLayers(s);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/views/audit/audit_delegate.h"
-
+// Painting of the cells of an audit.
 #include <QPainter>
 #include <algorithm>
 
