@@ -7,9 +7,9 @@
 #include <QTimer>
 #include <iostream>
 
-#include "app/base/platform.h"
+#include "app/base/application.h"
 #include "app/base/resources.h"
-#include "app/base/starting_text.h"
+#include "app/base/session_request.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_engine.h"
 #include "app/engine/core_lists.h"

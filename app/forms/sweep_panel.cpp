@@ -18,8 +18,8 @@
 #include <QThreadPool>
 
 #include "app/base/ask_path.h"
-#include "app/base/manifest_file.h"
 #include "app/base/manifest_path.h"
+#include "app/base/read_file.h"
 #include "app/base/resources.h"
 #include "app/forms/session_form.h"
 #include "app/forms/sweep_axes.h"

@@ -12,9 +12,9 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "app/base/guarded_application.h"
+#include "app/base/application.h"
 #include "app/base/icons.h"
-#include "app/base/session_name.h"
+#include "app/base/session_request.h"
 #include "app/help/tour_offer.h"
 #include "app/window/edit_list.h"
 #include "app/window/focus_ring.h"
