@@ -23,7 +23,6 @@
 #include "app/base/resources.h"
 #include "app/forms/session_form.h"
 #include "app/forms/sweep_axes.h"
-#include "app/forms/sweep_values.h"
 #include "core/api/guarded.h"
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"

@@ -15,7 +15,7 @@
 #include "app/base/application.h"
 #include "app/base/icons.h"
 #include "app/base/session_request.h"
-#include "app/help/tour_offer.h"
+#include "app/help/tour.h"
 #include "app/window/edit_list.h"
 #include "app/window/focus_ring.h"
 #include "app/window/paint_turns.h"
