@@ -16,7 +16,6 @@
 #include "app/script/script_host.h"
 #include "app/window/banner.h"
 #include "app/window/find_bar.h"
-#include "app/window/palette.h"
 #include "app/window/prompt_line.h"
 #include "app/window/status_strip.h"
 #include "app/window/window_views.h"
