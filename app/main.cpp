@@ -5,9 +5,8 @@
 #include <cstring>
 #include <iostream>
 
-#include "app/base/guarded_application.h"
+#include "app/base/application.h"
 #include "app/base/icons.h"
-#include "app/base/platform.h"
 #include "app/cli/programs.h"
 
 namespace {

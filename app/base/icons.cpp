@@ -6,7 +6,7 @@
 #include <QPixmap>
 #include <QSvgRenderer>
 
-#include "app/base/app_files.h"
+#include "app/base/resources.h"
 
 namespace kvlab {
 

@@ -3,6 +3,9 @@
 
 #include <QCoreApplication>
 #include <QDir>
+#include <QtGlobal>
+
+static void initAppFiles() { Q_INIT_RESOURCE(app); }  // must be outside any namespace
 
 namespace kvlab {
 
@@ -29,5 +32,7 @@ QString resourcePath(const QString& path) {
   const QString scheme = QStringLiteral("resource:");
   return path.startsWith(scheme) ? resourceRoot() + '/' + path.mid(scheme.size()) : path;
 }
+
+void loadAppFiles() { initAppFiles(); }
 
 }  // namespace kvlab

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Finds the files that come with the program. Any thread.
+// Finds the files that come with the program: those in a folder, and those compiled into the library (prelude, icons).
+// Any thread.
 #pragma once
 #include <QString>
 #include <QStringList>
@@ -13,5 +14,7 @@ QString resourceRoot();
 QString resourcePath(const QString& path);
 /// The places that resourceRoot() searched, for error messages.
 QStringList resourcePlaces();
+/// Makes the files of the library available under :/kvlab; needed because the library is static.
+void loadAppFiles();
 
 }  // namespace kvlab

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "core/api/read_json.h"
+#include "core/clinic/clinic_run.h"
 
 namespace kvlab {
+
 namespace {
 using nlohmann::json;
 
@@ -165,6 +167,22 @@ QString SessionScript::textOf(std::size_t lines) const {
     out += line.times == 1 ? line.text + '\n'
                            : QString("for (let i = 0; i < %1; ++i) %2\n").arg(line.times).arg(line.text);
   }
+  return out;
+}
+
+QStringList clinicScript(const ClinicCase& one, const std::vector<VerbInfo>& verbs, std::optional<std::int64_t> blind,
+                         const QString& folder) {
+  json manifest = clinicManifest(one, "full");
+  if (!manifest.contains("model")) manifest["model"] = "demo";
+  QStringList out{"var " + openingLine({{"manifest", manifest}}) + ";"};
+  const auto call = [&](const ClinicStep& step) {
+    out << callLine(verbs, step.verb, stepArgs(step, folder.toStdString())) + ";";
+  };
+  for (const ClinicStep& step : one.before) call(step);
+  out << (blind ? QString("s.bug(\"\", {blind: %1});").arg(*blind)
+                : QString("s.bug(\"%1\");").arg(QString::fromStdString(one.bug)));
+  for (const ClinicStep& step : one.after) call(step);
+  out << "for (const one of s.invariants()) if (!one.ok) log(one.id + \": \" + one.detail);";
   return out;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The calls of a session as a script that repeats them: the opening, then every call that changed the session,
 // whoever made it. Written from the engine's replies, so that a stopped run has the ticks that it made. Owned by its
-// LiveSession. GUI thread.
+// LiveSession. GUI thread; functions: any thread.
 #pragma once
 #include <QString>
+#include <QStringList>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "core/api/error.h"
@@ -13,6 +15,8 @@
 #include "core/api/verb.h"
 
 namespace kvlab {
+
+struct ClinicCase;
 
 /// The line that opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
 QString openingLine(const nlohmann::json& request);
@@ -57,5 +61,11 @@ class SessionScript {
   std::map<int, std::size_t> m_notes;  // lines up to the call that wrote a note
   SnapshotPtr m_before;                // snapshot of the last reply
 };
+
+/// A case of the bug clinic as a script that opens a session, plants the bug and meets its condition; at most twenty
+/// lines. blind: a number plants the bug in place of its name. folder: of the files
+/// that the steps write.
+QStringList clinicScript(const ClinicCase& one, const std::vector<VerbInfo>& verbs,
+                         std::optional<std::int64_t> blind = {}, const QString& folder = ".");
 
 }  // namespace kvlab

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "app/base/manifest_file.h"
+#include "app/base/read_file.h"
 #include "app/cli/lists.h"
 #include "core/api/manifest.h"
 #include "core/api/named_text.h"

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One function per subcommand; each returns the exit code. The first group needs the application object. Main thread.
+// One function per subcommand, which returns the exit code, and the functions that subcommands share. Main thread;
+// interrupted(): any thread.
 #pragma once
 #include "app/base/logging.h"
 #include "app/cli/command_line.h"
 
 namespace kvlab {
 
+struct ScriptSettings;
+struct WindowSettings;
+
 /// Prints the error to standard error; returns its exit code.
 int refuse(const Error& error);
 /// False, after a message, if the program's own files are missing.
 bool checkResources();
+/// Settings of windows and scripts from the command line, for every subcommand that makes them.
+WindowSettings windowSettings(const CommandLine& line, bool headless);
+ScriptSettings scriptSettings(const CommandLine& line);
+/// For subcommands that stop in good order: from now on Ctrl+C and SIGTERM only set a flag.
+void watchInterrupts();
+/// True once one of them has come.
+bool interrupted();
+
+// These need the application object.
 int runGui(const CommandLine& line, LogRelay& log);
 int runScript(const CommandLine& line, LogRelay& log);
 int runTests(const CommandLine& line, LogRelay& log);
@@ -17,6 +30,7 @@ int runBench(const CommandLine& line, LogRelay& log);
 /// kvlab replay with a display and without --verify.
 int showCapture(const CommandLine& line, LogRelay& log);
 
+// These do not.
 int printList(const CommandLine& line);
 int printInfo(const CommandLine& line);
 int printReplay(const CommandLine& line);

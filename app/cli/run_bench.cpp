@@ -9,7 +9,7 @@
 #include "app/cli/bench_rows.h"
 #include "app/cli/lists.h"
 #include "app/cli/programs.h"
-#include "app/cli/run_gui.h"
+#include "app/window/main_window.h"
 #include "core/api/guarded.h"
 
 namespace kvlab {

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/clinic_script.h"
 #include "app/base/resources.h"
+#include "app/base/session_script.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_engine.h"
 #include "core/clinic/clinic_run.h"

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/run_gui.h"
-
+// kvlab, and kvlab replay with a display: the window. kvlab run: a script with a window that stays hidden.
 #include <QApplication>
 #include <QDir>
 #include <QSettings>
 #include <QTimer>
 #include <iostream>
 
-#include "app/base/platform.h"
 #include "app/base/resources.h"
-#include "app/base/starting_text.h"
+#include "app/base/session_request.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_engine.h"
 #include "app/engine/core_lists.h"
+#include "app/window/main_window.h"
 #include "core/api/read_json.h"
 
 namespace kvlab {
@@ -78,19 +77,6 @@ ScriptSettings scriptSettings(const CommandLine& line) {
   settings.update = line.update;
   settings.log = [](const QString& text) { std::cout << text.toStdString() << std::endl; };
   return settings;
-}
-
-int refuse(const Error& error) {
-  std::cerr << errorLine(error) << std::endl;
-  return static_cast<int>(exitFor(error));
-}
-
-bool checkResources() {
-  if (!resourceRoot().isEmpty()) return true;
-  refuse({"no_resources", "the program's files were not found",
-          "looked in " + resourcePlaces().join(", ").toStdString(),
-          "set KVLAB_RESOURCES to the folder that holds demo/ and scripts/"});
-  return false;
 }
 
 int runGui(const CommandLine& line, LogRelay& log) { return showWindow(line, log, {{"manifest", line.manifest}}); }

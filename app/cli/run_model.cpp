@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/interrupts.h"
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "app/jobs/model_fetch.h"

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/interrupts.h"
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "core/experiment/perplexity.h"

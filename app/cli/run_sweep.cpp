@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/interrupts.h"
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "app/engine/core_sweep.h"

@@ -8,8 +8,8 @@
 #include <iostream>
 
 #include "app/cli/programs.h"
-#include "app/cli/run_gui.h"
 #include "app/cli/test_report.h"
+#include "app/window/main_window.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {

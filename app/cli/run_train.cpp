@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "app/base/interrupts.h"
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "core/api/part_file.h"

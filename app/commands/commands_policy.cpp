@@ -6,7 +6,7 @@
 
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"
-#include "app/jobs/train_job.h"
+#include "app/jobs/program_job.h"
 #include "core/api/policy_spec.h"
 #include "core/api/read_json.h"
 

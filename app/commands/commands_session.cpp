@@ -4,9 +4,9 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 
-#include "app/base/manifest_file.h"
+#include "app/base/read_file.h"
 #include "app/base/resources.h"
-#include "app/base/session_name.h"
+#include "app/base/session_request.h"
 #include "app/base/session_script.h"
 #include "app/commands/command_registry.h"
 #include "app/commands/command_rules.h"

@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-#include "app/engine/engine_factory.h"
+#include "app/engine/engine.h"
 #include "core/api/table.h"
 
 namespace kvlab {

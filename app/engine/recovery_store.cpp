@@ -6,7 +6,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "app/base/bounded_file.h"
+#include "app/base/read_file.h"
 #include "core/api/part_file.h"
 #include "core/api/read_json.h"
 

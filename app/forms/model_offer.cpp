@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "app/base/resources.h"
-#include "app/jobs/fetch_job.h"
+#include "app/jobs/model_fetch.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/theme.h"
 

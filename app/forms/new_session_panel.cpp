@@ -10,9 +10,9 @@
 #include <QVBoxLayout>
 
 #include "app/base/ask_path.h"
-#include "app/base/manifest_file.h"
 #include "app/base/manifest_path.h"
-#include "app/base/session_name.h"
+#include "app/base/read_file.h"
+#include "app/base/session_request.h"
 #include "app/forms/manifest_editor.h"
 #include "app/forms/session_presets.h"
 #include "app/forms/start_field.h"

@@ -7,7 +7,7 @@
 #include <QToolButton>
 
 #include "app/base/ask_path.h"
-#include "app/base/starting_text.h"
+#include "app/base/session_request.h"
 #include "widgets/base/theme.h"
 
 namespace kvlab {

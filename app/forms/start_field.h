@@ -14,7 +14,7 @@ class StartField : public QWidget {
   Q_OBJECT
  public:
   explicit StartField(QWidget* parent);
-  /// Null for none; see starting_text.h.
+  /// Null for none; see session_request.h.
   nlohmann::json start() const;
   /// The story belongs to the demo model: another model begins empty, until the person chooses.
   void suit(bool demo);

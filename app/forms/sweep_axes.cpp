@@ -6,9 +6,9 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScopedValueRollback>
+#include <QStringList>
 
 #include "app/base/manifest_path.h"
-#include "app/forms/sweep_values.h"
 #include "core/api/manifest_list.h"
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"
@@ -48,6 +48,28 @@ QString textOfAxis(const json& axis) {
   if (values.is_array())
     for (const json& value : values) labels << manifestText(member(value, "label"));
   return labels.join(", ");
+}
+
+QStringList parts(const QString& text) {
+  QStringList out{QString()};
+  int depth = 0;
+  bool quoted = false, escaped = false;
+  for (const QChar c : text) {
+    if (c == '"' && !escaped) quoted = !quoted;
+    escaped = quoted && c == '\\' && !escaped;
+    if (!quoted && (c == '{' || c == '[')) ++depth;
+    if (!quoted && (c == '}' || c == ']')) --depth;
+    if (c == ',' && !quoted && depth == 0) out << QString();
+    else out.last() += c;
+  }
+  return out;
+}
+
+/// A text that would be read as something else, or parted, stands in quotes.
+QString valueText(const json& value) {
+  if (!value.is_string()) return QString::fromStdString(value.dump());
+  const QString text = QString::fromStdString(jsonOr(value, std::string()));
+  return valuesOf(text) == json::array({value}) ? text : QString::fromStdString(value.dump());
 }
 
 }  // namespace
@@ -135,6 +157,24 @@ void SweepAxes::remove(std::size_t place) {
   axes.erase(place);
   show(axes);
   emit edited();
+}
+
+json valuesOf(const QString& text) {
+  json out = json::array();
+  for (const QString& part : parts(text)) {
+    const std::string word = part.trimmed().toStdString();
+    if (word.empty()) continue;
+    const json read = json::parse(word, nullptr, false);
+    out.push_back(read.is_discarded() ? json(word) : read);
+  }
+  return out;
+}
+
+QString valuesText(const json& values) {
+  QStringList out;
+  if (values.is_array())
+    for (const json& value : values) out << valueText(value);
+  return out.join(", ");
 }
 
 }  // namespace kvlab

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The axes of a sweep in a form: a key of the manifest, or the budget of policies, and its values; one line each. Axes
-// whose values are lists of changes are shown, and edited as JSON. GUI thread.
+// whose values are lists of changes are shown, and edited as JSON. GUI thread; valuesOf() and valuesText(): any thread.
 #pragma once
+#include <QString>
 #include <QWidget>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -39,5 +40,10 @@ class SweepAxes : public QWidget {
   QVBoxLayout* m_column;
   bool m_showing = false;
 };
+
+/// The values of an axis from a line of text: "64, 128", "h2o, snapkv", {"k":"f16"}. Commas part values, but not within
+/// quotes and brackets; a value that is no JSON is a text.
+nlohmann::json valuesOf(const QString& text);
+QString valuesText(const nlohmann::json& values);
 
 }  // namespace kvlab

@@ -18,12 +18,11 @@
 #include <QThreadPool>
 
 #include "app/base/ask_path.h"
-#include "app/base/manifest_file.h"
 #include "app/base/manifest_path.h"
+#include "app/base/read_file.h"
 #include "app/base/resources.h"
 #include "app/forms/session_form.h"
 #include "app/forms/sweep_axes.h"
-#include "app/forms/sweep_values.h"
 #include "core/api/guarded.h"
 #include "core/api/read_json.h"
 #include "widgets/base/button_use.h"

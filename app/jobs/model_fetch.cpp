@@ -4,7 +4,9 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <algorithm>
 
+#include "app/base/outcome.h"
 #include "app/base/resources.h"
 #include "core/api/read_json.h"
 
@@ -15,6 +17,18 @@ namespace {
 constexpr int kKillAfterMs = 5000;
 
 QString text(const std::string& from) { return QString::fromStdString(from); }
+
+QString fetchName() { return JobList::tr("Fetch Model"); }
+
+void endFetch(JobList& jobs, int number, const Result<std::string>& path) {
+  if (!path) {
+    const JobOutcome how = endOf(path.error());
+    return jobs.end(number, how.state, how.how);
+  }
+  const QFileInfo file(QString::fromStdString(*path));
+  jobs.setPlace(number, {.folder = file.absolutePath()});
+  jobs.end(number, JobState::Done, JobList::tr("Saved in %1").arg(file.absoluteFilePath()));
+}
 
 }  // namespace
 
@@ -81,6 +95,30 @@ Status removeModel(const NamedModel& model) {
                  "check the permissions of " + file.path().toStdString(), "name", model.name);
   QDir().rmdir(file.path());
   return ok();
+}
+
+int beginFetch(JobList& jobs, const NamedModel& model, const QString& python) {
+  auto* fetch = new ModelFetch(model, python, &jobs);
+  const int number = jobs.begin(
+      {.name = fetchName(), .on = QString::fromStdString(model.name), .rank = JobRank::Beside, .cancel = [fetch] {
+         fetch->cancel();
+       }});
+  QObject::connect(
+      fetch, &ModelFetch::progress, &jobs,
+      [&jobs, number](qint64 done, qint64 total, const QString& what) { jobs.report(number, what, done, total); });
+  QObject::connect(fetch, &ModelFetch::finished, &jobs, [&jobs, number, fetch](const Result<std::string>& path) {
+    fetch->deleteLater();
+    endFetch(jobs, number, path);
+  });
+  fetch->start();
+  return number;
+}
+
+const Job* fetchJob(const JobList& jobs, const QString& model) {
+  const auto& all = jobs.jobs();
+  const auto found = std::find_if(all.rbegin(), all.rend(),
+                                  [&](const Job& job) { return job.name == fetchName() && job.on == model; });
+  return found == all.rend() ? nullptr : &*found;
 }
 
 }  // namespace kvlab

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Brings a model of the list to this machine: runs resources/models/fetch.py, which loads packages with pip, and passes
-// on its output. A fetch that ends early leaves nothing behind. One thread with an event loop.
+// on its output. A fetch that ends early leaves nothing behind. One thread with an event loop. As a job it belongs to
+// the list of jobs, so that it goes on when the window that began it is closed; the end of the list stops it and waits
+// until it has cleaned up. Jobs: GUI thread.
 #pragma once
 #include <QProcess>
 
 #include "core/model/named_models.h"
+#include "widgets/base/job_list.h"
 
 namespace kvlab {
 
@@ -38,5 +41,10 @@ class ModelFetch : public QObject {
 
 /// Deletes the file of a fetched model, and its folder unless something else lies there. Errors: io, not_fetched.
 Status removeModel(const NamedModel& model);
+
+/// Returns the job's number.
+int beginFetch(JobList& jobs, const NamedModel& model, const QString& python);
+/// The newest job that fetches this model; null if there is none.
+const Job* fetchJob(const JobList& jobs, const QString& model);
 
 }  // namespace kvlab

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A subcommand of the program as a job: a process of its own, so that the window works on and the work may take hours.
-// It belongs to the list of jobs; the end of the list stops it. GUI thread.
+// Subcommands of the program as jobs: the self-tests of a model (`kvlab check`) and trainings (`kvlab train`). Each is
+// a process of its own, so that the window works on and the work may take hours. It belongs to the list of jobs; the
+// end of the list stops it. GUI thread.
 #pragma once
 #include <QProcess>
 #include <QStringList>
+#include <optional>
 
 #include "widgets/base/job_list.h"
 
@@ -51,5 +53,40 @@ class ProgramJob : public QObject {
   int m_job = 0;
   bool m_stopped = false, m_ended = false;
 };
+
+/// A line of `kvlab check` about a test that is over.
+struct CheckedTest {
+  QString id, outcome, figure, seconds, says;  // outcome: passed, FAILED or skipped
+};
+/// None: the line says something else.
+std::optional<CheckedTest> checkedTest(const QString& line);
+
+/// The self-tests of a model.
+class CheckJob : public ProgramJob {
+ public:
+  CheckJob(JobList& jobs, const QString& model);
+
+ protected:
+  End endOf(int exitCode, const QString& last) override;
+
+ private:
+  QStringList m_failed;
+};
+
+struct TrainingChoice {
+  QString what;             // gates, gists or lens
+  QString model;            // as a manifest names it
+  QString text;             // the file to train from
+  QString out = {};         // empty = beside the model
+  QString work = {};        // folder of recordings and checkpoints; empty = one in the data folder
+  QString python = {};      // empty = python3
+  bool recordOnly = false;  // without PyTorch; a later training goes on
+};
+
+/// The arguments of the program for a training. Without a folder of its own the work lies in one for each model, kind
+/// and text, so that a training that was stopped goes on.
+QStringList trainingArguments(const TrainingChoice& choice);
+/// Starts `program` with these arguments. Returns the job's number.
+int beginTraining(JobList& jobs, const QString& program, const TrainingChoice& choice);
 
 }  // namespace kvlab

@@ -5,8 +5,8 @@
 #include <QFileInfo>
 #include <algorithm>
 
-#include "app/base/bounded_file.h"
 #include "app/base/outcome.h"
+#include "app/base/read_file.h"
 #include "app/base/resources.h"
 #include "app/engine/core_sweep.h"
 #include "core/api/guarded.h"

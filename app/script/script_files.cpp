@@ -4,7 +4,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "app/base/bounded_file.h"
+#include "app/base/read_file.h"
 #include "app/script/script_calls.h"
 #include "core/api/path_fault.h"
 #include "widgets/base/save_file.h"

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <optional>
 
-#include "app/base/app_files.h"
-#include "app/base/bounded_file.h"
+#include "app/base/read_file.h"
+#include "app/base/resources.h"
 #include "app/script/input_gate.h"
 #include "app/script/script_native.h"
 #include "app/script/watchdog.h"

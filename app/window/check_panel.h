@@ -6,7 +6,7 @@
 #include <QPointer>
 #include <nlohmann/json.hpp>
 
-#include "app/jobs/check_job.h"
+#include "app/jobs/program_job.h"
 
 class QLabel;
 class QPushButton;

@@ -14,7 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/base/clinic_script.h"
+#include "app/base/session_script.h"
 
 namespace kvlab {
 

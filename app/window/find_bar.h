@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Find: one field for tokens and ledger ids, ticks, events, commands, keys of the manifest and lines of the log. An
+// Two lines to type in, each with a list of what it finds. The command palette: type a part of a name to run a command.
+// Find: one field for tokens and ledger ids, ticks, events, commands, keys of the manifest and lines of the log; an
 // entry that is taken goes there. Owned by the main window. GUI thread.
 #pragma once
 #include <deque>
@@ -9,6 +10,21 @@
 #include "app/window/find_rows.h"
 
 namespace kvlab {
+
+class Palette : public PopupList {
+  Q_OBJECT
+ public:
+  Palette(const CommandRegistry& registry, CommandHost& host, QWidget* parent);
+  /// Ids in the shown order.
+  QStringList shownIds() const;
+
+ private:
+  void fill(const QString& text) override;
+  void take(const QVariant& id) override;
+
+  const CommandRegistry& m_registry;
+  CommandHost& m_host;
+};
 
 class FindBar : public PopupList {
   Q_OBJECT

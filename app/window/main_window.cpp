@@ -12,14 +12,13 @@
 #include <QToolBar>
 #include <QToolButton>
 
-#include "app/base/guarded_application.h"
+#include "app/base/application.h"
 #include "app/base/icons.h"
-#include "app/base/session_name.h"
-#include "app/help/tour_offer.h"
+#include "app/base/session_request.h"
+#include "app/help/tour.h"
 #include "app/window/edit_list.h"
-#include "app/window/focus_ring.h"
+#include "app/window/keyboard.h"
 #include "app/window/paint_turns.h"
-#include "app/window/window_keys.h"
 #include "core/api/read_json.h"
 #include "widgets/base/panes.h"
 #include "widgets/base/tab_stops.h"

@@ -7,16 +7,15 @@
 #include <memory>
 
 #include "app/commands/command_registry.h"
-#include "app/engine/engine_factory.h"
+#include "app/engine/engine.h"
 #include "app/engine/recovery_store.h"
 #include "app/forms/memory_line.h"
 #include "app/help/manual_window.h"
-#include "app/help/tour_place.h"
+#include "app/help/tour.h"
 #include "app/jobs/sweep_job.h"
 #include "app/script/script_host.h"
 #include "app/window/banner.h"
 #include "app/window/find_bar.h"
-#include "app/window/palette.h"
 #include "app/window/prompt_line.h"
 #include "app/window/status_strip.h"
 #include "app/window/window_views.h"

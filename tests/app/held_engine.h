@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/engine/engine_factory.h"
+#include "app/engine/engine.h"
 
 namespace kvlab::test {
 

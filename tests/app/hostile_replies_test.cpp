@@ -5,7 +5,7 @@
 // turn.
 #include <QDialog>
 
-#include "app/base/guarded_application.h"
+#include "app/base/application.h"
 #include "app/tape_engine.h"
 #include "app/whole_window.h"
 #include "support/runner.h"

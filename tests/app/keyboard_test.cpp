@@ -14,7 +14,7 @@
 
 #include "app/fake_engine.h"
 #include "app/whole_window.h"
-#include "app/window/focus_ring.h"
+#include "app/window/keyboard.h"
 #include "support/runner.h"
 #include "widgets/views/console/script_input.h"
 

@@ -7,7 +7,7 @@
 #include <QMenu>
 #include <QMenuBar>
 
-#include "app/base/guarded_application.h"
+#include "app/base/application.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 #include "widgets/base/row_actions.h"

@@ -9,7 +9,7 @@
 #include <QMenuBar>
 #include <random>
 
-#include "app/base/guarded_application.h"
+#include "app/base/application.h"
 #include "app/whole_window.h"
 #include "support/runner.h"
 

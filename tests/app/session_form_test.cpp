@@ -12,7 +12,7 @@
 #include <QToolButton>
 
 #include "app/base/manifest_path.h"
-#include "app/base/session_name.h"
+#include "app/base/session_request.h"
 #include "app/engine/live_context.h"
 #include "app/forms/new_session_panel.h"
 #include "app/forms/session_form.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A training as a job: progress, the outcome and its place, failures, stopping. A shell script stands for the
 // interpreter, so that no PyTorch is needed; the recording before it is real.
-#include "app/jobs/train_job.h"
 #include "app/engine/live_context.h"
+#include "app/jobs/program_job.h"
 #include "support/runner.h"
 
 using namespace kvlab;

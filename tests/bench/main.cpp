@@ -3,7 +3,7 @@
 #include <QApplication>
 #include <iostream>
 
-#include "app/base/platform.h"
+#include "app/base/application.h"
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
 #include "bench/bench.h"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The reader's place in the tour: counts the captions of a running tour, skips those that were read before, and keeps
-// the place for another day. Owned by the main window. GUI thread.
+// The tour: the reader's place in it, and the line beside the menus that offers it. GUI thread.
 #pragma once
+#include <QWidget>
 
 namespace kvlab {
 
+/// Counts the captions of a running tour, skips those that were read before, and keeps the place for another day. Owned
+/// by the main window.
 class TourPlace {
  public:
   /// `kept`: the place is read from the settings, and written to them.
@@ -31,6 +33,20 @@ class TourPlace {
   bool m_kept;
   bool m_running = false;
   int m_shown = 0, m_first = 1, m_again = 0;
+};
+
+/// Offers the tour to somebody new, until it is closed for good. It takes room from nothing, so that nothing moves when
+/// it goes. Owned by the menu bar.
+class TourOffer : public QWidget {
+  Q_OBJECT
+ public:
+  /// `left`: the tour was begun, and the offer is to go on with it.
+  TourOffer(bool left, QWidget* parent);
+  /// True until somebody has closed the offer, as the settings remember.
+  static bool wanted();
+
+ signals:
+  void taken();
 };
 
 }  // namespace kvlab

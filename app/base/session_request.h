@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The text that a session begins with, beside its manifest in a request: {text}, or {file}, which may be a resource.
-// Pure functions; any thread.
+// The request that opens a session, {manifest, name?, start?} or {capture}: a short name of the session for menus, from
+// its model and special settings, and the text that the session begins with. `start` is {text}, or {file}, which may be
+// a resource. Functions without a state; any thread.
 #pragma once
 #include <QString>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,8 @@
 
 namespace kvlab {
 
+/// The name that the person gave it, else "demo · ring_fused · V int8 · window 64"; of a capture its path.
+QString sessionName(const nlohmann::json& request);
 /// The demo model's story, as a request names it.
 nlohmann::json storyStart();
 /// Empty where the request has no `start`. Errors: io, bad_argument.

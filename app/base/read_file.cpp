@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/base/bounded_file.h"
+#include "app/base/read_file.h"
 
 #include <QFile>
 #include <QFileInfo>
 
+#include "core/api/manifest.h"
 #include "core/api/path_fault.h"
+#include "core/model/files/strict_json.h"
 
 namespace kvlab {
+
+using nlohmann::json;
 
 Result<QByteArray> readBounded(const QString& path, const std::string& what) {
   constexpr qint64 kMost = qint64{64} << 20, kPart = qint64{1} << 20;
@@ -22,6 +26,22 @@ Result<QByteArray> readBounded(const QString& path, const std::string& what) {
   if (file.error() != QFileDevice::NoError) return refused(file.errorString().toStdString());
   if (bytes.size() > kMost) return refused("the file is larger than 64 MiB");
   return bytes;
+}
+
+Result<json> readManifest(const std::string& path) {
+  const auto text = readBounded(QString::fromStdString(path), "manifest " + path + " was not read");
+  if (!text) return text.error();
+  auto manifest = parseJson(text->toStdString(), path, "bad_manifest", {.uniqueKeys = true});
+  if (!manifest) return manifest.error();
+  if (!manifest->is_object())
+    return Error("bad_manifest", "manifest " + path, "it is no JSON object",
+                 "write {\"key\": value, ..}; kvlab list manifest shows the keys");
+  if (const auto checked = Manifest::fromJson(*manifest); !checked) {
+    Error error = checked.error();
+    error.what = "manifest " + path + ": " + error.what;
+    return error;
+  }
+  return manifest;
 }
 
 }  // namespace kvlab

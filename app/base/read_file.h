@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads text files that a user names. Any thread.
+// Reads files that a person names: a text of any sort, or a manifest. Any thread.
 #pragma once
 #include <QByteArray>
 #include <QString>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "core/api/error.h"
 
@@ -11,5 +13,7 @@ namespace kvlab {
 /// Reads any file or pipe, up to 64 MiB. Error (code unreadable_file): `what` names the failed action; `value` is the
 /// path.
 Result<QByteArray> readBounded(const QString& path, const std::string& what);
+/// Reads and checks a manifest. Error codes: unreadable_file, bad_manifest.
+Result<nlohmann::json> readManifest(const std::string& path);
 
 }  // namespace kvlab

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/help/tour_offer.h"
+#include "app/help/tour.h"
 
 #include <QHBoxLayout>
 #include <QSettings>
 #include <QToolButton>
+#include <utility>
 
 #include "widgets/base/theme.h"
 
@@ -11,7 +12,7 @@ namespace kvlab {
 
 namespace {
 
-constexpr auto kClosed = "tour/closed";
+constexpr auto kPlace = "tour/caption", kClosed = "tour/closed";
 
 QToolButton* offerButton(const QString& text, const QString& name, const QString& tip, QWidget* parent) {
   auto* button = new QToolButton(parent);
@@ -24,6 +25,31 @@ QToolButton* offerButton(const QString& text, const QString& name, const QString
 }
 
 }  // namespace
+
+int TourPlace::left() const { return m_kept ? QSettings().value(kPlace).toInt() : 0; }
+
+void TourPlace::begin(int first) {
+  m_running = true;
+  m_first = first;
+  m_shown = 0;
+}
+
+bool TourPlace::passes() {
+  if (!m_running) return false;
+  if (++m_shown < m_first) return true;
+  keep(m_shown);
+  return false;
+}
+
+void TourPlace::end(bool whole) {
+  if (std::exchange(m_running, false) && whole) keep(0);
+}
+
+int TourPlace::again() { return std::exchange(m_again, 0); }
+
+void TourPlace::keep(int caption) const {
+  if (m_kept) QSettings().setValue(kPlace, caption);
+}
 
 bool TourOffer::wanted() { return !QSettings().value(kClosed).toBool(); }
 

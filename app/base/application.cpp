@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/base/platform.h"
+#include "app/base/application.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -7,10 +7,12 @@
 #include <QDir>
 #include <QFile>
 #include <QLibraryInfo>
+#include <QMetaMethod>
 #include <QRegularExpression>
 #include <algorithm>
 #include <cstddef>
 
+#include "core/api/guarded.h"
 #include "core/api/part_file.h"
 
 namespace kvlab {
@@ -90,6 +92,16 @@ void useOffscreen() {
   qputenv("QT_QPA_PLATFORM", ("offscreen:configfile=" + path).toLocal8Bit());
   qunsetenv("QT_SCALE_FACTOR");
   qputenv("QT_FONT_DPI", "96");
+}
+
+bool GuardedApplication::notify(QObject* receiver, QEvent* event) {
+  const Result<bool> handled = guarded("the window stopped what it was doing",
+                                       [&]() -> Result<bool> { return QApplication::notify(receiver, event); });
+  if (handled) return *handled;
+  static const QMetaMethod kCaught = QMetaMethod::fromSignal(&GuardedApplication::caught);
+  if (isSignalConnected(kCaught)) emit caught(handled.error());
+  else qCritical("%s", handled.error().text().c_str());
+  return true;
 }
 
 }  // namespace kvlab
