@@ -4,7 +4,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "core/api/path_fault.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

@@ -4,7 +4,7 @@
 #include <QString>
 #include <vector>
 
-#include "core/api/note_view.h"
+#include "core/api/aside_views.h"
 
 namespace kvlab {
 

@@ -8,7 +8,7 @@
 
 #include "core/bugs/written_scales.h"
 #include "core/model/decoder/frequencies.h"
-#include "core/state/own_map.h"
+#include "core/state/cache_state.h"
 #include "kernels/row_checksum.h"
 #include "kernels/row_quant.h"
 

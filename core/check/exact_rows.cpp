@@ -11,10 +11,7 @@
 #include <cmath>
 
 #include "core/check/checks.h"
-#include "core/check/head_reader.h"
 #include "core/check/implied_rows.h"
-#include "core/check/old_rows.h"
-#include "core/check/row_embedding.h"
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/transformer.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/verbs/difference_json.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"

@@ -34,4 +34,10 @@ Result<NamedModel> namedModel(const std::string& name, const std::string& resour
 /// the model of a name has not been fetched.
 Result<std::string> modelPath(const std::string& spec, const std::string& resources);
 
+// The files of the networks that were trained for a model; sessions find them by themselves. Any thread.
+
+/// `what` is gates, gists or lens. A model has them in its folder, or in the folder of its file, as
+/// kvlab_gates.safetensors; the shipped model has them in the program's resources, as gates/demo.safetensors.
+std::string trainedFile(const std::string& what, const std::string& modelSpec, const std::string& resources);
+
 }  // namespace kvlab

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/api/finite.h"
+#include "core/api/column.h"
+#include "core/api/json_values.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/session/look_back.h"
-#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {

@@ -16,8 +16,8 @@
 #include "core/api/report.h"
 #include "core/api/verb.h"
 #include "core/session/anchor.h"
+#include "core/state/cache_store.h"
 #include "core/state/commit.h"
-#include "core/state/held_slots.h"
 
 namespace kvlab {
 

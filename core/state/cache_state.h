@@ -122,4 +122,8 @@ void forgetPasts(CacheState& state, std::span<const LedgerId> rows, CacheLayer f
 /// A copy with its own buffers, for a session on another thread. Slots are the same.
 CacheState ownCopy(const CacheState& state);
 
+/// For a residency map to be damaged on purpose, apart from those of other layers: puts the layer into a group of its
+/// own and returns its map, which nothing else shares.
+ResidencyView& ownMap(CacheState& state, CacheLayer layer);
+
 }  // namespace kvlab

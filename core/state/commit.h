@@ -26,4 +26,11 @@ struct Commit {
   std::vector<Evict> left = {};                 // rows that windows have left behind, by layer
 };
 
+// The last commit that wrote each row, so that damage can be told from the effect of an event: a column beside the
+// residency map of a group.
+
+/// Notes in the commit's state that the commit of this number wrote the rows that `before` lacks, has in other slots or
+/// computed from something else, and those that the fault drill damaged; all rows, where pools were written anew.
+void noteWriters(const CacheState& before, Commit& commit, std::int32_t number);
+
 }  // namespace kvlab

@@ -2,7 +2,7 @@
 // Tables about one row: its story, its written values, and the queries that read it.
 #include <algorithm>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/session/row_reads.h"
 #include "core/session/row_story.h"
 #include "core/session/truth.h"

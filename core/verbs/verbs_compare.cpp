@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/session/edit_words.h"
 #include "core/session/past.h"
 #include "core/session/requests.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs with questions whose answers are no tables.
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"

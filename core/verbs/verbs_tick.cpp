@@ -2,8 +2,7 @@
 // Verbs that move a session forward: prompts, ticks, actions.
 #include <cmath>
 
-#include "core/api/finite.h"
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/api/read_json.h"
 #include "core/model/tokens/token_rows.h"
 #include "core/session/edit_words.h"

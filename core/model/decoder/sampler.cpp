@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/model/counter_random.h"
 #include "kernels/ops/sample.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/state/row_writers.h"
+#include "core/state/commit.h"
 
 #include <algorithm>
 
-#include "core/state/continues.h"
+#include "core/api/column.h"
 
 namespace kvlab {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as JSON and in sentences. Any thread.
+// Values as JSON and numbers in sentences. Any thread.
 #pragma once
 #include <array>
 #include <cmath>
@@ -22,3 +22,13 @@ inline std::string numberWords(double value, int digits = 2) {
 }
 
 }  // namespace kvlab
+
+/// JSON of a value whose fields are called as its members are:
+/// {"a": value.a, "b": value.b}: KV_MEMBERS(value, a, b).
+#define KV_MEMBERS(value, ...)                                                   \
+  ([](const auto& members) {                                                     \
+    nlohmann::json named = nlohmann::json::object();                             \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(KV_MEMBER_OF_MEMBERS, __VA_ARGS__)) \
+    return named;                                                                \
+  }(value))
+#define KV_MEMBER_OF_MEMBERS(name) named[#name] = members.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/check/findings.h"
+#include "core/check/checks.h"
 
 namespace kvlab {
 
@@ -17,5 +17,17 @@ void Findings::add(const Place& place, std::string detail) {
 Findings::~Findings() {
   if (m_count > kKept) m_out.back().detail += " (and " + std::to_string(m_count - kKept) + " more)";
 }
+
+namespace {
+
+constexpr Invariant kInvariants[] = {
+#define KVLAB_INVARIANT(id, function, of, cheap, title) {#id, title, &function, Of::of, Cheap::cheap},
+#include "core/check/invariants.inc"
+#undef KVLAB_INVARIANT
+};
+
+}  // namespace
+
+std::span<const Invariant> commonInvariants() { return kInvariants; }
 
 }  // namespace kvlab
