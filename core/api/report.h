@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Report of a tick: its steps as nested events with time and bytes, the actions it applied, and the
-// invariants it broke. Values; any thread.
+// Report of a tick: its steps as nested events with time and bytes, the actions it applied, and the invariants it
+// broke; and the findings that no later check has cleared. Values; any thread.
 #pragma once
 #include <optional>
 #include <string>

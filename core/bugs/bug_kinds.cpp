@@ -6,7 +6,6 @@
 #include <cstring>
 #include <ranges>
 
-#include "core/bugs/written_scales.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/state/cache_state.h"
 #include "kernels/row_checksum.h"

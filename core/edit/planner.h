@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves and checks a whole action list against the state before the tick, without changing the state. If an action
-// is wrong, the whole list is refused; the error names action, field and value. semantics.md, section 3.
+// is wrong, the whole list is refused; the error names action, field and value. Positions of pending actions follow
+// their tokens. semantics.md, section 3.
 #pragma once
 #include "core/api/action.h"
 #include "core/api/manifest.h"

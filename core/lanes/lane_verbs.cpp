@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/api/json_values.h"
-#include "core/verbs/difference_json.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of a session for lanes, so that the same callers can drive both. The table (InLanes of core/api/verb.h)
-// says how lanes treat a verb: all lanes run verbs that append tokens, lane 0 answers queries, and verbs that would
-// bring lane 0 out of step are refused. Engine thread of the lanes.
+// The verbs of a session for lanes and for a batch, so that the same callers can drive both. The table (InLanes of
+// core/api/verb.h) says how lanes treat a verb: all lanes run verbs that append tokens, lane 0 answers queries, and
+// verbs that would bring lane 0 out of step are refused. Engine thread of the lanes or of the batch.
 #pragma once
 #include "core/lanes/batch.h"
 #include "core/lanes/lanes.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that have a name: `demo` comes with the program; models of the list (resources/models/models.json, and
-// models.json of the user's folder of models) are fetched with `kvlab model get` and lie in that folder. Values; any
-// thread.
+// models.json of the user's folder of models) are fetched with `kvlab model get` and lie in that folder. Files of
+// networks that were trained for a model are found by its name, too. Values; any thread.
 #pragma once
 #include <cstdint>
 #include <string>

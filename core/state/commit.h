@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a change: the next state and the slots that it gained and lost. History::commit() is the only consumer.
-// A value; engine thread.
+// The result of a change: the next state and the slots that it gained and lost. History::commit() is the only consumer,
+// and notes which commit wrote each row. A value; engine thread.
 #pragma once
 #include "core/api/action.h"
 #include "core/api/manifest.h"

@@ -10,8 +10,7 @@
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
-#include "core/verbs/difference_json.h"
-#include "core/verbs/ledger_list.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_args.h"
 #include "core/verbs/verbs.h"
 

@@ -6,7 +6,7 @@
 #include "core/parts/storage_plan.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
-#include "core/verbs/packed_column.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 

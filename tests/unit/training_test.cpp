@@ -9,7 +9,6 @@
 
 #include "core/analysis/lifespans.h"
 #include "core/experiment/training_record.h"
-#include "core/experiment/training_text.h"
 #include "core/model/files/safetensors.h"
 #include "core/model/named_models.h"
 #include "core/policy/policy.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/model/decoder/frequencies.h"
-#include "core/parts/policy_reviser.h"
+#include "core/parts/reviser.h"
 #include "core/parts/storage_plan.h"
 
 namespace kvlab {

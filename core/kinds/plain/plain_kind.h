@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain kind: every token of the context has a row in every layer that keeps it. Edits go through the planner and
-// the transaction. Engine thread. semantics.md, sections 2 and 3.
+// the transaction, culling through a reviser. Engine thread. semantics.md, sections 2 and 3.
 #pragma once
 #include "core/parts/kinds.h"
 #include "core/parts/reviser.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wLOD kind: a tree over a time line, and a working context of tokens and gists. The state of the session is
-// wlodIn(state); context, phases and maps are derived from it (edit/wlod_mirror). Engine thread. semantics.md,
-// section 8.
+// wlodIn(state); context, phases and maps are derived from it (edit/wlod_mirror). Exactness labels of its rows. Engine
+// thread. semantics.md, section 8.
 #pragma once
 #include "core/analysis/exactness.h"
 #include "core/kinds/wlod/kind/wlod_parts.h"

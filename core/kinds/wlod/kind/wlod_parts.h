@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a wLOD session besides its state: the gist network, the lens, and measured costs of passes.
+// Parts of a wLOD session besides its state: the gist network, the lens, and measured costs of passes; and the reviser
+// that runs the focus allocator. Engine thread.
 #pragma once
 #include "core/api/wlod_settings.h"
 #include "core/kinds/wlod/edit/wlod_mirror.h"

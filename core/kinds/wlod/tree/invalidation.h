@@ -2,7 +2,7 @@
 // Finds the rows of a wLOD session that an edit leaves valid. At every level a row is dirty if it ends after the start
 // of the earliest edit: its own span contains the edit (hierarchical), its past does (temporal), or both. Rows are in
 // order of arrival, so the dirty rows are a tail of the list. Layer 0 of a dirty row stays valid if embedding and phase
-// are unchanged. semantics.md, section 8. Pure; any thread.
+// are unchanged. The costs that decide about recomputation are measured. semantics.md, section 8. Pure; any thread.
 #pragma once
 #include <cstdint>
 #include <string>

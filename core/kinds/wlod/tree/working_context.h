@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The working context tiles the time line with tokens and gists, without gap or overlap. Each entry costs 1 of the
 // budget. Expanding replaces a gist by its 32 children, collapsing replaces 32 aligned siblings by their gist. A list
-// of edits is applied whole or refused whole. A value; engine thread.
+// of edits is applied whole or refused whole. coldStart() makes the first one of a time line. A value; engine thread.
 #pragma once
 #include <optional>
 #include <span>
@@ -56,7 +56,7 @@ class WorkingContext {
   /// The context of a time line of another length: entries that would end behind it leave, and finer ones fill the
   /// rest. Errors: over_budget.
   Result<WorkingContext> resized(std::int32_t length, const WorkingRules& rules) const;
-  /// A context of the given entries, which tile [0, length); cold_start.h makes such entries.
+  /// A context of the given entries, which tile [0, length); coldStart() makes such entries.
   static WorkingContext of(std::span<const TreeNode> entries);
   /// The same with the round in which an edit made each entry (kNever = none did), and the present round.
   static WorkingContext of(std::span<const TreeNode> entries, std::span<const std::int32_t> changed,

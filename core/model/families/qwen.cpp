@@ -1,12 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
+// Qwen 2 and 3, dense and with experts.
 #include <algorithm>
 
-#include "core/model/families/experts.h"
 #include "core/model/families/reading.h"
 #include "core/model/families/usual_tensors.h"
 
 namespace kvlab {
+namespace {
+
+/// If use_sliding_window is true, layer_types names the layers with a window; without layer_types max_window_layers
+/// does.
+Status readQwenWindow(const JsonFields& in, ModelConfig& c) {
+  bool use = false;
+  int first = 0;
+  KV_TRY(in.flag("use_sliding_window", use, false));
+  if (use) KV_TRY(readWindow(in, c, 4096));
+  KV_TRY(in.number("max_window_layers", first, 0, 1 << 20, 28));
+  KV_TRY(readLayerTypes(in, c, [&](int layer) { return c.slidingWindow > 0 && layer >= first; }));
+  return ok();
+}
+
+}  // namespace
+
+// Qwen 2 and 2.5: biases of q, k and v.
+namespace {
+
+Status readQwen2(const JsonFields& in, ModelConfig& c) {
+  c.attentionBias = true;
+  KV_TRY(readQwenWindow(in, c));
+  return readRope(in, c);
+}
+
+}  // namespace
+
+Family makeQwen2() { return {.name = "qwen2", .types = {"qwen2"}, .read = readQwen2, .tensors = usualTensors}; }
+
+// Qwen 3: norms of each head of q and k.
+namespace {
+
+Status readQwen3(const JsonFields& in, ModelConfig& c) {
+  c.qkNorm = QkNorm::OfHeads;
+  KV_TRY(readAttentionBias(in, c));
+  KV_TRY(readQwenWindow(in, c));
+  return readRope(in, c);
+}
+
+}  // namespace
+
+Family makeQwen3() {
+  return {.name = "qwen3",
+          .types = {"qwen3"},
+          .defaults = R"({"head_dim": 128})",
+          .read = readQwen3,
+          .tensors = usualTensors};
+}
+
+// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
 namespace {
 
 /// mlp_only_layers are dense, and of the others all but every decoder_sparse_step-th.
