@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queries of a forward pass in the layers of one group: the phase that each query is rotated to and the range of
-// map rows that it attends to. Masks depend only on phases and residency. Gate scores of its rows are kept here, too.
-// Engine thread.
+// map rows that it attends to. Masks depend only on phases and residency, so groupPass() is pure. Gate scores of the
+// rows are kept here, too. Engine thread.
 #pragma once
 #include <span>
 #include <vector>
