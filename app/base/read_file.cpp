@@ -5,7 +5,7 @@
 #include <QFileInfo>
 
 #include "core/api/manifest.h"
-#include "core/api/path_fault.h"
+#include "core/api/texts.h"
 #include "core/model/files/strict_json.h"
 
 namespace kvlab {

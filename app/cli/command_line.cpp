@@ -9,7 +9,7 @@
 #include "app/base/read_file.h"
 #include "app/cli/lists.h"
 #include "core/api/manifest.h"
-#include "core/api/named_text.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

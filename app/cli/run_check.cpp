@@ -9,7 +9,7 @@
 
 #include "app/base/resources.h"
 #include "app/cli/programs.h"
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/selftest/self_test.h"
 #include "widgets/base/save_file.h"
 

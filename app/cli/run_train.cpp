@@ -13,7 +13,6 @@
 #include "app/cli/programs.h"
 #include "core/api/part_file.h"
 #include "core/experiment/training_record.h"
-#include "core/files/trained_file.h"
 #include "core/model/files/gguf.h"
 #include "core/model/named_models.h"
 

@@ -5,9 +5,8 @@
 
 #include "app/commands/command_rules.h"
 #include "core/api/guarded.h"
-#include "core/api/nearest.h"
-#include "core/api/path_fault.h"
 #include "core/api/read_json.h"
+#include "core/api/texts.h"
 #include "widgets/base/view_registry.h"
 
 namespace kvlab {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "core/analysis/metrics.h"
-#include "core/api/error_codes.h"
+#include "core/api/error.h"
 #include "core/api/layout_names.h"
 #include "core/api/manifest.h"
 #include "core/api/manifest_list.h"

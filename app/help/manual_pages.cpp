@@ -6,7 +6,7 @@
 #include <QRegularExpression>
 #include <algorithm>
 
-#include "core/api/nearest.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

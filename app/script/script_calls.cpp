@@ -10,7 +10,7 @@
 
 #include "app/base/frozen_clock.h"
 #include "app/script/input_gate.h"
-#include "core/api/path_fault.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

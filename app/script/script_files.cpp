@@ -6,7 +6,7 @@
 
 #include "app/base/read_file.h"
 #include "app/script/script_calls.h"
-#include "core/api/path_fault.h"
+#include "core/api/texts.h"
 #include "widgets/base/save_file.h"
 
 namespace kvlab {

@@ -3,7 +3,7 @@
 #include <QDir>
 
 #include "app/script/script_calls.h"
-#include "core/api/path_fault.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

@@ -7,8 +7,8 @@
 #include "app/base/popup_list.h"
 #include "app/commands/command_rules.h"
 #include "app/window/status_strip.h"
-#include "core/api/nearest.h"
 #include "core/api/read_json.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/analysis/drift_meter.h"
+#include "core/analysis/rebuild.h"
 
 #include <cmath>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/analysis/lifespans.h"
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/model/files/safetensors.h"
 
 namespace kvlab {

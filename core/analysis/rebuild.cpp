@@ -5,7 +5,6 @@
 #include <deque>
 #include <numeric>
 
-#include "core/analysis/drift_meter.h"
 #include "core/edit/recompute.h"
 #include "core/edit/row_driver.h"
 

@@ -103,4 +103,10 @@ class Column {
   std::size_t m_size = 0;
 };
 
+/// True if `now` begins with all of `old`.
+template <class T>
+bool continues(const Column<T>& now, const Column<T>& old) {
+  return now.alike(old) == old.size();
+}
+
 }  // namespace kvlab

@@ -44,4 +44,13 @@ Error Error::fromJson(const nlohmann::json& json) {
   return error;
 }
 
+std::span<const ErrorCode> errorCodes() {
+  static constexpr ErrorCode kCodes[] = {
+#define KVLAB_ERROR(code, meaning) {code, meaning},
+#include "core/api/error_codes.inc"
+#undef KVLAB_ERROR
+  };
+  return kCodes;
+}
+
 }  // namespace kvlab

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors are values: what happened, why, and what to do next. Any thread.
+// Errors are values: what happened, why, and what to do next. errorCodes() lists the codes that they can have, with
+// their meanings, for lists, manuals and tests. Any thread.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -65,5 +68,12 @@ inline Status ok() { return std::monostate{}; }
     if (!tried) return tried.error(); \
     tried.take();                     \
   }))
+
+struct ErrorCode {
+  std::string_view code, meaning;  // the meaning is one sentence
+};
+
+/// Every code that an error of the program can have, in the order of the alphabet.
+std::span<const ErrorCode> errorCodes();
 
 }  // namespace kvlab

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/api/error_thrown.h"
-
 namespace kvlab {
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/lanes_view.h"
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 
 namespace kvlab {
 namespace {

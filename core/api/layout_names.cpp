@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/api/nearest.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 
 namespace kvlab {
 namespace {

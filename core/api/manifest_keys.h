@@ -15,7 +15,7 @@
 
 #include "core/api/error.h"
 #include "core/api/manifest_list.h"
-#include "core/api/nearest.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

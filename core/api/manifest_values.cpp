@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "core/api/manifest_list.h"
-#include "core/api/named_text.h"
 #include "core/api/policy_spec.h"
 #include "core/api/read_json.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/api/pareto_svg.h"
+#include "core/api/sweep_table.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/api/manifest_keys.h"
-#include "core/api/named_text.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Report of a tick: its steps as nested events with time and bytes, the actions it applied, and the
-// invariants it broke. Values; any thread.
+// Report of a tick: its steps as nested events with time and bytes, the actions it applied, and the invariants it
+// broke; and the findings that no later check has cleared. Values; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -60,5 +60,21 @@ nlohmann::json toJson(const Event& event);
 nlohmann::json toJson(const DamageSince& since);
 nlohmann::json toJson(const Violation& violation);
 nlohmann::json toJson(const TickReport& report);
+
+/// A violation that a check has named and no later check has cleared.
+struct Finding {
+  Violation violation;  // as the newest check has named it, with the ticks between which it came
+  std::string blame;    // the events between these ticks: "fault (tick 1) wrote the row in between"
+
+  const DamageSince& since() const { return *violation.since; }
+};
+
+/// The known agreement of the cache and its mirror.
+struct Alignment {
+  std::vector<Finding> findings;
+  Tick checked{-1};       // after which every map and tag was checked; -1 = never
+  Tick full{-1};          // after which everything was
+  std::string unchecked;  // the command since then; empty: the present state is the checked one
+};
 
 }  // namespace kvlab

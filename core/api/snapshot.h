@@ -6,27 +6,29 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/api/alignment.h"
-#include "core/api/breakpoint_view.h"
+#include "core/api/aside_views.h"
 #include "core/api/cache_layers.h"
 #include "core/api/column.h"
 #include "core/api/ids.h"
 #include "core/api/ledger_view.h"
-#include "core/api/note_view.h"
 #include "core/api/plan_view.h"
 #include "core/api/policy_audit.h"
 #include "core/api/report.h"
 #include "core/api/stage_view.h"
 #include "core/api/storage_view.h"
-#include "core/api/watch_view.h"
 
 namespace kvlab {
 
 enum class Exactness : std::uint8_t { Exact, ContextEvicted, ContextEdited, PhaseShifted, Inherited, Loaded };
 inline constexpr int kExactnessLabels = 6;
-std::string_view name(Exactness exactness);
+constexpr std::string_view name(Exactness exactness) {
+  constexpr std::string_view kNames[kExactnessLabels] = {"exact",         "context-evicted", "context-edited",
+                                                         "phase-shifted", "inherited",       "loaded"};
+  return kNames[static_cast<std::size_t>(exactness)];
+}
 
 /// One cache layer's residency map: first the rows that left only through the layer's window, then the ordered
 /// subset of the context whose K/V rows are present. Layers that evict nothing share one object.

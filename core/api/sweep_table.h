@@ -95,4 +95,10 @@ std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
 /// Wilson's score interval of right out of asked, 95 % (Wilson 1927).
 std::pair<double, double> wilson(int right, int asked);
 
+// The Pareto plot of a sweep as SVG: recall against budget with 95 % intervals, and KL against bytes, one line per
+// series. Numbers and points only, no script; equal points give equal bytes. Pure function; any thread.
+
+/// A row of panels per prompt set.
+std::string paretoSvg(const std::string& title, std::span<const SweepPoint> points);
+
 }  // namespace kvlab

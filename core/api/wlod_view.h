@@ -23,7 +23,10 @@ struct WlodRow {
 
 /// The reason why a row had to be computed again: the row holds the edit, the row's past holds the edit, or both.
 enum class DirtyWhy : std::uint8_t { Clean, Hierarchical, Temporal, Both };
-const char* name(DirtyWhy why);  // "hierarchical"
+constexpr const char* name(DirtyWhy why) {
+  constexpr const char* kNames[] = {"clean", "hierarchical", "temporal", "both"};
+  return kNames[static_cast<int>(why)];
+}
 
 /// A change: entries were swapped, or tokens appended or replaced.
 struct TimelineChange {

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <ranges>
 
-#include "core/bugs/written_scales.h"
 #include "core/model/decoder/frequencies.h"
-#include "core/state/own_map.h"
+#include "core/state/cache_state.h"
 #include "kernels/row_checksum.h"
 #include "kernels/row_quant.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/bugs/written_scales.h"
+#include "core/bugs/bug_kind.h"
 
 #include <cstring>
 

@@ -7,8 +7,6 @@
 
 #include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/culled_pairs.h"
-#include "core/check/findings.h"
 
 namespace kvlab {
 namespace {

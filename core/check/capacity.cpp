@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // No layer holds more rows than its capacity or window, and each pool has room for its rows.
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

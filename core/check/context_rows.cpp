@@ -4,11 +4,10 @@
 // row that has come where nothing else has changed since the last check.
 #include <algorithm>
 
+#include "core/api/column.h"
 #include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
-#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {

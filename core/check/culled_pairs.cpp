@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/check/culled_pairs.h"
+#include "core/check/checks.h"
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,6 @@
 
 #include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/model/counter_random.h"
 
 namespace kvlab {

@@ -9,11 +9,10 @@
 #include <ranges>
 #include <utility>
 
+#include "core/api/column.h"
 #include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
-#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {

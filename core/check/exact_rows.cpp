@@ -6,15 +6,12 @@
 // that time it looks at the last layer's output for its given attention, and at some logits; and it looks at a head of
 // one layer where a block of attention begins. If rows have left a layer since the pass, only its K and V are compared.
 // The newest row of a kind may be no
-// token. Some older rows are recomputed, too (old_rows.h).
+// token. Some older rows are recomputed, too (checkOldRows).
 #include <algorithm>
 #include <cmath>
 
 #include "core/check/checks.h"
-#include "core/check/head_reader.h"
 #include "core/check/implied_rows.h"
-#include "core/check/old_rows.h"
-#include "core/check/row_embedding.h"
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/transformer.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/state/own_map.h"
+#include "core/state/cache_state.h"
 #include "kernels/row_checksum.h"
 
 namespace kvlab {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

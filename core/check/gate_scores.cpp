@@ -8,9 +8,8 @@
 #include <cmath>
 
 #include "core/check/checks.h"
-#include "core/check/findings.h"
-#include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
+#include "core/check/stored_heads.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/model/decoder/gate_weights.h"
 #include "core/model/files/tensor.h"

@@ -11,7 +11,6 @@
 #include "core/model/decoder/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
-#include "core/state/held_slots.h"
 
 namespace kvlab {
 

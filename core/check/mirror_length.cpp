@@ -3,7 +3,6 @@
 // are as long as the ledger. Every layer has a map with columns of equal length, and the map lacks exactly as many rows
 // as were counted when rows left.
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

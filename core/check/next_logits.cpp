@@ -7,10 +7,8 @@
 #include <cmath>
 #include <optional>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/check/checks.h"
-#include "core/check/findings.h"
-#include "core/check/told_logits.h"
 
 namespace kvlab {
 namespace {

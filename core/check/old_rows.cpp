@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/check/old_rows.h"
+#include "core/check/checks.h"
 
 #include <algorithm>
 
 #include "core/analysis/exactness.h"
 #include "core/check/implied_rows.h"
-#include "core/check/row_embedding.h"
-#include "core/check/stored_attention.h"
 #include "core/model/decoder/frequencies.h"
 #include "kernels/row_checksum.h"
 

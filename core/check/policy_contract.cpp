@@ -11,7 +11,6 @@
 
 #include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

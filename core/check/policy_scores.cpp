@@ -14,9 +14,8 @@
 #include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/expected_scores.h"
-#include "core/check/findings.h"
-#include "core/check/head_reader.h"
 #include "core/check/map_walk.h"
+#include "core/check/stored_heads.h"
 #include "core/state/rounding.h"
 
 namespace kvlab {

@@ -2,7 +2,6 @@
 // Prefix sums, which exactness labels use, match the map and the context. They may be shorter, but never different.
 // Only full checks test this.
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 #include "core/state/provenance.h"
 

@@ -2,7 +2,6 @@
 // A residency map is an ordered subset of the context: its rows are in the order of the context, each once. A map that
 // shares the context's column needs no check.
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

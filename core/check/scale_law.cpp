@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 #include "kernels/row_quant.h"
 

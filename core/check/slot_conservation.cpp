@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

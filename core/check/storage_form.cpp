@@ -3,7 +3,6 @@
 // the rows fit the window, and the i-th oldest row is in the i-th slot from the head on. In pages each row starts its
 // page or follows the row before it. Other layouts with consecutive slots have no gaps. semantics.md, section 7.
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/map_walk.h"
 
 namespace kvlab {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/check/told_logits.h"
+#include "core/check/checks.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/check/stored_attention.h"
+#include "core/check/implied_rows.h"
 
 namespace kvlab {
 namespace {

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "core/check/checks.h"
-#include "core/check/findings.h"
 #include "core/check/implied_rows.h"
 
 namespace kvlab {

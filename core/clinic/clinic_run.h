@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a case of the bug clinic in a session of its own. Engine thread.
 #pragma once
-#include "core/api/alignment.h"
+#include "core/api/report.h"
 #include "core/clinic/clinic_case.h"
 
 namespace kvlab {

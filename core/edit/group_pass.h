@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queries of a forward pass in the layers of one group: the phase that each query is rotated to and the range of
-// map rows that it attends to. Masks depend only on phases and residency. Pure.
+// map rows that it attends to. Masks depend only on phases and residency, so groupPass() is pure. Gate scores of the
+// rows are kept here, too. Engine thread.
 #pragma once
 #include <span>
 #include <vector>
@@ -30,5 +31,10 @@ enum class LeftRows : std::uint8_t { Gone, Present };
 /// `rows` ascend by position. cachePhases: a row that the map lacks has the number of preceding rows as its phase.
 GroupPass groupPass(const Column<LedgerId>& context, const LayerGroup& group, std::span<const RowTarget> rows,
                     bool cachePhases, LeftRows left);
+
+/// Stores the gate scores of a pass by ledger id, in CacheState::gateScores. scores: [layers][rows, kvHeads]. Ledger
+/// ids that were never scored get NaN.
+void keepGateScores(CacheState& state, const std::vector<RowTarget>& rows,
+                    const std::vector<std::vector<float>>& scores, int kvHeads);
 
 }  // namespace kvlab

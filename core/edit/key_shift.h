@@ -4,6 +4,9 @@
 // in f32, rounded to the storage type. The mode exists for comparison with keys that are rotated on read (semantics.md,
 // section 2). Engine thread.
 #pragma once
+#include <vector>
+
+#include "core/model/decoder/rotary.h"
 #include "core/model/decoder/transformer.h"
 #include "core/state/cache_state.h"
 #include "core/state/cache_store.h"
@@ -21,5 +24,9 @@ std::vector<WrittenPhases> writtenPhases(const CacheState& before);
 /// no row had to move.
 std::int64_t shiftKeys(CacheState& after, const std::vector<WrittenPhases>& written, Transformer& transformer,
                        CacheStore& store, bool measure);
+
+/// [rows of the map] The rows of the rotary table at which attention reads the rows of a map: at their phases, and at
+/// the blur that the kind of session gives them.
+std::vector<std::int32_t> rotaryRowsOf(const CacheState& state, const ResidencyView& map, Rotary& rotary);
 
 }  // namespace kvlab

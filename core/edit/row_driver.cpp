@@ -8,7 +8,7 @@
 
 #include "core/model/decoder/backend_status.h"
 #include "core/model/decoder/gate_weights.h"
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 
 namespace kvlab {
 namespace {

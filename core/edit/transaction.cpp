@@ -7,10 +7,10 @@
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
 #include "core/edit/descending.h"
-#include "core/edit/gate_scores.h"
+#include "core/edit/group_pass.h"
 #include "core/edit/key_shift.h"
-#include "core/edit/lent_slots.h"
 #include "core/edit/recompute.h"
+#include "core/state/cache_store.h"
 
 namespace kvlab {
 namespace {

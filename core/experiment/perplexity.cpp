@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/model/files/strict_json.h"
 #include "core/session/ticks.h"
 

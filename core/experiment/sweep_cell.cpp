@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/analysis/metrics.h"
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 #include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/ticks.h"

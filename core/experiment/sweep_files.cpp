@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/experiment/sweep_files.h"
 
-#include "core/api/pareto_svg.h"
 #include "core/api/part_file.h"
+#include "core/api/sweep_table.h"
 
 namespace kvlab {
 namespace {

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/api/named_text.h"
-#include "core/api/nearest.h"
 #include "core/api/policy_spec.h"
+#include "core/api/texts.h"
 #include "core/watch/expression.h"
 
 namespace kvlab {

@@ -6,7 +6,6 @@
 
 #include "core/analysis/lifespans.h"
 #include "core/api/part_file.h"
-#include "core/experiment/training_text.h"
 #include "core/files/fingerprint.h"
 #include "core/model/files/strict_json.h"
 #include "core/parts/cache_kind.h"

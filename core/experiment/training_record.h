@@ -9,12 +9,31 @@
 // `mass`. Gists and lens get the output of the last layer (`hidden`), from which the distribution of the next token
 // follows. recordTraining() may be called on any thread.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/api/error.h"
 #include "core/api/progress.h"
+#include "core/model/tokens/tokenizer.h"
 
 namespace kvlab {
+
+// Cuts a text file into the windows of tokens that training runs a model over. A file whose name ends with .json is a
+// list of texts, each a string or an object with a string `text`; every other file is one text. No window goes over the
+// end of a text. Each window begins with the token that the tokenizer puts before a text, if any. Any thread.
+
+struct TrainingText {
+  std::vector<std::vector<TokenId>> windows;  // at least two, of at least kLeastWindow tokens
+  std::int64_t tokens = 0;                    // tokens of the whole file
+  std::string hash;                           // hash of the file's bytes
+};
+
+constexpr int kLeastWindow = 64;
+
+/// Windows of at most `window` tokens, spread evenly over the file, with about `rows` tokens in all. Errors:
+/// unreadable_file, bad_text, short_text (says how many tokens are needed).
+Result<TrainingText> trainingText(const Tokenizer& tokenizer, const std::string& path, int window, std::int64_t rows);
 
 struct TrainingOrder {
   std::string what = "gates";  // or gists, lens
@@ -34,7 +53,7 @@ struct TrainingRecord {
   std::int64_t rows = 0;
 };
 
-/// Progress counts windows. Errors: those of the model and of the text (training_text.h), unsupported, train_exists,
+/// Progress counts windows. Errors: those of the model and of the text (trainingText), unsupported, train_exists,
 /// train_changed (names the difference), bad_file, cancelled (finished windows stay).
 Result<TrainingRecord> recordTraining(const TrainingOrder& order, const Progress& progress = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/experiment/training_text.h"
+#include "core/experiment/training_record.h"
 
 #include <algorithm>
 

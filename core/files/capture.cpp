@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "core/api/part_file.h"
-#include "core/files/older_commands.h"
 #include "core/model/files/mapped_file.h"
 #include "core/model/files/strict_json.h"
 
@@ -25,6 +24,36 @@ constexpr std::string_view kKind = "kvlab-capture ", kFirstLine = "kvlab-capture
 constexpr int kVersion = 3;
 constexpr std::size_t kFrame = 12;  // length and checksum
 constexpr std::size_t kMostPayload = std::size_t{256} << 20;
+
+/// The entries of `args` with these names, where they say something.
+json taken(const json& args, std::initializer_list<const char*> names) {
+  json out = json::object();
+  for (const char* name : names)
+    if (args.contains(name) && !args[name].is_null() && args[name] != "") out[name] = args[name];
+  return out;
+}
+
+json changeOf(const std::string& verb, const json& args) {
+  if (verb == "setFormat") return {{"kv", taken(args, {"k", "v"})}};
+  if (verb == "setCapacity") return {{"capacity", args.value("rows", json())}};
+  return taken(args,
+               {"layout", "policy", "after_edit", "executor", "sampling", "ring", "position", "check", "brightness"});
+}
+
+/// Commands of captures that older programs wrote, as this program has them: replaces the verbs that changed one
+/// setting each by `settings`.
+void toPresent(std::string& verb, json& args) {
+  static constexpr const char* kOlder[] = {"setLayout", "setFormat", "setPolicy", "setCapacity", "setRules"};
+  if (std::ranges::find(kOlder, verb) == std::end(kOlder)) return;
+  json change = changeOf(verb, args);
+  if (const json layer = args.value("layer", json()); !layer.is_null()) {
+    change["match"] = layer;
+    change = {{"layers", json::array({change})}};
+  }
+  if (args.contains("pending")) change["pending"] = args["pending"];
+  verb = "settings";
+  args = std::move(change);
+}
 
 std::string framed(const json& payload, std::uint64_t number) {
   const std::string text = payload.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -13,10 +13,8 @@
 #include <vector>
 
 #include "core/api/action.h"
-#include "core/api/breakpoint_view.h"
+#include "core/api/aside_views.h"
 #include "core/api/error.h"
-#include "core/api/note_view.h"
-#include "core/api/watch_view.h"
 
 namespace kvlab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lanes/batch_verbs.h"
+#include "core/lanes/lane_verbs.h"
 
 #include <algorithm>
 #include <set>

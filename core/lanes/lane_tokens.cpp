@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 
 namespace kvlab {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "core/api/finite.h"
-#include "core/verbs/difference_json.h"
+#include "core/api/json_values.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
 

@@ -2,7 +2,6 @@
 #include "core/lanes/session_holder.h"
 
 #include "core/api/guarded.h"
-#include "core/lanes/batch_verbs.h"
 #include "core/lanes/lane_verbs.h"
 #include "core/session/requests.h"
 #include "core/session/tiles.h"

@@ -15,8 +15,7 @@ class SessionHolder {
   explicit SessionHolder(std::unique_ptr<Lanes> lanes) : m_lanes(std::move(lanes)) {}
   explicit SessionHolder(std::unique_ptr<Batch> batch) : m_batch(std::move(batch)) {}
 
-  /// Errors: those of core/verbs/verbs.h, core/lanes/lane_verbs.h and core/lanes/batch_verbs.h; in_lockstep if lanes or
-  /// a batch are already open.
+  /// Errors: those of core/verbs/verbs.h and core/lanes/lane_verbs.h; in_lockstep if lanes or a batch are already open.
   Result<nlohmann::json> execute(const std::string& verb, const nlohmann::json& args);
   /// A tile of the session, of lane 0, or of the sequence that views show.
   Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);

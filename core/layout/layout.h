@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A storage layout decides where the rows of a layer lie in its pool. A pass computes new rows into free slots of the
 // layer's SlotAllocator; settle() then brings pool and map into the layout's form. A group's ReadPath says whether
-// attention reads the pool itself or an assembled copy (core/edit/assembly.h). One file per layout, one line in
+// attention reads the pool itself or an assembled copy (core/edit/assembly.h). One line per layout in
 // core/api/layouts.inc. A layout is stateless: its data lies in the LayerGroup and in the SlotAllocator. Engine thread.
 // semantics.md, section 7.
 #pragma once

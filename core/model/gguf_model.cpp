@@ -5,8 +5,6 @@
 #include <array>
 
 #include "core/model/files/gguf_config.h"
-#include "core/model/files/gguf_names.h"
-#include "core/model/gguf_tokens.h"
 #include "core/model/model_builder.h"
 #include "core/model/synthetic.h"
 

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "core/api/progress.h"
+#include "core/model/files/gguf.h"
 #include "core/model/model.h"
+#include "core/model/tokens/gguf_tokenizer.h"
 
 namespace kvlab {
 
@@ -13,5 +15,9 @@ namespace kvlab {
 /// bad_tokenizer, cancelled.
 Result<std::shared_ptr<const Model>> openGguf(const std::string& spec, const std::string& file,
                                               const Progress& progress);
+
+/// The keys "tokenizer.ggml.*" of a file, of the right kinds and lengths. `rows` is the number of embeddings: no more
+/// tokens than that. Errors (bad_model) name the key.
+Result<GgufTokenizer> tokenizerKeysOf(const Gguf& file, std::int64_t rows);
 
 }  // namespace kvlab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/gguf_tokens.h"
+#include "core/model/gguf_model.h"
 
 namespace kvlab {
 namespace {

@@ -4,15 +4,15 @@
 #include <filesystem>
 
 #include "core/api/log.h"
-#include "core/model/files/chat_template.h"
 #include "core/model/files/gguf.h"
 #include "core/model/files/safetensors.h"
+#include "core/model/files/strict_json.h"
 #include "core/model/gguf_model.h"
 #include "core/model/model_builder.h"
 #include "core/model/named_models.h"
 #include "core/model/packed_experts.h"
 #include "core/model/synthetic.h"
-#include "core/model/tokens/token_rows.h"
+#include "core/model/tokens/tokenizer.h"
 
 namespace kvlab {
 namespace {
@@ -23,6 +23,29 @@ constexpr std::string_view kSynthetic = "synthetic:";
 Error asBadModel(Error error) {
   error.code = "bad_model";
   return error;
+}
+
+constexpr std::size_t kMaxChatTemplate = std::size_t{4} << 20;
+
+std::string templateIn(const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array())
+    for (const auto& one : value)
+      if (one.is_object() && one.contains("template") && one.at("template").is_string() &&
+          one.value("name", nlohmann::json()) == "default")
+        return one.at("template").get<std::string>();
+  return {};
+}
+
+/// chat_template.jinja, or "chat_template" of tokenizer_config.json: text, or a list of named ones, of which "default"
+/// counts. Empty = none. Errors: bad_tokenizer.
+Result<std::string> readChatTemplate(const std::string& directory) {
+  std::error_code ignored;
+  const std::string file = directory + "/chat_template.jinja", config = directory + "/tokenizer_config.json";
+  if (std::filesystem::exists(file, ignored)) return readFile(file, "bad_tokenizer", kMaxChatTemplate);
+  if (!std::filesystem::exists(config, ignored)) return std::string();
+  const auto read = KV_TRY(readJsonFile(config, "bad_tokenizer"));
+  return read.is_object() && read.contains("chat_template") ? templateIn(read.at("chat_template")) : std::string();
 }
 
 Result<std::shared_ptr<const Model>> openDirectory(const std::string& spec, const std::string& directory,

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/api/nearest.h"
+#include "core/api/texts.h"
 #include "core/model/files/json_fields.h"
 #include "core/model/files/strict_json.h"
 
@@ -118,6 +118,16 @@ Result<std::string> modelPath(const std::string& spec, const std::string& resour
                  "model", spec);
   }
   return spec;
+}
+
+std::string trainedFile(const std::string& what, const std::string& modelSpec, const std::string& resources) {
+  namespace fs = std::filesystem;
+  const auto found = modelPath(modelSpec, resources);
+  const fs::path path = found && modelSpec != "demo" ? fs::path(*found) : fs::path();
+  std::error_code ignored;
+  const fs::path folder = fs::is_regular_file(path, ignored) ? path.parent_path() : path;
+  if (fs::is_directory(folder, ignored)) return (folder / ("kvlab_" + what + ".safetensors")).string();
+  return resources + "/" + what + "/" + modelSpec + ".safetensors";
 }
 
 }  // namespace kvlab

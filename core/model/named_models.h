@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that have a name: `demo` comes with the program; models of the list (resources/models/models.json, and
-// models.json of the user's folder of models) are fetched with `kvlab model get` and lie in that folder. Values; any
-// thread.
+// models.json of the user's folder of models) are fetched with `kvlab model get` and lie in that folder. Files of
+// networks that were trained for a model are found by its name, too. Values; any thread.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -33,5 +33,11 @@ Result<NamedModel> namedModel(const std::string& name, const std::string& resour
 /// The folder or file of a manifest's model: that of a name, else `spec` itself. Errors: bad_models; bad_model where
 /// the model of a name has not been fetched.
 Result<std::string> modelPath(const std::string& spec, const std::string& resources);
+
+// The files of the networks that were trained for a model; sessions find them by themselves. Any thread.
+
+/// `what` is gates, gists or lens. A model has them in its folder, or in the folder of its file, as
+/// kvlab_gates.safetensors; the shipped model has them in the program's resources, as gates/demo.safetensors.
+std::string trainedFile(const std::string& what, const std::string& modelSpec, const std::string& resources);
 
 }  // namespace kvlab

@@ -12,7 +12,6 @@
 
 #include "core/model/counter_random.h"
 #include "core/model/model_builder.h"
-#include "core/model/synthetic_shapes.h"
 #include "core/model/weight_memory.h"
 #include "kernels/scalar_convert.h"
 #include "kernels/thread_pool.h"

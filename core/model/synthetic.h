@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random weights of real shapes, for benchmarks and tests. A value depends on seed, tensor
-// name and place alone, so that tensors can be drawn in any order and by any number of threads.
+// Seeded random weights of real shapes, for benchmarks and tests. A value depends on seed, tensor name and place alone,
+// so that tensors can be drawn in any order and by any number of threads. The shapes are those of well-known
+// checkpoints.
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/model/model.h"
 
@@ -24,5 +27,9 @@ void fillRandom(const RandomTensor& random, void* data, kernels::DType type, std
 
 /// The error of an opening that Progress stopped.
 Error cancelledOpening(const std::string& spec);
+
+/// config.json of a well-known checkpoint, reduced to the keys that shape a model; null if the name is not known.
+const char* syntheticShape(std::string_view name);
+std::vector<std::string> syntheticShapeNames();
 
 }  // namespace kvlab

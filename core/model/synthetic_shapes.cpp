@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/synthetic_shapes.h"
+#include "core/model/synthetic.h"
 
 namespace kvlab {
 namespace {

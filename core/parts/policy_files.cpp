@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "core/analysis/lifespans.h"
-#include "core/files/trained_file.h"
 #include "core/model/decoder/gate_weights.h"
+#include "core/model/named_models.h"
 #include "core/parts/session_parts.h"
 #include "core/policy/policy.h"
 #include "core/policy/pruner.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/parts/policy_reviser.h"
+#include "core/parts/reviser.h"
 
 #include <set>
 

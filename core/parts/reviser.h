@@ -24,4 +24,14 @@ class Reviser {
   virtual bool wantsTick(const CacheState&, CallContext&) const { return false; }
 };
 
+/// Eviction policies: they use the statistics of a tick's pass and evict rows in the same commit. semantics.md,
+/// section 6.
+class PolicyReviser : public Reviser {
+ public:
+  Wanted wants(const CacheState& state) const override;
+  bool follows(const CacheState& state) const override { return state.policy != nullptr; }
+  Result<Applied> after(Applied applied, const TickPart& part, CallContext& call,
+                        std::vector<Action>& actions) const override;
+};
+
 }  // namespace kvlab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/api/error_thrown.h"
+#include "core/api/guarded.h"
 #include "core/api/manifest_list.h"
 #include "core/policy/policy.h"
 

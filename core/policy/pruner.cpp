@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "core/edit/edit_plan.h"
-#include "core/edit/rotary_rows.h"
+#include "core/edit/key_shift.h"
 #include "core/model/decoder/backend_status.h"
 #include "core/policy/selection.h"
 

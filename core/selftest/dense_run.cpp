@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/model/decoder/backend_status.h"
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 
 namespace kvlab {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/selftest/self_test_room.h"
 
 namespace kvlab {

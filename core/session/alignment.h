@@ -2,7 +2,7 @@
 // Findings of the invariants that no later check has cleared, and when each one was checked: the one place that all
 // lamps read. Owned by a session; engine thread.
 #pragma once
-#include "core/api/alignment.h"
+#include "core/api/report.h"
 #include "core/api/snapshot.h"
 #include "core/session/check_marks.h"
 

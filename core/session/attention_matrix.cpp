@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/session/norm_tile.h"
+#include "core/session/tiles.h"
 
 namespace kvlab {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/api/breakpoint_view.h"
+#include "core/api/aside_views.h"
 #include "core/watch/expression.h"
 
 namespace kvlab {

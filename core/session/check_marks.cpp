@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/check/findings.h"
+#include "core/check/checks.h"
 
 namespace kvlab {
 namespace {

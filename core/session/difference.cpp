@@ -30,8 +30,9 @@ void sortRows(Rows& rows) {
 }
 
 /// Rows that a layer holds, with their records.
-struct Held {
-  Held(Session& of, CacheLayer which, const RowPairs* pairs) : session(of), layer(which), map(of.state().map(which)) {
+struct HeldRows {
+  HeldRows(Session& of, CacheLayer which, const RowPairs* pairs)
+      : session(of), layer(which), map(of.state().map(which)) {
     for (auto i = at(map.first); i < map.size(); ++i)
       if (map.has(i)) rows.push_back({pairs ? pairs->nowOf(map.ledger[i]) : map.ledger[i], {map.ledger[i], i}});
     sortRows(rows);
@@ -77,11 +78,11 @@ double farness(const std::vector<float>& a, const std::vector<float>& b) {
   return std::isnan(out) ? std::numeric_limits<double>::infinity() : out;
 }
 
-bool equalBytes(const Held& then, std::size_t a, const Held& now, std::size_t b) {
+bool equalBytes(const HeldRows& then, std::size_t a, const HeldRows& now, std::size_t b) {
   return then.pool().format() == now.pool().format() && std::ranges::equal(then.bytes(a), now.bytes(b));
 }
 
-void compareRow(const Held& then, std::size_t a, const Held& now, std::size_t b, LayerDifference& out) {
+void compareRow(const HeldRows& then, std::size_t a, const HeldRows& now, std::size_t b, LayerDifference& out) {
   RowDifference row{.row = now.rows[b].second.row,
                     .rowThen = then.rows[a].second.row,
                     .phaseThen = then.phase(a),
@@ -108,7 +109,7 @@ void meet(const Rows& then, const Rows& now, OnlyThen onlyThen, OnlyNow onlyNow,
 }
 
 LayerDifference compareLayer(Session& before, Session& behind, CacheLayer layer, const RowPairs& pairs) {
-  const Held then(before, layer, &pairs), now(behind, layer, nullptr);
+  const HeldRows then(before, layer, &pairs), now(behind, layer, nullptr);
   LayerDifference out{.layer = layer, .typeThen = then.type(), .typeNow = now.type()};
   meet(
       then.rows, now.rows, [&](std::size_t a) { out.onlyThen.push_back(then.rows[a].second.row); },

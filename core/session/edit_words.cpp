@@ -2,8 +2,8 @@
 #include "core/session/edit_words.h"
 
 #include "core/api/read_json.h"
+#include "core/api/texts.h"
 #include "core/api/tree_node.h"
-#include "core/api/visible_text.h"
 
 namespace kvlab {
 namespace {

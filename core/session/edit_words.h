@@ -2,7 +2,6 @@
 // Describes edits in words: the one place for the names in menus, lists and scripts. Engine thread.
 #pragma once
 #include "core/model/tokens/tokenizer.h"
-#include "core/session/command_kind.h"
 #include "core/session/timeline.h"
 
 namespace kvlab {

@@ -6,7 +6,7 @@
 
 #include "core/session/edit_words.h"
 #include "core/session/storage.h"
-#include "core/state/row_writers.h"
+#include "core/state/commit.h"
 #include "core/state/state_bytes.h"
 
 namespace kvlab {

@@ -9,7 +9,6 @@
 
 #include "core/files/capture.h"
 #include "core/parts/session_parts.h"
-#include "core/session/command_kind.h"
 #include "core/session/measured.h"
 #include "core/session/timeline.h"
 #include "core/state/commit.h"

@@ -12,8 +12,8 @@
 #include "core/edit/departures.h"
 #include "core/edit/splice.h"
 #include "core/files/cache_file.h"
+#include "core/files/cache_memory.h"
 #include "core/model/decoder/frequencies.h"
-#include "core/session/import_memory.h"
 #include "core/session/requests.h"
 #include "core/session/storage.h"
 #include "core/state/provenance.h"
@@ -22,6 +22,50 @@ namespace kvlab {
 namespace {
 
 constexpr std::int64_t kChunk = 256;  // rows converted at a time
+
+/// The session's policies, without any statistics of the context.
+PolicyState begunAnew(const PolicyState& before, std::int32_t length) {
+  PolicyState out;
+  out.specs = before.specs;
+  out.gates = before.gates;
+  out.future = before.future;
+  out.promptRows = length;
+  out.layers.resize(out.specs.size());
+  out.audit.layers.resize(out.specs.size());
+  for (std::size_t layer = 0; layer < out.specs.size(); ++layer) out.audit.layers[layer].policy = out.specs[layer].name;
+  return out;
+}
+
+/// Overwrites statistics by those of the file, in layers where the file's policy is the session's.
+void remember(PolicyState& to, const CacheMemory& memory) {
+  to.promptRows = memory.policy.promptRows;
+  to.prefilling = memory.policy.prefilling;
+  if (memory.policy.future) to.future = memory.policy.future;
+  for (std::size_t layer = 0; layer < to.specs.size(); ++layer) {
+    if (memory.policies[layer] != to.specs[layer].toJson()) continue;
+    to.layers[layer] = memory.policy.layers[layer];
+    to.audit.layers[layer].bands = memory.policy.audit.layers[layer].bands;
+  }
+}
+
+/// Sets logits, attention, gate scores and the statistics of policies. The session keeps its own policies. A layer
+/// takes the file's statistics if the file's policy is the same; otherwise its statistics start empty, as after
+/// settings with a policy. Without `rows.memory` all statistics start empty.
+void takeMemory(CacheState& state, const CacheImport& rows) {
+  const CacheMemory* memory = rows.memory.get();
+  state.logits = state.loadedLogits = memory ? memory->logits : nullptr;
+  state.attention = memory ? memory->attention : nullptr;
+  state.received = nullptr;
+  state.logitsStale = state.length() > 0 && !state.logits;
+  state.gateScores.clear();
+  if (memory)
+    for (const std::vector<float>& scores : memory->gateScores) state.gateScores.emplace_back().assign(scores);
+  if (!state.policy) return;
+  PolicyState next = begunAnew(*state.policy, state.length());
+  if (memory && !memory->policies.empty()) remember(next, *memory);
+  if (memory && memory->seen) next.seen = state.attention;
+  state.policy = std::make_shared<const PolicyState>(std::move(next));
+}
 
 /// Number of rows that the file holds for a layer.
 std::int32_t rowsOf(const CacheImport& rows, CacheLayer layer) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/norm_tile.h"
+#include "core/session/tiles.h"
 
 #include <deque>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/api/note_view.h"
+#include "core/api/aside_views.h"
 #include "core/session/timeline.h"
 
 namespace kvlab {

@@ -8,6 +8,7 @@
 
 namespace kvlab {
 
+struct EditPlan;
 class Session;
 
 /// Says of each token whether its rows in the last layer equal those of a rebuild; null if nobody edited the session.
@@ -52,5 +53,10 @@ class Publisher {
   std::uint64_t m_start = 0;
   std::function<void(SnapshotPtr)> m_receive;
 };
+
+/// A plan as readers see it.
+PlanView planView(const Session& session, const EditPlan& plan);
+/// Effect that the pending actions would have on the present state; null where nothing is pending.
+std::shared_ptr<const PlanView> pendingPlan(const Session& session);
 
 }  // namespace kvlab

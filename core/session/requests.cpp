@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/api/nearest.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/api/finite.h"
+#include "core/api/column.h"
+#include "core/api/json_values.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/session/look_back.h"
-#include "core/state/continues.h"
 
 namespace kvlab {
 namespace {
@@ -260,6 +260,23 @@ Result<RowCause> whyInexact(Session& session, CacheLayer layer, LedgerId row) {
     if (there && onlyGrew(session.model().config(), *seen.before.state, *seen.now.state)) return false;
     return exactIn(*seen.before.state) && !exactIn(*seen.now.state);
   }));
+  return out;
+}
+
+Result<std::vector<RowRead>> rowReads(Session& session, Layer layer, LedgerId row) {
+  const Expression read = KV_TRY(Expression::parse("read(ledger==" + std::to_string(row.value()) +
+                                                   ", layer==" + std::to_string(layer.value()) + ")"));
+  const Timeline& line = session.timeline();
+  const std::vector<int> path = line.path(line.currentId());
+  const Tick born = session.state().ledger[row].born;
+  const auto first = std::ranges::lower_bound(path, born, {}, [&](int id) { return line.entry(id).tick; });
+  std::vector<RowRead> out;
+  LookBack back(session, [&](Need need) { return read.needs(need); });
+  KV_TRY(back.forward(first == path.begin() ? path.front() : *std::prev(first), line.currentId(),
+                      [&](const Sight& seen, int entry) {
+                        const double mass = std::get<double>(read.value(seen));
+                        if (mass > 0) out.push_back({entry, mass});
+                      }));
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// History of one row in one cache layer, commit by commit, and the command that made a row differ from a rebuild.
-// Dropped ticks are executed again (look_back.h). Engine thread.
+// History of one row in one cache layer, commit by commit, and the command that made a row differ from a rebuild; and
+// the attention that the row received. Dropped ticks are executed again (look_back.h). Engine thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -50,5 +50,17 @@ struct RowCause {
 
 /// Errors: those of LookBack.
 Result<RowCause> whyInexact(Session& session, CacheLayer layer, LedgerId row);
+
+// The attention that a row received, tick by tick. Ticks whose attention is not kept are executed again (look_back.h).
+// Engine thread.
+
+struct RowRead {
+  int entry = 0;    // entry of the timeline
+  double mass = 0;  // attention of the newest query, mean over query heads, 0..1
+};
+
+/// Every commit up to the present state whose newest query looked at the row in a layer of the model, oldest first.
+/// Errors: those of LookBack.
+Result<std::vector<RowRead>> rowReads(Session& session, Layer layer, LedgerId row);
 
 }  // namespace kvlab

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/edit/rotary_rows.h"
+#include "core/edit/key_shift.h"
 #include "core/files/key_rotation.h"
 #include "kernels/ops/rope.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/api/guarded.h"
-#include "core/edit/pending_positions.h"
+#include "core/edit/planner.h"
 #include "core/session/call_mark.h"
 #include "core/session/storage.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 #include "core/policy/brightness.h"
 
 namespace kvlab {

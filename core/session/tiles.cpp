@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/session/difference.h"
-#include "core/session/norm_tile.h"
 #include "core/session/policies.h"
 #include "core/session/requests.h"
 #include "core/session/truth.h"

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes dense columns of values for views, on request. core/api/tile.h. Engine thread.
 #pragma once
+#include <memory>
+
 #include "core/api/tile.h"
 #include "core/session/session.h"
+#include "core/state/cache_state.h"
+#include "core/state/cache_store.h"
 
 namespace kvlab {
 
@@ -10,5 +14,24 @@ namespace kvlab {
 /// requested attention, a pass that changes no state computes it. Errors: out_of_range, those of that pass, and of
 /// sessionAt().
 Result<std::unique_ptr<PendingTile>> tile(Session& session, const TileRequest& request);
+
+// Computes norms of rows on the backend, next to the ticks. Four bytes per row come back to the host. Engine thread.
+
+/// Calls fn(position, index) for the rows of the map in context positions [begin, end).
+template <class Fn>
+void forResident(const CacheState& state, const ResidencyView& map, std::int32_t begin, std::int32_t end,
+                 const Fn& fn) {
+  std::size_t index = 0;
+  for (std::int32_t p = 0; p < end && index < map.size(); ++p) {
+    if (map.ledger[index] != state.context[static_cast<std::size_t>(p)]) continue;
+    if (p >= begin && map.has(index)) fn(p, index);
+    ++index;
+  }
+}
+
+/// Fills a copy of `tile` with the norms of K or V, as its request says. The request's range must be clipped; the
+/// values of `tile` are not read. Reads the pools as they are at the call.
+std::unique_ptr<PendingTile> normTile(Tile tile, std::shared_ptr<kernels::Backend> backend, const CacheStore& store,
+                                      const CacheState& state);
 
 }  // namespace kvlab

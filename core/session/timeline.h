@@ -8,6 +8,7 @@
 #include <future>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +17,8 @@
 #include "core/api/report.h"
 #include "core/api/verb.h"
 #include "core/session/anchor.h"
+#include "core/state/cache_store.h"
 #include "core/state/commit.h"
-#include "core/state/held_slots.h"
 
 namespace kvlab {
 
@@ -220,6 +221,15 @@ class Timeline {
   std::vector<Standing> m_anchors;  // ascending
   std::int64_t m_anchorBytes = 0;
   std::future<void> m_freeing;  // frees many dropped states at once, which takes its time
+};
+
+class EditWords;
+
+/// The sort of a verb's commits, and the words for them.
+struct CommandKind {
+  EditSort sort = EditSort::Edit;
+  /// The edit in words; null = the pending actions, or else the verb's name. "" = the command only generates.
+  std::string (*says)(const nlohmann::json& args, const EditWords& words) = nullptr;
 };
 
 }  // namespace kvlab

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/watch_view.h"
+#include "core/api/aside_views.h"
 #include "core/watch/expression.h"
 
 namespace kvlab {

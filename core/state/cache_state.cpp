@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/state/cache_state.h"
 
+#include <algorithm>
+
 namespace kvlab {
 namespace {
 
@@ -57,6 +59,21 @@ CacheState ownCopy(const CacheState& state) {
   for (Column<float>& column : copy.gateScores) column = column.ownCopy();
   for (Column<RowPast>& column : copy.pasts) column = column.ownCopy();
   return copy;
+}
+
+ResidencyView& ownMap(CacheState& state, CacheLayer layer) {
+  auto map = std::make_shared<ResidencyView>(state.map(layer));
+  ResidencyView& own = *map;
+  LayerGroup group = state.group(layer);
+  group.map = std::move(map);
+  std::int32_t& number = state.groupOf[at(layer)];
+  if (std::ranges::count(state.groupOf, number) > 1) {
+    number = static_cast<std::int32_t>(state.groups.size());
+    state.groups.push_back(std::move(group));
+  } else {
+    state.groups[at(number)] = std::move(group);
+  }
+  return own;
 }
 
 }  // namespace kvlab

@@ -59,7 +59,7 @@ struct LayerGroup : GroupRules {
   std::shared_ptr<const ResidencyView> all;  // with rows that are not in the context; null = `map` has all rows
   std::int32_t absent = 0;                   // tokens without a row; counted apart to detect lost map entries
   Column<Provenance> provenance;             // [ledger]
-  Column<std::int32_t> writers;              // [ledger] number of the commit that wrote the row last, see row_writers.h
+  Column<std::int32_t> writers;              // [ledger] number of the commit that wrote the row last, see noteWriters()
   Column<std::uint64_t> idSums, phasedSums;  // prefix sums over the map, see provenance.h; may be shorter
 
   /// Every row that has a slot.
@@ -121,5 +121,9 @@ void forgetPasts(CacheState& state, std::span<const LedgerId> rows, CacheLayer f
 
 /// A copy with its own buffers, for a session on another thread. Slots are the same.
 CacheState ownCopy(const CacheState& state);
+
+/// For a residency map to be damaged on purpose, apart from those of other layers: puts the layer into a group of its
+/// own and returns its map, which nothing else shares.
+ResidencyView& ownMap(CacheState& state, CacheLayer layer);
 
 }  // namespace kvlab

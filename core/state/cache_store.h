@@ -15,6 +15,8 @@
 
 namespace kvlab {
 
+struct CacheState;
+
 /// The pool of one layer and its slot allocator.
 struct LayerPool {
   kernels::RowFormat format;
@@ -82,6 +84,28 @@ class CacheStore {
   MapMirror m_mirror;
   RowLog m_log;
   CommitDeeds m_deeds;
+};
+
+/// Slots that history holds in the pools beside the present state, for checks.
+struct HeldSlots {
+  LayerSlots slots = {};                       // [layers] slots that history will give back
+  std::vector<const CacheState*> states = {};  // some older states whose rows lie in the pools
+};
+
+/// Slots that a read-only pass borrows: they go back however the pass ends. On the stack.
+class LentSlots {
+ public:
+  /// slots: as CacheStore::lend() gives them.
+  LentSlots(CacheStore& store, LayerSlots slots) : m_store(store), m_slots(std::move(slots)) {}
+  LentSlots(const LentSlots&) = delete;
+  LentSlots& operator=(const LentSlots&) = delete;
+  ~LentSlots() { m_store.release(m_slots); }
+
+  const LayerSlots& slots() const { return m_slots; }
+
+ private:
+  CacheStore& m_store;
+  LayerSlots m_slots;
 };
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a change: the next state and the slots that it gained and lost. History::commit() is the only consumer.
-// A value; engine thread.
+// The result of a change: the next state and the slots that it gained and lost. History::commit() is the only consumer,
+// and notes which commit wrote each row. A value; engine thread.
 #pragma once
 #include "core/api/action.h"
 #include "core/api/manifest.h"
@@ -25,5 +25,12 @@ struct Commit {
   std::shared_ptr<const StoredAs> stored = {};  // the previous state, where the next one has other pools
   std::vector<Evict> left = {};                 // rows that windows have left behind, by layer
 };
+
+// The last commit that wrote each row, so that damage can be told from the effect of an event: a column beside the
+// residency map of a group.
+
+/// Notes in the commit's state that the commit of this number wrote the rows that `before` lacks, has in other slots or
+/// computed from something else, and those that the fault drill damaged; all rows, where pools were written anew.
+void noteWriters(const CacheState& before, Commit& commit, std::int32_t number);
 
 }  // namespace kvlab

@@ -58,6 +58,11 @@ class KindState {
 };
 
 /// The state of every plain session.
-const std::shared_ptr<const KindState>& plainKindState();
+inline const std::shared_ptr<const KindState>& plainKindState() {
+  static const auto state = std::make_shared<const KindState>();
+  return state;
+}
+
+inline std::shared_ptr<const KindState> KindState::ownCopy() const { return plainKindState(); }
 
 }  // namespace kvlab

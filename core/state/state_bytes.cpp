@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/state/cache_state.h"
-#include "core/state/state_buffers.h"
 
 namespace kvlab {
 namespace {

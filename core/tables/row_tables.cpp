@@ -5,8 +5,7 @@
 #include "core/session/policies.h"
 #include "core/session/truth.h"
 #include "core/tables/tables.h"
-#include "core/verbs/hex_text.h"
-#include "core/verbs/ledger_list.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 
 namespace kvlab {

@@ -2,13 +2,11 @@
 // Tables about one row: its story, its written values, and the queries that read it.
 #include <algorithm>
 
-#include "core/api/finite.h"
-#include "core/session/row_reads.h"
+#include "core/api/json_values.h"
 #include "core/session/row_story.h"
 #include "core/session/truth.h"
 #include "core/tables/tables.h"
-#include "core/verbs/command_json.h"
-#include "core/verbs/hex_text.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 
 namespace kvlab {

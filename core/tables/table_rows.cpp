@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/api/read_json.h"
 #include "core/session/observe.h"
 

@@ -6,7 +6,7 @@
 #include "core/session/look_back.h"
 #include "core/session/state_hash.h"
 #include "core/tables/tables.h"
-#include "core/verbs/timeline_verb.h"
+#include "core/verbs/verbs.h"
 
 namespace kvlab {
 namespace {

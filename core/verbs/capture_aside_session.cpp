@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/capture_aside_session.h"
+#include "core/verbs/capture_session.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,6 @@
 
 #include "core/api/log.h"
 #include "core/session/state_hash.h"
-#include "core/verbs/capture_aside_session.h"
 #include "core/verbs/capture_session.h"
 
 namespace kvlab {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/chat_verb.h"
+#include "core/verbs/verbs.h"
 
 #include <algorithm>
 
 #include "core/model/chat/chat_tokens.h"
-#include "core/model/chat/messages.h"
-#include "core/model/tokens/token_rows.h"
+#include "core/model/tokens/tokenizer.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
 #include "core/verbs/verb_ticks.h"

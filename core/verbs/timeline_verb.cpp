@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/timeline_verb.h"
+#include "core/verbs/verbs.h"
 
 #include <algorithm>
 
-#include "core/verbs/packed_column.h"
+#include "core/verbs/replies.h"
 
 namespace kvlab {
 namespace {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "core/api/nearest.h"
-#include "core/api/path_fault.h"
+#include "core/api/texts.h"
 #include "core/model/tokens/utf8.h"
 
 namespace kvlab {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments of verbs that read layers and rows. Engine thread.
 #pragma once
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/session/session.h"
 #include "core/verbs/verb_args.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/api/guarded.h"
-#include "core/api/nearest.h"
+#include "core/api/texts.h"
 #include "core/parts/kinds.h"
 #include "core/session/call_mark.h"
 #include "core/session/requests.h"

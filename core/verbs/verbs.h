@@ -7,6 +7,7 @@
 
 #include "core/api/verb.h"
 #include "core/session/session.h"
+#include "core/verbs/verb_args.h"
 
 namespace kvlab {
 
@@ -65,5 +66,18 @@ std::span<const Verb> policyVerbs();
 std::span<const Verb> fileVerbs();
 std::span<const Verb> laneVerbs();   // core/lanes/lane_verbs.cpp
 std::span<const Verb> batchVerbs();  // core/lanes/batch_verbs.cpp
+
+/// The verb chat: messages through the model's chat template into the context.
+/// Appends the part of the conversation that the context does not hold yet. Errors: bad_template, bad_messages,
+/// chat_differs (the context does not begin the conversation), empty_tokens, and those of an append.
+Result<nlohmann::json> chatVerb(Session& session, VerbArgs& in);
+
+/// The history of a session as columns, for pictures of it: entries with their ticks, edits in words, branches, and
+/// which states are kept. Entries from `since` on; parts that may change later, as the kept states and the tips of
+/// branches, are always whole.
+Result<nlohmann::json> timelineVerb(const Session& session, VerbArgs& in);
+
+/// Rows that left layers in the entry's tick, by an action or through a window.
+std::int32_t rowsGone(const Timeline::Entry& entry);
 
 }  // namespace kvlab

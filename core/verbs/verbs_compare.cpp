@@ -3,15 +3,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/session/edit_words.h"
 #include "core/session/past.h"
 #include "core/session/requests.h"
 #include "core/session/truth.h"
 #include "core/verbs/cache_session.h"
 #include "core/verbs/capture_session.h"
-#include "core/verbs/difference_json.h"
-#include "core/verbs/ledger_list.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_args.h"
 #include "core/verbs/verbs.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that report the evictions of policies and the lifespans of rows.
 
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/session/truth.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"

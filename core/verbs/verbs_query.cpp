@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs with questions whose answers are no tables.
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/session/observe.h"
 #include "core/session/policies.h"
 #include "core/session/truth.h"
-#include "core/verbs/hex_text.h"
-#include "core/verbs/ledger_list.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 

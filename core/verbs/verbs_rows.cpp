@@ -9,9 +9,7 @@
 #include "core/session/row_story.h"
 #include "core/session/row_values.h"
 #include "core/session/truth.h"
-#include "core/verbs/command_json.h"
-#include "core/verbs/ledger_list.h"
-#include "core/verbs/packed_column.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs that report how rows are stored.
 
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/api/program_memory.h"
 #include "core/parts/storage_plan.h"
 #include "core/session/storage.h"
 #include "core/session/truth.h"
-#include "core/verbs/packed_column.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verbs.h"
 

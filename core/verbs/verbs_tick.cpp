@@ -2,17 +2,15 @@
 // Verbs that move a session forward: prompts, ticks, actions.
 #include <cmath>
 
-#include "core/api/finite.h"
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/api/read_json.h"
-#include "core/model/tokens/token_rows.h"
+#include "core/model/tokens/tokenizer.h"
 #include "core/session/edit_words.h"
 #include "core/session/observe.h"
-#include "core/session/planned.h"
+#include "core/session/publisher.h"
 #include "core/session/requests.h"
 #include "core/session/ticks.h"
-#include "core/verbs/chat_verb.h"
-#include "core/verbs/ledger_list.h"
+#include "core/verbs/replies.h"
 #include "core/verbs/verb_layers.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/watch/parse.h"
-
 namespace kvlab {
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 
 namespace kvlab {
 namespace {

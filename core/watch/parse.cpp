@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/watch/parse.h"
+#include "core/watch/expression.h"
 
 #include <algorithm>
 #include <charconv>

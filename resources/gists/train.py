@@ -259,7 +259,7 @@ def measured(windows, nets):
 
 
 def losses(evaluation):
-    """The figures of the file (core/kinds/wlod/tree/gist_figures.h): means of NLL and KL over all tokens of a level."""
+    """The figures of the file (core/kinds/wlod/tree/gist_net.h): means of NLL and KL over all tokens of a level."""
     out = []
     for level in (1, 2):
         rows = [row for row in evaluation if row["level"] == level]

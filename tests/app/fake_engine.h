@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "app/engine/engine.h"
-#include "core/api/error_thrown.h"
+#include "core/api/guarded.h"
 
 namespace kvlab::test {
 

@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "core/model/files/gguf_config.h"
-#include "core/model/files/gguf_names.h"
-#include "core/model/gguf_tokens.h"
+#include "core/model/gguf_model.h"
 #include "fuzz.h"
 
 using namespace kvlab;

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/session/run_back.h"
+#include "core/session/look_back.h"
 #include "support/commits.h"
 #include "support/conditions.h"
 #include "support/runner.h"

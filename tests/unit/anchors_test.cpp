@@ -3,7 +3,7 @@
 // states that make this possible stay within their part of history_bytes.
 #include <map>
 
-#include "core/session/run_back.h"
+#include "core/session/look_back.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
 

@@ -3,7 +3,7 @@
 // other.
 #include "support/scripted_session.h"
 
-#include "core/lanes/batch_verbs.h"
+#include "core/lanes/lane_verbs.h"
 #include "core/session/truth.h"
 #include "support/runner.h"
 

@@ -3,7 +3,7 @@
 #include <QDirIterator>
 #include <set>
 
-#include "core/api/error_codes.h"
+#include "core/api/error.h"
 #include "support/runner.h"
 
 using namespace kvlab;

@@ -7,8 +7,6 @@
 #include <cstring>
 
 #include "core/model/files/gguf_config.h"
-#include "core/model/files/gguf_names.h"
-#include "core/model/files/gguf_shards.h"
 #include "core/model/files/safetensors.h"
 #include "core/model/model.h"
 #include "core/model/tensor_types.h"

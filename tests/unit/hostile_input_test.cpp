@@ -8,7 +8,7 @@
 #include <QTemporaryDir>
 #include <limits>
 
-#include "core/api/error_codes.h"
+#include "core/api/error.h"
 #include "support/runner.h"
 #include "unit/model_bytes.h"
 

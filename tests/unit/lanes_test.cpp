@@ -6,7 +6,7 @@
 
 #include "core/analysis/metrics.h"
 #include "core/lanes/lanes.h"
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 #include "core/session/truth.h"
 #include "support/runner.h"
 

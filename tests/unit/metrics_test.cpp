@@ -7,7 +7,7 @@
 
 #include "core/analysis/metrics.h"
 #include "core/lanes/samples.h"
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 #include "support/runner.h"
 
 using namespace kvlab;

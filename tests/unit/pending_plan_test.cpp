@@ -3,7 +3,7 @@
 // one.
 #include <set>
 
-#include "core/session/planned.h"
+#include "core/session/publisher.h"
 #include "support/runner.h"
 #include "support/session_fixture.h"
 

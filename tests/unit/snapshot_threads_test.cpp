@@ -90,11 +90,11 @@ class Walk {
   bool m_sound = true;
 };
 
-struct Findings {
+struct ReaderFindings {
   std::atomic<int> read{0}, changed{0}, unsound{0}, backwards{0};
 };
 
-void readSnapshots(Mailbox& mailbox, Findings& findings) {
+void readSnapshots(Mailbox& mailbox, ReaderFindings& findings) {
   std::deque<std::pair<SnapshotPtr, std::uint64_t>> kept;
   std::uint64_t serial = 0;
   while (SnapshotPtr snapshot = mailbox.take()) {
@@ -161,7 +161,7 @@ class SnapshotThreadsTest : public QObject {
     QFETCH(QByteArray, manifest);
     const std::unique_ptr<Session> session = opened(tinyManifest(json::parse(manifest.toStdString())));
     Mailbox first, second;
-    Findings findings;
+    ReaderFindings findings;
     session->setPublish([&](SnapshotPtr snapshot) { first.put(snapshot), second.put(std::move(snapshot)); });
     std::thread one([&] { readSnapshots(first, findings); }), two([&] { readSnapshots(second, findings); });
     std::thread engine([&] { everyKindOfWork(*session, 8); });

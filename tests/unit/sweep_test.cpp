@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-#include "core/api/named_text.h"
+#include "core/api/texts.h"
 #include "core/experiment/sweep_cell.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/experiment/sweep_runner.h"

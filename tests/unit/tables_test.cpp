@@ -3,7 +3,7 @@
 // rows, and facts of a row equal those of an expression with brackets.
 #include "support/session_fixture.h"
 
-#include "core/model/decoder/likelihood.h"
+#include "core/model/decoder/sampler.h"
 #include "support/runner.h"
 
 using namespace kvlab;

@@ -9,9 +9,8 @@
 
 #include "core/analysis/lifespans.h"
 #include "core/experiment/training_record.h"
-#include "core/experiment/training_text.h"
-#include "core/files/trained_file.h"
 #include "core/model/files/safetensors.h"
+#include "core/model/named_models.h"
 #include "core/policy/policy.h"
 #include "support/gate_file.h"
 #include "support/runner.h"

@@ -6,8 +6,8 @@
 #include <QTemporaryDir>
 #include <set>
 
-#include "core/api/error_thrown.h"
-#include "core/api/nearest.h"
+#include "core/api/guarded.h"
+#include "core/api/texts.h"
 #include "core/kinds/wlod/verbs/wlod_session.h"
 #include "core/lanes/lane_verbs.h"
 #include "core/lanes/session_holder.h"

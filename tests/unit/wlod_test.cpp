@@ -3,14 +3,13 @@
 // invalidation, cost model. semantics.md, section 8.
 #include <QTemporaryDir>
 
-#include "core/kinds/wlod/tree/cold_start.h"
-#include "core/kinds/wlod/tree/cost_meter.h"
 #include "core/kinds/wlod/tree/coverage.h"
 #include "core/kinds/wlod/tree/focus_allocator.h"
-#include "core/kinds/wlod/tree/gist_figures.h"
+#include "core/kinds/wlod/tree/gist_net.h"
 #include "core/kinds/wlod/tree/invalidation.h"
 #include "core/kinds/wlod/tree/lens.h"
 #include "core/kinds/wlod/tree/mega_context.h"
+#include "core/kinds/wlod/tree/working_context.h"
 #include "support/gist_file.h"
 #include "support/runner.h"
 #include "support/working_contexts.h"

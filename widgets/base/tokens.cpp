@@ -4,7 +4,7 @@
 #include <QStringList>
 #include <algorithm>
 
-#include "core/api/visible_text.h"
+#include "core/api/texts.h"
 
 namespace kvlab {
 namespace {

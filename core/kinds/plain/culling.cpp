@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kinds/plain/culling.h"
+#include "core/kinds/plain/plain_kind.h"
 
 #include <algorithm>
 #include <limits>

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "core/kinds/plain/culling.h"
 #include "core/model/decoder/frequencies.h"
-#include "core/parts/policy_reviser.h"
+#include "core/parts/reviser.h"
 #include "core/parts/storage_plan.h"
 
 namespace kvlab {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain kind: every token of the context has a row in every layer that keeps it. Edits go through the planner and
-// the transaction. Engine thread. semantics.md, sections 2 and 3.
+// the transaction, culling through a reviser. Engine thread. semantics.md, sections 2 and 3.
 #pragma once
 #include "core/parts/kinds.h"
+#include "core/parts/reviser.h"
 
 namespace kvlab {
 
@@ -24,5 +25,12 @@ class PlainKind : public CacheKind {
 
 /// Serves manifests without settings of another kind.
 KindInfo plainKind();
+
+/// Brightness culling: a tick that generates replaces the dimmest pairs of tokens until the target is met. It skips
+/// tokens that the user's own actions refer to. semantics.md, section 4.
+class Culling : public Reviser {
+ public:
+  Status before(CacheState& observed, TickPart& part, CallContext& call) const override;
+};
 
 }  // namespace kvlab

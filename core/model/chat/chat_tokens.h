@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conversation as text and as token ids. Any thread.
+// A conversation: the messages as a caller gives them, as text and as token ids. Any thread.
 #pragma once
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/api/error.h"
 #include "core/model/chat/render.h"
 #include "core/model/tokens/tokenizer.h"
 
 namespace kvlab::chat {
+
+/// Messages as objects; each is given as an object or as its JSON text. Templates write keys in their order, which a
+/// text keeps and an object of arguments does not. Errors: bad_messages.
+Result<nlohmann::ordered_json> orderedMessages(const nlohmann::json& list);
 
 /// Names of the model's beginning and end tokens, for templates that write them.
 void nameTokens(const Tokenizer& tokenizer, Conversation& out);

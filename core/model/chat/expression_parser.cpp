@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/chat/expression_parser.h"
+#include "core/model/chat/parser.h"
 
 #include <algorithm>
 #include <charconv>

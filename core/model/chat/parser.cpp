@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/model/chat/expression_parser.h"
-
 namespace kvlab::chat {
 namespace {
 

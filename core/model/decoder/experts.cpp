@@ -3,7 +3,6 @@
 
 #include <map>
 
-#include "core/model/decoder/gate_function.h"
 #include "kernels/backend/staging.h"
 
 namespace kvlab {

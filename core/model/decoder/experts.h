@@ -9,6 +9,7 @@
 #include "core/model/families/layer_weights.h"
 #include "core/model/files/config.h"
 #include "kernels/backend/array.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/linear.h"
 
 namespace kvlab {
@@ -47,5 +48,15 @@ class Experts {
   kernels::Array<float> m_gate, m_up;               // [maxRows, expertWidth]
   kernels::Array<float> m_scores;                   // [maxRows, experts]
 };
+
+/// The kernel's name of a feed-forward network's function.
+inline kernels::GateFunction gateFunction(Activation activation) {
+  switch (activation) {
+    case Activation::Silu: return kernels::GateFunction::silu;
+    case Activation::GeluTanh: return kernels::GateFunction::geluTanh;
+    case Activation::ClampedSilu: return kernels::GateFunction::clampedSilu;
+  }
+  return kernels::GateFunction::silu;
+}
 
 }  // namespace kvlab

@@ -13,6 +13,7 @@
 
 #include "core/api/ids.h"
 #include "core/model/decoder/frequencies.h"
+#include "kernels/backend/array.h"
 #include "kernels/row_format.h"
 
 namespace kvlab {
@@ -70,6 +71,20 @@ class Rotary {
   std::vector<std::pair<double, double>> m_extra;            // phase and sigma of row m_dense + i
   std::map<std::pair<double, double>, std::int32_t> m_rows;  // index of each extra row
   std::unique_ptr<float[]> m_table;                          // [sets, m_dense + m_extraCapacity, width()]
+};
+
+/// The tables where ops can read them: the host's own, or a copy that new rows are sent to.
+class RotaryMirror {
+ public:
+  /// The tables with every row that they have now, [sets, capacity, width], until the next call.
+  const float* update(kernels::Backend& backend, const Rotary& rotary);
+
+ private:
+  void send(const Rotary& rotary, std::int64_t begin, std::int64_t end);
+
+  kernels::Array<float> m_copy;
+  std::int64_t m_dense = 0, m_extra = 0;  // rows that were sent
+  std::int64_t m_revision = 0;            // revision of the tables that were sent
 };
 
 }  // namespace kvlab

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/api/finite.h"
+#include "core/api/json_values.h"
 #include "core/model/counter_random.h"
 #include "kernels/ops/sample.h"
 
@@ -210,6 +210,18 @@ std::vector<Candidate> topCandidates(std::span<const float> logits, int k) {
   std::vector<Candidate> out(std::min(ranking.size(), static_cast<std::size_t>(std::max(0, k))));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = {ranking.id(i), static_cast<float>(ranking.p(i))};
   return out;
+}
+
+double logSumExp(std::span<const float> x) {
+  const double top = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (const float value : x) sum += std::exp(value - top);
+  return top + std::log(sum);
+}
+
+double negativeLogLikelihood(std::span<const float> logits, TokenId token) {
+  if (token.value() < 0 || at(token) >= logits.size()) return std::numeric_limits<double>::quiet_NaN();
+  return logSumExp(logits) - logits[at(token)];
 }
 
 }  // namespace kvlab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The next token from logits: repetition penalty, temperature, top-k, top-p, in the order and with
-// the definitions of transformers' logits processors; then one draw from a counter-based generator.
-// Equal logits rank by lower id. One owner.
+// The next token from logits: repetition penalty, temperature, top-k, top-p, in the order and with the definitions of
+// transformers' logits processors; then one draw from a counter-based generator. Equal logits rank by lower id. One
+// owner. The likelihood of a token is a pure function.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -50,5 +50,13 @@ class Sampler {
 /// The k most likely tokens of softmax(logits), best first, ties by lower id. Not-a-number ranks
 /// last.
 std::vector<Candidate> topCandidates(std::span<const float> logits, int k);
+
+// The likelihood of a token under logits. Pure functions; any thread.
+
+/// ln of the sum of the exponentials; x is not empty.
+double logSumExp(std::span<const float> x);
+
+/// -ln softmax(logits)[token], nats; not-a-number for a token outside of the logits.
+double negativeLogLikelihood(std::span<const float> logits, TokenId token);
 
 }  // namespace kvlab

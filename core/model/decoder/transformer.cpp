@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/model/decoder/backend_status.h"
-#include "core/model/decoder/gate_function.h"
+#include "core/model/decoder/experts.h"
 #include "kernels/backend/staging.h"
 #include "kernels/ops/op_bytes.h"
 

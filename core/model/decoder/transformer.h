@@ -12,7 +12,7 @@
 #include "core/model/decoder/assembled.h"
 #include "core/model/decoder/experts.h"
 #include "core/model/decoder/placed_weights.h"
-#include "core/model/decoder/rotary_mirror.h"
+#include "core/model/decoder/rotary.h"
 #include "core/model/decoder/whole_pass.h"
 #include "kernels/row_format.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpt-oss: sinks in the softmax, a window in every other layer, experts with biases behind a clamped gate. Its
 // safetensors files stack experts in orders of their own: packed_experts.h.
-#include "core/model/families/experts.h"
 #include "core/model/families/reading.h"
 #include "core/model/families/usual_tensors.h"
 #include "kernels/ops/elementwise.h"

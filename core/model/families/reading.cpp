@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/families/reading.h"
 
+#include "kernels/ops/experts.h"
+
 namespace kvlab {
 
 using nlohmann::json;
@@ -53,6 +55,12 @@ Status refuseFlag(const JsonFields& in, const char* key) {
   KV_TRY(in.flag(key, set, false));
   if (set) return in.bad(key, "is not implemented", "use a checkpoint without it");
   return ok();
+}
+
+Status readExperts(const JsonFields& in, ModelConfig& c, const char* key) {
+  const char* there = in.has(key) ? key : "num_local_experts";
+  KV_TRY(in.number(there, c.experts, 1, kernels::kExpertsMax));
+  return in.number("num_experts_per_tok", c.expertsUsed, 1, c.experts);
 }
 
 }  // namespace kvlab

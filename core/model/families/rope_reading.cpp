@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/families/rope_reading.h"
+#include "core/model/families/reading.h"
 
 #include <cmath>
 
-#include "core/model/files/gguf_rope.h"
+#include "core/model/files/gguf_config.h"
 
 namespace kvlab {
 namespace {
@@ -12,7 +12,7 @@ using nlohmann::json;
 using Kind = Rope::Kind;
 
 constexpr double kMaxFactor = 1e6;
-constexpr std::int64_t kMaxPosition = 1 << 30;
+constexpr std::int64_t kMostRopePositions = 1 << 30;
 
 /// 0.1 m ln s + 1, the temperature of YaRN (arXiv:2309.00071, equation 22).
 double yarnScale(double factor, double m) { return factor <= 1 ? 1.0 : 0.1 * m * std::log(factor) + 1.0; }
@@ -83,7 +83,7 @@ class RopeReader {
     const bool beside = m_top.has(key) && (!m_in.has(key) || m_config.type == "phi3");
     std::optional<std::int64_t> usual = m_config.maxPositions;
     if (m_config.type == "phi3") usual = 4096;
-    return (beside ? m_top : m_in).number(key, m_rope.originalMaxPosition, std::int64_t{1}, kMaxPosition, usual);
+    return (beside ? m_top : m_in).number(key, m_rope.originalMaxPosition, std::int64_t{1}, kMostRopePositions, usual);
   }
 
   /// Without a factor, the model stretches from the original length to the maximum.

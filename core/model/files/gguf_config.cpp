@@ -5,8 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "core/model/files/gguf_rope.h"
-
 namespace kvlab {
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/files/gguf_header.h"
+#include "core/model/files/gguf.h"
 
 #include <algorithm>
 #include <limits>

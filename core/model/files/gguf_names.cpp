@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/files/gguf_names.h"
+#include "core/model/files/gguf_config.h"
 
 #include <array>
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/files/gguf_rope.h"
+#include "core/model/files/gguf_config.h"
 
 #include <cmath>
 #include <cstring>

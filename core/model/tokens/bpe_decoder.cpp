@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/tokens/bpe_decoder.h"
+#include "core/model/tokens/steps.h"
 
 #include <charconv>
 
 #include "core/model/tokens/byte_chars.h"
 #include "core/model/tokens/pattern.h"
-#include "core/model/tokens/steps.h"
 #include "core/model/tokens/utf8.h"
 
 namespace kvlab::bpe {

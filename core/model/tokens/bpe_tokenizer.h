@@ -6,11 +6,8 @@
 #include <vector>
 
 #include "core/model/tokens/added_tokens.h"
-#include "core/model/tokens/bpe_decoder.h"
 #include "core/model/tokens/merges.h"
-#include "core/model/tokens/normaliser.h"
-#include "core/model/tokens/pre_tokeniser.h"
-#include "core/model/tokens/template.h"
+#include "core/model/tokens/steps.h"
 #include "core/model/tokens/tokenizer.h"
 
 namespace kvlab::bpe {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/model/tokens/bpe_tokenizer.h"
-#include "core/model/tokens/score_merges.h"
+#include "core/model/tokens/merges.h"
 #include "core/model/tokens/split_rules.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/utf8.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Byte-pair encoding of one piece (Sennrich et al. 2016), without dropout: the "model" of a tokenizer.json, or the
-// lists of a GGUF file. Immutable; any thread.
+// lists of a GGUF file, whose merges may follow from the scores of its tokens. Immutable; any thread.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -73,5 +73,19 @@ class BpeModel {
   bool m_fuseUnknown = false, m_ignoreMerges = false;
   std::uint32_t m_nextRank = 0;
 };
+
+// The merges that a SentencePiece vocabulary implies: a token may be made of any two that it can be cut into, the token
+// of the highest score first. Tokens of the user come before all others, as SentencePiece finds them first. Values; any
+// thread.
+
+struct ScoredTokens {
+  std::span<const std::string> tokens;  // [size]
+  std::span<const float> scores;        // [size], finite
+  std::vector<bool> joins;              // [size] whether merges may make the token or take it
+  std::vector<bool> first;              // [size] tokens of the user
+};
+
+/// Adds them to a model of the same tokens. False where the tokens are so long that it would take too much work.
+bool addScoreMerges(const ScoredTokens& in, BpeModel& model);
 
 }  // namespace kvlab::bpe

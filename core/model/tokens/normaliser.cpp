@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/tokens/normaliser.h"
+#include "core/model/tokens/steps.h"
 
 #include "core/model/tokens/pattern.h"
-#include "core/model/tokens/steps.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/unicode.h"
 

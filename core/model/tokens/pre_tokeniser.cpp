@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/tokens/pre_tokeniser.h"
+#include "core/model/tokens/steps.h"
 
 #include "core/model/tokens/byte_chars.h"
 #include "core/model/tokens/pattern.h"
-#include "core/model/tokens/steps.h"
 #include "core/model/tokens/unicode.h"
 #include "core/model/tokens/utf8.h"
 

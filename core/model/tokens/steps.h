@@ -1,11 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a tokenizer.json that are lists of steps.
+// The steps of a tokenizer.json: its normalizer, pre_tokenizer, decoder and post_processor, and steps that are lists of
+// steps. The results are immutable; any thread.
 #pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "core/model/files/json_fields.h"
 
 namespace kvlab::bpe {
+
+// The "normalizer": Sequence, Prepend, Replace, Strip, NFC, NFD, NFKC, NFKD.
+
+/// Rewrites UTF-8 text in place. Immutable; any thread.
+using Normaliser = std::function<Status(std::string&)>;
+Result<Normaliser> normaliserFromJson(const JsonFields& step);
+
+// The "pre_tokenizer": cuts text into the pieces that BPE works on. Sequence, Split, ByteLevel, Digits, Metaspace,
+// Whitespace, WhitespaceSplit.
+
+struct Piece {
+  std::string text;
+  bool first = false;  // starts where the whole text starts
+};
+using Pieces = std::vector<Piece>;
+
+/// Cuts and rewrites pieces; none is empty afterwards. Immutable; any thread.
+using PreTokeniser = std::function<Status(Pieces&)>;
+Result<PreTokeniser> preTokeniserFromJson(const JsonFields& step);
+
+// The "decoder": from token strings back to text. Sequence, ByteLevel, ByteFallback, Fuse, Replace, Strip, Metaspace.
+
+/// Rewrites a list of token strings; the text is the list joined. Immutable; any thread.
+using Decoder = std::function<Status(std::vector<std::string>&)>;
+Result<Decoder> decoderFromJson(const JsonFields& step);
+
+/// The byte of a "<0x0A>", -1 for anything else.
+int byteOfToken(const std::string& token);
+
+// The "post_processor" as far as it adds ids: TemplateProcessing of a single text; ByteLevel only moves offsets;
+// Sequence.
+
+/// Ids before and after the text's own.
+struct Surround {
+  std::vector<std::int32_t> before, after;
+};
+Result<Surround> surroundFromJson(const JsonFields& step);
 
 /// Reads each object of the list `key` with `read`.
 template <class Step, class Read>

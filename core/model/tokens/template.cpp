@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/tokens/template.h"
+#include "core/model/tokens/steps.h"
 
 #include <algorithm>
 
 #include "core/model/tokens/merges.h"
-#include "core/model/tokens/steps.h"
 
 namespace kvlab::bpe {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to token ids and back. Implementations: SentencePiece models, tokenizer.json (byte-level and
-// character BPE), and a synthesised vocabulary for models that come without one. Immutable; any
+// Text to token ids and back. Implementations: SentencePiece models, tokenizer.json (byte-level and character BPE), and
+// a synthesised vocabulary for models that come without one; and the tokens that a model has no row for. Immutable; any
 // thread.
 #pragma once
 #include <cstdint>
@@ -45,5 +45,13 @@ std::shared_ptr<const Tokenizer> makeSyntheticTokenizer(const ModelConfig& confi
 
 /// Text as tokenText shows it: control characters escaped, invalid bytes as <0xE4>.
 std::string shownText(std::string_view text);
+
+// Tokens that a tokenizer has and the model's embedding does not: tokens were added, and the embedding was not resized.
+// Any thread.
+
+/// Error bad_token, with the token's text, for the first id without a row. rows: number of rows of the embedding.
+Status checkRows(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::int32_t rows);
+/// "401 (<|im_end|>), 402 (..) and 3 more"; empty where every token has a row.
+std::string tokensWithoutRow(const Tokenizer& tokenizer, std::int32_t rows);
 
 }  // namespace kvlab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Notes as lines, in the order of their ticks. Owned by its view. GUI thread.
 #pragma once
-#include "core/api/note_view.h"
+#include "core/api/aside_views.h"
 #include "widgets/base/inspector_context.h"
 #include "widgets/table/column_model.h"
 

@@ -7,7 +7,7 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "core/api/pareto_svg.h"
+#include "core/api/sweep_table.h"
 #include "widgets/base/button_use.h"
 #include "widgets/base/format.h"
 #include "widgets/base/panes.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/check/findings.h"
+#include "core/check/checks.h"
 #include "core/check/map_walk.h"
 #include "core/check/scalar_decoder.h"
 #include "core/kinds/wlod/check/wlod_checks.h"

@@ -5,7 +5,7 @@
 // section 8.
 #include <optional>
 
-#include "core/check/findings.h"
+#include "core/check/checks.h"
 #include "core/kinds/wlod/check/wlod_checks.h"
 #include "core/kinds/wlod/state/wlod_state.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/edit/lent_slots.h"
 #include "core/kinds/wlod/edit/wlod_mirror.h"
 #include "core/kinds/wlod/edit/wlod_transaction.h"
+#include "core/state/cache_store.h"
 
 namespace kvlab {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/edit/departures.h"
-#include "core/edit/gate_scores.h"
+#include "core/edit/group_pass.h"
 #include "core/kinds/wlod/tree/lens.h"
 
 namespace kvlab {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/kinds/wlod/tree/cold_start.h"
+#include "core/kinds/wlod/tree/working_context.h"
 
 namespace kvlab {
 namespace {

@@ -6,7 +6,7 @@
 // Expand, collapse and add are legal, and any edit of tokens that are entries. An edit that changes the number of
 // tokens moves later moments: entries keep their places on the time line, and the gists behind the edit are made anew.
 // If a text does not fit as tokens even after all collapses, the session starts cold: the whole time line is tiled
-// again (cold_start.h).
+// again (coldStart).
 #pragma once
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kinds/wlod/kind/exactness.h"
+#include "core/kinds/wlod/kind/wlod_kind.h"
 
 #include "core/kinds/wlod/edit/wlod_seen.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kinds/wlod/kind/focus_reviser.h"
+#include "core/kinds/wlod/kind/wlod_parts.h"
 
 #include <algorithm>
 

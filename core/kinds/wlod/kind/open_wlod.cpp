@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "core/files/fingerprint.h"
-#include "core/files/trained_file.h"
 #include "core/kinds/wlod/kind/wlod_kind.h"
 #include "core/model/files/mapped_file.h"
+#include "core/model/named_models.h"
 #include "core/parts/storage_plan.h"
 
 namespace kvlab {

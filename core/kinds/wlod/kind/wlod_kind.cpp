@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/analysis/drift_meter.h"
+#include "core/analysis/rebuild.h"
 #include "core/kinds/wlod/files/cache_wlod.h"
-#include "core/kinds/wlod/kind/exactness.h"
-#include "core/kinds/wlod/kind/focus_reviser.h"
-#include "core/kinds/wlod/tree/gist_figures.h"
-#include "core/parts/policy_reviser.h"
+#include "core/kinds/wlod/kind/wlod_parts.h"
+#include "core/kinds/wlod/tree/gist_net.h"
+#include "core/parts/reviser.h"
 
 namespace kvlab {
 namespace {

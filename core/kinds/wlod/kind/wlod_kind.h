@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wLOD kind: a tree over a time line, and a working context of tokens and gists. The state of the session is
-// wlodIn(state); context, phases and maps are derived from it (edit/wlod_mirror). Engine thread. semantics.md,
-// section 8.
+// wlodIn(state); context, phases and maps are derived from it (edit/wlod_mirror). Exactness labels of its rows. Engine
+// thread. semantics.md, section 8.
 #pragma once
+#include "core/analysis/exactness.h"
 #include "core/kinds/wlod/kind/wlod_parts.h"
+#include "core/kinds/wlod/state/wlod_state.h"
 #include "core/parts/cache_kind.h"
 
 namespace kvlab {
@@ -57,5 +59,11 @@ class WlodKind : public CacheKind {
 Status wlodPossible(const SessionParts& parts);
 /// Loads the gist network and the lens. Errors: bad_manifest, bad_gist_net, those of the files.
 Result<WlodParts> openWlod(const SessionParts& parts, const WlodSettings& settings);
+
+// Exactness labels of a wLOD session. As long as no row has left a layer, all rows are exact but those that a file
+// brought, those that `selective` left as they were, and all rows after these. semantics.md, section 9. Pure; engine
+// thread.
+
+ExactnessMap wlodExactness(const CacheState& state);
 
 }  // namespace kvlab

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/kinds/wlod/tree/gist_figures.h"
+#include "core/kinds/wlod/tree/gist_net.h"
 
 namespace kvlab {
 namespace {

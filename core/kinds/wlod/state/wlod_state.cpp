@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/state/state_buffers.h"
+#include "core/state/state_bytes.h"
 #include "core/state/state_hasher.h"
 
 namespace kvlab {

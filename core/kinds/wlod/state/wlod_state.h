@@ -9,7 +9,6 @@
 
 #include "core/api/column.h"
 #include "core/api/wlod_view.h"
-#include "core/kinds/wlod/tree/cold_start.h"
 #include "core/kinds/wlod/tree/coverage.h"
 #include "core/kinds/wlod/tree/focus_allocator.h"
 #include "core/kinds/wlod/tree/invalidation.h"

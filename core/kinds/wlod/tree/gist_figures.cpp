@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kinds/wlod/tree/gist_figures.h"
+#include "core/kinds/wlod/tree/gist_net.h"
 
 #include <cmath>
 #include <cstdio>

@@ -13,13 +13,17 @@
 // For children x_i: u_i = rmsnorm(x_i) * norm; a_hi = softmax over i of (query_h . u_i + position_hi); p_h = sum_i a_hi
 // x_i; z = (p_1 .. p_H) / rms; gist = mean(x) + w2 silu(w1 z + b1) + b2. With w2 = b2 = 0 the gist is the mean.
 // Metadata: `kind` = "gist_net", `model` (fingerprint of the model it was trained for, text), and, where they were
-// measured, `measured` (gist_figures.h).
+// measured, `measured` (readGistFigures).
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/error.h"
+#include "core/api/tree_node.h"
 #include "core/api/wlod_view.h"
 #include "kernels/backend/backend.h"
 
@@ -43,5 +47,25 @@ std::shared_ptr<const GistNet> meanGistNet(int hidden);
 /// backend in host memory that computes the gists.
 Result<std::shared_ptr<const GistNet>> loadGistNet(const std::string& path, int hidden,
                                                    std::shared_ptr<kernels::Backend> host);
+
+/// The mean of 32 vectors: sums in ascending order, then one multiplication. children [32, hidden] -> out [hidden].
+inline void meanOf(const float* children, std::int64_t hidden, float* out) {
+  std::copy(children, children + hidden, out);
+  for (std::int64_t i = 1; i < kGistBlock; ++i)
+    for (std::int64_t d = 0; d < hidden; ++d) out[d] += children[i * hidden + d];
+  for (std::int64_t d = 0; d < hidden; ++d) out[d] *= 1.0f / kGistBlock;
+}
+
+// Losses with gists, as their training has measured them (GistFigures in core/api/wlod_view.h), and the notice about
+// them when a session opens. A file of a gist network carries its figures as metadata `measured`, a JSON list with one
+// object per level: {"level": 1, "tokens": n, "nll": {"full", "trained", "mean", "truncation", "nothing"}, "kl": the
+// same}. Pure; any thread.
+
+/// Error bad_gist_net (field measured) names the error in the text; `file` names the file.
+Result<std::vector<GistFigures>> readGistFigures(std::string_view text, const std::string& file);
+
+/// The reason why the gists may be worth less than the same number of last tokens; empty if measurements show that they
+/// are better.
+std::string gistNotice(const GistNet& net);
 
 }  // namespace kvlab

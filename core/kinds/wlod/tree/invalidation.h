@@ -2,8 +2,9 @@
 // Finds the rows of a wLOD session that an edit leaves valid. At every level a row is dirty if it ends after the start
 // of the earliest edit: its own span contains the edit (hierarchical), its past does (temporal), or both. Rows are in
 // order of arrival, so the dirty rows are a tail of the list. Layer 0 of a dirty row stays valid if embedding and phase
-// are unchanged. semantics.md, section 8. Pure; any thread.
+// are unchanged. The costs that decide about recomputation are measured. semantics.md, section 8. Pure; any thread.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,19 @@ struct RecomputeChoice {
 /// dirtyPairs: rows that dirty queries attend to, summed over the queries; pairs: the same over all queries.
 RecomputeChoice chooseRecompute(const Invalidation& invalidation, std::int64_t dirtyPairs, std::int64_t pairs,
                                 const RecomputeCosts& costs);
+
+/// Estimates the cost of rows on this machine from measured passes: least squares of time over rows and over attended
+/// rows, with relative errors. Older passes have less weight. One owner; engine thread.
+class CostMeter {
+ public:
+  /// Adds a pass through all layers: rows, pairs and microseconds.
+  void add(std::int64_t rows, std::int64_t pairs, double us);
+  /// The measured costs with the threshold of `before`; `before` itself until a pass was added.
+  RecomputeCosts costs(const RecomputeCosts& before) const;
+
+ private:
+  static constexpr double kFading = 0.98;
+  double m_rr = 0, m_rp = 0, m_pp = 0, m_ru = 0, m_pu = 0;  // weighted sums of products
+};
 
 }  // namespace kvlab

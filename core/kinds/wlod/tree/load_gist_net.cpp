@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kinds/wlod/tree/gist_figures.h"
+#include "core/kinds/wlod/tree/gist_net.h"
 #include "core/kinds/wlod/tree/net_file.h"
 #include "core/kinds/wlod/tree/pooling_gist_net.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/tree_node.h"
 #include "core/kinds/wlod/tree/gist_net.h"
-#include "core/kinds/wlod/tree/mean_of.h"
 
 namespace kvlab {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/kinds/wlod/tree/mean_of.h"
+#include "core/kinds/wlod/tree/gist_net.h"
 
 namespace kvlab {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The working context tiles the time line with tokens and gists, without gap or overlap. Each entry costs 1 of the
 // budget. Expanding replaces a gist by its 32 children, collapsing replaces 32 aligned siblings by their gist. A list
-// of edits is applied whole or refused whole. A value; engine thread.
+// of edits is applied whole or refused whole. coldStart() makes the first one of a time line. A value; engine thread.
 #pragma once
 #include <optional>
 #include <span>
@@ -56,7 +56,7 @@ class WorkingContext {
   /// The context of a time line of another length: entries that would end behind it leave, and finer ones fill the
   /// rest. Errors: over_budget.
   Result<WorkingContext> resized(std::int32_t length, const WorkingRules& rules) const;
-  /// A context of the given entries, which tile [0, length); cold_start.h makes such entries.
+  /// A context of the given entries, which tile [0, length); coldStart() makes such entries.
   static WorkingContext of(std::span<const TreeNode> entries);
   /// The same with the round in which an edit made each entry (kNever = none did), and the present round.
   static WorkingContext of(std::span<const TreeNode> entries, std::span<const std::int32_t> changed,
@@ -93,5 +93,20 @@ struct WorkingContext::Edited {
 
 /// The differences between two tilings of the same time line; neighbouring differences are joined.
 std::vector<Swap> differences(std::span<const TreeNode> before, std::span<const TreeNode> after);
+
+// The working context of a new time line: tokens at the end, LOD1 before the tokens, LOD2 before LOD1, as far as blocks
+// are complete and the budget lasts. Pinned tokens stay tokens. Pure; any thread.
+
+struct ColdStart {
+  std::int32_t tokens = 256;  // number of last moments that should be tokens
+  std::int32_t gists = 2048;  // number of moments before these that should be LOD1 or finer
+};
+
+/// Entries of the coarsest tiling that keeps the protected tail as tokens.
+std::int32_t coarsestCost(std::int32_t length, const WorkingRules& rules);
+
+/// Starts with the coarsest tiling that keeps the protected tail as tokens, then refines from the end backwards while
+/// the budget lasts. Error over_budget if the coarsest tiling does not fit.
+Result<WorkingContext> coldStart(std::int32_t length, const ColdStart& wish, const WorkingRules& rules);
 
 }  // namespace kvlab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs of wLOD sessions: expand and collapse, rounds of the focus allocator, speculative spans, and queries.
-#include "core/api/members.h"
+#include "core/api/json_values.h"
 #include "core/api/read_json.h"
 #include "core/kinds/wlod/verbs/wlod_session.h"
 #include "core/session/edit_words.h"

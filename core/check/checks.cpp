@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/check/checks.h"
+
+namespace kvlab {
+
+void Findings::add(const Place& place, std::string detail) {
+  if (m_count++ >= kKept) return;
+  Violation violation;
+  violation.invariant = m_invariant;
+  violation.detail = std::move(detail);
+  violation.layer = place.layer;
+  if (place.index) violation.index = Index(static_cast<std::int32_t>(*place.index));
+  violation.ledger = place.ledger;
+  m_out.push_back(std::move(violation));
+}
+
+Findings::~Findings() {
+  if (m_count > kKept) m_out.back().detail += " (and " + std::to_string(m_count - kKept) + " more)";
+}
+
+namespace {
+
+constexpr Invariant kInvariants[] = {
+#define KVLAB_INVARIANT(id, function, of, cheap, title) {#id, title, &function, Of::of, Cheap::cheap},
+#include "core/check/invariants.inc"
+#undef KVLAB_INVARIANT
+};
+
+}  // namespace
+
+std::span<const Invariant> commonInvariants() { return kInvariants; }
+
+}  // namespace kvlab

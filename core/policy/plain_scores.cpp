@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies that need no arithmetic: the score of a row is its place, a random number, or a figure that is there
+// already.
+#include <numeric>
+
+#include "core/model/counter_random.h"
+#include "core/policy/policy.h"
+
+namespace kvlab {
+
+Policy makeFull() { return {}; }
+
+// An independent uniform score per (cache layer, KV head, row), which stays the same while the row lives.
+namespace {
+
+std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
+  std::vector<float> out;
+  for (int head = 0; head < rows.kvHeads; ++head) {
+    const std::uint64_t stream =
+        randomBits(spec.seed, static_cast<std::uint64_t>(rows.layer.value()) << 32 | static_cast<std::uint32_t>(head));
+    for (LedgerId id : rows.ledger)
+      out.push_back(static_cast<float>(unitInterval(randomBits(stream, static_cast<std::uint64_t>(id.value())))));
+  }
+  return out;
+}
+
+}  // namespace
+
+Policy makeRandom() { return {kNoStatistic, randomScores}; }
+
+// Policies that use only the position. The newest rows stay, with sinks (StreamingLLM, arXiv 2309.17453, section 3.2;
+// position mode cache gives that paper's positions) or without sinks (sliding window).
+namespace {
+
+std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
+  std::vector<float> out(rows.rows());
+  std::iota(out.begin(), out.end(), 0.0f);
+  return out;
+}
+
+}  // namespace
+
+Policy makeStreamingLlm() { return {kNoStatistic, ageScores}; }
+Policy makeSlidingWindow() { return {kNoStatistic, ageScores}; }
+
+// Brightness as an eviction score: a token has one brightness for all layers. semantics.md, section 4.
+namespace {
+
+std::vector<float> brightnessScores(const PolicySpec&, const LayerRows& rows) {
+  return {rows.brightness.begin(), rows.brightness.end()};
+}
+
+}  // namespace
+
+Policy makeBrightness() { return {kBrightness, brightnessScores}; }
+
+// SmartKV: the gate of a layer scores a row's key when the key is projected; the score never changes. A row that leaves
+// the window therefore competes once, with the rows inside the budget. semantics.md, section 6.
+namespace {
+
+std::vector<float> gateScores(const PolicySpec&, const LayerRows& rows) {
+  return {rows.gates.begin(), rows.gates.end()};
+}
+
+}  // namespace
+
+Policy makeSmartKv() { return {kGates, gateScores}; }
+
+// An upper bound for policies: a row's score is the attention that future queries pay to it. A recorded run over the
+// same tokens with every row resident provides this attention (core/analysis/lifespans.h, or a sweep's reference).
+namespace {
+
+std::vector<float> futureScores(const PolicySpec&, const LayerRows& rows) {
+  return {rows.future.begin(), rows.future.end()};
+}
+
+}  // namespace
+
+Policy makeOracle() { return {kFuture, futureScores}; }
+
+}  // namespace kvlab
