@@ -81,7 +81,8 @@ QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, co
   QStringList words;
   std::size_t given = 0;
   for (const ArgInfo& arg : info->args) {
-    if (!says(arg) || member(args, arg.name).is_object() || arg.type == ArgType::Key) break;
+    if (!says(arg) || member(args, arg.name).is_object() || arg.type == ArgType::Key || arg.type == ArgType::Flag)
+      break;
     words << argText(arg, member(args, arg.name));
     ++given;
   }

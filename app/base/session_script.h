@@ -20,7 +20,7 @@ struct ClinicCase;
 
 /// The line that opens a session: s = lab.open({"model":"demo"}). request: what WindowPort::openSession() is given.
 QString openingLine(const nlohmann::json& request);
-/// A call of a session's verb, without arguments that have their default: s.run({maxTicks: 64}).
+/// A call of a session's verb: s.inject([...], {now: true}). Flags stand by name, defaults are left out.
 QString callLine(const std::vector<VerbInfo>& verbs, const std::string& verb, const nlohmann::json& args);
 /// The arguments with which a stopped call repeats its effect; null if it had none.
 nlohmann::json argsDone(const std::string& verb, const nlohmann::json& args, const nlohmann::json& reply,
