@@ -14,10 +14,6 @@ namespace {
 using Json = nlohmann::json;
 constexpr double kMostReply = 256;  // tokens of a reply that does not end by itself
 
-Status prompt(CommandHost& host, const Json& args) {
-  return runVerb(host, "prompt", {{"text", memberOr(args, "text", std::string())}});
-}
-
 Status takeToken(CommandHost& host, const Json& args) {
   return runVerb(host, "promptIds", {{"ids", Json::array({memberOr(args, "id", std::int64_t{-1})})}});
 }
@@ -64,24 +60,6 @@ Status overEditsTo(CommandHost& host, const char* verb, const Json& args) {
                      "edits", edits);
 }
 
-/// With `now` one verb does both: between two verbs another tick could take the actions.
-Status inject(CommandHost& host, const Json& args) {
-  Json request{{"actions", member(args, "actions")}};
-  for (const char* option : {"now", "instead"})
-    if (memberOr(args, option, false)) request[option] = true;
-  return runVerb(host, "inject", request);
-}
-
-Status pinRow(CommandHost& host, const Json& args) {
-  return runVerb(host, "pin",
-                 {{"ledger", memberOr(args, "ledger", std::int64_t{-1})}, {"on", memberOr(args, "on", true)}});
-}
-
-Status setBrightness(CommandHost& host, const Json& args) {
-  return runVerb(host, "setBrightness",
-                 {{"ledger", memberOr(args, "ledger", std::int64_t{-1})}, {"value", member(args, "value")}});
-}
-
 /// Expands or collapses one node of the wLOD tree.
 Status editTree(CommandHost& host, const Json& args, const char* verb) {
   return runVerb(host, verb, {{"node", memberOr(args, "node", std::int64_t{-1})}, {"now", true}});
@@ -111,7 +89,7 @@ void addEditCommands(std::vector<Command>& list) {
   add(list, {"copy", "Copy", "Edit", "Copy the focused view's table as tab-separated text, or its picture."},
       [](CommandHost& host, const Json&) { return host.views().copySelection(); }, needsView,
       {.keys = {"Ctrl+C"}, .startsGroup = true});
-  add(list, {"prompt", "Prompt", "", "Append text to the context."}, prompt, needsClosed,
+  add(list, {"prompt", "Prompt", "", "Append text to the context."}, theVerb("prompt"), needsClosed,
       {.args = {{"text", "string", "what to append", true}}, .view = shownIn("strip")});
   add(list, {"take_token", "Append Token", "", "Append one token to the context, whatever the model would choose."},
       takeToken, needsFree, {.args = {{"id", "number", "the token's id in the vocabulary", true}}});
@@ -121,8 +99,8 @@ void addEditCommands(std::vector<Command>& list) {
       {.args = {{"text", "string", "the message", true},
                 {"max", "number", "most tokens of the reply, 256 unless given; 0: no reply"}},
        .view = shownIn("strip")});
-  add(list, {"inject", "Queue Actions", "", "Queue a list of actions for the next tick, or apply it at once."}, inject,
-      needsClosed,
+  add(list, {"inject", "Queue Actions", "", "Queue a list of actions for the next tick, or apply it at once."},
+      theVerb("inject"), needsClosed,
       {.args = {{"actions", "array", "actions, as s.inject takes them", true},
                 {"now", "boolean", "apply them at once, with what is pending, without generating"},
                 {"instead", "boolean", "in place of what is pending"}}});
@@ -139,10 +117,10 @@ void addEditCommands(std::vector<Command>& list) {
        .args = {{"manifest", "object", "the settings to have; asked for when missing"}},
        .startsGroup = true});
   const CommandArgument ledger{"ledger", "number", "ledger id of a token in the context", true};
-  add(list, {"pin", "Pin Row", "", "Pin a token, so that no policy evicts or culls the token, or end that."}, pinRow,
-      needsFree, {.args = {ledger, {"on", "boolean", "true unless given"}}});
-  add(list, {"set_brightness", "Set Brightness", "", "Set the brightness of a token."}, setBrightness, needsFree,
-      {.args = {ledger, {"value", "number", "0 to 255", true}}});
+  add(list, {"pin", "Pin Row", "", "Pin a token, so that no policy evicts or culls the token, or end that."},
+      theVerb("pin"), needsFree, {.args = {ledger, {"on", "boolean", "true unless given"}}});
+  add(list, {"set_brightness", "Set Brightness", "", "Set the brightness of a token."}, theVerb("setBrightness"),
+      needsFree, {.args = {ledger, {"value", "number", "0 to 255", true}}});
   const CommandArgument node{"node", "number", "number of the node in the tree", true};
   add(list, {"wlod_expand", "Expand Node", "", "Replace a node of the wLOD tree by its children, at once."},
       [](CommandHost& host, const Json& args) { return editTree(host, args, "expand"); }, needsTree, {.args = {node}});

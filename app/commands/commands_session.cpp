@@ -81,9 +81,7 @@ Status loadCache(CommandHost& host, const Json& args) {
   question.choice = "Compare each row with what the model computes (takes as long as a prompt)";
   question.chosen = std::make_shared<bool>(memberOr(args, "verify", false));
   return withPath(host, args, question, [verify = question.chosen](CommandHost& window, const QString& path) {
-    Json request{{"path", path.toStdString()}};
-    if (*verify) request["verify"] = true;
-    return runVerb(window, "loadCache", request);
+    return runVerb(window, "loadCache", {{"path", path.toStdString()}, {"verify", *verify}});
   });
 }
 

@@ -506,10 +506,10 @@ class TimelineTest : public QObject {
         view->line().render(&image);
         ms.push_back(static_cast<double>(timer.nsecsElapsed()) / 1e6);
       }
-      const double fastest = std::ranges::min(ms);  // others may use the machine, too
-      qInfo("zoom %g: %.2f ms", zoom, fastest);
+      std::ranges::nth_element(ms, ms.begin() + 4);
+      qInfo("zoom %g: %.2f ms", zoom, ms[4]);
 #ifdef NDEBUG
-      QVERIFY2(fastest <= 24, qPrintable(QString::number(fastest)));  // a frame of 16 ms, on a slow machine
+      QVERIFY2(ms[4] <= 16, qPrintable(QString::number(ms[4])));
 #endif
     }
     TickTree tree;
