@@ -6,8 +6,6 @@
 
 #include "core/bugs/bug_kind.h"
 #include "core/edit/assembly.h"
-#include "core/edit/moment_sums.h"
-#include "core/edit/witness.h"
 #include "core/model/decoder/frequencies.h"
 #include "core/state/provenance.h"
 
@@ -40,7 +38,6 @@ class StoredRows : public RowDriver {
     if (m_bug && m_bug->reach) reach = m_bug->reach(transformer.model().config(), reach);
     transformer.rotary().reach(reach);
     m_turn = turnWord(transformer.model().config(), reach);
-    if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.table();  // uploaded before calls are recorded
     place();
     if (m_bug && m_bug->heads && transformer.backend().onHost())
@@ -48,9 +45,7 @@ class StoredRows : public RowDriver {
           [this](const LayerPass& pass, float* values, std::int64_t n, std::int64_t stride, int heads, bool back) {
             m_bug->heads({values, n, stride, heads, pass.format.kvHeads, pass.format.headDim, back});
           });
-    if (!job.write || !store.deeds().wanted() || !transformer.backend().onHost()) return;
-    m_witness.emplace(transformer, store.deeds(), m_layers,
-                      [this](PassDeed& deed) { deed.map = m_job.groups[groupOf(deed.layer)].map; });
+    if (job.write) witness(store, [this](PassDeed& deed) { deed.map = m_job.groups[groupOf(deed.layer)].map; });
   }
   ~StoredRows() override { m_transformer.setHeadsBend({}); }
 
@@ -66,7 +61,6 @@ class StoredRows : public RowDriver {
           m_bug->written({m_store.pool(layer), std::span(m_slots).subspan(m_writeAt[at(layer)], m_rows.size()),
                           static_cast<std::int32_t>(m_job.context.size())});
     RowsResult out{std::move(brought), provenance()};
-    if (m_moments) out.moments = m_moments->take();
     for (const CacheLayer layer : m_job.cacheLayers()) {
       if (out.attention) out.attention->maps.push_back(m_job.groups[groupOf(layer)].map);
       if (m_job.write) out.bytes += count() * m_store.pool(layer).stride();
@@ -124,14 +118,7 @@ class StoredRows : public RowDriver {
     return one;
   }
 
-  void complete(WholePass& whole, const RowsChunk& chunk) override {
-    whole.embeddingOnly = m_job.embeddingOnly;
-    if (!m_moments && !m_witness) return;
-    whole.see = [this, chunk](Layer layer, const float* x) {
-      if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
-      if (m_witness) m_witness->see(x, chunk.n);
-    };
-  }
+  void complete(WholePass& whole, const RowsChunk&) override { whole.embeddingOnly = m_job.embeddingOnly; }
 
  private:
   /// The planted bug changes the arguments of a layer.
@@ -258,7 +245,6 @@ class StoredRows : public RowDriver {
   const BugKind* m_bug;  // null = none is planted
   std::deque<PassBend> m_bent;
   Assemblies m_assemblies;
-  std::optional<MomentSums> m_moments;
   std::vector<GroupPass> m_groups;
   std::uint64_t m_turn = 0;            // turnWord() of the frequencies in use
   std::vector<std::int32_t> m_slots;   // lists of [rows] slots, one after another
@@ -266,7 +252,6 @@ class StoredRows : public RowDriver {
   std::vector<std::size_t> m_selfAt;   // [cache layers] start of the slot list of rows that the map lacks, or kNowhere
   std::vector<LayerPass> m_placed;     // [cache layers] arguments for all rows
   std::vector<Assembled> m_assembled;  // [cache layers] copies for the current chunk
-  std::optional<Witness> m_witness;    // set in a live pass
 };
 
 }  // namespace

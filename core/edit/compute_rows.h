@@ -33,16 +33,21 @@ struct RowsJob {
 };
 
 struct RowsResult : RowsBrought {
-  std::vector<std::vector<Provenance>> provenance = {};           // [groups][rows]
-  std::vector<std::shared_ptr<const QueryMoments>> moments = {};  // [layers], if requested
-  std::int64_t bytes = 0;                                         // bytes of K/V written
+  std::vector<std::vector<Provenance>> provenance = {};  // [groups][rows]
+  std::int64_t bytes = 0;                                // bytes of K/V written
 };
 
-/// The attention of the last queries of a context.
-struct Observation {
-  std::shared_ptr<const NewestAttention> attention;          // only receivedPerHead is filled
-  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers], if requested
+/// What the last queries of a context have seen: receivedPerHead and moments.
+struct Observation : RowsBrought {
   std::int32_t queries = 0;
+};
+
+/// A pass that looks: rows of the context run once more over the present rows, and nothing is written.
+struct QueryPass {
+  std::vector<std::int32_t> positions;  // in the context, ascending; at least one
+  Wanted wanted;
+  int layers = 0;  // run only the model's first `layers`; 0 = all
+  Progress progress = {};
 };
 
 /// `progress` is called per chunk with the rows done; returning false cancels (error code cancelled).

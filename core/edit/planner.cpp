@@ -8,34 +8,22 @@
 #include <unordered_set>
 
 #include "core/api/cache_layers.h"
+#include "core/edit/action_reader.h"
 
 namespace kvlab {
 namespace {
-
-/// One change of the context: rows to remove, and tokens to insert at the anchor.
-struct Change {
-  int place = 0;
-  std::int32_t anchor = 0;
-  bool insert = false;
-  RowState fate = RowState::Deleted;
-  Source source = Source::Replacement;
-  std::vector<Position> removed;
-  std::vector<TokenId> tokens;
-};
 
 std::int64_t mostRows(const LayerGroup& group, const PlanRules& rules) {
   return group.capacity ? group.capacity : rules.capacity;
 }
 
-class Planner {
+class Planner : ActionReader {
  public:
-  Planner(const CacheState& state, const PlanRules& rules) : m_state(state), m_rules(rules) {}
+  Planner(const CacheState& state, const PlanRules& rules)
+      : ActionReader(state.length(), rules.vocab, rules.addSource), m_state(state), m_rules(rules) {}
 
   Result<EditPlan> plan(std::vector<Action> actions) {
-    for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
-      m_place = static_cast<int>(i);
-      std::visit([this](const auto& action) { read(action); }, actions[i]);
-    }
+    readAll(actions);
     m_plan.actions = std::move(actions);
     if (!m_error) orderChanges();
     if (!m_error) checkOverlap();
@@ -49,76 +37,15 @@ class Planner {
   }
 
  private:
-  std::int32_t length() const { return m_state.length(); }
-
-  void fail(std::string code, std::string field, nlohmann::json value, std::string why,
-            std::string remedy = "correct the action and send the list again") {
-    if (m_error) return;
-    m_error = Error{std::move(code), "action " + std::to_string(m_place) + " was refused",
-                    std::move(why),  std::move(remedy),
-                    m_place,         std::move(field),
-                    std::move(value)};
-  }
-
-  bool inRange(Position position, const char* field) {
-    if (position.value() >= 0 && position.value() < length()) return true;
+  bool hasToken(Position position, const char* field) override {
+    if (position.value() >= 0 && position.value() < m_length) return true;
     fail("out_of_range", field, position.value(),
          field + std::string(" ") + std::to_string(position.value()) + " is outside the context of " +
-             std::to_string(length()) + " tokens");
+             std::to_string(m_length) + " tokens");
     return false;
   }
 
-  void checkTokens(const std::vector<TokenId>& tokens, const char* field) {
-    if (tokens.empty()) fail("empty_tokens", field, nlohmann::json::array(), std::string(field) + " is empty");
-    for (TokenId token : tokens)
-      if (token.value() < 0 || token.value() >= m_rules.vocab)
-        fail("bad_token", field, token.value(),
-             "token " + std::to_string(token.value()) + " is outside the vocabulary of " +
-                 std::to_string(m_rules.vocab));
-  }
-
-  void replace(std::vector<Position> positions, const std::vector<TokenId>& tokens) {
-    const std::int32_t anchor = positions.front().value();
-    m_changes.push_back(
-        {m_place, anchor, false, RowState::Replaced, Source::Replacement, std::move(positions), tokens});
-  }
-
-  void read(const ReplacePair& a) {
-    if (!inRange(a.originalPos1, "original_pos1") || !inRange(a.originalPos2, "original_pos2")) return;
-    if (a.originalPos1 >= a.originalPos2)
-      return fail("bad_order", "original_pos2", a.originalPos2.value(), "original_pos2 is not above original_pos1");
-    checkTokens(a.newTokenIds, "new_token_ids");
-    replace({a.originalPos1, a.originalPos2}, a.newTokenIds);
-  }
-
-  void read(const Replace& a) {
-    if (a.positions.empty()) return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty");
-    for (std::size_t i = 0; i < a.positions.size(); ++i) {
-      if (!inRange(a.positions[i], "positions")) return;
-      if (i && a.positions[i - 1] >= a.positions[i])
-        return fail("bad_order", "positions", a.positions[i].value(), "positions are not strictly ascending");
-    }
-    checkTokens(a.newTokenIds, "new_token_ids");
-    replace(a.positions, a.newTokenIds);
-  }
-
-  void read(const Add& a) {
-    checkTokens({a.tokenId}, "token_id");
-    m_adds.push_back({m_place, length(), true, RowState::Live, m_rules.addSource, {}, {a.tokenId}});
-  }
-
-  void read(const Delete& a) {
-    if (!inRange(a.position, "position")) return;
-    m_changes.push_back({m_place, a.position.value(), false, RowState::Deleted, Source::User, {a.position}, {}});
-  }
-
-  void read(const Insert& a) {
-    if (a.position.value() != length() && !inRange(a.position, "position")) return;
-    checkTokens(a.tokenIds, "token_ids");
-    m_changes.push_back({m_place, a.position.value(), true, RowState::Live, Source::Insertion, {}, a.tokenIds});
-  }
-
-  void read(const Evict& a) {
+  void evict(const Evict& a) override {
     const CacheLayers layers = m_state.cacheLayers();
     if (a.layer.value() < 0 || a.layer.value() >= layers.layers)
       return fail("out_of_range", "layer", a.layer.value(), "there is no layer " + std::to_string(a.layer.value()));
@@ -136,9 +63,9 @@ class Planner {
     }
   }
 
-  void read(const Expand&) { noTree(); }
-  void read(const Collapse&) { noTree(); }
-  void noTree() { fail("unsupported", "node", nullptr, "this session has no wLOD tree", "omit the action"); }
+  void changeLod(NodeId, bool) override {
+    fail("unsupported", "node", nullptr, "this session has no wLOD tree", "omit the action");
+  }
 
   /// Sorts by anchor. At the same anchor inserts come before a replacement and keep list order.
   void orderChanges() {
@@ -230,7 +157,7 @@ class Planner {
   }
 
   void layOut() {
-    m_plan.lengthBefore = length();
+    m_plan.lengthBefore = m_length;
     m_plan.firstChange = std::numeric_limits<std::int32_t>::max();
     std::int32_t at = 0;
     for (const Change& change : m_changes) {
@@ -239,7 +166,7 @@ class Planner {
       m_plan.firstChange = std::min(m_plan.firstChange, m_plan.lengthAfter);
       place(change);
     }
-    survivors(at, length());
+    survivors(at, m_length);
     for (const Change& add : m_adds) place(add);
     m_plan.adds = static_cast<std::int32_t>(m_adds.size());
   }
@@ -316,11 +243,11 @@ class Planner {
         std::count_if(map.ledger.begin(), map.ledger.end(), [&](LedgerId id) { return ids.contains(id.value()); }));
   }
 
-  std::string where() const { return "position " + std::to_string(length()) + ": "; }
+  std::string where() const { return "position " + std::to_string(m_length) + ": "; }
 
   void tooLong() {
     m_error = Error{"capacity", "the context is full",
-                    where() + std::to_string(m_plan.lengthAfter - length() + m_rules.more) + " more tokens make " +
+                    where() + std::to_string(m_plan.lengthAfter - m_length + m_rules.more) + " more tokens make " +
                         std::to_string(m_plan.lengthAfter + m_rules.more) + ", the limit is " +
                         std::to_string(m_rules.maxLength),
                     "delete tokens, reset, or raise capacity in the manifest"};
@@ -357,10 +284,7 @@ class Planner {
   const CacheState& m_state;
   const PlanRules& m_rules;
   EditPlan m_plan;
-  std::vector<Change> m_changes, m_adds;
   std::vector<int> m_evictionPlaces;
-  std::optional<Error> m_error;
-  int m_place = 0;
   std::int32_t m_lastFresh = 0;
 };
 

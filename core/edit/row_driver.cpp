@@ -214,6 +214,11 @@ Status RowDriver::runChunk(const RowsChunk& chunk) {
   if (chunk.newest) whole.logits = m_logits;
   if (behind) whole.gates = &gates[0];
   whole.keep = m_wanted.surprise;
+  if (m_moments || m_witness)
+    whole.see = [this, chunk](Layer layer, const float* x) {
+      if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
+      if (m_witness) m_witness->see(x, chunk.n);
+    };
   complete(whole, chunk);
   send(whole);
   return ok();
@@ -270,6 +275,7 @@ std::string RowDriver::keyOf(const WholePass& whole) {
 Result<RowsBrought> RowDriver::finish(const char* what) {
   m_staging.finish();
   if (Status done = backendStatus(m_transformer.backend(), what); !done) return done.error();
+  if (m_moments) m_out.moments = m_moments->take();
   return std::move(m_out);
 }
 

@@ -6,15 +6,18 @@
 // quantisation, lifespans). Lives as long as a pass; engine thread.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/api/cache_layers.h"
 #include "core/api/progress.h"
 #include "core/edit/group_pass.h"
+#include "core/edit/moment_sums.h"
+#include "core/edit/witness.h"
 #include "core/model/decoder/transformer.h"
+#include "core/state/cache_store.h"
 #include "core/state/fault_door.h"
-#include "core/state/row_pool.h"
 #include "core/state/wanted.h"
 #include "kernels/backend/staging.h"
 
@@ -33,6 +36,7 @@ struct RowsBrought {
   std::shared_ptr<NewestAttention> attention;  // without maps; null if none was requested
   std::vector<float> surprise;                 // [rows] -ln p of the row's token; none of the first
   std::vector<std::vector<float>> gateScores;  // [layers of the model][rows*kvHeads] predicted log4(lifespan)
+  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers of the model] of the queries of the pass
 };
 
 class RowDriver {
@@ -48,7 +52,16 @@ class RowDriver {
         m_staging(transformer.backend()),
         m_layers(layers),
         m_faults(faults),
-        m_wanted(wanted) {}
+        m_wanted(wanted) {
+    if (wanted.momentsFrom) m_moments.emplace(transformer, *wanted.momentsFrom);
+  }
+
+  /// Records the layers of a live pass for the checks of its commit. plan: see Witness. A pass on a device, and one
+  /// that no check asks about, is not recorded.
+  void witness(CacheStore& store, std::function<void(PassDeed&)> plan) {
+    if (store.deeds().wanted() && m_transformer.backend().onHost())
+      m_witness.emplace(m_transformer, store.deeds(), m_layers, std::move(plan));
+  }
 
   /// Runs chunk by chunk. after: receives the last layer's output of each chunk, [n, hidden]. Progress counts rows.
   using After = std::function<void(const RowsChunk&, const float* x)>;
@@ -61,7 +74,7 @@ class RowDriver {
   /// Gives the rows that the chunk reads in a cache layer and the slots of its own rows, as backend addresses that stay
   /// valid until the end of the pass. The driver adds tags and requested outputs.
   virtual LayerPass pass(CacheLayer own, const RowsChunk& chunk) = 0;
-  /// Adds the special parts of a chunk: given vectors, observers of layer inputs, or embeddings only.
+  /// Adds the special parts of a chunk: given vectors, or embeddings only.
   virtual void complete(WholePass&, const RowsChunk&) {}
   /// True if the same calls repeat in every tick. Such a pass may be recorded, or made together with passes of other
   /// sessions.
@@ -106,6 +119,8 @@ class RowDriver {
 
   FaultDoor& m_faults;
   const Wanted m_wanted;
+  std::optional<MomentSums> m_moments;
+  std::optional<Witness> m_witness;  // set in a live pass
   std::vector<std::uint64_t> m_hostTags;
   std::vector<std::int32_t> m_hostTokens;
   const std::uint64_t* m_tags = nullptr;             // [rows]

@@ -48,7 +48,7 @@ class Splicer {
     const auto& rows = m_plan.rows;
     state.context = spliceColumn(m_before.context, m_plan, [&](std::size_t i) { return rows[i].id; });
     state.brightness =
-        spliceColumn(m_before.brightness, m_plan, [&](std::size_t i) { return startOf(rows[i].source); });
+        spliceColumn(m_before.brightness, m_plan, [&](std::size_t i) { return m_rules.startOf(rows[i].source); });
     if (m_rules.position == PositionMode::Absolute)
       state.phases = m_plan.phases.empty() ? Column<std::int32_t>() : Column<std::int32_t>(m_plan.phases);
     else if (!state.kind->derivesContext())
@@ -61,11 +61,6 @@ class Splicer {
   std::size_t untouched() const {
     if (m_plan.runs.empty() || m_plan.runs[0].fresh || m_plan.runs[0].begin != 0) return 0;
     return at(m_plan.runs[0].count);
-  }
-
-  float startOf(Source source) const {
-    const auto found = m_rules.startBrightness.find(std::string(name(source)));
-    return found == m_rules.startBrightness.end() ? m_rules.maxBrightness : static_cast<float>(found->second);
   }
 
   /// Layers of one group stay in one group if their new slots and evictions are equal.

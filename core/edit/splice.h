@@ -14,8 +14,14 @@ namespace kvlab {
 
 struct SpliceRules {
   PositionMode position = PositionMode::Context;
-  std::map<std::string, double> startBrightness = {};  // by source, else maxBrightness
+  std::map<std::string, double> startBrightness = {};  // by source; else maxBrightness
   float maxBrightness = 255;
+
+  /// Brightness of a new row.
+  float startOf(Source source) const {
+    const auto found = startBrightness.find(std::string(name(source)));
+    return found == startBrightness.end() ? maxBrightness : static_cast<float>(found->second);
+  }
 };
 
 struct Spliced {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include "core/bugs/bug_kind.h"
 #include "core/edit/departures.h"
@@ -36,6 +37,16 @@ Status roomAhead(const CacheStore& store, const CacheState& state, std::int32_t 
                        " has " + std::to_string(store.slots(layer).available()) + " slots ahead of its pointer",
                    "make a smaller edit, take fewer tokens in a block, or raise staging or ring.window"};
   return ok();
+}
+
+/// True if the map has a slot for each of these rows. Both are in the order of the context.
+bool holds(const ResidencyView& map, std::span<const RowTarget> rows) {
+  std::size_t i = map.size();
+  for (const RowTarget& row : std::views::reverse(rows)) {
+    while (i > at(map.first) && map.ledger[i - 1] != row.id) --i;
+    if (i == at(map.first)) return false;
+  }
+  return true;
 }
 
 void append(LayerSlots& to, const LayerSlots& more) {
@@ -306,70 +317,17 @@ void Transaction::keepSurprise(Work& work, const std::vector<RowTarget>& rows, c
   for (std::size_t i = 1; i < surprise.size(); ++i) work.state.ledger.change(rows[i].id).surprise = surprise[i];
 }
 
-Result<CacheState> Transaction::query(const CacheState& state, const TransactionRules& rules, Trace& trace) {
-  CacheState refreshed = state;
-  if (state.length() == 0) return refreshed;
-  auto scope = trace.scope("query_pass");
-  std::optional<LentSlots> lent;
-  const bool resident = std::all_of(state.groups.begin(), state.groups.end(), [&](const LayerGroup& group) {
-    return group.map->resident() > 0 &&
-        group.map->ledger[group.map->size() - 1] == state.context[state.context.size() - 1];
-  });
-  if (!resident) lent.emplace(m_store, KV_TRY(m_store.lend(1, m_faults)));
+Result<RowsBrought> Transaction::look(const CacheState& state, const QueryPass& pass, const TransactionRules& rules) {
   RowsJob job = jobOver(state, rules);
-  job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
+  for (const std::int32_t position : pass.positions) job.rows.push_back(targetAt(state, position));
+  job.wanted = pass.wanted;
+  job.layers = pass.layers;
   job.write = false;
-  if (lent) job.scratch = &lent->slots();
-  job.rows.push_back(targetAt(state, state.length() - 1));
-  Result<RowsResult> result = computeRows(*m_transformer, m_store, m_faults, std::move(job));
-  if (!result) return result.error();
-  refreshed.logits = std::make_shared<const std::vector<float>>(std::move(result->logits));
-  if (result->attention) refreshed.attention = std::move(result->attention);
-  refreshed.logitsStale = false;
-  return refreshed;
-}
-
-/// Asks rows of the state without writing: each sees the rows that are there, and its own.
-Result<RowsResult> Transaction::ask(const CacheState& state, std::vector<RowTarget> rows, const Wanted& wanted,
-                                    int layers, const TransactionRules& rules, const Progress& progress) {
-  const bool whole = std::all_of(state.groups.begin(), state.groups.end(),
-                                 [&](const LayerGroup& group) { return state.complete(*group.map); });
   std::optional<LentSlots> lent;
-  if (!whole) {
-    // A query's own K and V are scratch of its chunk: a few slots serve all queries.
-    const auto n = static_cast<std::int32_t>(rows.size());
-    lent.emplace(m_store, KV_TRY(m_store.lend(std::clamp(m_store.available(Placing::Look), 1, n), m_faults)));
-  }
-  RowsJob job = jobOver(state, rules);
-  job.wanted = wanted;
-  job.layers = layers;
-  job.write = false;
-  if (lent) job.scratch = &lent->slots();
-  job.rows = std::move(rows);
-  return computeRows(*m_transformer, m_store, m_faults, std::move(job), progress);
-}
-
-Result<std::shared_ptr<const NewestAttention>> Transaction::attended(const CacheState& state, Position query,
-                                                                     int layers, const TransactionRules& rules) {
-  RowsResult seen =
-      KV_TRY(ask(state, {targetAt(state, query.value())}, {.receivedPerHead = InLayers::Last}, layers, rules, {}));
-  return std::shared_ptr<const NewestAttention>(std::move(seen.attention));
-}
-
-Result<Observation> Transaction::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
-                                         const TransactionRules& rules, Trace& trace, const Progress& progress) {
-  const std::int32_t n = queries ? std::min(queries, state.length()) : state.length();
-  Observation out{nullptr, {}, n};
-  if (n == 0) return out;
-  auto scope = trace.scope("observe_prompt", std::to_string(n) + (n == 1 ? " query" : " queries"));
-  std::vector<RowTarget> rows;
-  for (std::int32_t p = state.length() - n; p < state.length(); ++p) rows.push_back(targetAt(state, p));
-  const Wanted wanted{.receivedPerHead = InLayers::All, .momentsFrom = momentsFrom};
-  Result<RowsResult> result = ask(state, std::move(rows), wanted, 0, rules, progress);
-  if (!result) return result.error();
-  out.attention = std::move(result->attention);
-  out.moments = std::move(result->moments);
-  return out;
+  if (!std::ranges::all_of(state.groups, [&](const LayerGroup& group) { return holds(*group.map, job.rows); }))
+    job.scratch = &lent.emplace(m_store, KV_TRY(m_store.lend(std::ssize(job.rows), m_faults))).slots();
+  RowsResult result = KV_TRY(computeRows(*m_transformer, m_store, m_faults, std::move(job), pass.progress));
+  return RowsBrought(std::move(result));
 }
 
 }  // namespace kvlab

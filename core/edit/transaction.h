@@ -46,21 +46,11 @@ class Transaction {
   Result<Applied> run(const CacheState& before, const EditPlan& plan, const TransactionRules& rules, Trace& trace,
                       const Progress& progress = {}, const Applied* earlier = nullptr);
 
-  /// A copy of the state with logits and attention of its last row over the present rows. A read-only query pass:
-  /// writes only free slots, and returns what rules.wanted requests for the newest row.
-  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
-  /// Attention of the last `queries` rows (0 = all), and moments of queries from a position on. A read-only pass, like
-  /// query().
-  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
-                              const TransactionRules& rules, Trace& trace, const Progress& progress);
-  /// Attention of the row at a context position, by head, in the last of the model's first `layers` layers. Read-only.
-  Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
-                                                          const TransactionRules& rules);
+  /// Runs a pass over the rows of the state. Writes only free slots.
+  Result<RowsBrought> look(const CacheState& state, const QueryPass& pass, const TransactionRules& rules);
 
  private:
   struct Work;
-  Result<RowsResult> ask(const CacheState& state, std::vector<RowTarget> rows, const Wanted& wanted, int layers,
-                         const TransactionRules& rules, const Progress& progress);
   Status compute(Work& work, const Progress& progress);
   Status computeInserted(Work& work, const Progress& progress);
   Status reserveRecomputed(Work& work);

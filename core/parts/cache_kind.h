@@ -56,15 +56,9 @@ class CacheKind {
   /// Ends a tick whose last part waits: evicts rows from layers and settles.
   virtual Result<Applied> evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
                                 CallContext& call);
-  /// A copy of the state with logits and attention of its last row over the present rows.
-  virtual Result<CacheState> query(const CacheState& state, const TransactionRules& rules, CallContext& call);
-  /// Attention of the last `queries` rows (0 = all), and moments of queries from a position on.
-  virtual Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
-                                      const TransactionRules& rules, CallContext& call);
-  /// Attention of the row at a context position, by head: receivedPerHead in the last of the model's first `layers`
-  /// layers. A read-only pass, like query(). Null for a row that is no query.
-  virtual Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
-                                                                  const TransactionRules& rules, CallContext& call);
+  /// Runs rows of the context once more over the present rows; writes only free slots.
+  virtual Result<RowsBrought> look(const CacheState& state, const QueryPass& pass, const TransactionRules& rules,
+                                   CallContext& call);
   /// Computes every row again.
   virtual Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) = 0;
   /// One row as a rebuild computes and stores it; the state stays. Errors: out_of_range, if a rebuild has no such row.
@@ -77,6 +71,17 @@ class CacheKind {
   virtual std::string notice() const { return {}; }
   /// Adds the data that only this kind has to a snapshot.
   virtual void describe(const CacheState&, Snapshot&) const {}
+
+  // Three forms of look().
+  /// A copy of the state with logits and attention of its last row over the present rows, as rules.wanted requests.
+  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, CallContext& call);
+  /// Attention of the last `queries` tokens (0 = all), and moments of queries from a position on.
+  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
+                              const TransactionRules& rules, CallContext& call);
+  /// Attention of the row at a context position, by head: receivedPerHead in the last of the model's first `layers`
+  /// layers. Null for a row that is no query.
+  Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
+                                                          const TransactionRules& rules, CallContext& call);
 };
 
 }  // namespace kvlab

@@ -38,9 +38,8 @@ Status lookForAttention(Session& session, const Tile& tile) {
   Result<CacheState> fresh = session.look([&](CallContext& call) {
     TransactionRules rules = session.ticker(call).rules(state);
     rules.wanted.newest = InLayers::All;
-    FaultDoor closed;  // an armed fault must not fire in a query
-    return Transaction(call.parts.transformer.get(), call.parts.store, call.parts.layouts, closed)
-        .query(state, rules, call.trace);
+    const ClosedDoor closed(call.parts.faults);  // an armed fault must not fire in a query
+    return session.kind().query(state, rules, call);
   });
   if (!fresh && fresh.error().code == "staging") return ok();  // history holds all slots: the next tick returns it
   if (!fresh) return fresh.error();

@@ -98,9 +98,11 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
   return out.keep();
 }
 
-Result<LayerSlots> CacheStore::lend(std::int32_t count, FaultDoor& faults) {
+Result<LayerSlots> CacheStore::lend(std::int64_t most, FaultDoor& faults) {
   KV_TRY(faults.pass(FaultPoint::Allocation, "reserving slots"));
-  if (const std::int32_t free = available(Placing::Look); free < count) return noRoom(count, free);
+  const std::int32_t free = available(Placing::Look);
+  if (free < 1) return noRoom(1, free);
+  const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(free, most));
   Taken out(*this, m_slots.size());
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     m_slots[layer]->take(count, out[layer], Placing::Look, Slot(-1));

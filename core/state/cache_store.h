@@ -52,8 +52,9 @@ class CacheStore {
   /// many more slots must be free for later calls. Error (code staging): nothing is taken.
   Result<LayerSlots> reserve(std::int32_t count, FaultDoor& faults, std::int32_t tail = 0,
                              const std::vector<Slot>& after = {}, const std::vector<std::int32_t>& ahead = {});
-  /// Takes `count` slots in every layer for a pass that only looks; release() gives them back. Errors: staging.
-  Result<LayerSlots> lend(std::int32_t count, FaultDoor& faults);
+  /// Takes up to `most` slots in every layer, at least one, for a pass that only looks; release() gives them back.
+  /// Errors: staging.
+  Result<LayerSlots> lend(std::int64_t most, FaultDoor& faults);
   void release(const LayerSlots& slots);
   /// Records of the passes since the last check.
   CommitDeeds& deeds() { return m_deeds; }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/api/error.h"
 
@@ -36,6 +37,19 @@ class FaultDoor {
   static std::size_t slot(FaultPoint point) { return static_cast<std::size_t>(point); }
   std::array<std::int64_t, 3> m_left{};
   const BugKind* m_bug = nullptr;
+};
+
+/// Keeps a door closed; what was armed or planted comes back at the end. On the stack.
+class ClosedDoor {
+ public:
+  explicit ClosedDoor(FaultDoor& door) : m_door(door), m_was(std::exchange(door, {})) {}
+  ClosedDoor(const ClosedDoor&) = delete;
+  ClosedDoor& operator=(const ClosedDoor&) = delete;
+  ~ClosedDoor() { m_door = m_was; }
+
+ private:
+  FaultDoor& m_door;
+  const FaultDoor m_was;
 };
 
 }  // namespace kvlab

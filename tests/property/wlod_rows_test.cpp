@@ -341,7 +341,8 @@ class WlodRowsTest : public QObject {
         const auto applied = cache.apply(actions);
         QVERIFY2(bool(applied), applied ? "" : applied.error().text().c_str());
         QVERIFY(cache.state.context.cost() <= 300 && cache.inUse() == cache.state.count());
-        scores = attentionScores(entryMass(cache.state.context, cache.state.rows.span(), applied->result.mass));
+        scores =
+            attentionScores(entryMass(cache.state.context, cache.state.rows.span(), applied->result.attention->mass));
       }
       QVERIFY2(rounds == 6 && collapsed > 2, qPrintable(QString("%1 %2").arg(expanded).arg(collapsed)));
       const auto incremental = cache.allBytes();
@@ -357,9 +358,9 @@ class WlodRowsTest : public QObject {
       QVERIFY(cache.add(1215));
       const auto applied = cache.apply({Add{TokenId(4)}});  // moment 1215 closes a block: a summary arrives behind it
       QVERIFY(applied);
-      QCOMPARE(applied->result.mass.size(), cache.store.layers().size());
+      QCOMPARE(applied->result.attention->mass.size(), cache.store.layers().size());
       const Coverage coverage(cache.state.context, cache.state.rows.span(), attention, cache.state.rules.pyramid);
-      for (const std::vector<float>& mass : applied->result.mass) {
+      for (const std::vector<float>& mass : applied->result.attention->mass) {
         double sum = 0;
         for (const float m : mass) sum += double(m);
         QVERIFY(std::abs(sum - 1) < 1e-4);

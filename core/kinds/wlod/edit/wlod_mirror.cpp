@@ -60,7 +60,7 @@ class Mirror {
     m_out.logits = applied.result.logits.empty()
         ? nullptr
         : std::make_shared<const std::vector<float>>(std::move(applied.result.logits));
-    if (m_rules.probes) writeAttention(applied.result, *state);
+    if (m_rules.probes) writeAttention(applied.result.attention.get(), *state);
     else if (!state->mass.empty()) state->mass = follow(state->mass, 0, true);
     if (!state->scores.empty()) state->scores = follow(state->scores, 0, false);
     return std::move(m_out);
@@ -117,12 +117,6 @@ class Mirror {
     m_out.birthPhases.append(births);
   }
 
-  float startOf(LedgerId id) const {
-    const auto found = m_rules.splice.startBrightness.find(std::string(name(m_out.ledger[id].source)));
-    return found == m_rules.splice.startBrightness.end() ? m_rules.splice.maxBrightness
-                                                         : static_cast<float>(found->second);
-  }
-
   /// New tokens start with the brightness of their source. Rows that left keep their last brightness in the ledger.
   void writeBrightness() {
     const std::vector<double> was(m_before.brightness.begin(), m_before.brightness.end());
@@ -131,7 +125,7 @@ class Mirror {
     m_out.brightness = Column<float>::make(now.size(), [&](float* out) {
       for (std::size_t i = 0; i < now.size(); ++i) {
         const bool token = m_state->context.entries()[i].level == 0 && m_out.context[i] >= known;
-        out[i] = token ? startOf(m_out.context[i]) : static_cast<float>(now[i]);
+        out[i] = token ? m_rules.splice.startOf(m_out.ledger[m_out.context[i]].source) : static_cast<float>(now[i]);
       }
     });
     for (std::size_t i = 0; i < was.size(); ++i)
@@ -266,16 +260,16 @@ class Mirror {
   }
 
   /// Sums attention by entry: per layer for readers, over all layers for the lens.
-  void writeAttention(const WlodResult& result, WlodState& state) {
-    if (result.mass.empty() || result.mass.front().empty()) {  // no entry is left
+  void writeAttention(const NewestAttention* seen, WlodState& state) {
+    if (!seen || seen->mass.front().empty()) {  // no entry is left
       m_out.attention = m_out.read = nullptr;
       state.mass = follow(state.mass, 0, true);
       return;
     }
-    m_out.attention = m_out.read = attentionOf(m_out, result);
+    m_out.attention = m_out.read = attentionOf(m_out, *seen);
     std::vector<double> weights;
     for (const double layer : m_rules.lens) weights.insert(weights.end(), at(m_out.perLayer), layer);
-    const std::vector<double> now = entryMass(state.context, state.rows.span(), result.mass, weights);
+    const std::vector<double> now = entryMass(state.context, state.rows.span(), seen->mass, weights);
     std::vector<double> was = follow(state.mass, 0, true);
     for (std::size_t i = 0; i < now.size(); ++i) was[i] = m_rules.memory * was[i] + (1 - m_rules.memory) * now[i];
     state.mass = std::move(was);
@@ -315,16 +309,16 @@ std::vector<double> carried(const WorkingContext& before, std::span<const double
   return out;
 }
 
-std::shared_ptr<const NewestAttention> attentionOf(const CacheState& state, const WlodResult& result) {
+std::shared_ptr<NewestAttention> attentionOf(const CacheState& state, const NewestAttention& rows) {
   auto out = std::make_shared<NewestAttention>();
-  const std::size_t layers = result.mass.size();
+  const std::size_t layers = rows.mass.size();
   out->mass.resize(layers), out->perHead.resize(layers);
   out->received.resize(layers), out->receivedPerHead.resize(layers);
   for (const CacheLayer layer : idRange<CacheLayer>(0, layers)) {
     out->maps.push_back(state.group(layer).map);
-    out->mass[at(layer)] = heldMass(state, layer, result.mass[at(layer)]);
-    out->perHead[at(layer)] = heldMass(state, layer, result.perHead[at(layer)]);
-    out->receivedPerHead[at(layer)] = heldMass(state, layer, result.receivedPerHead[at(layer)]);
+    out->mass[at(layer)] = heldMass(state, layer, rows.mass[at(layer)]);
+    out->perHead[at(layer)] = heldMass(state, layer, rows.perHead[at(layer)]);
+    out->receivedPerHead[at(layer)] = heldMass(state, layer, rows.receivedPerHead[at(layer)]);
   }
   return out;
 }

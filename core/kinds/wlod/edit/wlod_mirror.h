@@ -23,7 +23,8 @@ struct WlodMirrorRules {
 CacheState mirrored(const CacheState& before, WlodApplied&& applied, const WlodMirrorRules& rules);
 
 /// Attention of a pass by entry, in the form that readers know: a row of a summary counts for the entries under it.
-std::shared_ptr<const NewestAttention> attentionOf(const CacheState& state, const WlodResult& result);
+/// rows: as WlodResult has it.
+std::shared_ptr<NewestAttention> attentionOf(const CacheState& state, const NewestAttention& rows);
 
 /// Carries one value per entry over to another tiling of the time line. Unchanged entries keep their value. Children
 /// get the value of their gist, a gist the maximum of its entries. With `sums` children share the value equally and a

@@ -3,27 +3,24 @@
 
 #include <algorithm>
 
+#include "core/edit/action_reader.h"
 #include "core/kinds/wlod/tree/working_context.h"
 
 namespace kvlab {
 namespace {
 
-class WlodPlanner {
+class WlodPlanner : ActionReader {
  public:
   WlodPlanner(const WlodState& state, std::int32_t vocab)
-      : m_state(state), m_vocab(vocab), m_tailBegin(state.tree.tailBegin()) {
+      : ActionReader(state.context.cost(), vocab, Source::User), m_state(state), m_tailBegin(state.tree.tailBegin()) {
     for (std::int32_t t = m_tailBegin; t < state.tree.length(); ++t) m_tail.push_back({{t, {}, -1}, {}, false});
   }
 
   Result<WlodPlan> plan(std::vector<Action> actions) {
-    for (std::size_t i = 0; i < actions.size() && !m_error; ++i) {
-      m_place = static_cast<int>(i);
-      if (m_state.draft && !std::holds_alternative<Add>(actions[i]))
-        fail("speculating", "action", nullptr, "a speculative span is open, and earlier rows must not change",
-             "accept it or roll it back first");
-      std::visit([this](const auto& action) { read(action); }, actions[i]);
-    }
+    checkDraft(actions);
+    if (!m_error) readAll(actions);
     m_plan.actions = std::move(actions);
+    for (std::size_t i = 0; i < m_changes.size() && !m_error; ++i) take(m_changes[i]);
     if (!m_error) checkTwice();
     if (!m_error) layOut();
     if (m_error) return *m_error;
@@ -38,15 +35,38 @@ class WlodPlanner {
     bool removed = false;
   };
 
-  void fail(const char* code, const char* field, nlohmann::json value, std::string why, std::string remedy) {
-    if (!m_error)
-      m_error = Error{code,
-                      "action " + std::to_string(m_place) + " was refused",
-                      std::move(why),
-                      std::move(remedy),
-                      m_place,
-                      field,
-                      std::move(value)};
+  void checkDraft(const std::vector<Action>& actions) {
+    const auto other =
+        std::ranges::find_if(actions, [](const Action& one) { return !std::holds_alternative<Add>(one); });
+    if (!m_state.draft || other == actions.end()) return;
+    m_place = static_cast<int>(other - actions.begin());
+    fail("speculating", "action", nullptr, "a speculative span is open, and earlier rows must not change",
+         "accept it or roll it back first");
+  }
+
+  bool hasToken(Position position, const char* field) override {
+    if (position.value() < 0 || position.value() >= m_length) {
+      fail("out_of_range", field, position.value(),
+           std::string(field) + " " + std::to_string(position.value()) + " is outside the working context of " +
+               std::to_string(m_length) + " entries",
+           "name an entry of the working context");
+      return false;
+    }
+    const TreeNode entry = m_state.context.entries()[at(position.value())];
+    if (entry.level > 0)
+      fail("not_a_token", field, position.value(), "entry " + std::to_string(position.value()) + " is " + entry.text(),
+           "expand it first");
+    return entry.level == 0;
+  }
+
+  void evict(const Evict&) override {
+    fail("unsupported", "ledger", nullptr, "rows of a wLOD session leave layers by policies alone",
+         "collapse blocks, set a policy, or open a session without wlod");
+  }
+
+  void changeLod(NodeId node, bool expand) override {
+    m_edits.push_back({expand, TreeNode::of(node)});
+    m_editPlaces.push_back(m_place);
   }
 
   /// Later moments may move: the tail begins here.
@@ -58,52 +78,30 @@ class WlodPlanner {
     m_tailBegin = moment;
   }
 
-  /// The moment of a token entry; sets the error if the position is none.
-  std::optional<std::int32_t> momentOf(Position position, const char* field) {
-    if (position.value() < 0 || position.value() >= m_state.context.cost())
-      return fail("out_of_range", field, position.value(),
-                  std::string(field) + " " + std::to_string(position.value()) + " is outside the working context of " +
-                      std::to_string(m_state.context.cost()) + " entries",
-                  "name an entry of the working context"),
-             std::nullopt;
-    const TreeNode entry = m_state.context.entries()[at(position.value())];
-    if (entry.level == 0) return entry.start;
-    return fail("not_a_token", field, position.value(),
-                "entry " + std::to_string(position.value()) + " is " + entry.text(), "expand it first"),
-           std::nullopt;
-  }
-
+  std::int32_t momentOf(Position position) const { return m_state.context.entries()[at(position.value())].start; }
   bool inTail(std::int32_t moment) const { return moment >= m_tailBegin; }
   TailPlace& tailAt(std::int32_t moment) { return m_tail[at(moment - m_tailBegin)]; }
 
-  void checkTokens(const std::vector<TokenId>& tokens, const char* field) {
-    if (tokens.empty())
-      fail("empty_tokens", field, nlohmann::json::array(), std::string(field) + " is empty", "give at least one token");
-    for (const TokenId token : tokens)
-      if (token.value() < 0 || token.value() >= m_vocab)
-        fail("bad_token", field, token.value(),
-             "token " + std::to_string(token.value()) + " is outside the vocabulary of " + std::to_string(m_vocab),
-             "give a token of the vocabulary");
-  }
-
-  void replace(const std::vector<Position>& positions, const std::vector<TokenId>& tokens, const char* field,
-               const char* tokensField) {
-    checkTokens(tokens, tokensField);
-    std::vector<std::int32_t> moments;
-    for (std::size_t i = 0; i < positions.size() && !m_error; ++i) {
-      if (i && positions[i - 1] >= positions[i])
-        return fail("bad_order", field, positions[i].value(), "positions are not strictly ascending", "sort them");
-      if (const auto moment = momentOf(positions[i], field)) moments.push_back(*moment);
-    }
-    if (m_error) return;
-    if (moments.size() == tokens.size()) {
-      for (std::size_t i = 0; i < moments.size(); ++i) m_content.push_back({Moment(moments[i]), tokens[i], m_place});
+  /// Replaces tokens in place if their number stays. Otherwise the tail begins at the change.
+  void take(const Change& change) {
+    m_place = change.place;
+    const std::vector<TokenId>& tokens = change.tokens;
+    const std::vector<Position>& removed = change.removed;
+    if (change.insert) m_plan.tailChanges = true;
+    if (change.anchor == m_length) {
+      m_behind.insert(m_behind.end(), tokens.begin(), tokens.end());
       return;
     }
-    reach(moments.front());
-    TailPlace& first = tailAt(moments.front());
-    first.before.insert(first.before.end(), tokens.begin(), tokens.end());
-    for (const std::int32_t moment : moments) remove(moment);
+    if (removed.size() == tokens.size()) {
+      for (std::size_t i = 0; i < removed.size(); ++i)
+        m_content.push_back({Moment(momentOf(removed[i])), tokens[i], m_place});
+      return;
+    }
+    const std::int32_t moment = momentOf(Position(change.anchor));
+    reach(moment);
+    TailPlace& place = tailAt(moment);
+    place.before.insert(place.before.end(), tokens.begin(), tokens.end());
+    for (const Position position : removed) remove(momentOf(position));
   }
 
   void remove(std::int32_t moment) {
@@ -111,50 +109,6 @@ class WlodPlanner {
       return fail("overlap", "position", moment, "moment " + std::to_string(moment) + " is edited twice",
                   "edit it once");
     tailAt(moment).removed = m_plan.tailChanges = true;
-  }
-
-  void read(const ReplacePair& a) {
-    replace({a.originalPos1, a.originalPos2}, a.newTokenIds, "original_pos2", "new_token_ids");
-  }
-  void read(const Replace& a) {
-    if (a.positions.empty())
-      return fail("empty_positions", "positions", nlohmann::json::array(), "positions is empty",
-                  "name at least one position");
-    replace(a.positions, a.newTokenIds, "positions", "new_token_ids");
-  }
-  void read(const Add& a) {
-    checkTokens({a.tokenId}, "token_id");
-    m_added.push_back(a.tokenId);
-  }
-  void read(const Delete& a) {
-    const auto moment = momentOf(a.position, "position");
-    if (!moment) return;
-    reach(*moment);
-    remove(*moment);
-  }
-  void read(const Insert& a) {
-    checkTokens(a.tokenIds, "token_ids");
-    if (a.position.value() == m_state.context.cost()) {
-      m_behind.insert(m_behind.end(), a.tokenIds.begin(), a.tokenIds.end());
-      m_plan.tailChanges = true;
-      return;
-    }
-    const auto moment = momentOf(a.position, "position");
-    if (!moment) return;
-    reach(*moment);
-    TailPlace& place = tailAt(*moment);
-    place.before.insert(place.before.end(), a.tokenIds.begin(), a.tokenIds.end());
-    m_plan.tailChanges = true;
-  }
-  void read(const Evict&) {
-    fail("unsupported", "ledger", nullptr, "rows of a wLOD session leave layers by policies alone",
-         "collapse blocks, set a policy, or open a session without wlod");
-  }
-  void read(const Expand& a) { lod({true, TreeNode::of(a.node)}); }
-  void read(const Collapse& a) { lod({false, TreeNode::of(a.node)}); }
-  void lod(LodEdit edit) {
-    m_edits.push_back(edit);
-    m_editPlaces.push_back(m_place);
   }
 
   void checkTwice() {
@@ -244,7 +198,7 @@ class WlodPlanner {
   /// the cooldown.
   WorkingRules editRules() const {
     WorkingRules rules = m_state.rules.working;
-    if (m_state.context.cost() + static_cast<std::int32_t>(m_added.size()) > rules.budget) rules.cooldown = 0;
+    if (m_state.context.cost() + static_cast<std::int32_t>(m_adds.size()) > rules.budget) rules.cooldown = 0;
     rules.budget = kMostMoments;
     return rules;
   }
@@ -267,23 +221,20 @@ class WlodPlanner {
       if (!place.removed) m_plan.tail.push_back(place.token);
     }
     for (const TokenId token : m_behind) m_plan.tail.push_back({-1, token, -1});
-    for (const TokenId token : m_added) m_plan.tail.push_back({-1, token, -1});
-    m_plan.added = static_cast<std::int32_t>(m_added.size());
+    for (const Change& add : m_adds) m_plan.tail.push_back({-1, add.tokens.front(), -1});
+    m_plan.added = static_cast<std::int32_t>(m_adds.size());
     while (at(m_plan.kept) < m_plan.tail.size() && m_plan.tail[at(m_plan.kept)].before == m_tailBegin + m_plan.kept)
       ++m_plan.kept;
   }
 
   const WlodState& m_state;
-  std::int32_t m_vocab;
   std::int32_t m_tailBegin;  // first moment of m_tail
   WlodPlan m_plan;
   std::vector<TailPlace> m_tail;
   std::vector<WlodPlan::Content> m_content;
-  std::vector<TokenId> m_behind, m_added;
+  std::vector<TokenId> m_behind;
   std::vector<LodEdit> m_edits;
   std::vector<int> m_editPlaces;
-  std::optional<Error> m_error;
-  int m_place = 0;
 };
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <map>
 #include <numeric>
 
-#include "core/edit/moment_sums.h"
 #include "core/edit/row_driver.h"
-#include "core/edit/witness.h"
+#include "core/kinds/wlod/edit/wlod_given.h"
 
 namespace kvlab {
 namespace {
@@ -62,27 +61,23 @@ class CoveredRows : public RowDriver {
       m_alike.push_back(static_cast<std::size_t>(same - m_firsts.begin()));
       if (same == m_firsts.end()) m_firsts.push_back(layer);
     }
-    if (job.wanted.momentsFrom) m_moments.emplace(transformer, *job.wanted.momentsFrom);
     transformer.rotary().reach(static_cast<std::int64_t>(m_state.context.length()));
     transformer.table();  // uploaded before a kernel reads it
-    if (job.scratch || job.layers || !store.deeds().wanted() || !transformer.backend().onHost()) return;
-    m_witness.emplace(transformer, store.deeds(), m_layers, [this](PassDeed& deed) {
+    if (job.scratch || job.layers) return;
+    witness(store, [this](PassDeed& deed) {
       deed.given = std::make_shared<const WlodGiven>(m_state, m_job.slots[at(deed.layer)], missing(at(deed.layer)));
     });
   }
 
   Result<WlodResult> run(const Progress& progress) {
-    RowsBrought brought = KV_TRY(byRows(progress));
-    m_result.logits = std::move(brought.logits);
-    m_result.gateScores = std::move(brought.gateScores);
+    static_cast<RowsBrought&>(m_result) = KV_TRY(byRows(progress));
     m_result.rows = count();
-    if (m_moments) m_result.moments = m_moments->take();
-    if (!brought.attention) return std::move(m_result);
-    NewestAttention& attention = *brought.attention;
-    for (std::size_t layer = 0; layer < attention.mass.size(); ++layer) {
-      m_result.mass.push_back(byRow(attention.mass[layer], layer, m_newestLists));
-      m_result.perHead.push_back(byRow(attention.perHead[layer], layer, m_newestLists));
-      m_result.receivedPerHead.push_back(byRow(attention.receivedPerHead[layer], layer, &m_lists.front()));
+    if (!m_result.attention) return std::move(m_result);
+    NewestAttention& seen = *m_result.attention;
+    for (std::size_t layer = 0; layer < seen.mass.size(); ++layer) {
+      seen.mass[layer] = byRow(seen.mass[layer], layer, m_newestLists);
+      seen.perHead[layer] = byRow(seen.perHead[layer], layer, m_newestLists);
+      seen.receivedPerHead[layer] = byRow(seen.receivedPerHead[layer], layer, &m_lists.front());
     }
     return std::move(m_result);
   }
@@ -111,7 +106,7 @@ class CoveredRows : public RowDriver {
   }
 
   /// Overwrites the embeddings of gist rows with gists from the tree.
-  void complete(WholePass& whole, const RowsChunk& chunk) override {
+  void complete(WholePass& whole, const RowsChunk&) override {
     whole.given = [this](float* x) {
       for (const std::int32_t row : m_chunk) {
         if (const TreeNode node = m_state.rows[at(row)].node; node.level) {
@@ -120,11 +115,6 @@ class CoveredRows : public RowDriver {
         }
         x += m_transformer.hidden();
       }
-    };
-    if (!m_moments && !m_witness) return;
-    whole.see = [this, chunk](Layer layer, const float* x) {
-      if (m_moments) m_moments->add(layer, x, std::span(m_rows).subspan(at(chunk.begin), at(chunk.n)));
-      if (m_witness) m_witness->see(x, chunk.n);
     };
   }
 
@@ -233,8 +223,6 @@ class CoveredRows : public RowDriver {
   const WlodJob& m_job;
   const WlodState& m_state;
   Coverage m_coverage;
-  std::optional<MomentSums> m_moments;
-  std::optional<Witness> m_witness;    // set in a live pass
   std::int32_t m_newest = 0;           // row of the last entry
   std::vector<std::int32_t> m_phases;  // [rows] rows of the rotary table
   std::vector<std::int32_t> m_list;    // rows to compute, ascending

@@ -32,15 +32,10 @@ struct WlodJob {
   const LayerSlots* scratch = nullptr;
 };
 
-struct WlodResult {
-  std::vector<float> logits;                // [vocab]
-  std::vector<std::vector<float>> mass;     // [cache layers][rows] attention of the last entry, mean over query heads
-  std::vector<std::vector<float>> perHead;  // [cache layers][heads, rows] attention of the last entry
-  std::vector<std::vector<float>> receivedPerHead;  // [cache layers][heads, rows] summed over the queries that count
-  std::vector<std::vector<float>> gateScores;       // [layers of the model][computed rows, kvHeads]
-  std::vector<std::shared_ptr<const QueryMoments>> moments;  // [layers of the model]
-  std::int64_t rows = 0, bytes = 0;                          // number of computed rows; bytes of K/V written
-  std::int64_t pairs = 0;                                    // rows attended to, summed over the queries, in one layer
+/// Lists of attention are by row of the state, [.., rows]; `newest` ones are those of the last entry.
+struct WlodResult : RowsBrought {
+  std::int64_t rows = 0, bytes = 0;  // number of computed rows; bytes of K/V written
+  std::int64_t pairs = 0;            // rows attended to, summed over the queries, in one layer
 };
 
 /// `progress` is called per chunk with the rows done; returning false cancels (error code cancelled).

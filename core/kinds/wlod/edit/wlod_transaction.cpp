@@ -530,18 +530,4 @@ void WlodTransaction::forgetScratch(Work& work) {
   }
 }
 
-Result<CacheState> WlodTransaction::query(const CacheState& state, const TransactionRules& rules, Trace& trace) {
-  CacheState refreshed = state;
-  if (state.length() == 0) return refreshed;
-  auto scope = trace.scope("query_pass");
-  WlodJob job{.state = wlodIn(state)};
-  job.rows = {lastEntry(wlodIn(state))};
-  job.wanted = {.logits = true, .newest = rules.wanted.newest, .newestPerHead = rules.wanted.newestPerHead};
-  const WlodResult result = KV_TRY(look(state, job, {}));
-  refreshed.logits = std::make_shared<const std::vector<float>>(result.logits);
-  if (job.wanted.attention()) refreshed.attention = attentionOf(state, result);
-  refreshed.logitsStale = false;
-  return refreshed;
-}
-
 }  // namespace kvlab

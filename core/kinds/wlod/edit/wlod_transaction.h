@@ -42,13 +42,8 @@ class WlodTransaction {
                           const Wanted& wanted, Trace& trace, const Progress& progress = {});
   /// Computes every row of a state again, in new slots.
   Result<WlodApplied> rebuild(const CacheState& before, Trace& trace, const Progress& progress = {});
-  /// A pass that writes nothing over the present rows: the next token's logits and the attention of the newest entry.
-  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, Trace& trace);
-  /// Attention of the last `queries` tokens among the entries (0 = all), and moments of queries, as Transaction does.
-  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom, Trace& trace,
-                              const Progress& progress);
-  /// Attention of the entry at a context position, as Transaction does; null for a summary, which is no query.
-  Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers);
+  /// Runs a pass over the entries of the state. Writes only free slots; a summary is asked like a token.
+  Result<RowsBrought> look(const CacheState& state, const QueryPass& pass);
   /// The state that follows `before`, settled, unless rules.pending: then Transaction::run() settles it.
   Result<Applied> commit(const CacheState& before, WlodApplied applied, const WlodMirrorRules& rules, Trace& trace);
 
@@ -64,7 +59,6 @@ class WlodTransaction {
   void chooseFrom(Work& work);
   Status placeRows(Work& work);
   WlodJob jobOf(const Work& work) const;
-  Result<WlodResult> look(const CacheState& state, WlodJob& job, const Progress& progress);
   Status chooseRows(Work& work, const Progress& progress);
   Result<std::vector<double>> deviations(Work& work, const std::vector<std::int32_t>& rows, const Progress& progress);
   void leave(Work& work, const std::vector<std::int32_t>& rows);

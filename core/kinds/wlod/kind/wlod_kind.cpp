@@ -231,18 +231,9 @@ Result<Applied> WlodKind::evict(Applied applied, std::vector<Action> evictions, 
   return out;
 }
 
-Result<CacheState> WlodKind::query(const CacheState& state, const TransactionRules& rules, CallContext& call) {
-  return transaction(call).query(state, rules, call.trace);
-}
-
-Result<Observation> WlodKind::observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
-                                      const TransactionRules&, CallContext& call) {
-  return transaction(call).observe(state, queries, momentsFrom, call.trace, call.progress);
-}
-
-Result<std::shared_ptr<const NewestAttention>> WlodKind::attended(const CacheState& state, Position query, int layers,
-                                                                  const TransactionRules&, CallContext& call) {
-  return transaction(call).attended(state, query, layers);
+Result<RowsBrought> WlodKind::look(const CacheState& state, const QueryPass& pass, const TransactionRules&,
+                                   CallContext& call) {
+  return transaction(call).look(state, pass);
 }
 
 /// Computes every row again, in new slots.

@@ -26,11 +26,8 @@ class WlodKind : public CacheKind {
   Result<Applied> apply(const CacheState& observed, TickPart& part, CallContext& call) override;
   Result<Applied> evict(Applied applied, std::vector<Action> evictions, const TransactionRules& rules,
                         CallContext& call) override;
-  Result<CacheState> query(const CacheState& state, const TransactionRules& rules, CallContext& call) override;
-  Result<Observation> observe(const CacheState& state, std::int32_t queries, std::int32_t momentsFrom,
-                              const TransactionRules& rules, CallContext& call) override;
-  Result<std::shared_ptr<const NewestAttention>> attended(const CacheState& state, Position query, int layers,
-                                                          const TransactionRules& rules, CallContext& call) override;
+  Result<RowsBrought> look(const CacheState& state, const QueryPass& pass, const TransactionRules& rules,
+                           CallContext& call) override;
   Result<Rebuilt> rebuild(const CacheState& state, CallContext& call) override;
   Result<RowPair> rebuiltRow(const CacheState& state, CacheLayer layer, LedgerId id, CallContext& call) override;
   Result<Drift> drift(const CacheState& state, CallContext& call) override;
