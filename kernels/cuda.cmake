@@ -48,7 +48,7 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # nothing of NVIDIA's becomes a part of the module
 
 file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu kernels/cuda/*/*.cu kernels/cuda/*/*.h)
-add_library(kvlab_cuda MODULE ${cuda_sources})
+add_library(kvlab_cuda MODULE ${cuda_sources} ${cuda_instances})
 kvlab_room(kvlab_cuda kernels)
 set_target_properties(kvlab_cuda PROPERTIES PREFIX "" CUDA_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
 target_compile_options(kvlab_cuda PRIVATE

@@ -165,11 +165,11 @@ HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, i
 /// One query: rows are read in place.
 HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile) {
   switch (c.dim) {
-    case 32: return streamBlock32(c, item, b, start, blockOfTile);
-    case 48: return streamBlock48(c, item, b, start, blockOfTile);
-    case 64: return streamBlock64(c, item, b, start, blockOfTile);
-    case 128: return streamBlock128(c, item, b, start, blockOfTile);
-    case 256: return streamBlock256(c, item, b, start, blockOfTile);
+    case 32: return streamBlockOf<32>(c, item, b, start, blockOfTile);
+    case 48: return streamBlockOf<48>(c, item, b, start, blockOfTile);
+    case 64: return streamBlockOf<64>(c, item, b, start, blockOfTile);
+    case 128: return streamBlockOf<128>(c, item, b, start, blockOfTile);
+    case 256: return streamBlockOf<256>(c, item, b, start, blockOfTile);
     default: return;
   }
 }

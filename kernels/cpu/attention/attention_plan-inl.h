@@ -142,12 +142,10 @@ HWY_INLINE Part unionOf(const Call& c, const Item& item, int64_t start) {
   return all;
 }
 
-/// The block at position `start` for one query, rows read in place (attention_stream-inl.h): a file for each width.
-void streamBlock32(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock48(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock64(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock128(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock256(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+/// The block at position `start` for one query, rows of heads of kDim values read in place (attention_stream-inl.h): a
+/// file for each width.
+template <int kDim>
+void streamBlockOf(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 
 /// Reads the self row of a query into b.selfKey and b.selfValue, and gives its score for a group of query heads;
 /// `row` is the first of the item's.

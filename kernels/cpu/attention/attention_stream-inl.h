@@ -310,6 +310,13 @@ HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, i
   }
 }
 
+template <int kDim>
+void streamBlockOf([[maybe_unused]] const Call& c, [[maybe_unused]] const Item& item, [[maybe_unused]] const Buffers& b,
+                   [[maybe_unused]] int64_t start, [[maybe_unused]] int64_t blockOfTile) {
+  if constexpr (kDim / 2 % kLanes == 0 || kDim == 3 * kLanes)
+    streamBlock<kDim / kLanes>(c, item, b, start, blockOfTile);
+}
+
 }  // namespace kvlab::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // KVLAB_ATTENTION_STREAM_INL_H

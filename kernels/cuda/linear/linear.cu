@@ -20,14 +20,6 @@ struct Run {
   void operator()(const AddArgs& a) const { call(add, a); }
 };
 
-DeviceShape deviceShape() {
-  int device = 0, shared = 0, multiprocessors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return {};
-  if (cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return {};
-  if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return {};
-  return {shared, multiprocessors};
-}
-
 /// True if one kernel can do the whole call.
 bool isOne(const LinearArgs& a) {
   if (a.m < 1 || a.m > kFewRows || a.k() < 1 || a.nParts < 1 || a.nParts > kLinearParts) return false;
@@ -40,10 +32,10 @@ bool isOne(const LinearArgs& a) {
 bool few(void* stream, const LinearArgs& a, int32_t* error) {
   if (!isOne(a)) return false;
   switch (a.parts[0].w.type) {
-    case DType::f32: return linearFew<DType::f32>(stream, a, deviceShape(), error);
-    case DType::f16: return linearFew<DType::f16>(stream, a, deviceShape(), error);
-    case DType::bf16: return linearFew<DType::bf16>(stream, a, deviceShape(), error);
-    case DType::i8: return linearFew<DType::i8>(stream, a, deviceShape(), error);
+    case DType::f32: return linearFew<DType::f32>(stream, a, error);
+    case DType::f16: return linearFew<DType::f16>(stream, a, error);
+    case DType::bf16: return linearFew<DType::bf16>(stream, a, error);
+    case DType::i8: return linearFew<DType::i8>(stream, a, error);
     default: return false;
   }
 }

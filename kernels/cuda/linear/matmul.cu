@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel of a product. Both kernels give the same bits.
+// A product by the type of its weights.
 #include "kernels/block_codes.h"
 #include "kernels/cuda/linear/matmul_parts.h"
 #include "kernels/cuda/runtime/ops.h"
 
 namespace kvlab::kernels::cuda {
-namespace {
-
-int64_t sharedLimit() {
-  int device = 0, bytes = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
-  if (cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
-  return bytes;
-}
-
-template <DType T>
-int32_t matmulOf(void* stream, const MatmulArgs& a) {
-  return matmulFewFits<T>(a, sharedLimit()) ? matmulFew<T>(stream, a) : matmulTiled<T>(stream, a);
-}
-
-}  // namespace
 
 int32_t matmul(void* stream, const MatmulArgs& args) {
   MatmulArgs a = args;
@@ -34,10 +19,7 @@ int32_t matmul(void* stream, const MatmulArgs& args) {
     default: break;
   }
   int32_t error = cudaErrorNotSupported;
-  withBlockType(a.w.type, [&](auto type) {
-    constexpr DType kType = decltype(type)::value;
-    error = a.m <= kFewRows ? matmulBlocksFew<kType>(stream, a) : matmulTiled<kType>(stream, a);
-  });
+  withBlockType(a.w.type, [&](auto type) { error = matmulOf<decltype(type)::value>(stream, a); });
   return error;
 }
 
