@@ -16,7 +16,6 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/attention/attention_item-inl.h"
 #include "kernels/cpu/attention/attention_mass-inl.h"
 #include "kernels/cpu/linear/dot_tile-inl.h"
 #include "kernels/cpu/rows/rotate-inl.h"

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/attention/attention_item-inl.h"
+#include "kernels/cpu/attention/attention_plan-inl.h"
 #include "kernels/cpu/linear/dot_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();

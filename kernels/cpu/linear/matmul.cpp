@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ops/matmul.h"
 
-#include "kernels/cpu/linear/native_bf16.h"
 #include "kernels/cpu/runtime/targets.h"
 #include "kernels/thread_pool.h"
 

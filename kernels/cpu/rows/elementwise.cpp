@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/elementwise.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/runtime/tanh-inl.h"
+#include "kernels/cpu/runtime/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {

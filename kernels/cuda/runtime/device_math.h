@@ -34,7 +34,7 @@ KVLAB_HD inline float expOf(float x) {
   return x < -87.33f ? 0.0f : y * std::bit_cast<float>((exponent + 127u) << 23);
 }
 
-/// cpu/runtime/tanh-inl.h, operation by operation.
+/// cpu/runtime/exp-inl.h, operation by operation.
 KVLAB_HD inline float tanhOf(float x) {
   const float magnitude = fabsf(x), z = x * x;
   float p = fmaf(-0x1.75e17ap-8f, z, 0x1.522688p-6f);
