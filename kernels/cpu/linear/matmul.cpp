@@ -211,16 +211,6 @@ namespace kvlab::kernels {
 HWY_EXPORT(matmulTarget);
 HWY_EXPORT(matmulPairsTarget);
 
-namespace {
-
-MatmulArgs withStrides(MatmulArgs a) {
-  if (a.xStride == 0) a.xStride = a.w.k;
-  if (a.yStride == 0) a.yStride = a.w.n;
-  return a;
-}
-
-}  // namespace
-
 void matmul(const Context& context, const MatmulArgs& a) {
   if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulTarget)(*context.pool, withStrides(a));
 }

@@ -227,12 +227,9 @@ HWY_AFTER_NAMESPACE();
 namespace kvlab::kernels {
 HWY_EXPORT(matmulQ8Target);
 
-void matmulQ8(const Context& context, const MatmulArgs& args) {
-  if (!dtypeInBlocks(args.w.type)) return matmul(context, args);
-  MatmulArgs a = args;
-  if (a.xStride == 0) a.xStride = a.w.k;
-  if (a.yStride == 0) a.yStride = a.w.n;
-  if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulQ8Target)(*context.pool, a);
+void matmulQ8(const Context& context, const MatmulArgs& a) {
+  if (!dtypeInBlocks(a.w.type)) return matmul(context, a);
+  if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulQ8Target)(*context.pool, withStrides(a));
 }
 
 }  // namespace kvlab::kernels

@@ -46,11 +46,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(convertTarget);
 
-void convert(const Context& context, const ConvertArgs& args) {
-  HWY_DYNAMIC_DISPATCH(convertTarget)(*context.pool, args);
-}
+KVLAB_CPU_OP(convert, ConvertArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

@@ -39,11 +39,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(embeddingTarget);
 
-void embedding(const Context& context, const EmbeddingArgs& args) {
-  HWY_DYNAMIC_DISPATCH(embeddingTarget)(*context.pool, args);
-}
+KVLAB_CPU_OP(embedding, EmbeddingArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

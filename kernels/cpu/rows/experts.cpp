@@ -74,19 +74,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(routeTarget);
-HWY_EXPORT(takeRowsTarget);
-HWY_EXPORT(mixRowsTarget);
 
-void route(const Context& context, const RouteArgs& args) { HWY_DYNAMIC_DISPATCH(routeTarget)(*context.pool, args); }
-
-void takeRows(const Context& context, const TakeRowsArgs& args) {
-  HWY_DYNAMIC_DISPATCH(takeRowsTarget)(*context.pool, args);
-}
-
-void mixRows(const Context& context, const MixRowsArgs& args) {
-  HWY_DYNAMIC_DISPATCH(mixRowsTarget)(*context.pool, args);
-}
+KVLAB_CPU_OP(route, RouteArgs)
+KVLAB_CPU_OP(takeRows, TakeRowsArgs)
+KVLAB_CPU_OP(mixRows, MixRowsArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

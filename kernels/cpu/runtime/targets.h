@@ -14,6 +14,11 @@
 #define KVLAB_UNROLL
 #endif
 
+// An op of the table: nameTarget(pool, args) of the best instruction set. For the part of a file under HWY_ONCE.
+#define KVLAB_CPU_OP(name, Args) \
+  HWY_EXPORT(name##Target);      \
+  void name(const Context& context, const Args& args) { HWY_DYNAMIC_DISPATCH(name##Target)(*context.pool, args); }
+
 // Keeps a vector in a register: compilers like to fold one load into many multiply-adds, which makes
 // the loop load-bound.
 #if defined(__x86_64__) && defined(__GNUC__)

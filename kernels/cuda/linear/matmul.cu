@@ -7,10 +7,8 @@
 namespace kvlab::kernels::cuda {
 
 int32_t matmul(void* stream, const MatmulArgs& args) {
-  MatmulArgs a = args;
-  if (a.m <= 0 || a.w.n <= 0) return 0;
-  if (a.xStride == 0) a.xStride = a.w.k;
-  if (a.yStride == 0) a.yStride = a.w.n;
+  if (args.m <= 0 || args.w.n <= 0) return 0;
+  const MatmulArgs a = withStrides(args);
   switch (a.w.type) {
     case DType::f32: return matmulOf<DType::f32>(stream, a);
     case DType::f16: return matmulOf<DType::f16>(stream, a);
