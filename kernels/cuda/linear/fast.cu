@@ -8,7 +8,6 @@
 #include "kernels/cuda/linear/matmul_parts.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/ops.h"
-#include "kernels/ops/linear_steps.h"
 
 namespace kvlab::kernels::cuda {
 namespace {

@@ -2,7 +2,6 @@
 // A linear step: one kernel for few rows, else single ops one after another.
 #include "kernels/cuda/linear/linear_parts.h"
 #include "kernels/cuda/runtime/ops.h"
-#include "kernels/ops/linear_steps.h"
 
 namespace kvlab::kernels::cuda {
 namespace {
