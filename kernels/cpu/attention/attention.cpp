@@ -74,9 +74,6 @@ HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int6
                 .wStride = c.dim,
                 .n = hi - lo,
                 .k16 = c.dim,
-                .carry = nullptr,
-                .first = true,
-                .last = true,
                 .y = b.scores + lo,
                 .yStride = 64});
 }
@@ -98,9 +95,6 @@ void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t
                 .wStride = c.dim,
                 .n = 1,
                 .k16 = c.dim,
-                .carry = nullptr,
-                .first = true,
-                .last = true,
                 .y = b.scores + row * 64 + p.rowsEnd,
                 .yStride = 64});
 }

@@ -125,10 +125,10 @@ struct PanelProduct {
   int64_t wStride;
   int64_t n;
   int64_t k16;  ///< words, a multiple of 16
-  float* carry;
-  bool first, last;
   float* y;
   int64_t yStride;
+  float* carry = nullptr;
+  bool first = true, last = true;
 };
 
 /// Lanes of one tile: acc [R, C, 16] += x * w.

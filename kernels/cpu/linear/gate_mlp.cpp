@@ -86,9 +86,6 @@ HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t
                 .wStride = room.width,
                 .n = n,
                 .k16 = depth,
-                .carry = nullptr,
-                .first = true,
-                .last = true,
                 .y = y + j0,
                 .yStride = room.width});
   for (int64_t i = 0; i < u.m; ++i)

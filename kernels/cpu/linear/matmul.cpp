@@ -154,11 +154,11 @@ void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, in
                                             .wStride = p.stride,
                                             .n = n,
                                             .k16 = std::min(p.slice, p.depth - k),
+                                            .y = a.y + i0 * a.yStride + j0,
+                                            .yStride = a.yStride,
                                             .carry = carry,
                                             .first = k == 0,
-                                            .last = k + p.slice >= p.depth,
-                                            .y = a.y + i0 * a.yStride + j0,
-                                            .yStride = a.yStride});
+                                            .last = k + p.slice >= p.depth});
     }
   }
   finish(a, j0, n);

@@ -61,8 +61,6 @@ KVLAB_HD inline BlockSpan blocksOf(const Seen& s, int skew) {
 /// Blocks that a call can touch, that of a self row behind every row included.
 KVLAB_HD inline int64_t blocksOfCall(const AttentionArgs& a) { return (skewOf(a.indexBase) + a.rows) / kKeys + 1; }
 
-KVLAB_HD constexpr int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 /// n / divisor for n < 1024 and divisor <= 64 by a multiplication.
 struct SmallDivisor {
   uint32_t divisor = 1, factor = 65536;
@@ -107,7 +105,7 @@ inline constexpr int64_t kStageTarget = 4096;  ///< bytes
 
 KVLAB_HD constexpr int64_t rowPitch(int64_t headDim, DType t) {
   const int64_t bytes = headDim * dtypeBytes(t), eight = 16 * dtypeBytes(t);
-  return roundUp(bytes - eight, 2 * eight) + eight;
+  return alignUp(bytes - eight, 2 * eight) + eight;
 }
 
 /// A power of two from 4 to 64.

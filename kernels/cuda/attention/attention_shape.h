@@ -27,7 +27,7 @@ inline bool splitsKeys(const AttentionArgs& a) { return a.nQueries <= kSplitQuer
 /// 256.
 inline ScratchSizes scratchOf(const AttentionArgs& a, int64_t queries, int64_t stored) {
   const int64_t blocks = blocksOfCall(a), rows = queries * a.queryHeads, kept = stored * a.queryHeads;
-  const auto bytes = [](int64_t n) { return roundUp(n, 256); };
+  const auto bytes = [](int64_t n) { return alignUp(n, 256); };
   ScratchSizes s;
   if (splitsKeys(a)) {
     s.values = bytes(rows * blocks * a.fmt.headDim * 4);

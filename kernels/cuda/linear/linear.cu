@@ -6,19 +6,6 @@
 namespace kvlab::kernels::cuda {
 namespace {
 
-struct Run {
-  void* stream;
-  int32_t* error;
-  template <class Op, class Args>
-  void call(const Op& op, const Args& a) const {
-    if (*error == 0) *error = op(stream, a);
-  }
-  void operator()(const RmsnormArgs& a) const { call(rmsnorm, a); }
-  void operator()(const MatmulArgs& a) const { call(matmul, a); }
-  void operator()(const SwigluArgs& a) const { call(swiglu, a); }
-  void operator()(const AddArgs& a) const { call(add, a); }
-};
-
 /// True if one kernel can do the whole call.
 bool isOne(const LinearArgs& a) {
   if (a.m < 1 || a.m > kFewRows || a.k() < 1 || a.nParts < 1 || a.nParts > kLinearParts) return false;
@@ -43,7 +30,10 @@ bool few(void* stream, const LinearArgs& a, int32_t* error) {
 
 int32_t linear(void* stream, const LinearArgs& args) {
   int32_t error = 0;
-  if (!few(stream, args, &error)) eachLinearStep(args, Run{stream, &error});
+  if (few(stream, args, &error)) return error;
+  eachLinearStep(args, [&](const auto& op) {
+    if (error == 0) error = runOp(stream, op);
+  });
   return error;
 }
 
