@@ -18,7 +18,6 @@
 
 #include "kernels/cpu/attention/attention_mass-inl.h"
 #include "kernels/cpu/linear/dot_tile-inl.h"
-#include "kernels/cpu/rows/rotate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/rope.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/rows/rotate-inl.h"
+#include "kernels/cpu/rows/row_codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {

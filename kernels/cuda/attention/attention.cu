@@ -23,7 +23,6 @@
 #include <utility>
 
 #include "kernels/cuda/attention/attention_launch.h"
-#include "kernels/cuda/attention/attention_shape.h"
 #include "kernels/cuda/linear/fast.h"
 #include "kernels/cuda/runtime/ops.h"
 

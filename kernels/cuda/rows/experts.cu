@@ -14,7 +14,7 @@ constexpr int kRouteThreads = 128, kExpertThreads = 256;
 /// Larger for an expert that ranks earlier; the place of an expert follows from its own score alone.
 __device__ uint64_t expertWord(float score, int32_t expert) {
   const float shown = score == score ? score : -INFINITY;
-  return uint64_t{orderOf(shown)} << 32 | (0xffffffffu - static_cast<uint32_t>(expert));
+  return rankWord(shown, static_cast<uint32_t>(expert));
 }
 
 __global__ void __launch_bounds__(kRouteThreads) routeKernel(RouteArgs a) {

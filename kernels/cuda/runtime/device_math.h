@@ -116,4 +116,9 @@ __device__ __forceinline__ uint32_t orderOf(float x) {
   return (bits & 0x80000000u) ? ~bits : bits | 0x80000000u;
 }
 
+/// Order of the value above, the lower index larger: the word of an entry that ranks earlier is larger.
+__device__ __forceinline__ uint64_t rankWord(float x, uint32_t index) {
+  return uint64_t{orderOf(x)} << 32 | (0xffffffffu - index);
+}
+
 }  // namespace kvlab::kernels::cuda
