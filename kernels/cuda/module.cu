@@ -141,38 +141,10 @@ int32_t eventTime(void* begin, void* end, float* milliseconds) {
 int32_t releaseGraph(void* graph) { return cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
 
 constexpr CudaApi makeApi() {
-  CudaApi api{.version = kCudaApiVersion,
-              .probe = &probe,
-              .errorText = &errorText,
-              .memory = &memory,
-              .allocate = &allocate,
-              .release = &release,
-              .upload = &upload,
-              .download = &download,
-              .synchronise = &synchronise,
-              .openStream = &openStream,
-              .closeStream = &closeStream,
-              .allocatePinned = &allocatePinned,
-              .releasePinned = &releasePinned,
-              .clear = &clear,
-              .beginCapture = &beginCapture,
-              .endCapture = &endCapture,
-              .launchGraph = &launchGraph,
-              .releaseGraph = &releaseGraph,
-              .makeEvent = &makeEvent,
-              .releaseEvent = &releaseEvent,
-              .recordEvent = &recordEvent,
-              .waitFor = &waitFor,
-              .idle = &idle,
-              .eventTime = &eventTime,
-              .attentionScratchBytes = &attentionScratchBytes,
-              .findFast = &findFast,
-              .openFast = &openFast,
-              .closeFast = &closeFast,
-              .fastScratchBytes = &fastScratchBytes,
-              .linearFast = &linearFast,
-              .attentionFast = &attentionFast,
-              .takeBoundsReport = &takeBoundsReport};
+  CudaApi api{.version = kCudaApiVersion};
+#define KVLAB_CALL(Result, name, Arguments) api.name = &name;
+#include "kernels/cuda/runtime/module_calls.inc"
+#undef KVLAB_CALL
 #define KVLAB_OP(name, Args) api.name = &name;
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
