@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of experts, a block for each row, and rows that go to an expert and come back, a thread for each value.
-#include <algorithm>
-
 #include "kernels/cuda/runtime/device_math.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/ops.h"

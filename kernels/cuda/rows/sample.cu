@@ -3,7 +3,6 @@
 //
 // The k largest in order: values and indices together are distinct 64-bit words, and a block finds all words of kPart
 // consecutive ranks: the borders by counting digits from the top, then it gathers and sorts.
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/cuda/runtime/device_math.h"
