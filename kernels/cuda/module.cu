@@ -31,7 +31,6 @@ CudaDevice probe(int32_t ordinal) {
   if (device.error) return device;
   device.major = properties.major;
   device.minor = properties.minor;
-  device.multiprocessors = properties.multiProcessorCount;
   device.memoryBytes = static_cast<int64_t>(properties.totalGlobalMem);
   snprintf(device.name, sizeof device.name, "%s", properties.name);
   return device;

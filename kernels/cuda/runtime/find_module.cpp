@@ -64,46 +64,33 @@ struct Product {
   int64_t bytes() const { return static_cast<int64_t>(values.size() * sizeof(float)); }
 };
 
-/// Calls until the first error.
-class Calls {
- public:
-  Calls(const CudaApi& api, int64_t bytes) : m_api(api) {
-    then(m_api.openStream(&m_stream));
-    if (!m_error) then(m_api.allocate(bytes, &m_memory));
-  }
-  ~Calls() {
-    if (m_memory) m_api.release(m_memory);
-    if (m_stream) m_api.closeStream(m_stream);
-  }
-  Calls(const Calls&) = delete;
-  Calls& operator=(const Calls&) = delete;
-
-  int32_t run(Product& p) {
-    auto* at = static_cast<float*>(m_memory);
-    LinearArgs a{.x = at, .m = 1, .nParts = 1};
+/// Lets the device compute y. Calls until the first error, and returns it.
+int32_t compute(const CudaApi& api, Product& p) {
+  void *stream = nullptr, *memory = nullptr;
+  int32_t error = api.openStream(&stream);
+  const auto then = [&error](const auto& call) {
+    if (error == 0) error = call();
+  };
+  then([&] { return api.allocate(p.bytes(), &memory); });
+  then([&] { return api.upload(stream, memory, p.values.data(), p.bytes()); });
+  then([&] {
+    auto* at = static_cast<float*>(memory);
     float* y = at + (p.y() - p.x());
+    LinearArgs a{.x = at, .m = 1, .nParts = 1};
     a.parts[0] = {{at + kDepth, DType::f32, nullptr, kOutputs, kDepth}, nullptr, y};
-    if (!m_error) then(m_api.upload(m_stream, at, p.values.data(), p.bytes()));
-    if (!m_error) then(m_api.linear(m_stream, a));
-    if (!m_error) then(m_api.download(m_stream, p.y(), y, kOutputs * 4));
-    if (m_stream) then(m_api.synchronise(m_stream));  // also before the host's memory goes
-    return m_error;
-  }
-
- private:
-  void then(int32_t error) {
-    if (!m_error) m_error = error;
-  }
-
-  const CudaApi& m_api;
-  void *m_stream = nullptr, *m_memory = nullptr;
-  int32_t m_error = 0;
-};
+    const int32_t failed = api.linear(stream, a);
+    return failed ? failed : api.download(stream, p.y(), y, kOutputs * 4);
+  });
+  const int32_t stopped = stream ? api.synchronise(stream) : 0;  // also before the host's memory goes
+  if (memory) api.release(memory);
+  if (stream) api.closeStream(stream);
+  return error ? error : stopped;
+}
 
 /// Notes the first CUDA error, or the fault of a result: a sentence without a full stop.
 void tryDevice(CudaAnswer& answer) {
   Product p;
-  answer.device.error = Calls(*answer.api, p.bytes()).run(p);
+  answer.device.error = compute(*answer.api, p);
   for (int64_t n = 0; answer.device.error == 0 && n < kOutputs; ++n) {
     const float got = p.y()[n], want = p.want[static_cast<size_t>(n)];
     if (got == want) continue;

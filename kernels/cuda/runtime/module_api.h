@@ -19,7 +19,6 @@ struct CudaDevice {
   int32_t driver = 0;            ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
   int32_t runtime = 0;           ///< the same of the module
   int32_t major = 0, minor = 0;  ///< compute capability
-  int32_t multiprocessors = 0;
   int64_t memoryBytes = 0;
   char name[256] = {};
 };
