@@ -37,12 +37,9 @@ kvlab_install() {
 
 # kvlab_build PRESET [TARGET...]
 kvlab_build() {
-  local preset=$1; shift
+  local preset=$1 said; shift
   kvlab_say "configuring ($preset)"
-  (cd "$kvlab_root" && cmake --preset "$preset" >"/tmp/kvlab-configure.$$" 2>&1) || {
-    cat "/tmp/kvlab-configure.$$" >&2; rm -f "/tmp/kvlab-configure.$$"; return 1
-  }
-  rm -f "/tmp/kvlab-configure.$$"
+  said=$(cd "$kvlab_root" && cmake --preset "$preset" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }
   kvlab_say "building ($preset)"
   (cd "$kvlab_root" && cmake --build --preset "$preset" ${1:+--target "$@"})
 }

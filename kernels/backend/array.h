@@ -2,8 +2,8 @@
 // Memory of a back end that lasts: weights, tables, pools, scratch of a model. The back end outlives it.
 #pragma once
 
+#include <memory>
 #include <span>
-#include <utility>
 
 #include "kernels/backend/backend.h"
 
@@ -12,32 +12,16 @@ namespace kvlab::kernels {
 template <class T>
 class Array {
  public:
-  Array() = default;
-  Array(Array&& other) noexcept { swap(other); }
-  Array& operator=(Array&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~Array() {
-    if (m_backend) m_backend->release(m_data);
-  }
-
   /// Makes room for `count` undefined values in place of the old values; false where memory was refused.
   bool allocate(Backend& backend, int64_t count) {
-    *this = Array();
-    m_data = static_cast<T*>(backend.allocate(count * static_cast<int64_t>(sizeof(T))));
-    m_backend = &backend;
-    m_size = m_data ? count : 0;
-    return m_data;
+    m_data.reset();
+    return own(backend, backend.allocate(count * static_cast<int64_t>(sizeof(T))), count);
   }
   /// Takes the values of `other` in place of the old ones, in pages that the two share until one of them is written;
   /// false where that cannot be.
   bool share(Backend& backend, const Array& other) {
-    *this = Array();
-    m_data = static_cast<T*>(backend.share(*other.m_backend, other.m_data));
-    m_backend = &backend;
-    m_size = m_data ? other.m_size : 0;
-    return m_data;
+    m_data.reset();
+    return own(backend, backend.share(*other.backend(), other.data()), other.size());
   }
   /// The same as allocate(), filled with the host's values.
   bool assign(Backend& backend, std::span<const T> values) {
@@ -47,23 +31,28 @@ class Array {
   }
   /// Copies host values to [at, at + size).
   void write(int64_t at, std::span<const T> values) {
-    m_backend->upload(m_data + at, values.data(), static_cast<int64_t>(values.size_bytes()));
+    backend()->upload(data() + at, values.data(), static_cast<int64_t>(values.size_bytes()));
   }
 
-  std::optional<PageUse> pages() const { return m_backend ? m_backend->pages(m_data) : std::nullopt; }
+  std::optional<PageUse> pages() const { return m_data ? backend()->pages(data()) : std::nullopt; }
 
-  T* data() const { return m_data; }
-  int64_t size() const { return m_size; }
+  T* data() const { return m_data.get(); }
+  int64_t size() const { return m_data ? m_size : 0; }
 
  private:
-  void swap(Array& other) noexcept {
-    std::swap(m_backend, other.m_backend);
-    std::swap(m_data, other.m_data);
-    std::swap(m_size, other.m_size);
+  struct Release {
+    Backend* backend = nullptr;
+    void operator()(T* memory) const { backend->release(memory); }
+  };
+
+  Backend* backend() const { return m_data.get_deleter().backend; }
+  bool own(Backend& backend, void* memory, int64_t size) {
+    m_data = {static_cast<T*>(memory), Release{&backend}};
+    m_size = size;
+    return memory;
   }
 
-  Backend* m_backend = nullptr;
-  T* m_data = nullptr;
+  std::unique_ptr<T, Release> m_data;
   int64_t m_size = 0;
 };
 

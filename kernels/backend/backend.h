@@ -134,4 +134,9 @@ std::vector<NumericsAnswer> numericsOf(const std::string& id);
 std::unique_ptr<Backend> makeCpuBackend(int threads, const std::string& numerics = {});
 std::vector<NumericsAnswer> cpuNumerics();
 
+/// Computes on the first CUDA device, with a stream of its own. `numerics`: "cuda-det", the default, or "cuda-fast".
+BackendAnswer makeCudaBackend(const std::string& numerics);
+/// The two ids with the reason why one cannot be had here. Needs no device; some ten milliseconds.
+std::vector<NumericsAnswer> cudaNumerics();
+
 }  // namespace kvlab::kernels

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/backend/cuda_backend.h"
-
+// The back end that works on a CUDA device, through the module (find_module.h). Host code: the program links nothing of
+// CUDA.
 #include <algorithm>
 #include <cstring>
 #include <list>
 #include <utility>
 
-#include "kernels/backend/cuda_event_log.h"
+#include "kernels/backend/cuda_line.h"
 #include "kernels/backend/cuda_ops.h"
-#include "kernels/backend/pinned_ring.h"
-#include "kernels/cuda/runtime/find_module.h"
 
 namespace kvlab::kernels {
 namespace {
@@ -247,8 +245,6 @@ class CudaBackend : public Backend {
 };
 
 }  // namespace
-
-std::vector<std::string> cudaNumericsIds() { return {kCudaExactId, kCudaFastId}; }
 
 std::vector<NumericsAnswer> cudaNumerics() {
   const CudaModule module = openCudaModule(cudaModulePaths());

@@ -54,15 +54,26 @@ class Staging {
     m_backend.finishDownloads();
   }
   /// The first half of finish(), which does not wait. Only finish() may follow.
-  void start();
+  void start() {
+    if (!m_returns.empty()) m_backend.startDownload(m_returns);
+    m_returns.clear();
+  }
 
  private:
   template <class T>
   static int64_t bytesOf(size_t count) {
     return static_cast<int64_t>(count * sizeof(T));
   }
-  void* copyIn(const void* from, int64_t bytes);
-  void* bringBack(void* host, int64_t bytes, bool filled);
+  void* copyIn(const void* from, int64_t bytes) {
+    void* memory = m_backend.arena().take(bytes);
+    if (memory) m_backend.upload(memory, from, bytes);
+    return memory;
+  }
+  void* bringBack(void* host, int64_t bytes, bool filled) {
+    void* memory = filled ? copyIn(host, bytes) : m_backend.arena().take(bytes);
+    if (memory) m_returns.push_back({host, memory, bytes});
+    return memory;
+  }
 
   Backend& m_backend;
   Arena::Mark m_mark;

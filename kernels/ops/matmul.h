@@ -20,6 +20,13 @@ struct MatmulArgs {
   int64_t yStride = 0;  ///< in floats; 0 means n
 };
 
+/// With the strides that 0 stands for.
+inline MatmulArgs withStrides(MatmulArgs a) {
+  if (a.xStride == 0) a.xStride = a.w.k;
+  if (a.yStride == 0) a.yStride = a.w.n;
+  return a;
+}
+
 void matmul(const Context&, const MatmulArgs&);
 
 /// Numerics "portable-bf16" (numerics.h): where w is bf16, x is rounded to bf16 too; else as above. CPU.

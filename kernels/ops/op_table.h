@@ -7,7 +7,6 @@
 #include "kernels/ops/convert.h"
 #include "kernels/ops/diff_rows.h"
 #include "kernels/ops/elementwise.h"
-#include "kernels/ops/embedding.h"
 #include "kernels/ops/experts.h"
 #include "kernels/ops/gate_mlp.h"
 #include "kernels/ops/linear.h"

@@ -4,7 +4,6 @@
 #include "block_bytes.h"
 #include "kernels/block_codes.h"
 #include "kernels/ops/convert.h"
-#include "kernels/ops/embedding.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/thread_pool.h"
 #include "support.h"

@@ -3,7 +3,7 @@
 // the exact mode, and within the bound of f32 sums from the same with rounded inputs; the same bits in every call;
 // calls that it does not take have the CPU's bits.
 #include "cuda_attention_rig.h"
-#include "kernels/cuda/attention/attention_shape.h"
+#include "kernels/cuda/attention/attention_index.h"
 #include "support/runner.h"
 
 using namespace kvlab::kernels;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "cuda_attention_rig.h"
-#include "kernels/cuda/attention/attention_shape.h"
+#include "kernels/cuda/attention/attention_index.h"
 #include "support/runner.h"
 
 using namespace kvlab::kernels;

@@ -16,10 +16,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/attention/attention_item-inl.h"
 #include "kernels/cpu/attention/attention_mass-inl.h"
 #include "kernels/cpu/linear/dot_tile-inl.h"
-#include "kernels/cpu/rows/rotate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -75,9 +73,6 @@ HWY_NOINLINE void scoreBlock(const Call& c, const Buffers& b, int64_t rows, int6
                 .wStride = c.dim,
                 .n = hi - lo,
                 .k16 = c.dim,
-                .carry = nullptr,
-                .first = true,
-                .last = true,
                 .y = b.scores + lo,
                 .yStride = 64});
 }
@@ -99,9 +94,6 @@ void scoreSelf(const Call& c, int64_t head, const Buffers& b, int64_t q, int64_t
                 .wStride = c.dim,
                 .n = 1,
                 .k16 = c.dim,
-                .carry = nullptr,
-                .first = true,
-                .last = true,
                 .y = b.scores + row * 64 + p.rowsEnd,
                 .yStride = 64});
 }
@@ -165,11 +157,11 @@ HWY_INLINE void attendBlock(const Call& c, const Item& item, const Buffers& b, i
 /// One query: rows are read in place.
 HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile) {
   switch (c.dim) {
-    case 32: return streamBlock32(c, item, b, start, blockOfTile);
-    case 48: return streamBlock48(c, item, b, start, blockOfTile);
-    case 64: return streamBlock64(c, item, b, start, blockOfTile);
-    case 128: return streamBlock128(c, item, b, start, blockOfTile);
-    case 256: return streamBlock256(c, item, b, start, blockOfTile);
+    case 32: return streamBlockOf<32>(c, item, b, start, blockOfTile);
+    case 48: return streamBlockOf<48>(c, item, b, start, blockOfTile);
+    case 64: return streamBlockOf<64>(c, item, b, start, blockOfTile);
+    case 128: return streamBlockOf<128>(c, item, b, start, blockOfTile);
+    case 256: return streamBlockOf<256>(c, item, b, start, blockOfTile);
     default: return;
   }
 }

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/runtime/tanh-inl.h"
+#include "kernels/cpu/runtime/exp-inl.h"
 #include "kernels/ops/attention.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -103,12 +103,6 @@ HWY_INLINE void weighRows(const Weights& w, const float* v, int64_t dim, float* 
     else if (left == 2) next(std::integral_constant<int, 2>());
     else next(std::integral_constant<int, 1>());
   }
-}
-
-/// e^x of one value, the same bits as in a vector.
-HWY_INLINE float expOne(float x) {
-  const hn::CappedTag<float, 1> d;
-  return hn::GetLane(expF32(d, hn::Set(d, x)));
 }
 
 /// e^(x - max) and e^(y - max) for the larger of both as max. One of them is 1, for expF32(0) is.

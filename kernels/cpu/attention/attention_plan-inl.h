@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan that attention.cpp derives from a call: which query sees which rows of which block, and the memory of one
-// item. Positions count in slots; offsets count inside a block of 64 that is aligned to the logical index.
+// item. Positions count in slots; offsets count inside a block of 64 that is aligned to the logical index. And the
+// common part of all items, whether an item copies rows or reads them in place: softmax of a block, results of a block,
+// prefetching of rows.
 #if defined(KVLAB_ATTENTION_PLAN_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ATTENTION_PLAN_INL_H
 #undef KVLAB_ATTENTION_PLAN_INL_H
@@ -13,6 +15,7 @@
 #include <utility>
 
 #include "kernels/cpu/attention/attention_block-inl.h"
+#include "kernels/cpu/rows/row_codes-inl.h"
 #include "kernels/row_format.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -142,12 +145,10 @@ HWY_INLINE Part unionOf(const Call& c, const Item& item, int64_t start) {
   return all;
 }
 
-/// The block at position `start` for one query, rows read in place (attention_stream-inl.h): a file for each width.
-void streamBlock32(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock48(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock64(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock128(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
-void streamBlock256(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
+/// The block at position `start` for one query, rows of heads of kDim values read in place (attention_stream-inl.h): a
+/// file for each width.
+template <int kDim>
+void streamBlockOf(const Call& c, const Item& item, const Buffers& b, int64_t start, int64_t blockOfTile);
 
 /// Reads the self row of a query into b.selfKey and b.selfValue, and gives its score for a group of query heads;
 /// `row` is the first of the item's.
@@ -179,6 +180,55 @@ HWY_INLINE BlockRange blocksOf(const Call& c, int64_t q0, int64_t q1) {
   if (last == 0) return {0, 0};
   const int64_t base = c.a.indexBase;
   return {(base + first) / kAttentionBlock, (base + last + kAttentionBlock - 1) / kAttentionBlock};
+}
+
+constexpr int64_t kRowsAhead = 64;  // rows prefetched ahead of their use
+
+/// Rows of one head lie a record apart, too far for the hardware to prefetch.
+HWY_INLINE void prefetchPiece(const uint8_t* values, const uint8_t* scales, const RowFormat& f, DType t, int64_t head0,
+                              int64_t head1) {
+  const int64_t bytes = f.headDim * dtypeBytes(t);
+  for (int64_t at = head0 * bytes; at < head1 * bytes; at += 64) prefetchFar(values + at);
+  if (dtypeHasScale(t)) prefetchFar(scales + 4 * head0);
+}
+
+HWY_INLINE void prefetchKeys(const Call& c, const Item& item, int64_t position) {
+  if (position >= c.a.rows) return;
+  const uint8_t* record = c.a.pool + c.a.slots[position] * c.layout.stride;
+  prefetchPiece(record + c.layout.k, record + c.layout.kScales, c.a.fmt, c.a.fmt.k, item.head0, item.head1);
+}
+
+HWY_INLINE void prefetchValues(const Call& c, int64_t position, int64_t head0, int64_t head1) {
+  if (position >= c.a.rows) return;
+  const uint8_t* record = c.a.pool + c.a.slots[position] * c.layout.stride;
+  prefetchPiece(record + c.layout.v, record + c.layout.vScales, c.a.fmt, c.a.fmt.v, head0, head1);
+}
+
+HWY_INLINE void keepBlock(const Call& c, int64_t q, int64_t queryHead, int64_t block, const float* p, float maximum) {
+  if (q < c.stored) return;
+  const int64_t at = c.keptAt(q, queryHead, block);
+  c.maxima[at] = maximum;
+  std::copy(p, p + kAttentionBlock, c.kept + at * kAttentionBlock);
+}
+
+/// One query head: scores of the block -> weights, and their Softmax.
+HWY_INLINE Softmax softenRow(const Call& c, const Part& p, float* s, int64_t q, int64_t queryHead, int64_t start) {
+  Softmax block;
+  block.max = maskScores(s, p.lo, p.hi, c.a.scale, c.a.cap);
+  block.sum = expScores(s, block.max);
+  keepBlock(c, q, queryHead, (start + c.a.indexBase) / kAttentionBlock, s, block.max);
+  return block;
+}
+
+HWY_INLINE void storeOrMerge(const Call& c, const Item& item, const Buffers& b, int64_t partial, int64_t row,
+                             const Softmax& block, const float* values) {
+  if (!item.partials) {
+    mergeBlock(b.states[row], b.running + row * c.dim, block, values, c.dim);
+    return;
+  }
+  const int64_t at = partial * c.tile * c.group + row;
+  item.partials->states[at] = block;
+  std::copy(values, values + c.dim, item.partials->values + at * c.dim);
 }
 
 }  // namespace kvlab::kernels::HWY_NAMESPACE

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/attention/attention_item-inl.h"
+#include "kernels/cpu/attention/attention_plan-inl.h"
 #include "kernels/cpu/linear/dot_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -308,6 +308,13 @@ HWY_INLINE void streamBlock(const Call& c, const Item& item, const Buffers& b, i
     for (int64_t g = 0; g < c.group; ++g)
       storeOrMerge(c, item, mine, partial, g, blocks[first + g], b.block + (first + g) * c.dim);
   }
+}
+
+template <int kDim>
+void streamBlockOf([[maybe_unused]] const Call& c, [[maybe_unused]] const Item& item, [[maybe_unused]] const Buffers& b,
+                   [[maybe_unused]] int64_t start, [[maybe_unused]] int64_t blockOfTile) {
+  if constexpr (kDim / 2 % kLanes == 0 || kDim == 3 * kLanes)
+    streamBlock<kDim / kLanes>(c, item, b, start, blockOfTile);
 }
 
 }  // namespace kvlab::kernels::HWY_NAMESPACE

@@ -86,9 +86,6 @@ HWY_INLINE void panelOfStage(const Unit& u, const Room& room, int stage, int64_t
                 .wStride = room.width,
                 .n = n,
                 .k16 = depth,
-                .carry = nullptr,
-                .first = true,
-                .last = true,
                 .y = y + j0,
                 .yStride = room.width});
   for (int64_t i = 0; i < u.m; ++i)
@@ -119,7 +116,9 @@ HWY_INLINE int64_t rowsPerUnit(const ThreadPool& pool, const GateMlpArgs& a) {
 
 }  // namespace
 
-void gateMlpTarget(ThreadPool& pool, const GateMlpArgs& a) {
+void gateMlpTarget(ThreadPool& pool, const GateMlpArgs& args) {
+  if (args.n <= 0 || args.gates() <= 0) return;
+  const GateMlpArgs a = withStrides(args);
   const Room room(a);
   const int64_t rows = a.n <= kStreamRows ? a.n : rowsPerUnit(pool, a), tiles = (a.n + rows - 1) / rows;
   const int64_t work = rows * a.hidden() * (a.headDim() + 2 * int64_t{a.hidden()});
@@ -142,11 +141,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(gateMlpTarget);
 
-void gateMlp(const Context& context, const GateMlpArgs& args) {
-  if (args.n > 0 && args.gates() > 0) HWY_DYNAMIC_DISPATCH(gateMlpTarget)(*context.pool, withStrides(args));
-}
+KVLAB_CPU_OP(gateMlp, GateMlpArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

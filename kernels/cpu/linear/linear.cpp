@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/ops/linear_steps.h"
+#include "kernels/ops/linear.h"
 
 namespace kvlab::kernels {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ops/matmul.h"
 
-#include "kernels/cpu/linear/native_bf16.h"
 #include "kernels/cpu/runtime/targets.h"
 #include "kernels/thread_pool.h"
 
@@ -155,11 +154,11 @@ void matmulPanel(const MatmulArgs& a, const Panels<typename Values::Word>& p, in
                                             .wStride = p.stride,
                                             .n = n,
                                             .k16 = std::min(p.slice, p.depth - k),
+                                            .y = a.y + i0 * a.yStride + j0,
+                                            .yStride = a.yStride,
                                             .carry = carry,
                                             .first = k == 0,
-                                            .last = k + p.slice >= p.depth,
-                                            .y = a.y + i0 * a.yStride + j0,
-                                            .yStride = a.yStride});
+                                            .last = k + p.slice >= p.depth});
     }
   }
   finish(a, j0, n);
@@ -211,16 +210,6 @@ HWY_AFTER_NAMESPACE();
 namespace kvlab::kernels {
 HWY_EXPORT(matmulTarget);
 HWY_EXPORT(matmulPairsTarget);
-
-namespace {
-
-MatmulArgs withStrides(MatmulArgs a) {
-  if (a.xStride == 0) a.xStride = a.w.k;
-  if (a.yStride == 0) a.yStride = a.w.n;
-  return a;
-}
-
-}  // namespace
 
 void matmul(const Context& context, const MatmulArgs& a) {
   if (a.m > 0 && a.w.n > 0) HWY_DYNAMIC_DISPATCH(matmulTarget)(*context.pool, withStrides(a));

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/linear/block_units-inl.h"
+#include "kernels/cpu/linear/weights-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {

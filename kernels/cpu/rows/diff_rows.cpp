@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/thread_pool.h"
 
@@ -39,17 +38,6 @@ Sums sumRow(const float* a, const float* r, int64_t dim) {
   return s;
 }
 
-double relative(double difference, double reference) {
-  if (difference == 0) return 0;
-  return reference == 0 ? std::numeric_limits<double>::infinity() : std::sqrt(difference / reference);
-}
-
-double cosineOf(double ar, double aa, double rr) {
-  if (aa == 0 && rr == 0) return 1;
-  if (aa == 0 || rr == 0) return 0;
-  return std::clamp(ar / (std::sqrt(aa) * std::sqrt(rr)), -1.0, 1.0);
-}
-
 }  // namespace
 
 void diffRows(const Context& context, const DiffRowsArgs& a) {
@@ -58,7 +46,7 @@ void diffRows(const Context& context, const DiffRowsArgs& a) {
     for (int64_t i = from; i < to; ++i) {
       const Sums s = sumRow(a.a + i * a.dim, a.reference + i * a.dim, a.dim);
       const double rr = total(s.rr);
-      if (a.relativeL2) a.relativeL2[i] = relative(total(s.dd), rr);
+      if (a.relativeL2) a.relativeL2[i] = relativeL2Of(total(s.dd), rr);
       if (a.cosine) a.cosine[i] = cosineOf(total(s.ar), total(s.aa), rr);
       if (a.maxAbs) a.maxAbs[i] = s.largest;
     }

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/elementwise.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/runtime/tanh-inl.h"
+#include "kernels/cpu/runtime/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
@@ -83,7 +83,9 @@ void addTarget(ThreadPool& pool, const AddArgs& a) {
   });
 }
 
-void swigluTarget(ThreadPool& pool, const SwigluArgs& a) {
+void swigluTarget(ThreadPool& pool, SwigluArgs a) {
+  if (a.gateStride == 0) a.gateStride = a.dim;
+  if (a.upStride == 0) a.upStride = a.dim;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.dim));
   pool.parallelFor(0, a.rows, grain, [&](int64_t from, int64_t to, int) {
     const auto row = a.function == GateFunction::silu ? &swigluRow<GateFunction::silu>
@@ -103,22 +105,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(addTarget);
-HWY_EXPORT(swigluTarget);
-HWY_EXPORT(softcapTarget);
 
-void add(const Context& context, const AddArgs& args) { HWY_DYNAMIC_DISPATCH(addTarget)(*context.pool, args); }
-
-void swiglu(const Context& context, const SwigluArgs& args) {
-  SwigluArgs a = args;
-  if (a.gateStride == 0) a.gateStride = a.dim;
-  if (a.upStride == 0) a.upStride = a.dim;
-  HWY_DYNAMIC_DISPATCH(swigluTarget)(*context.pool, a);
-}
-
-void softcap(const Context& context, const SoftcapArgs& args) {
-  HWY_DYNAMIC_DISPATCH(softcapTarget)(*context.pool, args);
-}
+KVLAB_CPU_OP(add, AddArgs)
+KVLAB_CPU_OP(swiglu, SwigluArgs)
+KVLAB_CPU_OP(softcap, SoftcapArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

@@ -19,11 +19,6 @@ namespace {
 
 constexpr int64_t kRowGrain = 65536;  // values
 
-HWY_INLINE float expOfScore(float x) {
-  const hn::CappedTag<float, 1> d;
-  return hn::GetLane(expF32(d, hn::Set(d, x)));
-}
-
 /// The expert after `last` in order of scores; not a number ranks last. last < 0: the first.
 HWY_INLINE int32_t nextExpert(const float* scores, int32_t experts, int32_t last) {
   const auto rank = [&](int32_t e) {
@@ -43,7 +38,7 @@ HWY_INLINE void routeRow(const RouteArgs& a, int64_t row) {
   float* weights = a.weights + row * a.top;
   float own[kExpertsMax];
   for (int32_t i = 0; i < a.top; ++i) chosen[i] = nextExpert(scores, a.experts, i == 0 ? -1 : chosen[i - 1]);
-  for (int32_t e = 0; e < a.experts; ++e) own[e] = expOfScore(scores[e] - scores[chosen[0]]);
+  for (int32_t e = 0; e < a.experts; ++e) own[e] = expOne(scores[e] - scores[chosen[0]]);
   float sum = 0.0f;
   for (int32_t e = 0; e < a.experts; ++e)
     if (!a.normalised || std::find(chosen, chosen + a.top, e) != chosen + a.top) sum += own[e];
@@ -79,19 +74,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(routeTarget);
-HWY_EXPORT(takeRowsTarget);
-HWY_EXPORT(mixRowsTarget);
 
-void route(const Context& context, const RouteArgs& args) { HWY_DYNAMIC_DISPATCH(routeTarget)(*context.pool, args); }
-
-void takeRows(const Context& context, const TakeRowsArgs& args) {
-  HWY_DYNAMIC_DISPATCH(takeRowsTarget)(*context.pool, args);
-}
-
-void mixRows(const Context& context, const MixRowsArgs& args) {
-  HWY_DYNAMIC_DISPATCH(mixRowsTarget)(*context.pool, args);
-}
+KVLAB_CPU_OP(route, RouteArgs)
+KVLAB_CPU_OP(takeRows, TakeRowsArgs)
+KVLAB_CPU_OP(mixRows, MixRowsArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

@@ -49,7 +49,8 @@ void formOfRows(const float* form, const float* columns, int32_t dim, float* out
 
 }  // namespace
 
-void quadraticFormsTarget(ThreadPool& pool, const QuadraticFormsArgs& a) {
+void quadraticFormsTarget(ThreadPool& pool, QuadraticFormsArgs a) {
+  if (a.xStride == 0) a.xStride = a.dim;
   const int64_t blocks = (a.rows + kFormRows - 1) / kFormRows, weights = formWeights(a.dim);
   const int64_t grain = 1 + 2'000'000 / std::max<int64_t>(1, kFormRows * a.count * weights);
   pool.parallelFor(0, blocks, grain, [&](int64_t first, int64_t last, int worker) {
@@ -72,13 +73,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(quadraticFormsTarget);
 
-void quadraticForms(const Context& context, const QuadraticFormsArgs& args) {
-  QuadraticFormsArgs a = args;
-  if (a.xStride == 0) a.xStride = a.dim;
-  HWY_DYNAMIC_DISPATCH(quadraticFormsTarget)(*context.pool, a);
-}
+KVLAB_CPU_OP(quadraticForms, QuadraticFormsArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

@@ -41,7 +41,9 @@ HWY_INLINE void normRow(const RmsnormArgs& a, const float* x, float* y) {
 
 }  // namespace
 
-void rmsnormTarget(ThreadPool& pool, const RmsnormArgs& a) {
+void rmsnormTarget(ThreadPool& pool, RmsnormArgs a) {
+  if (a.xStride == 0) a.xStride = a.dim;
+  if (a.yStride == 0) a.yStride = a.dim;
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, a.dim));
   pool.parallelFor(0, a.rows, grain, [&](int64_t from, int64_t to, int) {
     withDType(a.weightType, [&](auto type) {
@@ -55,14 +57,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(rmsnormTarget);
 
-void rmsnorm(const Context& context, const RmsnormArgs& args) {
-  RmsnormArgs a = args;
-  if (a.xStride == 0) a.xStride = a.dim;
-  if (a.yStride == 0) a.yStride = a.dim;
-  HWY_DYNAMIC_DISPATCH(rmsnormTarget)(*context.pool, a);
-}
+KVLAB_CPU_OP(rmsnorm, RmsnormArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

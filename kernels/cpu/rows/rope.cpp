@@ -10,12 +10,13 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/rows/rope.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/rows/rotate-inl.h"
+#include "kernels/cpu/rows/row_codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kvlab::kernels::HWY_NAMESPACE {
 
-void ropeTarget(ThreadPool& pool, const RopeArgs& a) {
+void ropeTarget(ThreadPool& pool, RopeArgs a) {
+  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
   const int64_t dim = int64_t{a.heads} * a.headDim;
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, dim));
   pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) {
@@ -29,7 +30,8 @@ void ropeTarget(ThreadPool& pool, const RopeArgs& a) {
   });
 }
 
-void reorderTarget(ThreadPool& pool, const ReorderArgs& a) {
+void reorderTarget(ThreadPool& pool, ReorderArgs a) {
+  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
   const int64_t dim = int64_t{a.heads} * a.headDim;
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, dim));
   pool.parallelFor(0, a.n, grain, [&](int64_t from, int64_t to, int) {
@@ -49,20 +51,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(ropeTarget);
-HWY_EXPORT(reorderTarget);
 
-void rope(const Context& context, const RopeArgs& args) {
-  RopeArgs a = args;
-  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
-  HWY_DYNAMIC_DISPATCH(ropeTarget)(*context.pool, a);
-}
-
-void reorder(const Context& context, const ReorderArgs& args) {
-  ReorderArgs a = args;
-  if (a.xStride == 0) a.xStride = int64_t{a.heads} * a.headDim;
-  HWY_DYNAMIC_DISPATCH(reorderTarget)(*context.pool, a);
-}
+KVLAB_CPU_OP(rope, RopeArgs)
+KVLAB_CPU_OP(reorder, ReorderArgs)
 
 }  // namespace kvlab::kernels
 #endif  // HWY_ONCE

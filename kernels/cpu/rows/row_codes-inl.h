@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of rows on top of lanes-inl.h: heads of any row type read with their scale, and quantised (row_quant.h).
+// Values of rows on top of lanes-inl.h: heads of any row type read with their scale, rotated, and quantised
+// (row_quant.h).
 #if defined(KVLAB_ROW_CODES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KVLAB_ROW_CODES_INL_H
 #undef KVLAB_ROW_CODES_INL_H
@@ -144,6 +145,28 @@ HWY_INLINE void readHead(const uint8_t* from, const uint8_t* scale, float* to, i
   forHead(headDim, [&](auto d, int64_t i) {
     hn::StoreU(HeadReader<T, decltype(d)>(d, scale).load(d, from + i * dtypeBytes(T)), d, to + i);
   });
+}
+
+/// The rotation of one head (ops/rope.h), shared by rope and by attention's read of keys so that both give equal bits:
+/// lo' = lo cos - (hi sin), hi' = hi cos + (lo sin), the bracket rounded first.
+/// from [headDim] of type T with its scale, to [headDim] f32 (may be the same memory when T is f32).
+template <DType T>
+HWY_INLINE void rotateHead(const uint8_t* from, const uint8_t* scale, const float* table, int64_t headDim, float* to) {
+  constexpr int64_t kBytes = dtypeBytes(T);
+  const int64_t half = headDim / 2;
+  forHead(half, [&](auto d, int64_t i) {
+    const HeadReader<T, decltype(d)> head(d, scale);
+    const auto lo = head.load(d, from + i * kBytes);
+    const auto hi = head.load(d, from + (i + half) * kBytes);
+    const auto cosine = hn::LoadU(d, table + i);
+    const auto sine = hn::LoadU(d, table + half + i);
+    hn::StoreU(mulSub(lo, cosine, hn::Mul(hi, sine)), d, to + i);
+    hn::StoreU(mulAdd(hi, cosine, hn::Mul(lo, sine)), d, to + half + i);
+  });
+  if (headDim % 2 == 0) return;
+  const hn::CappedTag<float, 1> one;  // the value without a partner
+  const HeadReader<T, decltype(one)> head(one, scale);
+  hn::StoreU(head.load(one, from + 2 * half * kBytes), one, to + 2 * half);
 }
 
 /// Figures of a head's values before they are stored.

@@ -116,7 +116,10 @@ HWY_INLINE void readTensor(const RowFormat& f, DType type, const uint8_t* from, 
 
 }  // namespace
 
-void writeRowsTarget(ThreadPool& pool, const WriteRowsArgs& a) {
+void writeRowsTarget(ThreadPool& pool, WriteRowsArgs a) {
+  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
+  if (a.kStride == 0) a.kStride = values;
+  if (a.vStride == 0) a.vStride = values;
   const RowLayout o = rowLayout(a.fmt);
   std::mutex merging;
   pool.parallelFor(0, a.n, recordsPerTask(o), [&](int64_t from, int64_t to, int) {
@@ -176,18 +179,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kvlab::kernels {
-HWY_EXPORT(writeRowsTarget);
-HWY_EXPORT(gatherRowsTarget);
-HWY_EXPORT(rowNormsTarget);
 HWY_EXPORT(verifyRowsTarget);
 
-void writeRows(const Context& context, const WriteRowsArgs& args) {
-  WriteRowsArgs a = args;
-  const int64_t values = int64_t{a.fmt.kvHeads} * a.fmt.headDim;
-  if (a.kStride == 0) a.kStride = values;
-  if (a.vStride == 0) a.vStride = values;
-  HWY_DYNAMIC_DISPATCH(writeRowsTarget)(*context.pool, a);
-}
+KVLAB_CPU_OP(writeRows, WriteRowsArgs)
 
 void moveRows(const Context&, const MoveRowsArgs& a) {
   const int64_t stride = rowLayout(a.fmt).stride;
@@ -204,13 +198,8 @@ void zeroRows(const Context&, const ZeroRowsArgs& a) {
   }
 }
 
-void gatherRows(const Context& context, const GatherRowsArgs& args) {
-  HWY_DYNAMIC_DISPATCH(gatherRowsTarget)(*context.pool, args);
-}
-
-void rowNorms(const Context& context, const RowNormsArgs& args) {
-  HWY_DYNAMIC_DISPATCH(rowNormsTarget)(*context.pool, args);
-}
+KVLAB_CPU_OP(gatherRows, GatherRowsArgs)
+KVLAB_CPU_OP(rowNorms, RowNormsArgs)
 
 void verifyRows(const Context& context, const VerifyRowsArgs& a) {
   HWY_DYNAMIC_DISPATCH(verifyRowsTarget)(*context.pool, a);

@@ -25,29 +25,23 @@ void pause() {
 
 class Buffer {
  public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { release(); }
-
   std::byte* atLeast(size_t bytes) {
     if (bytes > m_bytes) {
-      release();
+      m_data.reset();
+      m_bytes = 0;
       const size_t want = (bytes + bytes / 4 + 4095) / 4096 * 4096;
-      m_data = static_cast<std::byte*>(::operator new (want, std::align_val_t{kAlignment}));
+      m_data.reset(static_cast<std::byte*>(::operator new (want, std::align_val_t{kAlignment})));
       m_bytes = want;
     }
-    return m_data;
+    return m_data.get();
   }
 
  private:
-  void release() {
-    ::operator delete (m_data, std::align_val_t{kAlignment});
-    m_data = nullptr;
-    m_bytes = 0;
-  }
+  struct Release {
+    void operator()(std::byte* data) const { ::operator delete (data, std::align_val_t{kAlignment}); }
+  };
 
-  std::byte* m_data = nullptr;
+  std::unique_ptr<std::byte, Release> m_data;
   size_t m_bytes = 0;
 };
 

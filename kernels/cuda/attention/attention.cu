@@ -22,10 +22,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/cuda/attention/attention_guard.h"
 #include "kernels/cuda/attention/attention_launch.h"
-#include "kernels/cuda/attention/attention_merge.h"
-#include "kernels/cuda/attention/attention_shape.h"
 #include "kernels/cuda/linear/fast.h"
 #include "kernels/cuda/runtime/ops.h"
 
@@ -67,27 +64,28 @@ StageRows stageRowsOf(int64_t headDim, DType t) {
   return rows;
 }
 
-SplitShape splitShapeOf(const AttentionArgs& a, const AttentionPlan& p, int multiprocessors) {
+SplitShape splitShapeOf(const AttentionArgs& a, const AttentionPlan& p, const DeviceShape& device) {
   SplitShape g;
   g.k = stageRowsOf(a.fmt.headDim, a.fmt.k);
   g.v = stageRowsOf(a.fmt.headDim, a.fmt.v);
   g.rowsPerStage = rowsPerStage(a.fmt.headDim, std::max(dtypeBytes(a.fmt.k), dtypeBytes(a.fmt.v)));
   g.scalesAt = g.rowsPerStage * std::max(g.k.pitch, g.v.pitch);
   g.stageBytes = g.scalesAt + (hasScales(a.fmt) ? g.rowsPerStage * 4 : 0);
-  g.headTile =
-      splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries, int64_t{kBusy} * multiprocessors);
+  g.headTile = splitHeads(p.group, a.fmt.headDim, p.blocks * a.fmt.kvHeads * a.nQueries,
+                          int64_t{kBusy} * device.multiprocessors);
   g.headTiles = (p.group + g.headTile - 1) / g.headTile;
   return g;
 }
 
 int32_t splitBlocks(const Walk& w) {
   const AttentionArgs& a = w.args;
-  const SplitShape g = splitShapeOf(a, w.plan, w.multiprocessors);
+  const SplitShape g = splitShapeOf(a, w.plan, w.device);
   const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
-  constexpr decltype(&splitBlocks64) kWalks[2][3] = {{&splitBlocks64, &splitBlocks128, &splitBlocks256},
-                                                     {&splitScaled64, &splitScaled128, &splitScaled256}};
+  constexpr decltype(&startSplit<64, false>) kStarts[2][3] = {
+      {&startSplit<64, false>, &startSplit<128, false>, &startSplit<256, false>},
+      {&startSplit<64, true>, &startSplit<128, true>, &startSplit<256, true>}};
   const int32_t error =
-      kWalks[hasScales(a.fmt)][width](w, static_cast<int>(std::bit_ceil(static_cast<unsigned>(g.headTile))), g);
+      kStarts[hasScales(a.fmt)][width](w, static_cast<int>(std::bit_ceil(static_cast<unsigned>(g.headTile))), g);
   return error ? error : mergeBlocks(w.stream, a, w.plan);
 }
 
@@ -115,9 +113,10 @@ int32_t walkTiles(const Walk& w) {
   TileShape g = tileShapeOf(w, kTileRows);
   g.pitch = tilePitch(a.fmt.headDim);
   const int width = a.fmt.headDim <= 64 ? 0 : a.fmt.headDim <= 128 ? 1 : 2;
-  constexpr decltype(&walkTiles64) kWalks[2][3] = {{&walkTiles64, &walkTiles128, &walkTiles256},
-                                                   {&walkScaled64, &walkScaled128, &walkScaled256}};
-  return kWalks[hasScales(a.fmt)][width](w, gridOf(a, g), g);
+  constexpr decltype(&startTiles<64, false>) kStarts[2][3] = {
+      {&startTiles<64, false>, &startTiles<128, false>, &startTiles<256, false>},
+      {&startTiles<64, true>, &startTiles<128, true>, &startTiles<256, true>}};
+  return kStarts[hasScales(a.fmt)][width](w, gridOf(a, g), g);
 }
 
 /// *fits: whether walkMma() takes this call, if it is not split. Returns a CUDA error or 0.
@@ -159,11 +158,8 @@ int32_t attend(void* stream, const AttentionArgs& args, bool fast) {
   const int64_t width = int64_t{a.queryHeads} * a.fmt.headDim;
   if (a.queryStride == 0) a.queryStride = width;
   if (a.outStride == 0) a.outStride = width;
-  int device = 0, multiprocessors = 0;
-  if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const auto error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-      error != cudaSuccess)
-    return error;
+  DeviceShape device;
+  if (const cudaError_t error = askForShape(&device); error != cudaSuccess) return error;
   bool mma = false;
   if (fast)
     if (const int32_t error = askForMma(a, &mma)) return error;
@@ -175,7 +171,7 @@ int32_t attend(void* stream, const AttentionArgs& args, bool fast) {
     const int64_t q1 = std::min(a.nQueries, q0 + each), stored = storedOf(a, q1 - q0, q1);
     const AttentionArgs batch = batchOf(a, q0, q1);
     const AttentionPlan p = planOf(batch, scratchOf(a, q1 - q0, stored), stored);
-    int32_t error = walk({batch, p, stream, multiprocessors});
+    int32_t error = walk({batch, p, stream, device});
     if (!error && stored > 0) error = writeMasses(stream, batch, p, q1 == a.nQueries);
     if (error) return error;
   }

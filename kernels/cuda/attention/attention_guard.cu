@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/attention/attention_guard.h"
-
+#include "kernels/cuda/attention/attention_launch.h"
 #include "kernels/cuda/runtime/bounds.h"
-#include "kernels/cuda/runtime/launch.h"
 
 namespace kvlab::kernels::cuda {
 

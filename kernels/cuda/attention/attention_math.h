@@ -128,7 +128,7 @@ __device__ __forceinline__ float sumWithSink(const AttentionArgs& a, int head, f
   return a.sinks && sum != 0.0f ? sum + expOf(a.sinks[head] - most) : sum;
 }
 
-/// cpu/rows/rotate-inl.h for one pair of values half a head apart.
+/// rotateHead() of cpu/rows/row_codes-inl.h for one pair of values half a head apart.
 __device__ __forceinline__ float rotatedLow(float lo, float hi, float cosine, float sine) {
   return fmaf(lo, cosine, -(hi * sine));
 }

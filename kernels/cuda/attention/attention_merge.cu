@@ -6,11 +6,7 @@
 // rest is done ahead: the maxima left of a block are a prefix maximum (exact in any order), so all a and b
 // of 32 blocks come from one warp at once, and the blocks' values come through a ring of stages in shared
 // memory, seven stages ahead. Another warp walks the chains of 32 values and does nothing else.
-#include "kernels/cuda/attention/attention_merge.h"
-
-#include "kernels/cuda/attention/attention_math.h"
-#include "kernels/cuda/runtime/async_copy.h"
-#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/attention/attention_launch.h"
 
 namespace kvlab::kernels::cuda {
 namespace {

@@ -469,15 +469,9 @@ __global__ void __launch_bounds__(32 * kSplitWarps, 1) splitKernel(AttentionArgs
   }
 }
 
-/// Blocks of threads that a multiprocessor holds at once; 0 where shared memory is not enough for one.
+/// Blocks of threads that a multiprocessor holds at once.
 template <class Kernel>
 cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
-  int device = 0, most = 0;
-  if (const auto error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const auto error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-      error != cudaSuccess)
-    return error;
-  if (bytes > most) return cudaSuccess;
   if (const auto error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
       error != cudaSuccess)
     return error;
@@ -487,11 +481,12 @@ cudaError_t occupancy(Kernel* kernel, int threads, int bytes, int& resident) {
 /// As many warps as the device holds at once share the blocks: more would run one after the other. A block of
 /// threads takes as many KV heads as it can while a multiprocessor still holds kBusy warps.
 template <int Rows, int Dim, bool Scaled>
-int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p, SplitShape g, int multiprocessors) {
+int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p, SplitShape g,
+                    const DeviceShape& device) {
   const int bytes = warpBytes(g.stageBytes, Rows);
   int most = 0;
   for (int warps = kSplitWarps; warps > 0; warps /= 2) {
-    if (a.fmt.kvHeads % warps != 0) continue;
+    if (a.fmt.kvHeads % warps != 0 || warps * bytes > device.sharedLimit) continue;
     int resident = 0;
     const auto error = occupancy(splitKernel<Rows, Dim, Scaled>, 32 * warps, warps * bytes, resident);
     if (error != cudaSuccess) return error;
@@ -500,7 +495,7 @@ int32_t launchSplit(void* stream, const AttentionArgs& a, const AttentionPlan& p
   }
   if (most == 0) return cudaErrorInvalidConfiguration;
   g.headSets = a.fmt.kvHeads / g.warps;
-  g.strides = stridesOf(int64_t{most} * multiprocessors, a.nQueries * g.headTiles * a.fmt.kvHeads, p.blocks);
+  g.strides = stridesOf(int64_t{most} * device.multiprocessors, a.nQueries * g.headTiles * a.fmt.kvHeads, p.blocks);
   const Grid grid{int64_t{g.strides} * g.headSets, a.nQueries * g.headTiles};
   return launch(splitKernel<Rows, Dim, Scaled>, grid, 32 * g.warps, g.warps * bytes, stream, a, p, g);
 }

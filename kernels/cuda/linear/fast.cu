@@ -8,7 +8,6 @@
 #include "kernels/cuda/linear/matmul_parts.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/ops.h"
-#include "kernels/ops/linear_steps.h"
 
 namespace kvlab::kernels::cuda {
 namespace {
@@ -37,20 +36,19 @@ struct Step {
   int32_t error = 0;
   bool residualIsIn = false, isRounded = false;
 
-  template <class Op, class Args>
-  void call(const Op& op, const Args& args) {
-    if (error == 0) error = op(stream, args);
+  template <class Args>
+  void run(const Args& args) {
+    if (error == 0) error = runOp(stream, args);
   }
-  void operator()(const RmsnormArgs& args) { call(rmsnorm, args); }
-  void operator()(const SwigluArgs& args) { call(swiglu, args); }
+  void operator()(const RmsnormArgs& args) { run(args); }
+  void operator()(const SwigluArgs& args) { run(args); }
   void operator()(const AddArgs& args) {
-    if (!residualIsIn) call(add, args);
+    if (!residualIsIn) run(args);
   }
 
   void operator()(const MatmulArgs& p) {
     if (!isRounded)
-      call(convert,
-           ConvertArgs{.from = p.x, .fromType = DType::f32, .to = rounded, .toType = p.w.type, .count = p.m * p.w.k});
+      run(ConvertArgs{.from = p.x, .fromType = DType::f32, .to = rounded, .toType = p.w.type, .count = p.m * p.w.k});
     isRounded = true;
     residualIsIn = a.residual && !p.bias;
     const float* c = residualIsIn ? a.residual : nullptr;
@@ -59,7 +57,7 @@ struct Step {
       error = fast.multiply(stream, {p.w.data, rounded, c, c ? a.out : p.y, p.w.type, p.m, p.w.n, p.w.k}, &there);
     if (there) return bias(p);
     residualIsIn = false;
-    call(matmul, p);
+    run(p);
   }
 
   void bias(const MatmulArgs& p) {

@@ -2,31 +2,9 @@
 // A linear step: one kernel for few rows, else single ops one after another.
 #include "kernels/cuda/linear/linear_parts.h"
 #include "kernels/cuda/runtime/ops.h"
-#include "kernels/ops/linear_steps.h"
 
 namespace kvlab::kernels::cuda {
 namespace {
-
-struct Run {
-  void* stream;
-  int32_t* error;
-  template <class Op, class Args>
-  void call(const Op& op, const Args& a) const {
-    if (*error == 0) *error = op(stream, a);
-  }
-  void operator()(const RmsnormArgs& a) const { call(rmsnorm, a); }
-  void operator()(const MatmulArgs& a) const { call(matmul, a); }
-  void operator()(const SwigluArgs& a) const { call(swiglu, a); }
-  void operator()(const AddArgs& a) const { call(add, a); }
-};
-
-DeviceShape deviceShape() {
-  int device = 0, shared = 0, multiprocessors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return {};
-  if (cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return {};
-  if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return {};
-  return {shared, multiprocessors};
-}
 
 /// True if one kernel can do the whole call.
 bool isOne(const LinearArgs& a) {
@@ -40,10 +18,10 @@ bool isOne(const LinearArgs& a) {
 bool few(void* stream, const LinearArgs& a, int32_t* error) {
   if (!isOne(a)) return false;
   switch (a.parts[0].w.type) {
-    case DType::f32: return linearFew<DType::f32>(stream, a, deviceShape(), error);
-    case DType::f16: return linearFew<DType::f16>(stream, a, deviceShape(), error);
-    case DType::bf16: return linearFew<DType::bf16>(stream, a, deviceShape(), error);
-    case DType::i8: return linearFew<DType::i8>(stream, a, deviceShape(), error);
+    case DType::f32: return linearFew<DType::f32>(stream, a, error);
+    case DType::f16: return linearFew<DType::f16>(stream, a, error);
+    case DType::bf16: return linearFew<DType::bf16>(stream, a, error);
+    case DType::i8: return linearFew<DType::i8>(stream, a, error);
     default: return false;
   }
 }
@@ -52,7 +30,10 @@ bool few(void* stream, const LinearArgs& a, int32_t* error) {
 
 int32_t linear(void* stream, const LinearArgs& args) {
   int32_t error = 0;
-  if (!few(stream, args, &error)) eachLinearStep(args, Run{stream, &error});
+  if (few(stream, args, &error)) return error;
+  eachLinearStep(args, [&](const auto& op) {
+    if (error == 0) error = runOp(stream, op);
+  });
   return error;
 }
 

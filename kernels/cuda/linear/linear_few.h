@@ -238,7 +238,9 @@ __global__ void __launch_bounds__(256, 1) linearKernel(LinearArgs a, LinearPlan 
 }
 
 template <DType T, int kM>
-bool launchLinear(void* stream, const LinearArgs& a, const DeviceShape& device, int32_t* error) {
+bool launchLinear(void* stream, const LinearArgs& a, int32_t* error) {
+  DeviceShape device;
+  if (askForShape(&device) != cudaSuccess) return false;
   const LinearPlan plan = linearPlan<T, kM>(a, device);
   if (plan.warps == 0) return false;
   int perMultiprocessor = 0;
@@ -255,10 +257,10 @@ bool launchLinear(void* stream, const LinearArgs& a, const DeviceShape& device, 
 }
 
 template <DType T>
-bool linearFew(void* stream, const LinearArgs& a, const DeviceShape& device, int32_t* error) {
-  if (a.m == 1) return launchLinear<T, 1>(stream, a, device, error);
-  if (a.m == 2) return launchLinear<T, 2>(stream, a, device, error);
-  return a.m <= 4 ? launchLinear<T, 4>(stream, a, device, error) : launchLinear<T, 8>(stream, a, device, error);
+bool linearFew(void* stream, const LinearArgs& a, int32_t* error) {
+  if (a.m == 1) return launchLinear<T, 1>(stream, a, error);
+  if (a.m == 2) return launchLinear<T, 2>(stream, a, error);
+  return a.m <= 4 ? launchLinear<T, 4>(stream, a, error) : launchLinear<T, 8>(stream, a, error);
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -10,11 +10,6 @@
 
 namespace kvlab::kernels::cuda {
 
-struct DeviceShape {
-  int64_t sharedLimit = 0;  ///< bytes of a block, static and dynamic together
-  int64_t multiprocessors = 0;
-};
-
 template <DType T, int kM>
 struct LinearShape {
   static constexpr int kValueBytes = static_cast<int>(dtypeBytes(T));
@@ -63,6 +58,6 @@ LinearPlan linearPlan(const LinearArgs& a, const DeviceShape& device) {
 /// Computes up to kFewRows rows, k > 0, all matrices of type T, in one kernel. False where that does not fit;
 /// then nothing has started. `error` receives 0 or a CUDA error.
 template <DType T>
-bool linearFew(void* stream, const LinearArgs&, const DeviceShape&, int32_t* error);
+bool linearFew(void* stream, const LinearArgs&, int32_t* error);
 
 }  // namespace kvlab::kernels::cuda

@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel of a product. Both kernels give the same bits.
+// A product by the type of its weights.
 #include "kernels/block_codes.h"
 #include "kernels/cuda/linear/matmul_parts.h"
 #include "kernels/cuda/runtime/ops.h"
 
 namespace kvlab::kernels::cuda {
-namespace {
-
-int64_t sharedLimit() {
-  int device = 0, bytes = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
-  if (cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
-  return bytes;
-}
-
-template <DType T>
-int32_t matmulOf(void* stream, const MatmulArgs& a) {
-  return matmulFewFits<T>(a, sharedLimit()) ? matmulFew<T>(stream, a) : matmulTiled<T>(stream, a);
-}
-
-}  // namespace
 
 int32_t matmul(void* stream, const MatmulArgs& args) {
-  MatmulArgs a = args;
-  if (a.m <= 0 || a.w.n <= 0) return 0;
-  if (a.xStride == 0) a.xStride = a.w.k;
-  if (a.yStride == 0) a.yStride = a.w.n;
+  if (args.m <= 0 || args.w.n <= 0) return 0;
+  const MatmulArgs a = withStrides(args);
   switch (a.w.type) {
     case DType::f32: return matmulOf<DType::f32>(stream, a);
     case DType::f16: return matmulOf<DType::f16>(stream, a);
@@ -34,10 +17,7 @@ int32_t matmul(void* stream, const MatmulArgs& args) {
     default: break;
   }
   int32_t error = cudaErrorNotSupported;
-  withBlockType(a.w.type, [&](auto type) {
-    constexpr DType kType = decltype(type)::value;
-    error = a.m <= kFewRows ? matmulBlocksFew<kType>(stream, a) : matmulTiled<kType>(stream, a);
-  });
+  withBlockType(a.w.type, [&](auto type) { error = matmulOf<decltype(type)::value>(stream, a); });
   return error;
 }
 

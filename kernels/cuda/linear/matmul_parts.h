@@ -43,17 +43,9 @@ __device__ __forceinline__ float2 pairOf(const uint8_t* row, int i) {
   }
 }
 
-/// For few rows of x: the weights stream by once. False where the device's shared memory is too small.
+/// matmul() with weights of type T. Returns 0 or a CUDA error.
 template <DType T>
-bool matmulFewFits(const MatmulArgs&, int64_t sharedLimit);
-template <DType T>
-int32_t matmulFew(void* stream, const MatmulArgs&);
-/// The same for weights in blocks.
-template <DType T>
-int32_t matmulBlocksFew(void* stream, const MatmulArgs&);
-/// For any number of rows, in tiles.
-template <DType T>
-int32_t matmulTiled(void* stream, const MatmulArgs&);
+int32_t matmulOf(void* stream, const MatmulArgs&);
 
 inline constexpr int64_t kFewRows = 8;
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the difference of rows: eight threads for each row, one for each partial sum of cpu/rows/diff_rows.cpp.
-#include <cmath>
-
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/ops.h"
 
@@ -13,18 +11,6 @@ constexpr int kThreads = 64, kLanes = 8, kRows = kThreads / kLanes;
 __device__ double total(double v) {
   for (int step = 4; step > 0; step /= 2) v = v + __shfl_xor_sync(0xffffffffu, v, step);
   return v;
-}
-
-__device__ double relative(double difference, double reference) {
-  if (difference == 0) return 0;
-  return reference == 0 ? HUGE_VAL : sqrt(difference / reference);
-}
-
-__device__ double cosineOf(double ar, double aa, double rr) {
-  if (aa == 0 && rr == 0) return 1;
-  if (aa == 0 || rr == 0) return 0;
-  const double c = ar / (sqrt(aa) * sqrt(rr));
-  return c < -1.0 ? -1.0 : 1.0 < c ? 1.0 : c;
 }
 
 __global__ void __launch_bounds__(kThreads) diffRowsKernel(DiffRowsArgs args) {
@@ -45,7 +31,7 @@ __global__ void __launch_bounds__(kThreads) diffRowsKernel(DiffRowsArgs args) {
     if (largest < other) largest = other;
   }
   if (lane != 0 || row >= args.n) return;
-  if (args.relativeL2) args.relativeL2[row] = relative(dd, rr);
+  if (args.relativeL2) args.relativeL2[row] = relativeL2Of(dd, rr);
   if (args.cosine) args.cosine[row] = cosineOf(ar, aa, rr);
   if (args.maxAbs) args.maxAbs[row] = largest;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of experts, a block for each row, and rows that go to an expert and come back, a thread for each value.
-#include <algorithm>
-
 #include "kernels/cuda/runtime/device_math.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/ops.h"
@@ -14,7 +12,7 @@ constexpr int kRouteThreads = 128, kExpertThreads = 256;
 /// Larger for an expert that ranks earlier; the place of an expert follows from its own score alone.
 __device__ uint64_t expertWord(float score, int32_t expert) {
   const float shown = score == score ? score : -INFINITY;
-  return uint64_t{orderOf(shown)} << 32 | (0xffffffffu - static_cast<uint32_t>(expert));
+  return rankWord(shown, static_cast<uint32_t>(expert));
 }
 
 __global__ void __launch_bounds__(kRouteThreads) routeKernel(RouteArgs a) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <memory>
 

@@ -34,7 +34,7 @@ KVLAB_HD inline float expOf(float x) {
   return x < -87.33f ? 0.0f : y * std::bit_cast<float>((exponent + 127u) << 23);
 }
 
-/// cpu/runtime/tanh-inl.h, operation by operation.
+/// cpu/runtime/exp-inl.h, operation by operation.
 KVLAB_HD inline float tanhOf(float x) {
   const float magnitude = fabsf(x), z = x * x;
   float p = fmaf(-0x1.75e17ap-8f, z, 0x1.522688p-6f);
@@ -114,6 +114,11 @@ __device__ __forceinline__ uint32_t orderOf(float x) {
   if (x == 0.0f) x = 0.0f;
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   return (bits & 0x80000000u) ? ~bits : bits | 0x80000000u;
+}
+
+/// Order of the value above, the lower index larger: the word of an entry that ranks earlier is larger.
+__device__ __forceinline__ uint64_t rankWord(float x, uint32_t index) {
+  return uint64_t{orderOf(x)} << 32 | (0xffffffffu - index);
 }
 
 }  // namespace kvlab::kernels::cuda

@@ -8,8 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
-
-#include "kernels/cuda/runtime/try_device.h"
+#include <limits>
 
 namespace kvlab::kernels {
 namespace {
@@ -38,6 +37,69 @@ std::string gibibytes(int64_t bytes) {
 bool staysForever(int32_t error) {
   constexpr int32_t kStaying[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
   return std::find(std::begin(kStaying), std::end(kStaying), error) != std::end(kStaying);
+}
+
+// The trial: a device computes one product before anybody relies on it. Opens a stream and takes some memory of the
+// device, and gives both back.
+
+/// x alone takes more shared memory than the 48 KiB that a kernel gets without asking, and fits into 64 KiB.
+constexpr int64_t kDepth = 12'800, kOutputs = 4;
+
+/// x [kDepth], w [kOutputs, kDepth], y [kOutputs]. Whole numbers, so small that every sum is exact in any order.
+struct Product {
+  std::vector<float> values, want;
+
+  Product() {
+    for (int64_t i = 0; i < kDepth * (1 + kOutputs); ++i) values.push_back(static_cast<float>(i * 7 % 17 - 8));
+    for (int64_t n = 0; n < kOutputs; ++n) {
+      float sum = 0;
+      for (int64_t k = 0; k < kDepth; ++k) sum += x()[k] * w()[n * kDepth + k];
+      want.push_back(sum);
+    }
+    values.resize(values.size() + kOutputs, std::numeric_limits<float>::quiet_NaN());
+  }
+  const float* x() const { return values.data(); }
+  const float* w() const { return values.data() + kDepth; }
+  float* y() { return values.data() + kDepth * (1 + kOutputs); }
+  int64_t bytes() const { return static_cast<int64_t>(values.size() * sizeof(float)); }
+};
+
+/// Lets the device compute y. Calls until the first error, and returns it.
+int32_t compute(const CudaApi& api, Product& p) {
+  void *stream = nullptr, *memory = nullptr;
+  int32_t error = api.openStream(&stream);
+  const auto then = [&error](const auto& call) {
+    if (error == 0) error = call();
+  };
+  then([&] { return api.allocate(p.bytes(), &memory); });
+  then([&] { return api.upload(stream, memory, p.values.data(), p.bytes()); });
+  then([&] {
+    auto* at = static_cast<float*>(memory);
+    float* y = at + (p.y() - p.x());
+    LinearArgs a{.x = at, .m = 1, .nParts = 1};
+    a.parts[0] = {{at + kDepth, DType::f32, nullptr, kOutputs, kDepth}, nullptr, y};
+    const int32_t failed = api.linear(stream, a);
+    return failed ? failed : api.download(stream, p.y(), y, kOutputs * 4);
+  });
+  const int32_t stopped = stream ? api.synchronise(stream) : 0;  // also before the host's memory goes
+  if (memory) api.release(memory);
+  if (stream) api.closeStream(stream);
+  return error ? error : stopped;
+}
+
+/// Notes the first CUDA error, or the fault of a result: a sentence without a full stop.
+void tryDevice(CudaAnswer& answer) {
+  Product p;
+  answer.device.error = compute(*answer.api, p);
+  for (int64_t n = 0; answer.device.error == 0 && n < kOutputs; ++n) {
+    const float got = p.y()[n], want = p.want[static_cast<size_t>(n)];
+    if (got == want) continue;
+    char why[120];
+    snprintf(why, sizeof why, "the device computes wrongly: a sum of whole numbers is %g there instead of %g",
+             static_cast<double>(got), static_cast<double>(want));
+    answer.why = why;
+    return;
+  }
 }
 
 }  // namespace
@@ -112,11 +174,7 @@ CudaAnswer askForCuda(const std::vector<std::string>& paths) {
   const CudaModule module = openCudaModule(paths);
   if (!module.api) return {nullptr, {}, module.why};
   CudaAnswer answer{module.api, module.api->probe(0), {}};
-  if (answer.device.error == 0) {
-    const CudaTrial trial = tryDevice(*module.api);
-    answer.device.error = trial.error;
-    answer.why = trial.why;
-  }
+  if (answer.device.error == 0) tryDevice(answer);
   if (const int32_t error = answer.device.error) answer.why = cudaRefusal(answer.device, module.api->errorText(error));
   return answer;
 }

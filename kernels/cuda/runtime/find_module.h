@@ -35,7 +35,7 @@ bool cudaCardIsThere(const CudaDevice& device);
 /// "NVIDIA H200, compute capability 9.0, 139.8 GiB".
 std::string cudaDeviceText(const CudaDevice& device);
 
-/// The module and its first device, which has computed a product (try_device.h); `why` is empty where both can be used.
+/// The module and its first device, which has computed a product; `why` is empty where both can be used.
 struct CudaAnswer {
   const CudaApi* api = nullptr;
   CudaDevice device;  ///< `error` also of the trial

@@ -28,6 +28,21 @@ struct Grid {
 #endif
 };
 
+/// The present device as far as the shape of a launch depends on it.
+struct DeviceShape {
+  int sharedLimit = 0;  ///< bytes of a block, static and dynamic together
+  int multiprocessors = 0;
+};
+
+inline cudaError_t askForShape(DeviceShape* shape) {
+  int device = 0;
+  if (const auto e = cudaGetDevice(&device); e != cudaSuccess) return e;
+  if (const auto e = cudaDeviceGetAttribute(&shape->sharedLimit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+      e != cudaSuccess)
+    return e;
+  return cudaDeviceGetAttribute(&shape->multiprocessors, cudaDevAttrMultiProcessorCount, device);
+}
+
 /// Lets a kernel have more dynamic shared memory than the 48 KiB that every device gives.
 template <class... P>
 int32_t prepareShared(void (*kernel)(P...), int64_t sharedBytes) {

@@ -19,7 +19,6 @@ struct CudaDevice {
   int32_t driver = 0;            ///< CUDA version of the driver, 1000 * major + 10 * minor; 0 = none
   int32_t runtime = 0;           ///< the same of the module
   int32_t major = 0, minor = 0;  ///< compute capability
-  int32_t multiprocessors = 0;
   int64_t memoryBytes = 0;
   char name[256] = {};
 };
@@ -38,40 +37,9 @@ struct CudaFast {
 
 struct CudaApi {
   uint32_t version = 0;
-  CudaDevice (*probe)(int32_t ordinal) = nullptr;  ///< starts nothing on the device and takes no memory there
-  const char* (*errorText)(int32_t error) = nullptr;
-
-  int32_t (*memory)(int64_t* freeBytes, int64_t* allBytes) = nullptr;
-  int32_t (*allocate)(int64_t bytes, void** out) = nullptr;
-  int32_t (*release)(void* memory) = nullptr;
-  int32_t (*upload)(void* stream, void* to, const void* from, int64_t bytes) = nullptr;
-  int32_t (*download)(void* stream, void* to, const void* from, int64_t bytes) = nullptr;
-  int32_t (*synchronise)(void* stream) = nullptr;
-  int32_t (*openStream)(void** stream) = nullptr;  ///< does not wait for the default one
-  int32_t (*closeStream)(void* stream) = nullptr;
-  int32_t (*allocatePinned)(int64_t bytes, void** out) = nullptr;  ///< page-locked host memory
-  int32_t (*releasePinned)(void* memory) = nullptr;
-  int32_t (*clear)(void* stream, void* at, int64_t bytes) = nullptr;
-  int32_t (*beginCapture)(void* stream) = nullptr;  ///< later calls are recorded and do not run
-  int32_t (*endCapture)(void* stream, void** graph, int64_t* nodes) = nullptr;  ///< nodes: kernels and copies in it
-  int32_t (*launchGraph)(void* stream, void* graph) = nullptr;
-  int32_t (*releaseGraph)(void* graph) = nullptr;
-  int32_t (*makeEvent)(void** event) = nullptr;
-  int32_t (*releaseEvent)(void* event) = nullptr;
-  int32_t (*recordEvent)(void* stream, void* event) = nullptr;
-  int32_t (*waitFor)(void* stream, void* event) = nullptr;  ///< the stream waits, not the host
-  int32_t (*idle)(void* stream, bool* out) = nullptr;       ///< true if all its work is done; does not wait
-  int32_t (*eventTime)(void* begin, void* end, float* milliseconds) = nullptr;  ///< both have passed
-
-  int64_t (*attentionScratchBytes)(const AttentionArgs&) = nullptr;
-  void (*findFast)(CudaFast* out) = nullptr;  ///< only `why`; starts nothing on the device
-  void (*openFast)(CudaFast* out) = nullptr;
-  void (*closeFast)(void* fast) = nullptr;
-  int64_t (*fastScratchBytes)(const LinearArgs&) = nullptr;
-  int32_t (*linearFast)(void* stream, void* fast, const LinearArgs&,
-                        void* scratch) = nullptr;                          ///< scratch from a border of 256
-  int32_t (*attentionFast)(void* stream, const AttentionArgs&) = nullptr;  ///< scratch as attention's
-  int32_t (*takeBoundsReport)(CudaBoundsReport* out) = nullptr;            ///< waits for the device
+#define KVLAB_CALL(Result, name, Arguments) Result(*name) Arguments = nullptr;
+#include "kernels/cuda/runtime/module_calls.inc"
+#undef KVLAB_CALL
 #define KVLAB_OP(name, Args) int32_t (*name)(void* stream, const Args&) = nullptr;
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP

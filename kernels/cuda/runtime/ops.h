@@ -10,6 +10,12 @@ namespace kvlab::kernels::cuda {
 #include "kernels/ops/ops.inc"
 #undef KVLAB_OP
 
+/// The op of these arguments.
+#define KVLAB_OP(name, Args) \
+  inline int32_t runOp(void* stream, const Args& a) { return name(stream, a); }
+#include "kernels/ops/ops.inc"
+#undef KVLAB_OP
+
 /// attention(): `rows` may be an upper bound of the rows that the queries see; pool, table and scratch start at
 /// multiples of 256 bytes. The scratch it needs, which depends on no array:
 int64_t attentionScratchBytes(const AttentionArgs&);
