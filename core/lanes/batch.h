@@ -31,7 +31,7 @@ struct BatchTick {
   PassReport passes;
 };
 
-class Batch {
+class Batch : public SessionGroup {
  public:
   /// Sequence 0 is the session itself, the others are forks of it. On error the caller keeps the session. Errors: those
   /// of Session::fork.
@@ -42,7 +42,6 @@ class Batch {
   Result<std::unique_ptr<Session>> keep(int sequence);
   /// Ends one sequence and frees its memory. Errors: bad_argument; blocked, if it is the last one.
   Status release(int sequence);
-  ~Batch();
 
   int size() const { return static_cast<int>(m_sequences.size()); }
   /// Errors: bad_argument, if there is no such sequence or it was released.
@@ -65,16 +64,6 @@ class Batch {
   Result<nlohmann::json> call(const std::string& verb, const nlohmann::json& args) { return call(shown(), verb, args); }
 
   SnapshotPtr snapshot() const { return session(shown()).snapshot(); }
-  /// Called with the shown sequence's snapshot after each call that may have changed it.
-  void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
-  /// Progress of steps of all sequences; also asked once per tick whether to cancel.
-  void setProgress(Progress progress) { m_progress = std::move(progress); }
-  const Progress& progress() const { return m_progress; }
-  /// Called between two ticks of a long verb, when all sequences are consistent and readers may query them.
-  void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
-  void betweenTicks() const {
-    if (m_betweenTicks) m_betweenTicks();
-  }
 
  private:
   struct Sequence {
@@ -93,9 +82,6 @@ class Batch {
 
   std::vector<Sequence> m_sequences;
   PassGroup m_passes;  // on the back end of the shown sequence: ends before the sequences
-  std::function<void(SnapshotPtr)> m_publish;
-  Progress m_progress;
-  std::function<void()> m_betweenTicks;
 };
 
 }  // namespace kvlab

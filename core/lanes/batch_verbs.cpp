@@ -108,28 +108,7 @@ Result<json> batchBytes(Batch& batch, VerbArgs&) {
   return json{{"sequences", rows}, {"total", total}, {"copies", copies}};
 }
 
-const VerbInfo& batchVerb(InLanes lanes) {
-  const std::span<const Verb> all = batchVerbs();
-  return std::find_if(all.begin(), all.end(), [&](const Verb& verb) { return verb.info.lanes == lanes; })->info;
-}
-
 }  // namespace
-
-Result<std::unique_ptr<Batch>> makeBatch(std::unique_ptr<Session>& origin, const json& request) {
-  const VerbInfo& info = batchVerb(InLanes::OpensBatch);
-  const VerbArgs in(info.args, request);
-  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
-  KV_TRY(origin->noOpenTick());
-  return Batch::around(origin, static_cast<int>(in.integer("size")), in.flag("together"));
-}
-
-Result<std::unique_ptr<Session>> keepSequence(Batch& batch, const json& request) {
-  const VerbInfo& info = batchVerb(InLanes::ClosesBatch);
-  VerbArgs in(info.args, request);
-  const auto sequence = in.error() ? 0 : static_cast<int>(in.within("sequence", 0, batch.size() - 1, 0));
-  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
-  return batch.keep(sequence);
-}
 
 Result<json> execute(Batch& batch, const std::string& name, const json& given) {
   const std::span<const Verb> all = batchVerbs();

@@ -97,12 +97,6 @@ Result<json> run(Lanes& lanes, VerbArgs& in) {
   return json{{"ticks", ticks}, {"count", count}, {"stoppedBy", stoppedBy.empty() ? "max_ticks" : stoppedBy}};
 }
 
-std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {
-  std::vector<std::int32_t> out;
-  for (const LedgerId id : in.ids<LedgerId>(field)) out.push_back(id.value());
-  return out;
-}
-
 Result<json> needles(Lanes& lanes, VerbArgs& in) {
   KV_TRY(lanes.setNeedles(placesOf(in, "places")));
   return json(nullptr);
@@ -166,28 +160,12 @@ Error outOfStep(const std::string& name) {
           "close the lanes, or call the verb on a fork of the reference"};
 }
 
-const VerbInfo& laneVerb(InLanes lanes) {
-  const std::span<const Verb> all = laneVerbs();
-  return std::find_if(all.begin(), all.end(), [&](const Verb& verb) { return verb.info.lanes == lanes; })->info;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Session>> releaseLane(Lanes& lanes, const json& request) {
-  const VerbInfo& info = laneVerb(InLanes::Closes);
-  VerbArgs in(info.args, request);
-  const auto lane = in.error() ? 0 : static_cast<int>(in.within("lane", 0, lanes.size() - 1, 0));
-  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
-  return lanes.release(lane);
-}
-
-Result<std::unique_ptr<Lanes>> makeLanes(std::unique_ptr<Session>& reference, const json& request) {
-  const VerbInfo& info = laneVerb(InLanes::Opens);
-  const VerbArgs in(info.args, request);
-  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
-  KV_TRY(reference->noOpenTick());
-  const LanesOptions options{in.flag("together"), placesOf(in, "needles")};
-  return Lanes::around(reference, in.raw("lanes").get<std::vector<json>>(), options);
+std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {
+  std::vector<std::int32_t> out;
+  for (const LedgerId id : in.ids<LedgerId>(field)) out.push_back(id.value());
+  return out;
 }
 
 Result<json> execute(Lanes& lanes, const std::string& name, const json& given) {

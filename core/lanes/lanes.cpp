@@ -32,19 +32,6 @@ std::string labelOf(const json& changes) {
   return out.empty() ? "as the reference" : out;
 }
 
-Error inLane(Error error, int lane) {
-  error.what = "lane " + std::to_string(lane) + ": " + error.what;
-  return error;
-}
-
-/// The error of a failed tick: the verb's own error, or a report that is not ok.
-std::optional<Error> failureOf(const Result<json>& result) {
-  if (!result) return result.error();
-  const json& last = result->is_array() && !result->empty() ? result->back() : *result;
-  if (!last.is_object() || last.value("ok", true)) return std::nullopt;
-  return Error::fromJson(last.value("error", json::object()));
-}
-
 /// A session that its owner gets back unless it is kept.
 class Lent {
  public:
@@ -119,7 +106,7 @@ Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
 Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes,
                                            const LanesOptions& options) {
   Result<std::unique_ptr<Session>> reference = origin.fork();
-  if (!reference) return inLane(reference.error(), 0);
+  if (!reference) return in("lane", 0, reference.error());
   return around(*reference, changes, options);
 }
 
@@ -132,12 +119,10 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
   first.tokens.start(first.state());
   keepAttention(*first.session);  // lanes are compared by it
   for (const json& change : changes)
-    if (Status opened = lanes->open(*first.session, change); !opened) return inLane(opened.error(), lanes->size());
+    if (Status opened = lanes->open(*first.session, change); !opened) return in("lane", lanes->size(), opened.error());
   lanes->makeWide(options.together);
   KV_TRY(lanes->setNeedles(options.needles));
-  first.session->setPublish({});  // Lanes publishes for all sessions
-  first.session->setProgress({});
-  first.session->setBetweenTicks({});
+  silence(*first.session);
   lent.keep();
   return lanes;
 }
@@ -146,7 +131,7 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
   std::unique_ptr<Lanes> copy(new Lanes);
   for (const auto& lane : m_lanes) {
     Result<std::unique_ptr<Session>> session = lane->session->fork();
-    if (!session) return inLane(session.error(), lane->place);
+    if (!session) return in("lane", lane->place, session.error());
     auto own = std::make_unique<Lane>(Lane{lane->place, lane->label, lane->changes, session.take(),
                                            lane->tokens.ownCopy(), lane->exit, lane->now, lane->common});
     own->kl = lane->kl, own->dnll = lane->dnll, own->top1 = lane->top1;
@@ -241,6 +226,7 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
     return *refused;
   }
   LanesTick out;
+  static_cast<PassReport&>(out) = m_passes.last();
   const Lane& first = *m_lanes.front();
   for (std::size_t i = before; i < first.tokens.size(); ++i) {
     out.tokens.push_back(first.state().ledger[first.tokens.taken()[i]].token);
@@ -249,9 +235,6 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   m_ticks += tick;
   measure(tick);
   for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
-  out.weightBytes = m_passes.last().weightBytes;
-  out.together = m_passes.last().together;
-  out.apart = m_passes.last().apart;
   publish();
   return out;
 }

@@ -91,4 +91,22 @@ void PassGroup::runTogether(const std::vector<Session*>& sessions, const Job& jo
     m_last.apart = m_lockstep->passes() ? "no two sessions came to a pass at a time" : "nothing was computed";
 }
 
+void SessionGroup::silence(Session& session) {
+  session.setPublish({});
+  session.setProgress({});
+  session.setBetweenTicks({});
+}
+
+std::optional<Error> SessionGroup::failureOf(const Result<nlohmann::json>& result) {
+  if (!result) return result.error();
+  const nlohmann::json& last = result->is_array() && !result->empty() ? result->back() : *result;
+  if (!last.is_object() || last.value("ok", true)) return std::nullopt;
+  return Error::fromJson(last.value("error", nlohmann::json::object()));
+}
+
+Error SessionGroup::in(const char* one, int number, Error error) {
+  error.what = std::string(one) + " " + std::to_string(number) + ": " + error.what;
+  return error;
+}
+
 }  // namespace kvlab

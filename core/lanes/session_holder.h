@@ -9,6 +9,8 @@
 
 namespace kvlab {
 
+class VerbArgs;
+
 class SessionHolder {
  public:
   explicit SessionHolder(std::unique_ptr<Session> session) : m_session(std::move(session)) {}
@@ -35,11 +37,9 @@ class SessionHolder {
   template <class F>
   auto visit(F&& call) const;
   Result<nlohmann::json> executed(const std::string& verb, const nlohmann::json& args);
-  Result<nlohmann::json> open(InLanes kind, const nlohmann::json& args);
-  Result<nlohmann::json> closeLanes(const nlohmann::json& args);
-  Result<nlohmann::json> closeBatch(const nlohmann::json& args);
+  Status exchangeable(InLanes kind) const;
+  Result<nlohmann::json> exchange(InLanes kind, VerbArgs& in);
   void connect();
-  void announce();
 
   // One of the three:
   std::unique_ptr<Session> m_session;
