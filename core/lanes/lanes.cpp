@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/analysis/metrics.h"
 #include "core/api/log.h"
 #include "core/api/manifest_values.h"
-#include "core/lanes/lane_tokens.h"
 #include "core/lanes/samples.h"
+#include "core/model/decoder/sampler.h"
 #include "core/session/settings.h"
 #include "core/session/ticks.h"
 #include "core/session/tiles.h"
@@ -31,6 +32,75 @@ std::string labelOf(const json& changes) {
   }
   return out.empty() ? "as the reference" : out;
 }
+
+/// The tokens that a session took in order, each with its ledger id and its loss, independent of later edits. Lanes
+/// compare their residency by these tokens.
+class LaneTokens {
+ public:
+  /// Starts with the live tokens of a state.
+  void start(const CacheState& state) {
+    m_taken = {};
+    m_losses = {};
+    m_placeOf.assign(state.ledger.size(), -1);
+    for (const LedgerId id : state.context) take(id, state.ledger[id].surprise);
+  }
+
+  /// Adds the tokens appended since the last call. Returns false if tokens were taken back. before: the logits that
+  /// the first of them was taken from, or null; `taken` becomes its loss by them, which is no number without both.
+  bool follow(const CacheState& state, const std::vector<float>* before, double& taken) {
+    taken = std::numeric_limits<double>::quiet_NaN();
+    if (state.ledger.size() < m_placeOf.size()) return false;
+    for (auto i = static_cast<std::int32_t>(m_placeOf.size()); i < state.ledger.nextId().value(); ++i) {
+      const Source source = state.ledger[LedgerId(i)].source;
+      const bool edit = source == Source::Replacement || source == Source::Insertion;
+      if (!edit && before) taken = negativeLogLikelihood(*before, state.ledger[LedgerId(i)].token);
+      if (edit) m_placeOf.push_back(-1);
+      else take(LedgerId(i), before ? static_cast<float>(taken) : state.ledger[LedgerId(i)].surprise);
+      if (!edit) before = nullptr;
+    }
+    return true;
+  }
+
+  /// Number of tokens in front of the first one that the state has taken back.
+  std::size_t known(const CacheState& state) const {
+    const LedgerId end = state.ledger.nextId();
+    const auto gone = std::find_if(m_taken.begin(), m_taken.end(), [end](LedgerId id) { return id >= end; });
+    return static_cast<std::size_t>(gone - m_taken.begin());
+  }
+
+  /// The same tokens, for another thread.
+  LaneTokens ownCopy() const {
+    LaneTokens out = *this;
+    out.m_taken = m_taken.ownCopy();
+    out.m_losses = m_losses.ownCopy();
+    return out;
+  }
+
+  std::size_t size() const { return m_taken.size(); }
+  const Column<LedgerId>& taken() const { return m_taken; }  // [tokens]
+  const Column<float>& losses() const { return m_losses; }   // [tokens] -ln p, nats; NaN = not measured
+  /// Index among the taken tokens, -1 = none.
+  std::int32_t placeOf(LedgerId id) const { return at(id) < m_placeOf.size() ? m_placeOf[at(id)] : -1; }
+  /// [tokens] 1 = the token's row is in the map.
+  std::vector<std::uint8_t> residents(const ResidencyView& map) const {
+    std::vector<std::uint8_t> out(m_taken.size());
+    for (std::size_t i = at(map.first); i < map.size(); ++i)
+      if (const std::int32_t place = placeOf(map.ledger[i]); place >= 0) out[at(place)] = 1;
+    return out;
+  }
+
+ private:
+  void take(LedgerId id, float loss) {
+    m_placeOf.resize(std::max(m_placeOf.size(), at(id) + 1), -1);
+    m_placeOf[at(id)] = static_cast<std::int32_t>(m_taken.size());
+    m_taken.push_back(id);
+    m_losses.push_back(loss);
+  }
+
+  Column<LedgerId> m_taken;
+  Column<float> m_losses;
+  std::vector<std::int32_t> m_placeOf;  // [ledger ids] index among the taken tokens, -1 = none
+};
 
 /// A session that its owner gets back unless it is kept.
 class Lent {
@@ -383,7 +453,8 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   const SnapshotPtr seen = one.session->snapshot();
   Result<json> result = execute(*one.session, verb, args);
   if (one.session->snapshot() == seen) return result;  // the verb only read
-  const bool follows = one.tokens.follow(one.state());
+  double none = 0;
+  const bool follows = one.tokens.follow(one.state(), nullptr, none);
   if (!one.exit && (!follows || one.tokens.size() != before))
     one.leave({"out_of_step", "the lane left the others",
                verb + (follows ? " gave it tokens of its own" : " took tokens back"),
