@@ -13,7 +13,6 @@
 
 #include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/expected_scores.h"
 #include "core/check/map_walk.h"
 #include "core/check/stored_heads.h"
 #include "core/state/rounding.h"
@@ -26,6 +25,91 @@ constexpr std::int64_t kKeyTurns = 16;
 constexpr std::string_view kExpected = "expected_attention";
 
 double rank(double score) { return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score; }
+
+// The scores of Expected Attention a second time, in double, as the paper has them (arXiv 2510.00636, section 3): the
+// moments of queries are turned by the mean rotation of the positions to come, which is a sum over these positions.
+// core/policy turns the keys instead, by the closed form of the sum.
+
+/// The rows of one KV head.
+struct ExpectedRows {
+  std::vector<std::vector<double>> keys = {};  // [rows][dim] as attention reads them
+  std::vector<double> lengths = {};            // [rows] of their values
+  std::size_t sinks = 0;                       // rows in front that the softmax leaves out
+};
+
+/// Queries to come.
+struct ExpectedQueries {
+  std::span<const double> mean = {};        // [heads, dim] of the query heads of the KV head
+  std::span<const double> covariance = {};  // [heads, dim, dim]
+  std::vector<double> frequencies = {};     // [dim / 2]; value i turns with value dim / 2 + i
+  double stretch = 1;                       // attention factor of values that turn
+  double nextPhase = 0;
+  int future = 1;       // number of positions
+  double scoreDim = 1;  // its root divides q . k
+};
+
+/// Turns pairs of values by the mean over positions of the rotation.
+class MeanTurn {
+ public:
+  explicit MeanTurn(const ExpectedQueries& queries) {
+    for (const double w : queries.frequencies) {
+      double cosine = 0, sine = 0;
+      for (int step = 0; step < queries.future; ++step) {
+        cosine += std::cos((queries.nextPhase + step) * w);
+        sine += std::sin((queries.nextPhase + step) * w);
+      }
+      const double share = (w == 0 ? 1 : queries.stretch) / queries.future;
+      m_cosine.push_back(cosine * share), m_sine.push_back(sine * share);
+    }
+  }
+  /// Values at x, x + step and so on.
+  void operator()(double* x, std::size_t step) const {
+    const std::size_t half = m_cosine.size();
+    for (std::size_t i = 0; i < half; ++i) {
+      const double a = x[i * step], b = x[(half + i) * step];
+      x[i * step] = a * m_cosine[i] - b * m_sine[i];
+      x[(half + i) * step] = a * m_sine[i] + b * m_cosine[i];
+    }
+  }
+
+ private:
+  std::vector<double> m_cosine, m_sine;
+};
+
+/// Score that a query head expects for a key before the softmax: mean . k / root(d) + k' covariance k / 2d.
+double expectation(std::span<const double> mean, std::span<const double> covariance, std::span<const double> key,
+                   double scoreDim) {
+  double linear = 0, square = 0;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    linear += mean[i] * key[i];
+    double row = 0;
+    for (std::size_t j = 0; j < key.size(); ++j) row += covariance[i * key.size() + j] * key[j];
+    square += key[i] * row;
+  }
+  return linear / std::sqrt(scoreDim) + square / (2 * scoreDim);
+}
+
+/// [rows]
+std::vector<double> expectedScores(const ExpectedRows& rows, const ExpectedQueries& queries, double epsilon) {
+  const std::size_t count = rows.keys.size(), dim = rows.keys.front().size(), heads = queries.mean.size() / dim;
+  const MeanTurn turn(queries);
+  std::vector<double> out(count);
+  for (std::size_t head = 0; head < heads; ++head) {
+    std::vector<double> mean(dim), covariance(dim * dim), share(count);
+    std::ranges::copy(queries.mean.subspan(head * dim, dim), mean.begin());
+    std::ranges::copy(queries.covariance.subspan(head * dim * dim, dim * dim), covariance.begin());
+    turn(mean.data(), 1);
+    for (std::size_t i = 0; i < dim; ++i) turn(covariance.data() + i, dim);
+    for (std::size_t i = 0; i < dim; ++i) turn(covariance.data() + i * dim, 1);
+    double most = -INFINITY, sum = 0;
+    for (std::size_t row = rows.sinks; row < count; ++row)
+      most = std::max(most, share[row] = expectation(mean, covariance, rows.keys[row], queries.scoreDim));
+    for (std::size_t row = rows.sinks; row < count; ++row) sum += share[row] = std::exp(share[row] - most);
+    for (std::size_t row = rows.sinks; row < count; ++row) out[row] += share[row] / sum / static_cast<double>(heads);
+  }
+  for (std::size_t row = 0; row < count; ++row) out[row] = (out[row] + epsilon) * rows.lengths[row];
+  return out;
+}
 
 class Scores {
  public:
