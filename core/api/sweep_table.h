@@ -74,9 +74,6 @@ Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string
 /// results.csv: a head and a line per row (RFC 4180); a field that does not apply is empty.
 std::string sweepCsv(std::span<const SweepRow> rows);
 
-/// One line of RFC 4180, with its end.
-std::string csvLine(const std::vector<std::string>& fields);
-
 /// All cells that differ in nothing but their seed.
 struct SweepPoint {
   std::string prompts = {}, ask = {}, series = {};
@@ -91,6 +88,9 @@ struct SweepPoint {
 /// replacement, because questions about one story are not independent: percentiles 2.5 and 97.5 (Efron and Tibshirani
 /// 1993, chapter 13). The random numbers have a fixed start, so equal rows give equal figures.
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
+/// summary.csv, a line per point (RFC 4180): prompts, ask, series, budget, cells, failed, stories, asked, right, recall
+/// and its interval, kl, kl_answer, bytes, share.
+std::string summaryCsv(std::span<const SweepPoint> points);
 
 /// Wilson's score interval of right out of asked, 95 % (Wilson 1927).
 std::pair<double, double> wilson(int right, int asked);
