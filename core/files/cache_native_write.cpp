@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "core/api/json_values.h"
 #include "core/files/cache_memory.h"
 #include "core/files/cache_native.h"
 #include "core/files/kind_file.h"
@@ -96,8 +97,6 @@ NativeColumns::NativeColumns(const CacheState& state, const CacheStore& store, c
 }
 
 nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target, const std::vector<Action>& pending) {
-  nlohmann::json actions = nlohmann::json::array();
-  for (const Action& action : pending) actions.push_back(toJson(action));
   std::vector<std::int32_t> first;
   for (const CacheLayer layer : state.layers()) first.push_back(state.group(layer).stored().first);
   nlohmann::json out{{"fingerprint", target.fingerprint},
@@ -110,8 +109,8 @@ nlohmann::json nativeManifest(const CacheState& state, const CacheTarget& target
                      {"memory", memoryJson(state)},
                      {"group_of", state.groupOf},
                      {"random", state.random},
-                     {"tick", state.tick.value()},
-                     {"pending", std::move(actions)}};
+                     {"tick", state.tick},
+                     {"pending", listJson(pending)}};
   for (const std::string& kind : target.kinds) out[kind] = nullptr;
   if (target.kind) out[target.kind->key()] = target.kind->describe(state);
   return out;

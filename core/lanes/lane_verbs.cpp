@@ -19,8 +19,7 @@ constexpr std::int64_t kMostLane = 1 << 16;
 json toJson(const Lanes& lanes, const LanesTick& tick) {
   const std::shared_ptr<const TickReport> report = lanes.session(0).snapshot()->report;
   json out = report ? toJson(*report) : json::object();
-  out["tokens"] = json::array();
-  for (const TokenId token : tick.tokens) out["tokens"].push_back(token.value());
+  out["tokens"] = tick.tokens;
   out["text"] = tick.text;
   out["lanes"] = json::array();
   for (std::size_t lane = 0; lane < tick.lanes.size(); ++lane) {
@@ -44,7 +43,7 @@ Result<json> answer(const Lanes& lanes, const Result<LanesTick>& tick) {
 
 json failedTick(const Lanes& lanes, const Error& error) {
   return {{"ok", false},
-          {"tick", lanes.session(0).state().tick.value()},
+          {"tick", lanes.session(0).state().tick},
           {"token", nullptr},
           {"text", ""},
           {"error", error.toJson()},
@@ -110,23 +109,16 @@ Result<json> one(Lanes& lanes, VerbArgs& in) {
 
 Result<json> lanesReport(Lanes& lanes, VerbArgs&) { return toJson(*lanes.view()); }
 
-/// [tokens] null: not measured.
-json lossesOf(const LaneView& lane) {
-  json out = json::array();
-  for (const float loss : lane.losses) out.push_back(finite(loss));
-  return out;
-}
-
 Result<json> lanesLosses(Lanes& lanes, VerbArgs&) {
   const Session& first = lanes.session(0);
   const LanesViewPtr view = lanes.view();
   json tokens = json::array(), texts = json::array(), rows = json::array();
   for (const LedgerId id : view->lanes.front().taken) {
     const TokenId token = first.state().ledger[id].token;
-    tokens.push_back(token.value());
+    tokens.push_back(token);
     texts.push_back(first.model().tokenizer().tokenText(token));
   }
-  for (const LaneView& lane : view->lanes) rows.push_back({{"lane", rows.size()}, {"losses", lossesOf(lane)}});
+  for (const LaneView& lane : view->lanes) rows.push_back({{"lane", rows.size()}, {"losses", finiteList(lane.losses)}});
   return json{{"tokens", std::move(tokens)}, {"texts", std::move(texts)}, {"lanes", std::move(rows)}};
 }
 
