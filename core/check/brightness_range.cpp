@@ -5,8 +5,8 @@
 #include <cmath>
 #include <span>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
+#include "core/check/map_walk.h"
 
 namespace kvlab {
 namespace {

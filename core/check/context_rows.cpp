@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/api/column.h"
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 

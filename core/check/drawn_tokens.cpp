@@ -9,8 +9,8 @@
 #include <functional>
 #include <numeric>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
+#include "core/check/map_walk.h"
 #include "core/model/counter_random.h"
 
 namespace kvlab {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/api/column.h"
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 

@@ -11,7 +11,6 @@
 #include <cmath>
 
 #include "core/check/checks.h"
-#include "core/check/implied_rows.h"
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/transformer.h"
 

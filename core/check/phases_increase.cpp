@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 

@@ -9,7 +9,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 

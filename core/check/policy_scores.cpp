@@ -11,7 +11,6 @@
 #include <limits>
 #include <numeric>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 #include "core/check/stored_heads.h"

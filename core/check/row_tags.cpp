@@ -4,7 +4,6 @@
 // new to the map or were written since the last check, and this tick's slice of the others (row_checksums).
 #include <algorithm>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 

@@ -3,7 +3,6 @@
 // slot is free, because a free slot would go to the next row.
 #include <algorithm>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 

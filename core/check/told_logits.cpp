@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/check/implied_rows.h"
+#include "core/check/stored_heads.h"
 
 namespace kvlab {
 namespace {

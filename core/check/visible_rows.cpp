@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "core/check/checks.h"
-#include "core/check/implied_rows.h"
+#include "core/check/stored_heads.h"
 
 namespace kvlab {
 namespace {
