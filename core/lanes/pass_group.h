@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a job in each of several sessions and makes their forward passes together (core/lanes/lockstep.h): linear steps
-// read the weights once for all. That needs rows in host memory; a device orders the calls of each session separately,
-// so there each session makes its own passes. Results are bitwise the same. Owned by Lanes or a Batch, which also owns
-// the sessions; its thread. Both are a SessionGroup.
+// Runs a job in each of several sessions and makes their forward passes together: linear steps read the weights once for
+// all. That needs rows in host memory; a device orders the calls of each session separately, so there each session makes
+// its own passes. Results are bitwise the same. Owned by Lanes or a Batch, which also owns the sessions; its thread. Both
+// are a SessionGroup.
 #pragma once
-#include "core/lanes/lockstep.h"
 #include "core/session/session.h"
 
 namespace kvlab {
+
+class Lockstep;
 
 /// A report on the passes of the last run.
 struct PassReport {
@@ -26,6 +27,8 @@ class PassGroup {
     std::int64_t weightBytes = 0;  // bytes of weights read; a pass made together counts for the first session
   };
 
+  PassGroup();
+  ~PassGroup();
   /// Makes room for the longest passes of all these sessions together, on the back end of the first, which must outlive
   /// the next open() or close(). wanted: false = each session makes its own passes.
   void open(const std::vector<Session*>& all, bool wanted);
