@@ -254,8 +254,7 @@ class CulledPairs {
 
 }  // namespace
 
-void checkBrightnessRange(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("brightness_range", out);
+void checkBrightnessRange(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   const auto max = static_cast<float>(input.manifest.brightness.max);
   const std::span<const float> bright = state.brightness.span();

@@ -37,8 +37,7 @@ class Findings {
   std::int64_t m_count = 0;
 };
 
-#define KVLAB_INVARIANT(id, function, of, cheap, title) \
-  void function(const CheckInput& input, std::vector<Violation>& out);
+#define KVLAB_INVARIANT(id, function, of, cheap, title) void function(const CheckInput& input, Findings& findings);
 #include "core/check/invariants.inc"
 #undef KVLAB_INVARIANT
 

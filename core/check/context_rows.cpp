@@ -61,8 +61,7 @@ bool goesOn(const CheckInput& input) {
 
 }  // namespace
 
-void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("context_rows", out);
+void checkContextRows(const CheckInput& input, Findings& findings) {
   if (goesOn(input)) return;
   const CacheState& state = input.state;
   const std::vector<RowState> states = statesByMaps(input);

@@ -199,8 +199,7 @@ class EditPasses {
 
 }  // namespace
 
-void checkEditPasses(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("edit_passes", out);
+void checkEditPasses(const CheckInput& input, Findings& findings) {
   // Nothing is known of a state that history brings back.
   if (!input.transformer || !input.store.backend().onHost() || input.deeds.empty() || !edited(input)) return;
   if (input.state.kind->derivesContext()) return;

@@ -371,8 +371,7 @@ Round roundOf(const CheckInput& input, std::int64_t period) {
 
 }  // namespace
 
-void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("exact_rows", out);
+void checkExactRows(const CheckInput& input, Findings& findings) {
   if (!input.transformer || input.state.context.empty()) return;
   const bool newest = !input.deeds.empty();
   if (input.full) {

@@ -126,8 +126,7 @@ void checkToldLogits(const CheckInput& input, Findings& findings) {
 
 }  // namespace
 
-void checkNextLogits(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("next_logits", out);
+void checkNextLogits(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   if (!state.logits) {
     if (!state.context.empty() && !state.logitsStale)

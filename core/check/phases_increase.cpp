@@ -98,8 +98,7 @@ void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findin
 
 }  // namespace
 
-void checkPhasesIncrease(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("phases_increase", out);
+void checkPhasesIncrease(const CheckInput& input, Findings& findings) {
   checkContext(input, findings);
   const bool whole = input.state.phases.size() == input.state.context.size() && input.before &&
       input.before->phases.size() == input.before->context.size();

@@ -172,8 +172,7 @@ class Contract {
 
 }  // namespace
 
-void checkPolicyContract(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("policy_contract", out);
+void checkPolicyContract(const CheckInput& input, Findings& findings) {
   if (!input.state.policy || input.state.kind->derivesContext()) return;
   Contract(input, findings).check();
 }

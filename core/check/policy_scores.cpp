@@ -510,8 +510,7 @@ class Scores {
 
 }  // namespace
 
-void checkPolicyScores(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("policy_scores", out);
+void checkPolicyScores(const CheckInput& input, Findings& findings) {
   if (!input.state.policy || !edited(input) || input.state.policy->specs.size() != input.state.groupOf.size() ||
       input.state.policy->audit.layers.size() != input.state.groupOf.size())
     return;

@@ -18,8 +18,7 @@ std::vector<std::int32_t> positions(const CacheState& state) {
 
 }  // namespace
 
-void checkResidencyOrder(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("residency_order", out);
+void checkResidencyOrder(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   std::vector<std::int32_t> positionOf;
   for (const SharedMap& shared : sharedMaps(input)) {

@@ -71,8 +71,7 @@ void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& a
 
 }  // namespace
 
-void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("slots_unique", out);
+void checkSlotsUnique(const CheckInput& input, Findings& findings) {
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
     const bool inside = fewAndNew(shared, firstFresh(input, shared), slots) || checkNamed(shared, slots, findings);

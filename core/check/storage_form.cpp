@@ -55,8 +55,7 @@ void checkRuns(const SharedMap& shared, std::int32_t block, Findings& findings) 
 
 }  // namespace
 
-void checkStorageForm(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("storage_form", out);
+void checkStorageForm(const CheckInput& input, Findings& findings) {
   for (const SharedMap& shared : storedMaps(input)) {
     const SlotAllocator& slots = input.store.slots(shared.first());
     if (shared.group->ring) checkRing(shared, *shared.group->ring, findings);
