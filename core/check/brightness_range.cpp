@@ -261,9 +261,7 @@ void checkBrightnessRange(const CheckInput& input, Findings& findings) {
   for (std::size_t i = allWithin(bright, max) ? bright.size() : 0; i < bright.size(); ++i) {
     const float b = bright[i];
     if (b >= 0 && b <= max) continue;
-    Place place{{}, i, {}};
-    if (i < state.context.size()) place.ledger = state.context[i];
-    findings.add(place,
+    findings.add(placeIn({}, i, state.context),
                  "position " + std::to_string(i) + ": brightness " + std::to_string(b) + " is outside 0 .. " +
                      std::to_string(max));
   }

@@ -17,6 +17,9 @@ struct Place {
   std::optional<LedgerId> ledger = {};
 };
 
+/// The place of an index of a list, with the row that stands there.
+Place placeIn(std::optional<CacheLayer> layer, std::size_t index, const Column<LedgerId>& rows);
+
 /// The violations of one invariant: the first 16, and the number of further ones. Lives for one check.
 class Findings {
  public:

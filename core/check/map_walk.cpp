@@ -32,6 +32,13 @@ std::vector<SharedMap> storedMaps(const CheckInput& input) {
   return maps;
 }
 
+std::vector<std::int32_t> placesOf(const Column<LedgerId>& context, std::size_t rows) {
+  std::vector<std::int32_t> out(rows, -1);
+  for (std::size_t p = 0; p < context.size(); ++p)
+    if (at(context[p]) < rows) out[at(context[p])] = static_cast<std::int32_t>(p);
+  return out;
+}
+
 std::string rowName(LedgerId id) { return "ledger row " + std::to_string(id.value()); }
 
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part, std::int64_t parts,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/check/invariant.h"
+#include "core/check/checks.h"
 
 namespace kvlab {
 
@@ -23,12 +23,17 @@ struct SharedMap {
   /// "layer 3", or "layers 0-21" of a shared map.
   std::string name() const;
   std::string name(CacheLayer one) const { return "layer " + all.name(one); }
+  /// The place of an index in one of the layers.
+  Place placeOf(CacheLayer layer, std::size_t index) const { return placeIn(layer, index, map->ledger); }
 };
 
 /// Maps of layers that exist in both the state and the store.
 std::vector<SharedMap> sharedMaps(const CheckInput& input);
 /// sharedMaps() with every row that has a slot, including rows beside the context.
 std::vector<SharedMap> storedMaps(const CheckInput& input);
+
+/// [rows] places of ledger rows in a context; -1 = the row has none.
+std::vector<std::int32_t> placesOf(const Column<LedgerId>& context, std::size_t rows);
 
 /// A ledger id as messages name it: "ledger row 17".
 std::string rowName(LedgerId id);

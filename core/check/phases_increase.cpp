@@ -38,8 +38,7 @@ void checkContext(const CheckInput& input, Findings& findings) {
       last = phase;
       continue;
     }
-    Place place{{}, i, {}};
-    if (i < state.context.size()) place.ledger = state.context[i];
+    const Place place = placeIn({}, i, state.context);
     const auto where = [&] { return "position " + std::to_string(i) + ": phase " + std::to_string(phase); };
     if (ordinal && phase != static_cast<std::int64_t>(i)) findings.add(place, where() + " is not the position");
     else if (phase <= last) findings.add(place, where() + " is not above " + std::to_string(last) + " before it");

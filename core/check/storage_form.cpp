@@ -9,9 +9,7 @@ namespace kvlab {
 namespace {
 
 void report(const SharedMap& shared, std::size_t index, const std::string& what, Findings& findings) {
-  Place place{shared.first(), index, {}};
-  if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
-  findings.add(place, shared.name() + ", index " + std::to_string(index) + ": " + what);
+  findings.add(shared.placeOf(shared.first(), index), shared.name() + ", index " + std::to_string(index) + ": " + what);
 }
 
 void checkRing(const SharedMap& shared, const RingState& ring, Findings& findings) {
