@@ -205,13 +205,9 @@ Result<std::vector<float>> rebuildPass(const RebuildInput& input,
 }
 
 Error notRebuilt(LedgerId id) {
-  return {"out_of_range",
-          "the row was not compared with a rebuild",
-          "a rebuild does not compute ledger row " + std::to_string(id.value()),
-          "choose a row of the context",
-          std::nullopt,
-          "index",
-          id.value()};
+  return Error("out_of_range", "the row was not compared with a rebuild",
+               "a rebuild does not compute ledger row " + std::to_string(id.value()), "choose a row of the context",
+               "index", id.value());
 }
 
 Result<RowPair> rebuiltRow(const RebuildInput& input, const CacheStore& store, CacheLayer layer, LedgerId id,

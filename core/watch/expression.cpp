@@ -57,13 +57,10 @@ bool asksOfTick(const Term& term) {
 
 /// The error names the character.
 Error badExpression(const std::string& text, const std::string& why, std::size_t place) {
-  return Error{"bad_condition",
-               "the expression was refused",
+  return Error("bad_condition", "the expression was refused",
                why + " (character " + std::to_string(std::min(place, text.size()) + 1) + ")",
-               "write for example evicted(ledger==12), rows(layer==3) > 700, kl > 0.05 and length >= 900",
-               std::nullopt,
-               "expression",
-               text};
+               "write for example evicted(ledger==12), rows(layer==3) > 700, kl > 0.05 and length >= 900", "expression",
+               text);
 }
 
 /// A number that can be a flag becomes one. Error if the term is no condition.
