@@ -146,13 +146,14 @@ struct Lanes::Lane {
   std::size_t common = 0;  // tokens that it took with the others, if it has left
   Samples kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // one per tick
 
-  // The running commit.
-  bool stepped = false;
-  std::optional<Error> failed = {};
-  std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
-  double loss = std::nan("");                             // -ln p of the first token taken, by `before`
-  double spent = 0, ticked = 0;                           // microseconds of the call, and of its tick
-  std::int64_t weightBytes = 0;                           // bytes of weights read
+  struct Run {
+    bool stepped = false;
+    PassGroup::Outcome done = {};                           // the error that ended it, time and weights of the call
+    std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
+    double loss = std::nan("");                             // -ln p of the first token taken, by `before`
+    double ticked = 0;                                      // microseconds of the tick
+  };
+  Run run = {};  // the running commit
 
   const CacheState& state() const { return session->state(); }
   /// taken: tokens that all lanes took.
@@ -269,12 +270,12 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
   const Job run = [&](Lane& lane) -> std::optional<Error> {
     Trace trace;
     KV_TRY(refreshLogits(*lane.session));
-    lane.before = lane.state().logits;
+    lane.run.before = lane.state().logits;
     json args = json::object();
     if (lane.place > 0 || !forced.empty())  // lane 0 generates the peeked token again with its own sampler
       for (const TokenId token : tokens) args["tokens"].push_back(token.value());
     const Result<json> reports = execute(*lane.session, "step", args);
-    lane.ticked = lastTickUs(*lane.session);
+    lane.run.ticked = lastTickUs(*lane.session);
     if (block && lane.place == 0 && reports)
       for (const json& token : reports->back()["block"]) tokens.emplace_back(token.get<std::int32_t>());
     return failureOf(reports);
@@ -290,7 +291,7 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   runAll(job, std::move(apart));
   if (tick && !m_passes.last().together)
     for (const auto& lane : m_lanes)
-      if (lane->stepped) lane->spent = lane->ticked;
+      if (lane->run.stepped) lane->run.done.us = lane->run.ticked;
   if (std::optional<Error> refused = settle()) {
     publish();
     return *refused;
@@ -304,7 +305,7 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   }
   m_ticks += tick;
   measure(tick);
-  for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
+  for (const auto& lane : m_lanes) out.lanes.push_back({lane->run.stepped, lane->run.done.error, lane->now});
   publish();
   return out;
 }
@@ -320,39 +321,31 @@ void Lanes::runAll(const Job& job, std::string apart) {
   std::vector<Lane*> stepped;
   std::vector<Session*> sessions;
   for (const auto& lane : m_lanes) {
-    lane->failed.reset();
-    lane->before.reset();
-    lane->loss = std::nan("");
-    lane->spent = 0;
-    lane->weightBytes = 0;
-    lane->stepped = !lane->exit;
-    if (!lane->stepped) continue;
+    lane->run = {.stepped = !lane->exit};
+    if (lane->exit) continue;
     stepped.push_back(lane.get());
     sessions.push_back(lane->session.get());
   }
   std::vector<PassGroup::Outcome> done = m_passes.run(
       sessions, [&](std::size_t i) { return job(*stepped[i]); }, std::move(apart));
-  for (std::size_t i = 0; i < done.size(); ++i) {
-    stepped[i]->failed = std::move(done[i].error);
-    stepped[i]->spent = done[i].us;
-    stepped[i]->weightBytes = done[i].weightBytes;
-  }
+  for (std::size_t i = 0; i < done.size(); ++i) stepped[i]->run.done = std::move(done[i]);
 }
 
 /// A lane that failed leaves. If all lanes failed, none leaves and the error is returned.
 std::optional<Error> Lanes::settle() {
-  const auto stepped = [](const auto& lane) { return lane->stepped; };
-  const auto failed = [](const auto& lane) { return !lane->stepped || lane->failed; };
+  const auto stepped = [](const auto& lane) { return lane->run.stepped; };
+  const auto failed = [](const auto& lane) { return !lane->run.stepped || lane->run.done.error; };
   const bool all = std::all_of(m_lanes.begin(), m_lanes.end(), failed);
   for (const auto& lane : m_lanes) {
-    if (!lane->stepped) continue;
-    lane->tokens.follow(lane->state(), lane->before.get(), lane->loss);
+    if (!lane->run.stepped) continue;
+    lane->tokens.follow(lane->state(), lane->run.before.get(), lane->run.loss);
     const std::size_t reference = m_lanes.front()->tokens.size();
     const bool behind = all && lane->tokens.size() != reference;  // its retry had added the token
-    if (behind || (!all && lane->failed)) lane->leave(*lane->failed, std::min(lane->tokens.size(), reference));
+    if (behind || (!all && lane->run.done.error))
+      lane->leave(*lane->run.done.error, std::min(lane->tokens.size(), reference));
   }
   const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), stepped);
-  return all ? (*first)->failed : std::nullopt;
+  return all ? (*first)->run.done.error : std::nullopt;
 }
 
 /// Compares lanes in step with the present state of the reference.
@@ -407,14 +400,14 @@ void Lanes::compareRows(Lane& lane) {
 void Lanes::compare(Lane& lane) {
   const Lane& first = *m_lanes.front();
   lane.now = {};
-  lane.now.us = lane.spent;
-  lane.now.weightBytes = lane.weightBytes;
+  lane.now.us = lane.run.done.us;
+  lane.now.weightBytes = lane.run.done.weightBytes;
   const std::vector<float>*p = logitsOf(first.state()), *q = logitsOf(lane.state());
   if (p && q) {
     lane.now.kl = klDivergence(*p, *q);
     lane.now.top1 = likeliestToken(*p) == likeliestToken(*q);
   }
-  lane.now.dnll = lane.loss - first.loss;
+  lane.now.dnll = lane.run.loss - first.run.loss;
   compareRows(lane);
 }
 
