@@ -23,6 +23,24 @@ void read(const std::uint8_t* from, std::span<double> out, Widen widen) {
   }
 }
 
+constexpr double kExact = 1e-4, kRounded = 8e-2;
+constexpr double kSubnormal = 1e-7;  // steps of f16 do not get smaller
+
+using ReadRow = std::function<void(std::size_t row, bool value, std::span<double> out)>;
+
+ReadRow shakenBy(double part, ReadRow read) {
+  return [part, read = std::move(read)](std::size_t row, bool value, std::span<double> out) {
+    read(row, value, out);
+    double most = 0;
+    for (const double one : out) most = std::max(most, std::abs(one));
+    std::uint64_t random = row * 2 + value;
+    for (double& one : out) {
+      random = kernels::mix64(random + kernels::kChecksumIndexStep);
+      one += random & 1 ? part * most : -part * most;
+    }
+  };
+}
+
 }  // namespace
 
 HeadReader::HeadReader(const RowPool& pool, std::span<const Slot> slots, int head)
@@ -53,13 +71,6 @@ void HeadReader::operator()(std::size_t row, bool value, std::span<double> out) 
   std::memcpy(&scale, record + (value ? m_layout.vScales : m_layout.kScales) + 4 * std::int64_t{m_head}, sizeof scale);
   read<std::uint8_t>(from, out, [&](std::uint8_t code) { return kernels::codeValue(code, type) * scale; });
 }
-
-namespace {
-
-constexpr double kExact = 1e-4, kRounded = 8e-2;
-constexpr double kSubnormal = 1e-7;  // steps of f16 do not get smaller
-
-}  // namespace
 
 std::string figureText(double value) { return numberWords(value); }
 
@@ -139,25 +150,6 @@ int windowIn(const CheckInput& input, CacheLayer layer) {
   const int kept = ring ? input.manifest.ring.window : 0;
   return kept == 0 ? mask : mask == 0 ? kept : std::min(mask, kept);
 }
-
-namespace {
-
-using ReadRow = std::function<void(std::size_t row, bool value, std::span<double> out)>;
-
-ReadRow shakenBy(double part, ReadRow read) {
-  return [part, read = std::move(read)](std::size_t row, bool value, std::span<double> out) {
-    read(row, value, out);
-    double most = 0;
-    for (const double one : out) most = std::max(most, std::abs(one));
-    std::uint64_t random = row * 2 + value;
-    for (double& one : out) {
-      random = kernels::mix64(random + kernels::kChecksumIndexStep);
-      one += random & 1 ? part * most : -part * most;
-    }
-  };
-}
-
-}  // namespace
 
 std::optional<std::vector<double>> storedAttention(const CheckInput& input, const ScalarDecoder& decoder,
                                                    const StoredHeads& stored, Layer layer, const ScalarRow& row,

@@ -61,30 +61,6 @@ Windows spread(Windows all, std::int64_t rows) {
   return out;
 }
 
-}  // namespace
-
-Result<TrainingText> trainingText(const Tokenizer& tokenizer, const std::string& path, int window, std::int64_t rows) {
-  const std::string content = KV_TRY(readFile(path, "unreadable_file", kMostText));
-  TrainingText out;
-  out.hash = contentHash(std::as_bytes(std::span(content)));
-  Windows all;
-  for (const std::string& text : KV_TRY(textsOf(content, path))) {
-    const std::vector<TokenId> tokens = KV_TRY(tokenizer.encode(text, false));
-    out.tokens += std::ssize(tokens);
-    cut(tokens, openingOf(tokenizer), at(window), all);
-  }
-  if (all.size() < 2)
-    return Error("short_text", "nothing was recorded",
-                 path + " has " + std::to_string(out.tokens) + " tokens, and training needs at least " +
-                     std::to_string(window + kLeastWindow) + ": a window of " + std::to_string(window) +
-                     " to learn from, and " + std::to_string(kLeastWindow) + " more to measure on",
-                 "give a longer text, or a smaller --window", "text", path);
-  out.windows = spread(std::move(all), rows);
-  return out;
-}
-
-namespace {
-
 class TrainingRecorder {
  public:
   TrainingRecorder(const TrainingOrder& order, const Progress& progress) : m_order(order), m_progress(progress) {}
@@ -198,6 +174,26 @@ class TrainingRecorder {
 };
 
 }  // namespace
+
+Result<TrainingText> trainingText(const Tokenizer& tokenizer, const std::string& path, int window, std::int64_t rows) {
+  const std::string content = KV_TRY(readFile(path, "unreadable_file", kMostText));
+  TrainingText out;
+  out.hash = contentHash(std::as_bytes(std::span(content)));
+  Windows all;
+  for (const std::string& text : KV_TRY(textsOf(content, path))) {
+    const std::vector<TokenId> tokens = KV_TRY(tokenizer.encode(text, false));
+    out.tokens += std::ssize(tokens);
+    cut(tokens, openingOf(tokenizer), at(window), all);
+  }
+  if (all.size() < 2)
+    return Error("short_text", "nothing was recorded",
+                 path + " has " + std::to_string(out.tokens) + " tokens, and training needs at least " +
+                     std::to_string(window + kLeastWindow) + ": a window of " + std::to_string(window) +
+                     " to learn from, and " + std::to_string(kLeastWindow) + " more to measure on",
+                 "give a longer text, or a smaller --window", "text", path);
+  out.windows = spread(std::move(all), rows);
+  return out;
+}
 
 Result<TrainingRecord> recordTraining(const TrainingOrder& order, const Progress& progress) {
   return TrainingRecorder(order, progress).run();
