@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/session/tiles.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -77,10 +76,6 @@ bool Batch::steps() const {
                      [](const Sequence& one) { return one.session && !one.exit; });
 }
 
-Result<std::unique_ptr<PendingTile>> Batch::tile(const TileRequest& request) {
-  return kvlab::tile(*m_sequences[at(shown())].session, request);
-}
-
 Result<std::unique_ptr<Session>> Batch::keep(int sequence) {
   KV_TRY(there(sequence));
   m_passes.close();
@@ -100,7 +95,7 @@ Status Batch::release(int sequence) {
   m_passes.close();
   m_sequences[at(sequence)] = {};
   openPasses(m_passes.wanted());
-  Session& first = *m_sequences[at(shown())].session;
+  Session& first = shownSession();
   first.publisher().startAfter(serial);
   first.publish();
   publish();

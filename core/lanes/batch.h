@@ -7,7 +7,6 @@
 // A sequence leaves when its text ends or a tick of it fails, for example because it is full; the others go on. It
 // joins again when a verb gives it another state.
 #pragma once
-#include "core/api/tile.h"
 #include "core/lanes/pass_group.h"
 #include "core/session/storage.h"
 
@@ -51,7 +50,8 @@ class Batch : public SessionGroup {
   const std::optional<SequenceExit>& exit(int sequence) const { return m_sequences[at(sequence)].exit; }
   /// Some sequence would take part in a step.
   bool steps() const;
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // a tile of the shown sequence
+  /// The session that views show: of the first sequence that is not released.
+  Session& shownSession() { return *m_sequences[at(shown())].session; }
 
   /// One tick of every sequence that has not left. forced, [size()]: tokens to take; empty = each generates its own.
   BatchTick step(const std::vector<TokenId>& forced = {});

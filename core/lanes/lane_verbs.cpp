@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/api/json_values.h"
+#include "core/session/ticks.h"
 #include "core/verbs/replies.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -55,7 +56,7 @@ Result<json> step(Lanes& lanes, VerbArgs& in) {
   const StepRequest request(lanes.session(0), in);
   if (in.error()) return *in.error();
   json ticks = json::array();
-  Stops stops = lanes.stops();
+  Stops stops(lanes.session(0));
   for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) lanes.betweenTicks();
     if (request.ticks > 1 && !report(lanes.progress(), "stepping lanes", i, request.ticks)) break;
@@ -77,7 +78,7 @@ Result<json> run(Lanes& lanes, VerbArgs& in) {
   json ticks = json::array();
   std::string stoppedBy;
   std::int64_t count = 0;
-  Stops stops = lanes.stops();
+  Stops stops(lanes.session(0));
   while (stoppedBy.empty() && count < most) {
     if (count > 0) lanes.betweenTicks();
     if (!report(lanes.progress(), "running lanes", count, most)) {

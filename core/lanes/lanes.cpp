@@ -8,11 +8,9 @@
 #include "core/analysis/metrics.h"
 #include "core/api/log.h"
 #include "core/api/manifest_values.h"
-#include "core/lanes/samples.h"
 #include "core/model/decoder/sampler.h"
 #include "core/session/settings.h"
 #include "core/session/ticks.h"
-#include "core/session/tiles.h"
 #include "core/session/truth.h"
 #include "core/verbs/verbs.h"
 
@@ -168,11 +166,6 @@ Lanes::~Lanes() = default;
 
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
 Session& Lanes::session(int lane) { return *m_lanes[at(lane)]->session; }
-
-Stops Lanes::stops() { return Stops(*m_lanes.front()->session); }
-Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
-  return kvlab::tile(*m_lanes.front()->session, request);
-}
 
 Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes,
                                            const LanesOptions& options) {

@@ -9,9 +9,7 @@
 // Passes of lanes are made together where they can be (core/lanes/pass_group.h).
 #pragma once
 #include "core/api/lanes_view.h"
-#include "core/api/tile.h"
 #include "core/lanes/pass_group.h"
-#include "core/session/ticks.h"
 
 namespace kvlab {
 
@@ -51,9 +49,7 @@ class Lanes : public SessionGroup {
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
-  Session& session(int lane);                                             // for measurements
-  Stops stops();                                                          // stops of lane 0
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // a tile of lane 0
+  Session& session(int lane);  // for measurements
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has
   /// left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);

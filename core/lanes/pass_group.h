@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a job in each of several sessions and makes their forward passes together: linear steps read the weights once for
-// all. That needs rows in host memory; a device orders the calls of each session separately, so there each session makes
-// its own passes. Results are bitwise the same. Owned by Lanes or a Batch, which also owns the sessions; its thread. Both
-// are a SessionGroup.
+// Runs a job in each of several sessions and makes their forward passes together: linear steps read the weights once
+// for all. That needs rows in host memory; a device orders the calls of each session separately, so there each session
+// makes its own passes. Results are bitwise the same. Owned by Lanes or a Batch, which also owns the sessions; its
+// thread. Both are a SessionGroup.
 #pragma once
 #include "core/session/session.h"
 

@@ -54,7 +54,7 @@ Result<json> SessionHolder::executed(const std::string& verb, const json& given)
 
 Result<std::unique_ptr<PendingTile>> SessionHolder::tile(const TileRequest& request) {
   if (m_session) return kvlab::tile(*m_session, request);
-  return m_lanes ? m_lanes->tile(request) : m_batch->tile(request);
+  return kvlab::tile(m_lanes ? m_lanes->session(0) : m_batch->shownSession(), request);
 }
 
 SnapshotPtr SessionHolder::snapshot() const {

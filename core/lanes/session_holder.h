@@ -3,6 +3,7 @@
 // lanes and batches.
 // Owned by the window's engine or by a program without a window, on one thread, which alone calls it.
 #pragma once
+#include "core/api/tile.h"
 #include "core/api/verb.h"
 #include "core/lanes/batch.h"
 #include "core/lanes/lanes.h"
