@@ -31,6 +31,39 @@ std::string labelOf(const json& changes) {
   return out.empty() ? "as the reference" : out;
 }
 
+/// A session that its owner gets back unless it is kept.
+class Lent {
+ public:
+  Lent(std::unique_ptr<Session>& owner, std::unique_ptr<Session>& place) : m_owner(owner), m_place(&place) {
+    place = std::move(owner);
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    if (m_place) m_owner = std::move(*m_place);
+  }
+  void keep() { m_place = nullptr; }
+
+ private:
+  std::unique_ptr<Session>& m_owner;
+  std::unique_ptr<Session>* m_place;
+};
+
+/// Microseconds of a session's last tick. The time that it takes to write the report as JSON does not count for the
+/// lane.
+double lastTickUs(const Session& session) {
+  double end = 0;
+  if (const auto& report = session.health().report)
+    for (const Event& event : report->events) end = std::max(end, event.startUs + event.us);
+  return end;
+}
+
+const std::vector<float>* logitsOf(const CacheState& state) {
+  return state.logits && !state.logitsStale ? state.logits.get() : nullptr;
+}
+
+}  // namespace
+
 /// The tokens that a session took in order, each with its ledger id and its loss, independent of later edits. Lanes
 /// compare their residency by these tokens.
 class LaneTokens {
@@ -99,39 +132,6 @@ class LaneTokens {
   Column<float> m_losses;
   std::vector<std::int32_t> m_placeOf;  // [ledger ids] index among the taken tokens, -1 = none
 };
-
-/// A session that its owner gets back unless it is kept.
-class Lent {
- public:
-  Lent(std::unique_ptr<Session>& owner, std::unique_ptr<Session>& place) : m_owner(owner), m_place(&place) {
-    place = std::move(owner);
-  }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {
-    if (m_place) m_owner = std::move(*m_place);
-  }
-  void keep() { m_place = nullptr; }
-
- private:
-  std::unique_ptr<Session>& m_owner;
-  std::unique_ptr<Session>* m_place;
-};
-
-/// Microseconds of a session's last tick. The time that it takes to write the report as JSON does not count for the
-/// lane.
-double lastTickUs(const Session& session) {
-  double end = 0;
-  if (const auto& report = session.health().report)
-    for (const Event& event : report->events) end = std::max(end, event.startUs + event.us);
-  return end;
-}
-
-const std::vector<float>* logitsOf(const CacheState& state) {
-  return state.logits && !state.logitsStale ? state.logits.get() : nullptr;
-}
-
-}  // namespace
 
 struct Lanes::Lane {
   int place = 0;
