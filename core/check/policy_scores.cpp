@@ -419,12 +419,6 @@ class Scores {
     return out;
   }
 
-  static double length(std::span<const double> values) {
-    double sum = 0;
-    for (const double value : values) sum += value * value;
-    return std::sqrt(sum);
-  }
-
   /// Scores by rules that read the keys as attention reads them.
   std::vector<double> keyScores(CacheLayer layer, const ResidencyView& then) const {
     if (!readable(layer, then)) return {};
@@ -434,11 +428,11 @@ class Scores {
       const std::vector<std::vector<double>> keys = turnedKeys(layer, then, {pool, then.residentSlots(), head});
       std::vector<double> mean(at(pool.format().headDim)), lengths, along;
       for (const std::vector<double>& key : keys) {
-        lengths.push_back(length(key));
+        lengths.push_back(lengthOf(key));
         for (std::size_t d = 0; d < key.size() && lengths.back() > 0; ++d) mean[d] += key[d] / lengths.back();
       }
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        const double product = lengths[i] * length(mean);
+        const double product = lengths[i] * lengthOf(mean);
         along.push_back(product > 0 ? -std::inner_product(mean.begin(), mean.end(), keys[i].begin(), 0.0) / product
                                     : 0);
         lengths[i] = -lengths[i];
@@ -469,7 +463,7 @@ class Scores {
       ExpectedRows rows{.keys = turnedKeys(layer, then, read),
                         .sinks = at(m_policy.audit.layers[at(layer)].bands.sinks)};
       std::vector<double> value(dim);
-      for (std::size_t i = 0; i < rows.keys.size(); ++i) read(i, true, value), rows.lengths.push_back(length(value));
+      for (std::size_t i = 0; i < rows.keys.size(); ++i) read(i, true, value), rows.lengths.push_back(lengthOf(value));
       queries.mean = slice(moments->mean, head), queries.covariance = slice(moments->covariance, head);
       made.push_back(expectedScores(rows, queries, spec(layer).epsilon));
     }
