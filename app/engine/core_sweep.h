@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs the engine's sweeps. Any thread; the .cpp includes no Qt, because Qt's macros clash with names of core.
 #pragma once
-#include "core/api/sweep_run.h"
+#include "core/api/sweep_table.h"
 
 namespace kvlab {
 

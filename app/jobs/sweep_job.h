@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "app/engine/live_context.h"
-#include "core/api/sweep_run.h"
+#include "core/api/sweep_table.h"
 
 namespace kvlab {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/api/verb.h"
-#include "core/clinic/clinic_case.h"
+#include "core/clinic/clinic_run.h"
 
 class QLabel;
 class QListWidget;

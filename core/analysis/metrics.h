@@ -7,9 +7,12 @@
 // percentile: Hyndman and Fan 1996, definition 1; Jaccard 1901; attention mass kept: H2O (Zhang et al.
 // 2023), figure 2; needles: Kamradt 2023.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/api/ids.h"
 #include "core/api/summary.h"
@@ -44,5 +47,28 @@ double relativeError(std::span<const float> p, std::span<const float> q);
 
 /// Summary of samples in order of time; samples that are not-a-number do not count.
 Summary summarise(std::span<const double> samples);
+
+/// A series of samples whose summary, the one of all of them, is kept up to date. Adding a sample moves the larger
+/// ones.
+class Samples {
+ public:
+  void add(double sample) {
+    if (std::isnan(sample)) return;
+    m_sorted.insert(std::upper_bound(m_sorted.begin(), m_sorted.end(), sample), sample);
+    m_sum += sample;
+    m_last = sample;
+  }
+  Summary summary() const {
+    const std::size_t n = m_sorted.size();
+    if (n == 0) return {};
+    const double upper = m_sorted[n / 2], lower = m_sorted[(n - 1) / 2];
+    return {m_sum / static_cast<double>(n), m_last, (lower + upper) / 2, m_sorted[(99 * n + 99) / 100 - 1],
+            static_cast<std::int64_t>(n)};
+  }
+
+ private:
+  std::vector<double> m_sorted;
+  double m_sum = 0, m_last = 0;
+};
 
 }  // namespace kvlab

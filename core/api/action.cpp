@@ -30,18 +30,13 @@ void fieldsOf(AnyAction& a, See&& see) {
 }
 
 struct Writer {
-  template <class Id>
-  void operator()(const char* field, const Id& id) {
-    out[field] = id.value();
-  }
-  template <class Id>
-  void operator()(const char* field, const std::vector<Id>& list) {
-    json& to = out[field] = json::array();
-    for (const Id id : list) to.push_back(id.value());
+  template <class Value>
+  void operator()(const char* field, const Value& value) {
+    out[field] = value;
   }
   template <class Id>
   void operator()(const char* field, const std::optional<Id>& id) {
-    if (id) (*this)(field, *id);
+    if (id) out[field] = *id;
   }
   json out;
 };

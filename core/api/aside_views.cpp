@@ -6,10 +6,8 @@
 namespace kvlab {
 
 nlohmann::json toJson(const BreakpointView& point) {
-  return {{"id", point.id},         {"condition", point.condition},
-          {"ignore", point.ignore}, {"once", point.once},
-          {"log", point.logs},      {"enabled", point.enabled},
-          {"hits", point.hits},     {"last", point.last ? nlohmann::json(point.last->value()) : nlohmann::json()}};
+  return {{"id", point.id},    {"condition", point.condition}, {"ignore", point.ignore}, {"once", point.once},
+          {"log", point.logs}, {"enabled", point.enabled},     {"hits", point.hits},     {"last", orNull(point.last)}};
 }
 
 nlohmann::json toJson(const WatchView& watch) {
@@ -21,14 +19,13 @@ nlohmann::json toJson(const WatchView& watch) {
 }
 
 nlohmann::json toJson(const NoteView& note) {
-  const auto idOf = [](const auto& id) { return id ? nlohmann::json(id->value()) : nlohmann::json(); };
   return {{"id", note.id},
           {"text", note.text},
-          {"tick", note.tick.value()},
+          {"tick", note.tick},
           {"branch", note.branch},
-          {"layer", idOf(note.layer)},
-          {"kvHead", idOf(note.kvHead)},
-          {"ledger", idOf(note.ledger)},
+          {"layer", orNull(note.layer)},
+          {"kvHead", orNull(note.kvHead)},
+          {"ledger", orNull(note.ledger)},
           {"here", note.here},
           {"lost", note.entry < 0}};
 }

@@ -28,6 +28,12 @@ class StrongId {
   Rep m_value{};
 };
 
+/// JSON of an id is its number. For nlohmann::json, which finds it by the name, in lists of ids, too.
+template <class Json, class Tag, class Rep>
+void to_json(Json& json, const StrongId<Tag, Rep>& id) {
+  json = id.value();
+}
+
 using LedgerId = StrongId<struct LedgerIdTag, std::int32_t>;      // row of the ledger, from 0
 using Position = StrongId<struct PositionTag, std::int32_t>;      // place in the context (pos2ledger)
 using Index = StrongId<struct IndexTag, std::int32_t>;            // place in one layer's residency map

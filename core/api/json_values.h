@@ -5,12 +5,34 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 namespace kvlab {
 
 /// JSON has no infinities and no not-a-number: null.
 inline nlohmann::json finite(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+
+template <class List>
+nlohmann::json finiteList(const List& values) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const double value : values) out.push_back(finite(value));
+  return out;
+}
+
+/// A list of values, each as toJson() writes it.
+template <class List>
+nlohmann::json listJson(const List& values) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& value : values) out.push_back(toJson(value));
+  return out;
+}
+
+/// Null where there is no value.
+template <class Value>
+nlohmann::json orNull(const std::optional<Value>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
 
 /// "0.012", "not a number", "-infinity": the C library would write "-nan".
 inline std::string numberWords(double value, int digits = 2) {

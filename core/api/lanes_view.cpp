@@ -8,14 +8,6 @@ namespace {
 
 using nlohmann::json;
 
-/// JSON has no not-a-number: null.
-
-json numbers(const std::vector<double>& values) {
-  json out = json::array();
-  for (const double value : values) out.push_back(finite(value));
-  return out;
-}
-
 json number(const Summary& summary, double Summary::*value) {
   return summary.count ? finite(summary.*value) : json(nullptr);
 }
@@ -36,16 +28,16 @@ json row(const LaneView& lane, std::size_t place, std::int64_t ticks) {
            {"overlap", number(lane.overlap, &Summary::mean)},
            {"us", number(lane.us, &Summary::mean)},
            {"layers",
-            {{"massKept", numbers(lane.now.massKept)},
-             {"overlap", numbers(lane.now.overlap)},
-             {"needles", numbers(lane.now.needles)}}},
+            {{"massKept", finiteList(lane.now.massKept)},
+             {"overlap", finiteList(lane.now.overlap)},
+             {"needles", finiteList(lane.now.needles)}}},
            {"weightBytes", lane.now.weightBytes}};
   if (lane.snapshot) {
     out["bytes"] = lane.snapshot->bytes.live;
     out["bytesAllocated"] = lane.snapshot->bytes.allocated;
   }
   if (lane.exit) {
-    out["exitTick"] = lane.exit->tick.value();
+    out["exitTick"] = lane.exit->tick;
     out["error"] = lane.exit->error.toJson();
   }
   return out;
@@ -59,7 +51,7 @@ json toJson(const LaneFigures& figures) {
           {"top1", finite(figures.top1)},
           {"massKept", finite(figures.meanMassKept())},
           {"overlap", finite(figures.meanOverlap())},
-          {"needles", numbers(figures.needles)},
+          {"needles", finiteList(figures.needles)},
           {"us", finite(figures.us)},
           {"weightBytes", figures.weightBytes}};
 }

@@ -23,7 +23,6 @@ std::string_view name(RowState state);
 std::string_view name(Source source);
 /// True if a map counts the row: some layer holds it, or it has left only through windows.
 constexpr bool counted(RowState state) { return state == RowState::Live || state == RowState::LeftWindow; }
-std::optional<Source> sourceFromName(std::string_view name);
 
 struct LedgerRow {
   TokenId token;

@@ -16,19 +16,19 @@ constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#8a7a00", "#56b4e9", "#e69f00", "#555555"};
 constexpr double kPanelWidth = 420, kPanelHeight = 300, kLeft = 64, kTop = 56, kBottom = 48, kGap = 76, kLegend = 190;
 
-std::string fixed(double value) {
+template <class... Values>
+std::string printed(const char* format, Values... values) {
   std::array<char, 64> text{};
-  const int n = std::snprintf(text.data(), text.size(), "%.2f", value);
+  const int n = std::snprintf(text.data(), text.size(), format, values...);
   return {text.data(), static_cast<std::size_t>(n)};
 }
 
+std::string fixed(double value) { return printed("%.2f", value); }
+
 std::string shortest(double value) {
-  std::array<char, 64> text{};
   const int power = value > 0 ? static_cast<int>(std::lround(std::log10(value))) : 0;
   const bool decade = power < -2 && std::abs(value - std::pow(10, power)) < 1e-9 * value;
-  const int n = decade ? std::snprintf(text.data(), text.size(), "1e%d", power)
-                       : std::snprintf(text.data(), text.size(), "%.4g", value);
-  return {text.data(), static_cast<std::size_t>(n)};
+  return decade ? printed("1e%d", power) : printed("%.4g", value);
 }
 
 /// Powers of 1024, as the window writes bytes.
@@ -36,9 +36,7 @@ std::string bytes(double value) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  std::array<char, 64> text{};
-  const int n = std::snprintf(text.data(), text.size(), "%.3g %s", value, kUnits[unit]);
-  return {text.data(), static_cast<std::size_t>(n)};
+  return printed("%.3g %s", value, kUnits[unit]);
 }
 
 std::string escaped(const std::string& text) {
@@ -75,10 +73,10 @@ struct Line {
 
 struct Panel {
   std::string title, xTitle, yTitle;
-  Scale x, y;
-  std::vector<double> xTicks, yTicks;
+  Scale x = {}, y = {};
+  std::vector<double> xTicks = {}, yTicks = {};
   bool intervals = false, xBytes = false;
-  std::vector<Line> lines;
+  std::vector<Line> lines = {};
 };
 
 class Svg {
@@ -163,14 +161,17 @@ std::vector<double> decades(double low, double high) {
   return {low, std::sqrt(low * high), high};
 }
 
+bool anyBudget(const std::vector<const SweepPoint*>& points) {
+  return std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
+}
+
 using Pick = std::function<std::optional<Mark>(const SweepPoint&)>;
 
 /// The points of each series, ascending by x, in the order in which series first appear.
 std::vector<Line> linesOf(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series,
                           const Pick& pick) {
   std::vector<Line> out;
-  const bool budgets =
-      std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
+  const bool budgets = anyBudget(points);
   for (std::size_t i = 0; i < series.size(); ++i) {
     Line line{i, {}, false};
     for (const SweepPoint* point : points) {
@@ -199,22 +200,18 @@ std::pair<double, double> rangeOf(const std::vector<Line>& lines, Value value, d
 }
 
 Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
-  const bool budgets =
-      std::any_of(points.begin(), points.end(), [](const SweepPoint* p) { return p->budget.has_value(); });
+  const bool budgets = anyBudget(points);
   const bool ratio = budgets &&
       std::all_of(points.begin(), points.end(), [](const SweepPoint* p) { return !p->budget || p->budget->ratio; });
-  Panel panel{budgets ? "Recall against budget" : "Recall against bytes",
-              ratio         ? "budget, share of the prompt's rows"
-                  : budgets ? "budget, tokens"
-                            : "live bytes after the prompt",
-              "questions answered right",
-              {},
-              {0, 1},
-              {},
-              {0, 0.25, 0.5, 0.75, 1},
-              true,
-              !budgets,
-              {}};
+  const char* const xTitle = ratio ? "budget, share of the prompt's rows"
+      : budgets                    ? "budget, tokens"
+                                   : "live bytes after the prompt";
+  Panel panel{.title = budgets ? "Recall against budget" : "Recall against bytes",
+              .xTitle = xTitle,
+              .yTitle = "questions answered right",
+              .yTicks = {0, 0.25, 0.5, 0.75, 1},
+              .intervals = true,
+              .xBytes = !budgets};
   panel.lines = linesOf(points, series, [&](const SweepPoint& p) -> std::optional<Mark> {
     if (p.asked == 0 || (!budgets && !p.bytes)) return std::nullopt;
     return Mark{p.budget ? p.budget->value : budgets ? 0 : *p.bytes, p.recall, p.low, p.high};
@@ -238,16 +235,10 @@ Panel recallPanel(const std::vector<const SweepPoint*>& points, const std::vecto
 
 Panel klPanel(const std::vector<const SweepPoint*>& points, const std::vector<std::string>& series) {
   constexpr double kFloor = 1e-6;  // smaller values stand on the axis
-  Panel panel{"KL against bytes",
-              "live bytes after the prompt",
-              "KL against the reference, nats",
-              {},
-              {},
-              {},
-              {},
-              false,
-              true,
-              {}};
+  Panel panel{.title = "KL against bytes",
+              .xTitle = "live bytes after the prompt",
+              .yTitle = "KL against the reference, nats",
+              .xBytes = true};
   panel.lines = linesOf(points, series, [](const SweepPoint& p) -> std::optional<Mark> {
     if (!p.kl || !p.bytes) return std::nullopt;
     return Mark{*p.bytes, *p.kl, 0, 0};

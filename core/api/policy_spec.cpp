@@ -144,11 +144,8 @@ std::span<const PolicyName> policies() {
 }
 
 bool PolicyName::takes(std::string_view key) const {
-  for (std::size_t at = keys.find(key); at != std::string_view::npos; at = keys.find(key, at + 1)) {
-    const std::size_t end = at + key.size();
-    if ((at == 0 || keys[at - 1] == ' ') && (end == keys.size() || keys[end] == ' ')) return true;
-  }
-  return false;
+  const std::string all = ' ' + std::string(keys) + ' ';
+  return all.find(' ' + std::string(key) + ' ') != std::string::npos;
 }
 
 const PolicyName* policyNamed(std::string_view name) {

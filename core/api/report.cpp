@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/api/report.h"
 
+#include "core/api/json_values.h"
+
 namespace kvlab {
 
 nlohmann::json toJson(const Event& event) {
@@ -9,7 +11,7 @@ nlohmann::json toJson(const Event& event) {
                       {"start_us", event.startUs},
                       {"us", event.us},
                       {"bytes", event.bytes}};
-  if (event.layer) json["layer"] = event.layer->value();
+  if (event.layer) json["layer"] = *event.layer;
   if (!event.detail.empty()) json["detail"] = event.detail;
   return json;
 }
@@ -26,42 +28,37 @@ std::string intervalText(const DamageSince& since) {
 }
 
 nlohmann::json toJson(const DamageSince& since) {
-  nlohmann::json json{{"found", since.found.value()}, {"text", intervalText(since)}};
-  if (since.verified) json["verified"] = since.verified->value();
-  if (since.computed) json["computed"] = since.computed->value();
-  if (since.reached) json["reached"] = since.reached->value();
+  nlohmann::json json{{"found", since.found}, {"text", intervalText(since)}};
+  if (since.verified) json["verified"] = *since.verified;
+  if (since.computed) json["computed"] = *since.computed;
+  if (since.reached) json["reached"] = *since.reached;
   return json;
 }
 
 nlohmann::json toJson(const Violation& violation) {
   nlohmann::json json{{"invariant", violation.invariant}, {"detail", violation.detail}};
-  if (violation.layer) json["layer"] = violation.layer->value();
-  if (violation.index) json["index"] = violation.index->value();
-  if (violation.ledger) json["ledger"] = violation.ledger->value();
+  if (violation.layer) json["layer"] = *violation.layer;
+  if (violation.index) json["index"] = *violation.index;
+  if (violation.ledger) json["ledger"] = *violation.ledger;
   if (violation.since) json["since"] = toJson(*violation.since);
   return json;
 }
 
 nlohmann::json toJson(const TickReport& report) {
   nlohmann::json json{{"ok", report.ok},
-                      {"tick", report.tick.value()},
-                      {"token", nullptr},
+                      {"tick", report.tick},
+                      {"token", orNull(report.token)},
+                      {"block", report.block},
                       {"text", report.text},
-                      {"actions", nlohmann::json::array()},
+                      {"actions", listJson(report.actions)},
                       {"left", nlohmann::json::array()},
-                      {"events", nlohmann::json::array()},
-                      {"violations", nlohmann::json::array()}};
+                      {"events", listJson(report.events)},
+                      {"violations", listJson(report.violations)}};
   if (report.error) json["error"] = report.error->toJson();
-  if (report.token) json["token"] = report.token->value();
-  json["block"] = nlohmann::json::array();
-  for (const TokenId token : report.block) json["block"].push_back(token.value());
-  for (const Action& action : report.actions) json["actions"].push_back(toJson(action));
   for (const Evict& left : report.left) {
     json["left"].push_back(toJson(Action(left)));
     json["left"].back().erase("action");
   }
-  for (const Event& event : report.events) json["events"].push_back(toJson(event));
-  for (const Violation& violation : report.violations) json["violations"].push_back(toJson(violation));
   return json;
 }
 

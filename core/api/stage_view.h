@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/api/action.h"
+#include "core/api/json_values.h"
 
 namespace kvlab {
 
@@ -31,6 +32,10 @@ struct StageView {
   std::vector<LedgerId> context;   // with the shown actions, or with the waiting tokens of a block
 };
 
-nlohmann::json toJson(const StageView& view);
+inline nlohmann::json toJson(const StageView& view) {
+  return {
+      {"stage", name(view.stage)}, {"next", view.next}, {"tokens", view.tokens},  {"actions", listJson(view.actions)},
+      {"shown", view.shown},       {"of", view.of},     {"context", view.context}};
+}
 
 }  // namespace kvlab

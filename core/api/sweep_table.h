@@ -10,6 +10,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,9 +76,6 @@ Result<std::vector<SweepRow>> sweepRows(std::string_view text, const std::string
 /// results.csv: a head and a line per row (RFC 4180); a field that does not apply is empty.
 std::string sweepCsv(std::span<const SweepRow> rows);
 
-/// One line of RFC 4180, with its end.
-std::string csvLine(const std::vector<std::string>& fields);
-
 /// All cells that differ in nothing but their seed.
 struct SweepPoint {
   std::string prompts = {}, ask = {}, series = {};
@@ -91,6 +90,9 @@ struct SweepPoint {
 /// replacement, because questions about one story are not independent: percentiles 2.5 and 97.5 (Efron and Tibshirani
 /// 1993, chapter 13). The random numbers have a fixed start, so equal rows give equal figures.
 std::vector<SweepPoint> sweepPoints(std::span<const SweepRow> rows);
+/// summary.csv, a line per point (RFC 4180): prompts, ask, series, budget, cells, failed, stories, asked, right, recall
+/// and its interval, kl, kl_answer, bytes, share.
+std::string summaryCsv(std::span<const SweepPoint> points);
 
 /// Wilson's score interval of right out of asked, 95 % (Wilson 1927).
 std::pair<double, double> wilson(int right, int asked);
@@ -100,5 +102,40 @@ std::pair<double, double> wilson(int right, int asked);
 
 /// A row of panels per prompt set.
 std::string paretoSvg(const std::string& title, std::span<const SweepPoint> points);
+
+// The request for a sweep, its reports on the way, and its results.
+
+struct SweepProgress {
+  std::int64_t done = 0, total = 0, failed = 0;  // cells
+  double seconds = 0;                            // since this run began
+  double left = -1;               // estimated seconds to the end, from the cells of this run; -1 = not known yet
+  const SweepRow* row = nullptr;  // the cell that was finished; null at the start
+};
+
+struct SweepOptions {
+  std::string out;        // folder; made where it is missing
+  std::string folder;     // folder of the specification; its file names are relative to it
+  std::string resources;  // the program's resources
+  bool resume = false;    // go on in a folder that has a journal; start where there is none
+  int jobs = 0;           // worker threads, 0 = all cores
+  std::function<bool(const SweepProgress&)> progress =
+      {};  // one call at a time, on a worker; false stops, cells in work are dropped
+};
+
+struct SweepOutcome {
+  std::vector<SweepRow> rows;  // in cell order
+  std::int64_t found = 0;      // cells that the journal had already
+  std::int64_t failed = 0;     // rows with an error
+};
+
+/// A sweep as the window shows it: an opened file, or a running sweep.
+struct SweepShown {
+  std::string name, place;     // title; the file or folder
+  std::vector<SweepRow> rows;  // that are done, in cell order
+  std::int64_t total = 0;      // cells, done or not
+  bool running = false;
+  double left = -1;  // estimated seconds, -1 = not known
+};
+using SweepShownPtr = std::shared_ptr<const SweepShown>;
 
 }  // namespace kvlab

@@ -8,6 +8,8 @@
 namespace kvlab {
 namespace {
 
+using nlohmann::json;
+
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
@@ -15,28 +17,6 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 }
 
 bool goesOn(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
-}  // namespace
-
-std::string visibleText(std::string_view text) {
-  std::string shown = replaced(std::string(text), "\u2581", " ");
-  shown = replaced(replaced(std::move(shown), "\n", "\u21B5"), "\t", "\u2192");
-  const bool outer = shown.starts_with(' ') || shown.ends_with(' ');
-  return outer ? replaced(std::move(shown), " ", "\u00B7") : shown;
-}
-
-std::string shortened(std::string_view text, std::size_t most) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if (!goesOn(text[i]) && ++characters > most) return std::string(text.substr(0, i)) + "\u2026";
-  return std::string(text);
-}
-
-std::string countedText(std::int64_t count, std::string_view one, std::string_view many) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
-}
-
-namespace {
 
 constexpr std::size_t kMost = 3, kLongest = 64, kShortestBeginning = 3;
 
@@ -63,7 +43,34 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return last[b.size()];
 }
 
+constexpr const char* kRemedy = "write NAME:key=value,key=value";
+
+Error bad(std::string why) { return Error("", "", std::move(why), kRemedy); }
+
+json valueOf(const std::string& text) {
+  const json value = json::parse(text, nullptr, false);
+  return value.is_number() || value.is_boolean() ? value : json(text);
+}
+
 }  // namespace
+
+std::string visibleText(std::string_view text) {
+  std::string shown = replaced(std::string(text), "\u2581", " ");
+  shown = replaced(replaced(std::move(shown), "\n", "\u21B5"), "\t", "\u2192");
+  const bool outer = shown.starts_with(' ') || shown.ends_with(' ');
+  return outer ? replaced(std::move(shown), " ", "\u00B7") : shown;
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (!goesOn(text[i]) && ++characters > most) return std::string(text.substr(0, i)) + "\u2026";
+  return std::string(text);
+}
+
+std::string countedText(std::int64_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
+}
 
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names) {
   if (name.empty() || name.size() > kLongest) return {};
@@ -90,21 +97,6 @@ std::string nearestNote(std::string_view name, const std::vector<std::string>& n
   for (std::size_t i = 0; i < near.size(); ++i) out += (i ? ", " : "") + near[i];
   return out;
 }
-
-namespace {
-
-using nlohmann::json;
-
-constexpr const char* kRemedy = "write NAME:key=value,key=value";
-
-Error bad(std::string why) { return Error("", "", std::move(why), kRemedy); }
-
-json valueOf(const std::string& text) {
-  const json value = json::parse(text, nullptr, false);
-  return value.is_number() || value.is_boolean() ? value : json(text);
-}
-
-}  // namespace
 
 Result<json> namedObject(const json& given) {
   if (given.is_object()) return given;

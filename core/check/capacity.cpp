@@ -5,8 +5,7 @@
 
 namespace kvlab {
 
-void checkCapacity(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("capacity", out);
+void checkCapacity(const CheckInput& input, Findings& findings) {
   for (const SharedMap& shared : sharedMaps(input)) {
     const auto rows = static_cast<std::int64_t>(shared.map->resident());
     const auto where = [&] { return shared.name() + ": " + std::to_string(rows) + " rows"; };

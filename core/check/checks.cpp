@@ -3,6 +3,10 @@
 
 namespace kvlab {
 
+Place placeIn(std::optional<CacheLayer> layer, std::size_t index, const Column<LedgerId>& rows) {
+  return {layer, index, index < rows.size() ? std::optional(rows[index]) : std::nullopt};
+}
+
 void Findings::add(const Place& place, std::string detail) {
   if (m_count++ >= kKept) return;
   Violation violation;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of invariants.inc, with what they find; the file with the invariant's name defines each. Some checks have
-// parts in files of their own. Engine thread.
+// The checks of invariants.inc, with what they find; the file with the invariant's name defines each. Engine thread.
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,6 +16,9 @@ struct Place {
   std::optional<std::size_t> index = {};
   std::optional<LedgerId> ledger = {};
 };
+
+/// The place of an index of a list, with the row that stands there.
+Place placeIn(std::optional<CacheLayer> layer, std::size_t index, const Column<LedgerId>& rows);
 
 /// The violations of one invariant: the first 16, and the number of further ones. Lives for one check.
 class Findings {
@@ -38,25 +40,9 @@ class Findings {
   std::int64_t m_count = 0;
 };
 
-#define KVLAB_INVARIANT(id, function, of, cheap, title) \
-  void function(const CheckInput& input, std::vector<Violation>& out);
+#define KVLAB_INVARIANT(id, function, of, cheap, title) void function(const CheckInput& input, Findings& findings);
 #include "core/check/invariants.inc"
 #undef KVLAB_INVARIANT
-
-// Derives the culling of a tick a second time from the state before: how many pairs leave, which ones, and which tokens
-// replace them; and checks that the commit has carried it out. A full check compares the token with the whole
-// vocabulary, a cheap one with a part. semantics.md, section 4. Engine thread.
-
-/// A tick has asked culling, and the state that it began with is there.
-void checkCulledPairs(const CheckInput& input, Findings& findings);
-
-// The logits of the next token where no pass of the last commit made them: behind a step through history, a load, a
-// change of storage, or a question that computed stale logits anew. Engine thread.
-
-/// Takes the newest token through all layers over the stored rows, in another implementation of the decoder
-/// (scalar_decoder.h), and compares the logits of the state. It compares nothing if policies let rows go behind the
-/// pass, with a kind that derives its context, or if products round their factors.
-void checkToldLogits(const CheckInput& input, Findings& findings);
 
 // Recomputes rows that are not new. K and V of the first layer follow from a row's token alone, whatever was edited; in
 // the layers behind, those of a row that is labelled exact follow from the stored rows that it sees. A full check takes

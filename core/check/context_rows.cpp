@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/api/column.h"
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -62,8 +61,7 @@ bool goesOn(const CheckInput& input) {
 
 }  // namespace
 
-void checkContextRows(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("context_rows", out);
+void checkContextRows(const CheckInput& input, Findings& findings) {
   if (goesOn(input)) return;
   const CacheState& state = input.state;
   const std::vector<RowState> states = statesByMaps(input);

@@ -9,8 +9,8 @@
 #include <functional>
 #include <numeric>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
+#include "core/check/map_walk.h"
 #include "core/model/counter_random.h"
 
 namespace kvlab {
@@ -81,8 +81,7 @@ bool falls(const std::vector<double>& p, std::size_t token, const SamplingSettin
 
 }  // namespace
 
-void checkDrawnTokens(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("drawn_tokens", out);
+void checkDrawnTokens(const CheckInput& input, Findings& findings) {
   if (!input.before || !input.drawn || input.manifest.ring.blockTokens > 1 || input.state.context.empty()) return;
   const CacheState &was = *input.before, &is = input.state;
   const SamplingSettings& rules = input.manifest.sampling;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/api/column.h"
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -24,8 +23,8 @@ class EditPasses {
         m_state(input.state),
         m_before(*input.before),
         m_findings(findings),
-        m_position(placesOf(m_state.context)),
-        m_was(placesOf(m_before.context)),
+        m_position(placesOf(m_state.context, m_state.ledger.size())),
+        m_was(placesOf(m_before.context, m_state.ledger.size())),
         m_written(m_state.ledger.size()) {
     for (const PassDeed& deed : input.deeds)
       for (const std::uint64_t tag : deed.tags)
@@ -45,13 +44,6 @@ class EditPasses {
   }
 
  private:
-  /// [ledger] places in a context; -1 = none.
-  std::vector<std::int32_t> placesOf(const Column<LedgerId>& context) const {
-    std::vector<std::int32_t> out(m_state.ledger.size(), -1);
-    for (std::size_t p = 0; p < context.size(); ++p)
-      if (at(context[p].value()) < out.size()) out[at(context[p].value())] = static_cast<std::int32_t>(p);
-    return out;
-  }
   std::int32_t position(LedgerId id) const {
     return at(id.value()) < m_position.size() ? m_position[at(id.value())] : -1;
   }
@@ -200,8 +192,7 @@ class EditPasses {
 
 }  // namespace
 
-void checkEditPasses(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("edit_passes", out);
+void checkEditPasses(const CheckInput& input, Findings& findings) {
   // Nothing is known of a state that history brings back.
   if (!input.transformer || !input.store.backend().onHost() || input.deeds.empty() || !edited(input)) return;
   if (input.state.kind->derivesContext()) return;

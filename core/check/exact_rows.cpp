@@ -11,7 +11,6 @@
 #include <cmath>
 
 #include "core/check/checks.h"
-#include "core/check/implied_rows.h"
 #include "core/check/stored_heads.h"
 #include "core/model/decoder/transformer.h"
 
@@ -128,22 +127,11 @@ class Recount {
   /// The input of the first layer is the token's embedding.
   void embedded(const std::vector<double>& x) {
     const std::vector<double> token = embeddingOf(m_input, m_decoder, m_newest);
-    const double apart = distance(token, x), most = std::max(1e-30, length(token));
+    const double apart = distanceOf(token, x), most = std::max(1e-30, lengthOf(token));
     if (apart > 1e-4 * most)
       m_findings.add({CacheLayer(0), {}, m_newest},
                      rowName(m_newest) + " does not begin with its embedding: it differs by " +
                          figureText(100 * apart / most) + " %");
-  }
-
-  static double length(std::span<const double> x) {
-    double sum = 0;
-    for (const double value : x) sum += value * value;
-    return std::sqrt(sum);
-  }
-  static double distance(std::span<const double> a, std::span<const double> b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return std::sqrt(sum);
   }
 
   /// The index of the newest row in the layer's map; -1 = it has left.
@@ -233,13 +221,13 @@ class Recount {
     // A score that is off by so much makes shares others by twice that, in parts of them.
     const double keys = most[0] * std::sqrt(double(q.size())), score = 1 / std::sqrt(m_model.config().scoreDim());
     const double turns = at(own) < m_input.turns.size() ? m_input.turns[at(own)] * m_stored.turning(own) : 0;
-    m_shareRoom =
-        m_stored.room() + 2 * score * keys * (turns * length(q) + kUnsure * query.unsure * std::sqrt(double(q.size())));
+    m_shareRoom = m_stored.room() +
+        2 * score * keys * (turns * lengthOf(q) + kUnsure * query.unsure * std::sqrt(double(q.size())));
     const std::vector<float>& all = m_deeds[at(own)]->attended;
     const std::size_t from = at(head) * q.size() % all.size();
     const std::vector<double> got(all.begin() + static_cast<std::ptrdiff_t>(from),
                                   all.begin() + static_cast<std::ptrdiff_t>(from + q.size()));
-    const double apart = distance(given, got), room = m_shareRoom * most[1] * std::sqrt(double(q.size()));
+    const double apart = distanceOf(given, got), room = m_shareRoom * most[1] * std::sqrt(double(q.size()));
     const int perPart = m_model.config().heads / m_state.cacheLayers().perLayer;
     if (apart <= room)
       return probed(own, &NewestAttention::perHead, head % perPart, m_shares, " in query head " + std::to_string(head));
@@ -316,8 +304,8 @@ class Recount {
 
   /// In parts of the layer's contribution to its input x.
   Apart handedOn(const std::vector<double>& x, const ScalarOutput& wanted, const std::vector<double>& got) const {
-    const double added = std::max(distance(wanted.values, x), 1e-6 * length(x));
-    return {distance(wanted.values, got) / added, outputRoom() + kUnsure * wanted.unsure / added};
+    const double added = std::max(distanceOf(wanted.values, x), 1e-6 * lengthOf(x));
+    return {distanceOf(wanted.values, got) / added, outputRoom() + kUnsure * wanted.unsure / added};
   }
 
   /// The same for the logits of x, the last layer's output; none where the state has no fresh logits.
@@ -338,7 +326,7 @@ class Recount {
     }
     mean /= static_cast<double>(wanted.size());
     const double spread = std::sqrt(std::max(0.0, square / static_cast<double>(wanted.size()) - mean * mean));
-    const double moved = 10 * spread * x.unsure / std::max(1e-30, length(x.values));  // as x has moved
+    const double moved = 10 * spread * x.unsure / std::max(1e-30, lengthOf(x.values));  // as x has moved
     return Apart{apart, 10 * outputRoom() * std::max(spread, 1e-3) + kUnsure * (made.unsure + moved)};
   }
 
@@ -372,8 +360,7 @@ Round roundOf(const CheckInput& input, std::int64_t period) {
 
 }  // namespace
 
-void checkExactRows(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("exact_rows", out);
+void checkExactRows(const CheckInput& input, Findings& findings) {
   if (!input.transformer || input.state.context.empty()) return;
   const bool newest = !input.deeds.empty();
   if (input.full) {

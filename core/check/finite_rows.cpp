@@ -39,9 +39,8 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, const RowList&
 
 }  // namespace
 
-void checkFiniteRows(const CheckInput& input, std::vector<Violation>& out) {
+void checkFiniteRows(const CheckInput& input, Findings& findings) {
   if (!input.full) return;
-  Findings findings("finite_rows", out);
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots());
     for (const CacheLayer layer : shared.layers) checkLayer(input, shared, list, layer, findings);

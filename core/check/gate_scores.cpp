@@ -81,8 +81,7 @@ void scored(const CheckInput& input, const GateWeights& gates, std::uint64_t ran
 
 }  // namespace
 
-void checkGateScores(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("gate_scores", out);
+void checkGateScores(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   if (!input.transformer || !state.policy || !state.policy->gates || state.kind->derivesContext() ||
       state.gateScores.size() != at(state.cacheLayers().layers) || !readable(input, *state.policy->gates))

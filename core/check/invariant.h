@@ -43,9 +43,11 @@ enum class Cheap : std::uint8_t { All, Slice, Part, None };
 /// Subject of an invariant: the state, or stored rows, each by itself.
 enum class Of : std::uint8_t { State, Rows };
 
+class Findings;  // core/check/checks.h
+
 struct Invariant {
   std::string_view id, title;
-  void (*check)(const CheckInput& input, std::vector<Violation>& out);
+  void (*check)(const CheckInput& input, Findings& findings);
   Of of;
   Cheap cheap;
 };

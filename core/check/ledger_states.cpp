@@ -28,8 +28,7 @@ void checkLinks(const Ledger& ledger, LedgerId id, const std::vector<LedgerId>& 
 
 }  // namespace
 
-void checkLedgerStates(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("ledger_states", out);
+void checkLedgerStates(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   const auto checkRow = [&](LedgerId id) {
     const LedgerRow& row = state.ledger[id];

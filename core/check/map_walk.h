@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/check/invariant.h"
+#include "core/check/checks.h"
 
 namespace kvlab {
 
@@ -23,12 +23,17 @@ struct SharedMap {
   /// "layer 3", or "layers 0-21" of a shared map.
   std::string name() const;
   std::string name(CacheLayer one) const { return "layer " + all.name(one); }
+  /// The place of an index in one of the layers.
+  Place placeOf(CacheLayer layer, std::size_t index) const { return placeIn(layer, index, map->ledger); }
 };
 
 /// Maps of layers that exist in both the state and the store.
 std::vector<SharedMap> sharedMaps(const CheckInput& input);
 /// sharedMaps() with every row that has a slot, including rows beside the context.
 std::vector<SharedMap> storedMaps(const CheckInput& input);
+
+/// [rows] places of ledger rows in a context; -1 = the row has none.
+std::vector<std::int32_t> placesOf(const Column<LedgerId>& context, std::size_t rows);
 
 /// A ledger id as messages name it: "ledger row 17".
 std::string rowName(LedgerId id);
@@ -43,5 +48,21 @@ struct RowList {
 /// Rows whose ledger id modulo `parts` is `part`, and all rows from index `fresh` on.
 RowList rowList(const SharedMap& shared, std::int32_t poolSlots, std::int64_t part = 0, std::int64_t parts = 1,
                 std::size_t fresh = std::numeric_limits<std::size_t>::max());
+
+// Changes of the last commit, for checks that compare a state with the one before, or look only at new rows.
+
+/// True if the last commit added a token that the model was asked for. `before` is there.
+bool generated(const CheckInput& input);
+
+/// True if the last commit carried out a list of actions: rows have come, or some were replaced, deleted or evicted. A
+/// state that was loaded is another one.
+bool edited(const CheckInput& input);
+
+/// Groups that the layers of a map had in the state that passed; empty where everything is new to the check.
+std::vector<const LayerGroup*> passedGroups(const CheckInput& input, const SharedMap& shared);
+
+/// The index from which on a map has something new for a check: rows before it were rows of the state that passed, in
+/// the same order and in the same slots, and no commit has written them since. 0 = all is new.
+std::size_t firstFresh(const CheckInput& input, const SharedMap& shared);
 
 }  // namespace kvlab

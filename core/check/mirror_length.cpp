@@ -45,8 +45,7 @@ void checkMap(const CacheState& state, const SharedMap& shared, Findings& findin
 
 }  // namespace
 
-void checkMirrorLength(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("mirror_length", out);
+void checkMirrorLength(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   same({}, "the phase column", state.phases.size(), "the context", state.context.size(), findings);
   same({}, "brightness", state.brightness.size(), "the context", state.context.size(), findings);

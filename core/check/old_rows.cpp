@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/analysis/exactness.h"
-#include "core/check/implied_rows.h"
+#include "core/check/stored_heads.h"
 #include "core/model/decoder/frequencies.h"
 #include "kernels/row_checksum.h"
 

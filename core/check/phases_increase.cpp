@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -39,8 +38,7 @@ void checkContext(const CheckInput& input, Findings& findings) {
       last = phase;
       continue;
     }
-    Place place{{}, i, {}};
-    if (i < state.context.size()) place.ledger = state.context[i];
+    const Place place = placeIn({}, i, state.context);
     const auto where = [&] { return "position " + std::to_string(i) + ": phase " + std::to_string(phase); };
     if (ordinal && phase != static_cast<std::int64_t>(i)) findings.add(place, where() + " is not the position");
     else if (phase <= last) findings.add(place, where() + " is not above " + std::to_string(last) + " before it");
@@ -99,8 +97,7 @@ void checkMap(const CheckInput& input, const SharedMap& shared, Findings& findin
 
 }  // namespace
 
-void checkPhasesIncrease(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("phases_increase", out);
+void checkPhasesIncrease(const CheckInput& input, Findings& findings) {
   checkContext(input, findings);
   const bool whole = input.state.phases.size() == input.state.context.size() && input.before &&
       input.before->phases.size() == input.before->context.size();

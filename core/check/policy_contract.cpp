@@ -9,7 +9,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -173,8 +172,7 @@ class Contract {
 
 }  // namespace
 
-void checkPolicyContract(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("policy_contract", out);
+void checkPolicyContract(const CheckInput& input, Findings& findings) {
   if (!input.state.policy || input.state.kind->derivesContext()) return;
   Contract(input, findings).check();
 }

@@ -11,9 +11,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
-#include "core/check/expected_scores.h"
 #include "core/check/map_walk.h"
 #include "core/check/stored_heads.h"
 #include "core/state/rounding.h"
@@ -26,6 +24,91 @@ constexpr std::int64_t kKeyTurns = 16;
 constexpr std::string_view kExpected = "expected_attention";
 
 double rank(double score) { return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score; }
+
+// The scores of Expected Attention a second time, in double, as the paper has them (arXiv 2510.00636, section 3): the
+// moments of queries are turned by the mean rotation of the positions to come, which is a sum over these positions.
+// core/policy turns the keys instead, by the closed form of the sum.
+
+/// The rows of one KV head.
+struct ExpectedRows {
+  std::vector<std::vector<double>> keys = {};  // [rows][dim] as attention reads them
+  std::vector<double> lengths = {};            // [rows] of their values
+  std::size_t sinks = 0;                       // rows in front that the softmax leaves out
+};
+
+/// Queries to come.
+struct ExpectedQueries {
+  std::span<const double> mean = {};        // [heads, dim] of the query heads of the KV head
+  std::span<const double> covariance = {};  // [heads, dim, dim]
+  std::vector<double> frequencies = {};     // [dim / 2]; value i turns with value dim / 2 + i
+  double stretch = 1;                       // attention factor of values that turn
+  double nextPhase = 0;
+  int future = 1;       // number of positions
+  double scoreDim = 1;  // its root divides q . k
+};
+
+/// Turns pairs of values by the mean over positions of the rotation.
+class MeanTurn {
+ public:
+  explicit MeanTurn(const ExpectedQueries& queries) {
+    for (const double w : queries.frequencies) {
+      double cosine = 0, sine = 0;
+      for (int step = 0; step < queries.future; ++step) {
+        cosine += std::cos((queries.nextPhase + step) * w);
+        sine += std::sin((queries.nextPhase + step) * w);
+      }
+      const double share = (w == 0 ? 1 : queries.stretch) / queries.future;
+      m_cosine.push_back(cosine * share), m_sine.push_back(sine * share);
+    }
+  }
+  /// Values at x, x + step and so on.
+  void operator()(double* x, std::size_t step) const {
+    const std::size_t half = m_cosine.size();
+    for (std::size_t i = 0; i < half; ++i) {
+      const double a = x[i * step], b = x[(half + i) * step];
+      x[i * step] = a * m_cosine[i] - b * m_sine[i];
+      x[(half + i) * step] = a * m_sine[i] + b * m_cosine[i];
+    }
+  }
+
+ private:
+  std::vector<double> m_cosine, m_sine;
+};
+
+/// Score that a query head expects for a key before the softmax: mean . k / root(d) + k' covariance k / 2d.
+double expectation(std::span<const double> mean, std::span<const double> covariance, std::span<const double> key,
+                   double scoreDim) {
+  double linear = 0, square = 0;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    linear += mean[i] * key[i];
+    double row = 0;
+    for (std::size_t j = 0; j < key.size(); ++j) row += covariance[i * key.size() + j] * key[j];
+    square += key[i] * row;
+  }
+  return linear / std::sqrt(scoreDim) + square / (2 * scoreDim);
+}
+
+/// [rows]
+std::vector<double> expectedScores(const ExpectedRows& rows, const ExpectedQueries& queries, double epsilon) {
+  const std::size_t count = rows.keys.size(), dim = rows.keys.front().size(), heads = queries.mean.size() / dim;
+  const MeanTurn turn(queries);
+  std::vector<double> out(count);
+  for (std::size_t head = 0; head < heads; ++head) {
+    std::vector<double> mean(dim), covariance(dim * dim), share(count);
+    std::ranges::copy(queries.mean.subspan(head * dim, dim), mean.begin());
+    std::ranges::copy(queries.covariance.subspan(head * dim * dim, dim * dim), covariance.begin());
+    turn(mean.data(), 1);
+    for (std::size_t i = 0; i < dim; ++i) turn(covariance.data() + i, dim);
+    for (std::size_t i = 0; i < dim; ++i) turn(covariance.data() + i * dim, 1);
+    double most = -INFINITY, sum = 0;
+    for (std::size_t row = rows.sinks; row < count; ++row)
+      most = std::max(most, share[row] = expectation(mean, covariance, rows.keys[row], queries.scoreDim));
+    for (std::size_t row = rows.sinks; row < count; ++row) sum += share[row] = std::exp(share[row] - most);
+    for (std::size_t row = rows.sinks; row < count; ++row) out[row] += share[row] / sum / static_cast<double>(heads);
+  }
+  for (std::size_t row = 0; row < count; ++row) out[row] = (out[row] + epsilon) * rows.lengths[row];
+  return out;
+}
 
 class Scores {
  public:
@@ -336,12 +419,6 @@ class Scores {
     return out;
   }
 
-  static double length(std::span<const double> values) {
-    double sum = 0;
-    for (const double value : values) sum += value * value;
-    return std::sqrt(sum);
-  }
-
   /// Scores by rules that read the keys as attention reads them.
   std::vector<double> keyScores(CacheLayer layer, const ResidencyView& then) const {
     if (!readable(layer, then)) return {};
@@ -351,11 +428,11 @@ class Scores {
       const std::vector<std::vector<double>> keys = turnedKeys(layer, then, {pool, then.residentSlots(), head});
       std::vector<double> mean(at(pool.format().headDim)), lengths, along;
       for (const std::vector<double>& key : keys) {
-        lengths.push_back(length(key));
+        lengths.push_back(lengthOf(key));
         for (std::size_t d = 0; d < key.size() && lengths.back() > 0; ++d) mean[d] += key[d] / lengths.back();
       }
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        const double product = lengths[i] * length(mean);
+        const double product = lengths[i] * lengthOf(mean);
         along.push_back(product > 0 ? -std::inner_product(mean.begin(), mean.end(), keys[i].begin(), 0.0) / product
                                     : 0);
         lengths[i] = -lengths[i];
@@ -386,7 +463,7 @@ class Scores {
       ExpectedRows rows{.keys = turnedKeys(layer, then, read),
                         .sinks = at(m_policy.audit.layers[at(layer)].bands.sinks)};
       std::vector<double> value(dim);
-      for (std::size_t i = 0; i < rows.keys.size(); ++i) read(i, true, value), rows.lengths.push_back(length(value));
+      for (std::size_t i = 0; i < rows.keys.size(); ++i) read(i, true, value), rows.lengths.push_back(lengthOf(value));
       queries.mean = slice(moments->mean, head), queries.covariance = slice(moments->covariance, head);
       made.push_back(expectedScores(rows, queries, spec(layer).epsilon));
     }
@@ -427,8 +504,7 @@ class Scores {
 
 }  // namespace
 
-void checkPolicyScores(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("policy_scores", out);
+void checkPolicyScores(const CheckInput& input, Findings& findings) {
   if (!input.state.policy || !edited(input) || input.state.policy->specs.size() != input.state.groupOf.size() ||
       input.state.policy->audit.layers.size() != input.state.groupOf.size())
     return;

@@ -23,9 +23,8 @@ void checkSums(const Column<std::uint64_t>& sums, std::size_t rows, Word word, c
 
 }  // namespace
 
-void checkPrefixSums(const CheckInput& input, std::vector<Violation>& out) {
+void checkPrefixSums(const CheckInput& input, Findings& findings) {
   if (!input.full) return;
-  Findings findings("prefix_sums", out);
   const CacheState& state = input.state;
   checkSums(
       state.contextSums, state.context.size(), [&](std::size_t i) { return idWord(state.context[i]); }, {}, "context",

@@ -5,30 +5,16 @@
 #include "core/check/map_walk.h"
 
 namespace kvlab {
-namespace {
-
-/// [ledger] position in the context, or -1.
-std::vector<std::int32_t> positions(const CacheState& state) {
-  std::vector<std::int32_t> out(state.ledger.size(), -1);
-  for (std::size_t i = 0; i < state.context.size(); ++i)
-    if (state.ledger.contains(state.context[i]))
-      out[static_cast<std::size_t>(state.context[i].value())] = static_cast<std::int32_t>(i);
-  return out;
-}
-
-}  // namespace
-
-void checkResidencyOrder(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("residency_order", out);
+void checkResidencyOrder(const CheckInput& input, Findings& findings) {
   const CacheState& state = input.state;
   std::vector<std::int32_t> positionOf;
   for (const SharedMap& shared : sharedMaps(input)) {
     if (shared.map->ledger.sharesWith(state.context)) continue;
-    if (positionOf.empty()) positionOf = positions(state);
+    if (positionOf.empty()) positionOf = placesOf(state.context, state.ledger.size());
     std::int32_t last = -1;
     for (std::size_t i = 0; i < shared.map->ledger.size(); ++i) {
       const LedgerId id = shared.map->ledger[i];
-      const std::int32_t position = state.ledger.contains(id) ? positionOf[static_cast<std::size_t>(id.value())] : -1;
+      const std::int32_t position = state.ledger.contains(id) ? positionOf[at(id)] : -1;
       const auto where = [&] { return shared.name() + ", index " + std::to_string(i) + ": " + rowName(id); };
       const Place place{shared.first(), i, id};
       if (position < 0) findings.add(place, where() + " is not in the context");

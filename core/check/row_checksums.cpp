@@ -9,8 +9,7 @@
 
 namespace kvlab {
 
-void checkRowChecksums(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("row_checksums", out);
+void checkRowChecksums(const CheckInput& input, Findings& findings) {
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts);

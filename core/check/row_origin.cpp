@@ -40,8 +40,7 @@ void checkLayer(const CheckInput& input, const SharedMap& shared, CacheLayer lay
 
 }  // namespace
 
-void checkRowOrigin(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("row_origin", out);
+void checkRowOrigin(const CheckInput& input, Findings& findings) {
   if (!input.state.origins || !input.transformer) return;
   const std::vector<RowOrigin>& origins = *input.state.origins;
   const std::vector<std::uint64_t> now = input.full ? originOf(*input.transformer) : origins.back().layers;

@@ -4,7 +4,6 @@
 // new to the map or were written since the last check, and this tick's slice of the others (row_checksums).
 #include <algorithm>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -29,8 +28,7 @@ void nameRows(const CheckInput& input, const SharedMap& shared, const RowList& l
 
 }  // namespace
 
-void checkRowTags(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("row_tags", out);
+void checkRowTags(const CheckInput& input, Findings& findings) {
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod);
   for (const SharedMap& shared : storedMaps(input)) {
     const RowList list = rowList(shared, input.store.pool(shared.first()).slots(), input.scrubPart % parts, parts,

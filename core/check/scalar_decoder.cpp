@@ -136,6 +136,18 @@ void add(std::vector<double>& x, std::span<const double> y) {
 
 }  // namespace
 
+double lengthOf(std::span<const double> x) {
+  double sum = 0;
+  for (const double value : x) sum += value * value;
+  return std::sqrt(sum);
+}
+
+double distanceOf(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
 ScalarDecoder::ScalarDecoder(const Model& model, std::int64_t length, std::string_view numerics)
     : m_model(model),
       m_length(length),
@@ -376,10 +388,7 @@ std::vector<ScalarOutput> ScalarDecoder::outputs(Layer layer, std::span<const do
   for (const Chosen& chosen : choices(mine, exact, 2)) {
     ScalarOutput& one = out.emplace_back(end(layer, mine, chosen));
     if (!rounds) continue;
-    const std::vector<double> sure = other.end(layer, exact, chosen);
-    double squares = 0;
-    for (std::size_t i = 0; i < sure.size(); ++i) squares += (one.values[i] - sure[i]) * (one.values[i] - sure[i]);
-    one.unsure = std::sqrt(squares);
+    one.unsure = distanceOf(one.values, other.end(layer, exact, chosen));
   }
   return out;
 }

@@ -18,6 +18,10 @@
 
 namespace kvlab {
 
+/// Length (L2) of a vector, and of the difference of two.
+double lengthOf(std::span<const double> x);
+double distanceOf(std::span<const double> a, std::span<const double> b);
+
 /// The rows that a query attends to.
 struct ScalarSeen {
   /// Reads the key or the value of a row as it is stored, [headDim] of the query's KV head.

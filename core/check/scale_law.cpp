@@ -56,8 +56,7 @@ void checkRows(const CheckInput& input, const SharedMap& shared, CacheLayer laye
 
 }  // namespace
 
-void checkScaleLaw(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("scale_law", out);
+void checkScaleLaw(const CheckInput& input, Findings& findings) {
   const std::int64_t parts = input.full ? 1 : std::max(1, input.manifest.scrubPeriod), part = input.scrubPart % parts;
   for (const SharedMap& shared : storedMaps(input))
     for (const CacheLayer layer : shared.layers) {

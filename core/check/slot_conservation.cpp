@@ -74,8 +74,7 @@ void checkHeld(const CheckInput& input, const CacheState& older, Findings& findi
 
 }  // namespace
 
-void checkSlotConservation(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("slot_conservation", out);
+void checkSlotConservation(const CheckInput& input, Findings& findings) {
   if (!input.held || input.state.kind->draftedFrom()) return;
   for (const SharedMap& shared : storedMaps(input))
     for (const CacheLayer layer : shared.layers)

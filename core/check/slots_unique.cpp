@@ -3,7 +3,6 @@
 // slot is free, because a free slot would go to the next row.
 #include <algorithm>
 
-#include "core/check/changes.h"
 #include "core/check/checks.h"
 #include "core/check/map_walk.h"
 
@@ -11,12 +10,6 @@ namespace kvlab {
 namespace {
 
 std::string slotName(std::size_t slot) { return "slot " + std::to_string(slot); }
-
-Place placeOf(const SharedMap& shared, CacheLayer layer, std::size_t index) {
-  Place place{layer, index, {}};
-  if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
-  return place;
-}
 
 constexpr std::size_t kFew = 8;  // slots that are looked for one by one
 
@@ -47,13 +40,13 @@ bool checkNamed(const SharedMap& shared, std::int32_t slots, Findings& findings)
     const auto where = [&] { return shared.name() + ", index " + std::to_string(i); };
     if (!there) {
       findings.add(
-          placeOf(shared, shared.first(), i),
+          shared.placeOf(shared.first(), i),
           where() + ": slot " + std::to_string(all[i].value()) + " is outside the pool of " + std::to_string(slots));
       inside = false;
       continue;
     }
     const auto other = std::find(all.rend() - static_cast<std::ptrdiff_t>(i), all.rend(), all[i]);
-    findings.add(placeOf(shared, shared.first(), i),
+    findings.add(shared.placeOf(shared.first(), i),
                  where() + ": " + slotName(at(all[i].value())) + " is already used by index " +
                      std::to_string(all.rend() - other - 1));
   }
@@ -65,15 +58,14 @@ void checkFree(const SharedMap& shared, CacheLayer layer, const SlotAllocator& a
   const std::span<const Slot> all = shared.map->slotOf.span();
   for (auto i = static_cast<std::size_t>(shared.map->first); i < all.size(); ++i)
     if (all[i].value() >= 0 && all[i].value() < slots && allocator.isFree(all[i]))
-      findings.add(placeOf(shared, layer, i),
+      findings.add(shared.placeOf(layer, i),
                    shared.name(layer) + ", index " + std::to_string(i) + ": " +
                        slotName(static_cast<std::size_t>(all[i].value())) + " is used and free at once");
 }
 
 }  // namespace
 
-void checkSlotsUnique(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("slots_unique", out);
+void checkSlotsUnique(const CheckInput& input, Findings& findings) {
   for (const SharedMap& shared : storedMaps(input)) {
     const std::int32_t slots = input.store.pool(shared.first()).slots();
     const bool inside = fewAndNew(shared, firstFresh(input, shared), slots) || checkNamed(shared, slots, findings);

@@ -9,9 +9,7 @@ namespace kvlab {
 namespace {
 
 void report(const SharedMap& shared, std::size_t index, const std::string& what, Findings& findings) {
-  Place place{shared.first(), index, {}};
-  if (index < shared.map->ledger.size()) place.ledger = shared.map->ledger[index];
-  findings.add(place, shared.name() + ", index " + std::to_string(index) + ": " + what);
+  findings.add(shared.placeOf(shared.first(), index), shared.name() + ", index " + std::to_string(index) + ": " + what);
 }
 
 void checkRing(const SharedMap& shared, const RingState& ring, Findings& findings) {
@@ -55,8 +53,7 @@ void checkRuns(const SharedMap& shared, std::int32_t block, Findings& findings) 
 
 }  // namespace
 
-void checkStorageForm(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("storage_form", out);
+void checkStorageForm(const CheckInput& input, Findings& findings) {
   for (const SharedMap& shared : storedMaps(input)) {
     const SlotAllocator& slots = input.store.slots(shared.first());
     if (shared.group->ring) checkRing(shared, *shared.group->ring, findings);

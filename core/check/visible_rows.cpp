@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "core/check/checks.h"
-#include "core/check/implied_rows.h"
+#include "core/check/stored_heads.h"
 
 namespace kvlab {
 namespace {
@@ -233,8 +233,7 @@ class Look {
 
 }  // namespace
 
-void checkVisibleRows(const CheckInput& input, std::vector<Violation>& out) {
-  Findings findings("visible_rows", out);
+void checkVisibleRows(const CheckInput& input, Findings& findings) {
   if (!input.transformer) return;
   Look look(input, findings);
   for (const PassDeed& deed : input.deeds) look.at(deed);

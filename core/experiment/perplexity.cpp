@@ -166,8 +166,6 @@ Result<Perplexity> perplexity(const PerplexityOrder& order, const Progress& prog
 }
 
 json toJson(const Perplexity& result) {
-  json losses = json::array();
-  for (const float loss : result.losses) losses.push_back(finite(loss));
   return {{"model", result.model},
           {"numerics", result.numerics},
           {"context", result.context},
@@ -181,7 +179,7 @@ json toJson(const Perplexity& result) {
           {"perplexity", finite(result.perplexity)},
           {"ids", result.ids},
           {"texts", result.texts},
-          {"losses", losses}};
+          {"losses", finiteList(result.losses)}};
 }
 
 }  // namespace kvlab

@@ -11,8 +11,8 @@
 #include "core/api/guarded.h"
 #include "core/api/log.h"
 #include "core/api/manifest_values.h"
+#include "core/api/part_file.h"
 #include "core/experiment/sweep_cell.h"
-#include "core/experiment/sweep_files.h"
 #include "core/experiment/sweep_journal.h"
 #include "core/files/fingerprint.h"
 #include "core/model/files/strict_json.h"
@@ -32,6 +32,30 @@ double since(Clock::time_point from) { return std::chrono::duration<double>(Cloc
 std::string hashOf(const json& value) {
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   return contentHash(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+struct CellTime {
+  std::int64_t index = 0;
+  std::string id;
+  double seconds = 0;
+};
+
+/// results.jsonl, results.csv, summary.csv, pareto.svg and timings.jsonl in `folder`, each whole or not at all. Error:
+/// bad_file.
+Status writeSweepFiles(const std::string& folder, const std::string& title, std::span<const SweepRow> rows,
+                       std::span<const CellTime> times) {
+  std::string lines, timings;
+  for (const SweepRow& row : rows) lines += sweepLine(row) + "\n";
+  for (const CellTime& time : times)
+    timings += Json{{"index", time.index}, {"id", time.id}, {"seconds", time.seconds}}.dump() + "\n";
+  const std::vector<SweepPoint> points = sweepPoints(rows);
+  const std::pair<const char*, std::string> files[] = {{"results.jsonl", lines},
+                                                       {"results.csv", sweepCsv(rows)},
+                                                       {"summary.csv", summaryCsv(points)},
+                                                       {"pareto.svg", paretoSvg(title, points)},
+                                                       {"timings.jsonl", timings}};
+  for (const auto& [name, text] : files) KV_TRY(writeWhole(folder + "/" + name, text));
+  return ok();
 }
 
 /// The stories of one prompt set and seed, and the reference's run over them, made by the first who asks.
@@ -257,21 +281,23 @@ class Sweep {
   }
 
   CellWork workOf(const SweepCell& cell, const Stories& stories) {
-    CellWork work{stories.stories, m_spec.prompts[cell.prompts].ask};
-    work.recall = m_spec.measures("recall");
-    work.kl = m_spec.measures("kl");
-    work.attention = m_spec.measures("attention");
-    work.needles = m_spec.measures("needles");
-    work.bytes = m_spec.measures("bytes");
-    work.expressions = m_expressions;
-    work.progress = [this](const std::string&, std::int64_t, std::int64_t) { return !m_stop; };
-    return work;
+    return {.stories = stories.stories,
+            .ask = m_spec.prompts[cell.prompts].ask,
+            .recall = m_spec.measures("recall"),
+            .kl = m_spec.measures("kl"),
+            .attention = m_spec.measures("attention"),
+            .needles = m_spec.measures("needles"),
+            .bytes = m_spec.measures("bytes"),
+            .expressions = m_expressions,
+            .progress = [this](const std::string&, std::int64_t, std::int64_t) { return !m_stop; }};
   }
 
   /// An error means stopped; an error of the cell stands in its row.
   Result<SweepRow> runOne(const SweepCell& cell, const std::string& id) {
     const SweepPrompts& prompts = m_spec.prompts[cell.prompts];
-    SweepRow row{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
+    const SweepRow head{cell.index, id,        prompts.name, std::string(askName(prompts.ask)),
+                        cell.seed,  cell.axes, cell.budget};
+    SweepRow row = head;
     Stories& stories = *m_stories.at({cell.prompts, cell.seed});
     const CellWork work = workOf(cell, stories);
     const Status done = guarded("the cell was given up", [&] {
@@ -280,8 +306,7 @@ class Sweep {
     });
     if (!done && m_stop) return done.error();
     if (!done) {
-      row =
-          SweepRow{cell.index, id, prompts.name, std::string(askName(prompts.ask)), cell.seed, cell.axes, cell.budget};
+      row = head;
       row.error = done.error();
     }
     return row;

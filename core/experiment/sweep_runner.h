@@ -9,7 +9,7 @@
 // A cell's figures depend on its content alone, so the number of jobs, kills and resumes leave no trace in the
 // results. runSweep() may be called on any thread; its workers live until it returns.
 #pragma once
-#include "core/api/sweep_run.h"
+#include "core/api/sweep_table.h"
 #include "core/experiment/sweep_spec.h"
 
 namespace kvlab {

@@ -47,15 +47,25 @@ class ColumnsIn {
   ColumnsIn(const Safetensors& file, const std::string& path) : m_file(file), m_path(path) {}
 
   Result<std::span<const std::byte>> bytes(const std::string& name, Element element,
-                                           const std::vector<std::int64_t>& shape);
+                                           const std::vector<std::int64_t>& shape) {
+    const FileTensor* tensor = m_file.find(name);
+    if (!tensor) return badCache(m_path, "tensor \"" + name + "\" is missing", name);
+    ++m_taken;
+    if (tensor->element != element || tensor->shape != shape)
+      return badCache(m_path,
+                      "tensor \"" + name + "\" is " + std::string(kvlab::name(tensor->element)) + " " +
+                          shapeText(tensor->shape) + ", expected " + std::string(kvlab::name(element)) + " " +
+                          shapeText(shape),
+                      name);
+    return tensor->bytes;
+  }
 
   template <class T>
   Status take(const std::string& name, Element element, const std::vector<std::int64_t>& shape, std::vector<T>& out) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto data = bytes(name, element, shape);
-    if (!data) return data.error();
-    out.resize(data->size() / sizeof(T));
-    if (!out.empty()) std::memcpy(out.data(), data->data(), data->size());
+    const std::span<const std::byte> data = KV_TRY(bytes(name, element, shape));
+    out.resize(data.size() / sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), data.data(), data.size());
     return ok();
   }
 
@@ -72,7 +82,11 @@ class ColumnsIn {
     return tensor && dimension < tensor->shape.size() ? tensor->shape[dimension] : 0;
   }
   /// Error if the file has a tensor that was not requested.
-  Status finish() const;
+  Status finish() const {
+    const std::size_t all = m_file.tensors().size();
+    if (m_taken == all) return ok();
+    return badCache(m_path, std::to_string(all) + " tensors, the manifest accounts for " + std::to_string(m_taken));
+  }
 
  private:
   const Safetensors& m_file;

@@ -18,12 +18,10 @@ constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kForms = {
     {{CacheForm::Native, "native"}, {CacheForm::HfTuple, "hf_tuple"}, {CacheForm::HfDynamic, "hf_dynamic"}}};
 
 Error otherModel(const std::string& file, const std::string& field, const json& have, const json& want) {
-  Error error("other_model", "cannot use " + file,
-              field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) +
-                  ", the session's model has " + want.dump(),
-              "open the session with the model that the cache was made with", field);
-  error.value = have;
-  return error;
+  return Error("other_model", "cannot use " + file,
+               field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) +
+                   ", the session's model has " + want.dump(),
+               "open the session with the model that the cache was made with", field, have);
 }
 
 Result<json> readManifest(const Safetensors& file, const std::string& path) {

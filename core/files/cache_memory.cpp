@@ -6,6 +6,8 @@
 #include <iterator>
 #include <limits>
 
+#include "core/api/json_values.h"
+
 namespace kvlab {
 namespace {
 
@@ -222,10 +224,9 @@ json memoryJson(const CacheState& state) {
   if (!state.policy) return nullptr;
   json layers = json::array();
   for (std::size_t layer = 0; layer < state.policy->layers.size(); ++layer) {
-    const std::optional<std::int32_t>& budget = state.policy->layers[layer].budget;
     const Bands& bands = state.policy->audit.layers[layer].bands;
     layers.push_back({{"policy", state.policy->specs[layer].toJson()},
-                      {"budget", budget ? json(*budget) : json()},
+                      {"budget", orNull(state.policy->layers[layer].budget)},
                       {"bands", {bands.sinks, bands.budget, bands.window}}});
   }
   return {{"prefilling", state.policy->prefilling},

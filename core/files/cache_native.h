@@ -25,17 +25,8 @@
 namespace kvlab {
 
 /// The columns of one file while it is written.
-class NativeColumns {
- public:
+struct NativeColumns : ColumnsOut {
   NativeColumns(const CacheState& state, const CacheStore& store, const CacheTarget& target);
-  void addTo(SafetensorsWriter& writer) const { m_columns.addTo(writer); }
-
- private:
-  void ledger(const CacheState& state);
-  void links(const CacheState& state, const char* name, const char* ends, std::vector<LedgerId> LedgerRow::*list);
-  void rows(const CacheState& state, const CacheStore& store);
-
-  ColumnsOut m_columns;
 };
 
 /// The "rows" entry of the manifest.

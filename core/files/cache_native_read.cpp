@@ -19,14 +19,10 @@ using nlohmann::json;
 
 Error other(const std::string& code, const std::string& file, const std::string& field, const json& have,
             const std::string& want, const std::string& remedy) {
-  Error error{code,
-              "cannot use " + file,
-              field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) + ", the session's is " + want,
-              remedy,
-              std::nullopt,
-              field};
-  error.value = have;
-  return error;
+  return Error(
+      code, "cannot use " + file,
+      field + " is " + have.dump(-1, ' ', false, json::error_handler_t::replace) + ", the session's is " + want, remedy,
+      field, have);
 }
 
 class NativeReader {

@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 
 #include "core/api/part_file.h"
 #include "core/model/files/mapped_file.h"
@@ -274,6 +278,65 @@ Result<Capture> openCapture(const std::string& path) {
   const auto file = KV_TRY(MappedFile::open(path));
   return parseCapture(file->bytes(), path);
 }
+
+/// Flushes an open file to the disk on a thread of its own, so that code that appends need not wait. Requests during a
+/// flush share the next one. If the machine gives no thread, the system flushes when it likes. One owner.
+class BackgroundSync {
+ public:
+  /// The file stays open for as long as this lives.
+  explicit BackgroundSync(int file) : m_worker(std::make_unique<Worker>(file)), m_process(::getpid()) {
+    try {
+      m_worker->thread = std::thread([worker = m_worker.get()] { worker->run(); });
+    } catch (const std::system_error&) {  // no thread is left
+    }
+  }
+  /// Waits for a flush that was asked for.
+  ~BackgroundSync() {
+    if (::getpid() != m_process) {
+      (void)m_worker.release();  // a condition that a thread waits for cannot be destroyed
+      return;
+    }
+    {
+      const std::lock_guard lock(m_worker->mutex);
+      m_worker->ended = true;
+    }
+    m_worker->asked.notify_one();
+    if (m_worker->thread.joinable()) m_worker->thread.join();
+  }
+  BackgroundSync(const BackgroundSync&) = delete;
+  BackgroundSync& operator=(const BackgroundSync&) = delete;
+
+  void ask() {
+    {
+      const std::lock_guard lock(m_worker->mutex);
+      if (std::exchange(m_worker->wanted, true)) return;
+    }
+    m_worker->asked.notify_one();
+  }
+
+ private:
+  struct Worker {
+    explicit Worker(int opened) : file(opened) {}
+    void run() {
+      std::unique_lock lock(mutex);
+      while (true) {
+        asked.wait(lock, [this] { return wanted || ended; });
+        if (!std::exchange(wanted, false)) return;
+        lock.unlock();
+        ::fdatasync(file);
+        lock.lock();
+      }
+    }
+
+    const int file;
+    std::mutex mutex;  // guards the next three
+    std::condition_variable asked;
+    bool wanted = false, ended = false;
+    std::thread thread;
+  };
+  std::unique_ptr<Worker> m_worker;
+  const pid_t m_process;  // a fork of it has no such thread
+};
 
 Result<std::unique_ptr<CaptureLog>> CaptureLog::open(const std::string& path, const std::string& start,
                                                      std::uint64_t next) {

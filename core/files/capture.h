@@ -24,7 +24,6 @@
 #include "core/api/error.h"
 #include "core/api/ids.h"
 #include "core/api/manifest.h"
-#include "core/files/background_sync.h"
 #include "core/files/capture_aside.h"
 
 namespace kvlab {
@@ -71,6 +70,8 @@ std::uint64_t captureChecksum(std::string_view payload, std::uint64_t number);
 Result<Capture> parseCapture(std::span<const std::byte> bytes, const std::string& file);
 /// Errors: bad_file (missing, unreadable), bad_capture.
 Result<Capture> openCapture(const std::string& path);
+
+class BackgroundSync;
 
 /// A capture file that grows with its session. Every append is one write, so a crash loses at most the record being
 /// written; another thread brings it to the disk, so that nobody waits. A record that the disk does not take is cut off

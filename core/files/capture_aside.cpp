@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/files/capture_aside.h"
 
+#include "core/api/json_values.h"
+
 namespace kvlab {
 namespace {
 
@@ -92,10 +94,10 @@ Result<std::vector<Entry>> listFrom(const json& payload, const char* field, Entr
 }
 
 json noteJson(const NoteView& note) {
-  json out{{"id", note.id}, {"text", note.text}, {"tick", note.tick.value()}};
-  if (note.layer) out["layer"] = note.layer->value();
-  if (note.kvHead) out["kvHead"] = note.kvHead->value();
-  if (note.ledger) out["ledger"] = note.ledger->value();
+  json out{{"id", note.id}, {"text", note.text}, {"tick", note.tick}};
+  if (note.layer) out["layer"] = *note.layer;
+  if (note.kvHead) out["kvHead"] = *note.kvHead;
+  if (note.ledger) out["ledger"] = *note.ledger;
   if (!note.here) out["branch"] = note.branch;
   return out;
 }
@@ -106,14 +108,11 @@ json toJson(const CaptureAside& aside) {
   json out = json::object();
   for (const NoteView& one : aside.notes) out["notes"].push_back(noteJson(one));
   if (!aside.removed.empty()) out["removed"] = aside.removed;
-  if (aside.breakpoints) out["breakpoints"] = json::array();
-  for (const BreakpointView& one : aside.breakpoints.value_or(std::vector<BreakpointView>()))
-    out["breakpoints"].push_back(toJson(one));
+  if (aside.breakpoints) out["breakpoints"] = listJson(*aside.breakpoints);
   if (aside.watches) out["watches"] = json::array();
   for (const WatchView& one : aside.watches.value_or(std::vector<WatchView>()))
     out["watches"].push_back({{"id", one.id}, {"expression", one.expression}});
-  if (aside.pending) out["pending"] = json::array();
-  for (const Action& one : aside.pending.value_or(std::vector<Action>())) out["pending"].push_back(toJson(one));
+  if (aside.pending) out["pending"] = listJson(*aside.pending);
   return out;
 }
 

@@ -8,6 +8,13 @@
 namespace kvlab {
 namespace {
 
+/// "00f1..." of a 64-bit word.
+std::string hexWord(std::uint64_t word) {
+  std::string out;
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(word >> shift) & 15];
+  return out;
+}
+
 constexpr std::size_t kSample = 16384;
 constexpr int kFirstPlaces = 15;  // number of weights of a layer of llama, mistral and qwen; absent ones count there
 
@@ -87,12 +94,6 @@ nlohmann::json describe(const ModelConfig& c) {
 }
 
 }  // namespace
-
-std::string hexWord(std::uint64_t word) {
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(word >> shift) & 15];
-  return out;
-}
 
 std::string modelFingerprint(const Model& model) {
   Mixer mixer;

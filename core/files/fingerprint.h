@@ -16,7 +16,4 @@ std::string modelFingerprint(const Model& model);
 
 std::string contentHash(std::span<const std::byte> bytes);
 
-/// "00f1..." of a 64-bit word.
-std::string hexWord(std::uint64_t word);
-
 }  // namespace kvlab

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/session/tiles.h"
 #include "core/verbs/verbs.h"
 
 namespace kvlab {
@@ -11,41 +10,20 @@ namespace {
 
 using nlohmann::json;
 
-/// The error of a failed tick: the verb's own error, or a report that is not ok.
-std::optional<Error> errorIn(const Result<json>& result) {
-  if (!result) return result.error();
-  const json& report = result->is_array() ? result->back() : *result;
-  if (report.value("ok", true)) return std::nullopt;
-  return Error::fromJson(report.value("error", json::object()));
-}
-
-Error inSequence(Error error, int sequence) {
-  error.what = "sequence " + std::to_string(sequence) + ": " + error.what;
-  return error;
-}
-
 bool endsText(const Session& session, const json& report) {
   const std::vector<TokenId> eos = session.model().tokenizer().eos();
   return report.contains("token") && report["token"].is_number() &&
       std::find(eos.begin(), eos.end(), TokenId(report["token"].get<std::int32_t>())) != eos.end();
 }
 
-void silence(Session& session) {  // the batch publishes for all sessions
-  session.setPublish({});
-  session.setProgress({});
-  session.setBetweenTicks({});
-}
-
 }  // namespace
-
-Batch::~Batch() = default;
 
 Result<std::unique_ptr<Batch>> Batch::around(std::unique_ptr<Session>& origin, int size, bool together) {
   std::unique_ptr<Batch> batch(new Batch);
   batch->m_sequences.resize(at(size));
   for (int i = 1; i < size; ++i) {
     Result<std::unique_ptr<Session>> fork = origin->fork(origin.get());
-    if (!fork) return inSequence(fork.error(), i);
+    if (!fork) return in("sequence", i, fork.error());
     batch->m_sequences[at(i)].session = fork.take();
   }
   silence(*origin);
@@ -62,7 +40,7 @@ Result<std::unique_ptr<Batch>> Batch::fork() const {
     own.exit = sequence.exit;
     if (!sequence.session) continue;
     Result<std::unique_ptr<Session>> session = sequence.session->fork(first);
-    if (!session) return inSequence(session.error(), copy->size() - 1);
+    if (!session) return in("sequence", copy->size() - 1, session.error());
     own.session = session.take();
     if (!first) first = own.session.get();
   }
@@ -98,10 +76,6 @@ bool Batch::steps() const {
                      [](const Sequence& one) { return one.session && !one.exit; });
 }
 
-Result<std::unique_ptr<PendingTile>> Batch::tile(const TileRequest& request) {
-  return kvlab::tile(*m_sequences[at(shown())].session, request);
-}
-
 Result<std::unique_ptr<Session>> Batch::keep(int sequence) {
   KV_TRY(there(sequence));
   m_passes.close();
@@ -121,7 +95,7 @@ Status Batch::release(int sequence) {
   m_passes.close();
   m_sequences[at(sequence)] = {};
   openPasses(m_passes.wanted());
-  Session& first = *m_sequences[at(shown())].session;
+  Session& first = shownSession();
   first.publisher().startAfter(serial);
   first.publish();
   publish();
@@ -144,7 +118,7 @@ BatchTick Batch::runAll(const std::function<bool(int)>& takes, const Call& call)
   const auto job = [&](std::size_t i) -> std::optional<Error> {
     Result<json> done = call(*sessions[i], taking[i]);
     if (done) out.sequences[at(taking[i])].report = done->is_array() ? done->back() : *done;
-    return errorIn(done);
+    return failureOf(done);
   };
   std::vector<PassGroup::Outcome> outcomes = m_passes.run(sessions, job);
   for (std::size_t i = 0; i < taking.size(); ++i) out.sequences[at(taking[i])].error = std::move(outcomes[i].error);

@@ -7,7 +7,6 @@
 // A sequence leaves when its text ends or a tick of it fails, for example because it is full; the others go on. It
 // joins again when a verb gives it another state.
 #pragma once
-#include "core/api/tile.h"
 #include "core/lanes/pass_group.h"
 #include "core/session/storage.h"
 
@@ -31,7 +30,7 @@ struct BatchTick {
   PassReport passes;
 };
 
-class Batch {
+class Batch : public SessionGroup {
  public:
   /// Sequence 0 is the session itself, the others are forks of it. On error the caller keeps the session. Errors: those
   /// of Session::fork.
@@ -42,7 +41,6 @@ class Batch {
   Result<std::unique_ptr<Session>> keep(int sequence);
   /// Ends one sequence and frees its memory. Errors: bad_argument; blocked, if it is the last one.
   Status release(int sequence);
-  ~Batch();
 
   int size() const { return static_cast<int>(m_sequences.size()); }
   /// Errors: bad_argument, if there is no such sequence or it was released.
@@ -52,7 +50,8 @@ class Batch {
   const std::optional<SequenceExit>& exit(int sequence) const { return m_sequences[at(sequence)].exit; }
   /// Some sequence would take part in a step.
   bool steps() const;
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // a tile of the shown sequence
+  /// The session that views show: of the first sequence that is not released.
+  Session& shownSession() { return *m_sequences[at(shown())].session; }
 
   /// One tick of every sequence that has not left. forced, [size()]: tokens to take; empty = each generates its own.
   BatchTick step(const std::vector<TokenId>& forced = {});
@@ -65,16 +64,6 @@ class Batch {
   Result<nlohmann::json> call(const std::string& verb, const nlohmann::json& args) { return call(shown(), verb, args); }
 
   SnapshotPtr snapshot() const { return session(shown()).snapshot(); }
-  /// Called with the shown sequence's snapshot after each call that may have changed it.
-  void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
-  /// Progress of steps of all sequences; also asked once per tick whether to cancel.
-  void setProgress(Progress progress) { m_progress = std::move(progress); }
-  const Progress& progress() const { return m_progress; }
-  /// Called between two ticks of a long verb, when all sequences are consistent and readers may query them.
-  void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
-  void betweenTicks() const {
-    if (m_betweenTicks) m_betweenTicks();
-  }
 
  private:
   struct Sequence {
@@ -93,9 +82,6 @@ class Batch {
 
   std::vector<Sequence> m_sequences;
   PassGroup m_passes;  // on the back end of the shown sequence: ends before the sequences
-  std::function<void(SnapshotPtr)> m_publish;
-  Progress m_progress;
-  std::function<void()> m_betweenTicks;
 };
 
 }  // namespace kvlab

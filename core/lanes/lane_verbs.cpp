@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/api/json_values.h"
+#include "core/session/ticks.h"
 #include "core/verbs/replies.h"
 #include "core/verbs/verb_ticks.h"
 #include "core/verbs/verbs.h"
@@ -19,8 +21,7 @@ constexpr std::int64_t kMostLane = 1 << 16;
 json toJson(const Lanes& lanes, const LanesTick& tick) {
   const std::shared_ptr<const TickReport> report = lanes.session(0).snapshot()->report;
   json out = report ? toJson(*report) : json::object();
-  out["tokens"] = json::array();
-  for (const TokenId token : tick.tokens) out["tokens"].push_back(token.value());
+  out["tokens"] = tick.tokens;
   out["text"] = tick.text;
   out["lanes"] = json::array();
   for (std::size_t lane = 0; lane < tick.lanes.size(); ++lane) {
@@ -44,7 +45,7 @@ Result<json> answer(const Lanes& lanes, const Result<LanesTick>& tick) {
 
 json failedTick(const Lanes& lanes, const Error& error) {
   return {{"ok", false},
-          {"tick", lanes.session(0).state().tick.value()},
+          {"tick", lanes.session(0).state().tick},
           {"token", nullptr},
           {"text", ""},
           {"error", error.toJson()},
@@ -55,7 +56,7 @@ Result<json> step(Lanes& lanes, VerbArgs& in) {
   const StepRequest request(lanes.session(0), in);
   if (in.error()) return *in.error();
   json ticks = json::array();
-  Stops stops = lanes.stops();
+  Stops stops(lanes.session(0));
   for (std::int64_t i = 0; i < request.ticks; ++i) {
     if (i > 0) lanes.betweenTicks();
     if (request.ticks > 1 && !report(lanes.progress(), "stepping lanes", i, request.ticks)) break;
@@ -77,7 +78,7 @@ Result<json> run(Lanes& lanes, VerbArgs& in) {
   json ticks = json::array();
   std::string stoppedBy;
   std::int64_t count = 0;
-  Stops stops = lanes.stops();
+  Stops stops(lanes.session(0));
   while (stoppedBy.empty() && count < most) {
     if (count > 0) lanes.betweenTicks();
     if (!report(lanes.progress(), "running lanes", count, most)) {
@@ -97,12 +98,6 @@ Result<json> run(Lanes& lanes, VerbArgs& in) {
   return json{{"ticks", ticks}, {"count", count}, {"stoppedBy", stoppedBy.empty() ? "max_ticks" : stoppedBy}};
 }
 
-std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {
-  std::vector<std::int32_t> out;
-  for (const LedgerId id : in.ids<LedgerId>(field)) out.push_back(id.value());
-  return out;
-}
-
 Result<json> needles(Lanes& lanes, VerbArgs& in) {
   KV_TRY(lanes.setNeedles(placesOf(in, "places")));
   return json(nullptr);
@@ -116,23 +111,16 @@ Result<json> one(Lanes& lanes, VerbArgs& in) {
 
 Result<json> lanesReport(Lanes& lanes, VerbArgs&) { return toJson(*lanes.view()); }
 
-/// [tokens] null: not measured.
-json lossesOf(const LaneView& lane) {
-  json out = json::array();
-  for (const float loss : lane.losses) out.push_back(finite(loss));
-  return out;
-}
-
 Result<json> lanesLosses(Lanes& lanes, VerbArgs&) {
   const Session& first = lanes.session(0);
   const LanesViewPtr view = lanes.view();
   json tokens = json::array(), texts = json::array(), rows = json::array();
   for (const LedgerId id : view->lanes.front().taken) {
     const TokenId token = first.state().ledger[id].token;
-    tokens.push_back(token.value());
+    tokens.push_back(token);
     texts.push_back(first.model().tokenizer().tokenText(token));
   }
-  for (const LaneView& lane : view->lanes) rows.push_back({{"lane", rows.size()}, {"losses", lossesOf(lane)}});
+  for (const LaneView& lane : view->lanes) rows.push_back({{"lane", rows.size()}, {"losses", finiteList(lane.losses)}});
   return json{{"tokens", std::move(tokens)}, {"texts", std::move(texts)}, {"lanes", std::move(rows)}};
 }
 
@@ -166,28 +154,12 @@ Error outOfStep(const std::string& name) {
           "close the lanes, or call the verb on a fork of the reference"};
 }
 
-const VerbInfo& laneVerb(InLanes lanes) {
-  const std::span<const Verb> all = laneVerbs();
-  return std::find_if(all.begin(), all.end(), [&](const Verb& verb) { return verb.info.lanes == lanes; })->info;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Session>> releaseLane(Lanes& lanes, const json& request) {
-  const VerbInfo& info = laneVerb(InLanes::Closes);
-  VerbArgs in(info.args, request);
-  const auto lane = in.error() ? 0 : static_cast<int>(in.within("lane", 0, lanes.size() - 1, 0));
-  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
-  return lanes.release(lane);
-}
-
-Result<std::unique_ptr<Lanes>> makeLanes(std::unique_ptr<Session>& reference, const json& request) {
-  const VerbInfo& info = laneVerb(InLanes::Opens);
-  const VerbArgs in(info.args, request);
-  if (in.error()) return VerbArgs::completed(*in.error(), info.name, info.args);
-  KV_TRY(reference->noOpenTick());
-  const LanesOptions options{in.flag("together"), placesOf(in, "needles")};
-  return Lanes::around(reference, in.raw("lanes").get<std::vector<json>>(), options);
+std::vector<std::int32_t> placesOf(const VerbArgs& in, const char* field) {
+  std::vector<std::int32_t> out;
+  for (const LedgerId id : in.ids<LedgerId>(field)) out.push_back(id.value());
+  return out;
 }
 
 Result<json> execute(Lanes& lanes, const std::string& name, const json& given) {
@@ -263,6 +235,184 @@ std::span<const Verb> laneVerbs() {
         Effect::Queues,
         InLanes::Own},
        needles},
+  };
+  return kVerbs;
+}
+
+// --- of a batch
+
+namespace {
+
+constexpr std::int64_t kMostSequences = 256, kMostTicks = 1 << 24;
+
+json toJson(const SequenceExit& exit) {
+  json out{{"why", exit.why}, {"tick", exit.tick.value()}};
+  if (exit.error) out["error"] = exit.error->toJson();
+  return out;
+}
+
+json toJson(const Batch& batch, const BatchTick& tick) {
+  json out{{"sequences", json::array()},
+           {"together", tick.passes.together},
+           {"weightBytes", tick.passes.weightBytes},
+           {"us", tick.passes.us}};
+  if (!tick.passes.together) out["apart"] = tick.passes.apart;
+  for (int i = 0; i < batch.size(); ++i) {
+    const BatchTick::Outcome& outcome = tick.sequences[at(i)];
+    json row{{"sequence", i}, {"took", outcome.took}};
+    for (const char* key : {"ok", "tick", "token", "text"})
+      if (outcome.report.contains(key)) row[key] = outcome.report[key];
+    if (outcome.error) row.update({{"ok", false}, {"error", outcome.error->toJson()}});
+    if (batch.exit(i)) row["left"] = batch.exit(i)->why;
+    out["sequences"].push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<json> stepAll(Batch& batch, VerbArgs& in) {
+  const std::int64_t ticks = in.integer("n");
+  json out = json::array();
+  for (std::int64_t i = 0; i < ticks && batch.steps(); ++i) {
+    if (i > 0) batch.betweenTicks();
+    if (ticks > 1 && !report(batch.progress(), "stepping a batch", i, ticks)) break;
+    out.push_back(toJson(batch, batch.step()));
+  }
+  return out;
+}
+
+Result<json> promptAll(Batch& batch, VerbArgs& in) {
+  const json& given = in.raw("prompts");
+  const auto bad = [](const json& one) { return !one.is_null() && !one.is_string() && !one.is_array(); };
+  if (given.size() != at(batch.size()))
+    in.fail("prompts", given, "has not one entry for each of the " + std::to_string(batch.size()) + " sequences");
+  else if (std::any_of(given.begin(), given.end(), bad))
+    in.fail("prompts", given, "has an entry that is no text, no list of token ids and not null");
+  for (int i = 0; !in.error() && i < batch.size(); ++i)
+    if (!given[at(i)].is_null() && batch.released(i))
+      in.fail("prompts", given, "has a prompt for sequence " + std::to_string(i) + ", which was released");
+  if (in.error()) return *in.error();
+  return toJson(batch, batch.prompt(given.get<std::vector<json>>()));
+}
+
+int sequenceOf(const Batch& batch, VerbArgs& in) {
+  return static_cast<int>(in.within("sequence", 0, batch.size() - 1));
+}
+
+Result<json> callOne(Batch& batch, VerbArgs& in) {
+  const int sequence = sequenceOf(batch, in);
+  if (in.error()) return *in.error();
+  return batch.call(sequence, in.text("verb"), in.has("args") ? in.raw("args") : json::object());
+}
+
+Result<json> releaseOne(Batch& batch, VerbArgs& in) {
+  const int sequence = sequenceOf(batch, in);
+  if (in.error()) return *in.error();
+  KV_TRY(batch.release(sequence));
+  return json(nullptr);
+}
+
+Result<json> batchReport(Batch& batch, VerbArgs&) {
+  json out = json::array();
+  for (int i = 0; i < batch.size(); ++i) {
+    json row{{"sequence", i}, {"released", batch.released(i)}, {"left", nullptr}};
+    if (batch.exit(i)) row["left"] = toJson(*batch.exit(i));
+    if (!batch.released(i))
+      row.update({{"tick", batch.session(i).state().tick.value()}, {"length", batch.session(i).state().length()}});
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// Groups count once in the total. Copies: bytes that as many sessions would take if they shared nothing.
+Result<json> batchBytes(Batch& batch, VerbArgs&) {
+  json rows = json::array();
+  std::int64_t total = 0, copies = 0;
+  std::set<const void*> counted;
+  for (int i = 0; i < batch.size(); ++i) {
+    if (batch.released(i)) continue;
+    const PoolMemory memory = memoryOf(batch.session(i));
+    rows.push_back({{"sequence", i}, {"own", memory.own}, {"shared", memory.shared}});
+    total += memory.own;
+    copies += memory.own + memory.shared;
+    for (const auto& [group, bytes] : memory.groups)
+      if (counted.insert(group).second) total += bytes;
+  }
+  return json{{"sequences", rows}, {"total", total}, {"copies", copies}};
+}
+
+}  // namespace
+
+Result<json> execute(Batch& batch, const std::string& name, const json& given) {
+  const std::span<const Verb> all = batchVerbs();
+  const auto verb = std::find_if(all.begin(), all.end(), [&](const Verb& one) { return one.info.name == name; });
+  const RunsOnBatch* run = verb == all.end() ? nullptr : std::get_if<RunsOnBatch>(&verb->run);
+  if (!run) return batch.call(name, given);
+  const json none = json::object();
+  VerbArgs in(verb->info.args, given.is_null() ? none : given);
+  Result<json> result = in.error() ? Result<json>(*in.error()) : (*run)(batch, in);
+  return result ? std::move(result) : VerbArgs::completed(result.error(), name, verb->info.args);
+}
+
+std::span<const Verb> batchVerbs() {
+  static const Verb kVerbs[] = {
+      {{"batchOpen",
+        {arg::integer("size", 1, kMostSequences), arg::flag("together", true)},
+        "Makes a batch of so many sequences: the session and forks of it.",
+        "{ sequences: number }",
+        Effect::Commits,
+        InLanes::OpensBatch},
+       {}},
+      {{"batchClose",
+        {arg::integer("sequence", 0, kMostSequences - 1).orElse(0)},
+        "Ends the batch and keeps the session of one sequence.",
+        "null",
+        Effect::Commits,
+        InLanes::ClosesBatch},
+       {}},
+      {{"batchPrompts",
+        {arg::of("prompts", ArgType::List).as("(string | number[] | null)[]")},
+        "Appends a text or token ids to each sequence, in passes made together; null for a sequence that gets none.",
+        "BatchTick",
+        Effect::Commits,
+        InLanes::Batch},
+       promptAll},
+      {{"batchStep",
+        {arg::integer("n", 1, kMostTicks).orElse(1)},
+        "Runs ticks of all sequences until each has left: one token each, sampled by each for itself. There are fewer "
+        "than n where all have left.",
+        "BatchTick[]",
+        Effect::Commits,
+        InLanes::Batch},
+       stepAll},
+      {{"sequence",
+        {arg::integer("sequence", 0, kMostSequences - 1), arg::of("verb", ArgType::Verb),
+         arg::of("args", ArgType::Arguments).orNone()},
+        "Runs a verb on one sequence of a batch alone.",
+        "any",
+        Effect::Commits,
+        InLanes::Batch},
+       callOne},
+      {{"batchRelease",
+        {arg::integer("sequence", 0, kMostSequences - 1)},
+        "Ends one sequence of a batch and frees the memory that it has for itself.",
+        "null",
+        Effect::Commits,
+        InLanes::Batch},
+       releaseOne},
+      {{"batchReport",
+        {},
+        "Gives one row per sequence: tick, length, why it left.",
+        "SequenceReport[]",
+        Effect::Reads,
+        InLanes::Batch},
+       batchReport},
+      {{"batchBytes",
+        {},
+        "Counts memory of the pools of each sequence, its own and shared, and of all together.",
+        "BatchBytes",
+        Effect::Reads,
+        InLanes::Batch},
+       batchBytes},
   };
   return kVerbs;
 }

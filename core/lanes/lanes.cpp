@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/analysis/metrics.h"
 #include "core/api/log.h"
 #include "core/api/manifest_values.h"
-#include "core/lanes/lane_tokens.h"
-#include "core/lanes/samples.h"
+#include "core/model/decoder/sampler.h"
 #include "core/session/settings.h"
 #include "core/session/ticks.h"
-#include "core/session/tiles.h"
 #include "core/session/truth.h"
 #include "core/verbs/verbs.h"
 
@@ -30,19 +29,6 @@ std::string labelOf(const json& changes) {
     out += (out.empty() ? "" : ", ") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
   }
   return out.empty() ? "as the reference" : out;
-}
-
-Error inLane(Error error, int lane) {
-  error.what = "lane " + std::to_string(lane) + ": " + error.what;
-  return error;
-}
-
-/// The error of a failed tick: the verb's own error, or a report that is not ok.
-std::optional<Error> failureOf(const Result<json>& result) {
-  if (!result) return result.error();
-  const json& last = result->is_array() && !result->empty() ? result->back() : *result;
-  if (!last.is_object() || last.value("ok", true)) return std::nullopt;
-  return Error::fromJson(last.value("error", json::object()));
 }
 
 /// A session that its owner gets back unless it is kept.
@@ -78,6 +64,75 @@ const std::vector<float>* logitsOf(const CacheState& state) {
 
 }  // namespace
 
+/// The tokens that a session took in order, each with its ledger id and its loss, independent of later edits. Lanes
+/// compare their residency by these tokens.
+class LaneTokens {
+ public:
+  /// Starts with the live tokens of a state.
+  void start(const CacheState& state) {
+    m_taken = {};
+    m_losses = {};
+    m_placeOf.assign(state.ledger.size(), -1);
+    for (const LedgerId id : state.context) take(id, state.ledger[id].surprise);
+  }
+
+  /// Adds the tokens appended since the last call. Returns false if tokens were taken back. before: the logits that
+  /// the first of them was taken from, or null; `taken` becomes its loss by them, which is no number without both.
+  bool follow(const CacheState& state, const std::vector<float>* before, double& taken) {
+    taken = std::numeric_limits<double>::quiet_NaN();
+    if (state.ledger.size() < m_placeOf.size()) return false;
+    for (auto i = static_cast<std::int32_t>(m_placeOf.size()); i < state.ledger.nextId().value(); ++i) {
+      const Source source = state.ledger[LedgerId(i)].source;
+      const bool edit = source == Source::Replacement || source == Source::Insertion;
+      if (!edit && before) taken = negativeLogLikelihood(*before, state.ledger[LedgerId(i)].token);
+      if (edit) m_placeOf.push_back(-1);
+      else take(LedgerId(i), before ? static_cast<float>(taken) : state.ledger[LedgerId(i)].surprise);
+      if (!edit) before = nullptr;
+    }
+    return true;
+  }
+
+  /// Number of tokens in front of the first one that the state has taken back.
+  std::size_t known(const CacheState& state) const {
+    const LedgerId end = state.ledger.nextId();
+    const auto gone = std::find_if(m_taken.begin(), m_taken.end(), [end](LedgerId id) { return id >= end; });
+    return static_cast<std::size_t>(gone - m_taken.begin());
+  }
+
+  /// The same tokens, for another thread.
+  LaneTokens ownCopy() const {
+    LaneTokens out = *this;
+    out.m_taken = m_taken.ownCopy();
+    out.m_losses = m_losses.ownCopy();
+    return out;
+  }
+
+  std::size_t size() const { return m_taken.size(); }
+  const Column<LedgerId>& taken() const { return m_taken; }  // [tokens]
+  const Column<float>& losses() const { return m_losses; }   // [tokens] -ln p, nats; NaN = not measured
+  /// Index among the taken tokens, -1 = none.
+  std::int32_t placeOf(LedgerId id) const { return at(id) < m_placeOf.size() ? m_placeOf[at(id)] : -1; }
+  /// [tokens] 1 = the token's row is in the map.
+  std::vector<std::uint8_t> residents(const ResidencyView& map) const {
+    std::vector<std::uint8_t> out(m_taken.size());
+    for (std::size_t i = at(map.first); i < map.size(); ++i)
+      if (const std::int32_t place = placeOf(map.ledger[i]); place >= 0) out[at(place)] = 1;
+    return out;
+  }
+
+ private:
+  void take(LedgerId id, float loss) {
+    m_placeOf.resize(std::max(m_placeOf.size(), at(id) + 1), -1);
+    m_placeOf[at(id)] = static_cast<std::int32_t>(m_taken.size());
+    m_taken.push_back(id);
+    m_losses.push_back(loss);
+  }
+
+  Column<LedgerId> m_taken;
+  Column<float> m_losses;
+  std::vector<std::int32_t> m_placeOf;  // [ledger ids] index among the taken tokens, -1 = none
+};
+
 struct Lanes::Lane {
   int place = 0;
   std::string label;
@@ -89,13 +144,14 @@ struct Lanes::Lane {
   std::size_t common = 0;  // tokens that it took with the others, if it has left
   Samples kl = {}, dnll = {}, top1 = {}, massKept = {}, overlap = {}, us = {};  // one per tick
 
-  // The running commit.
-  bool stepped = false;
-  std::optional<Error> failed = {};
-  std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
-  double loss = std::nan("");                             // -ln p of the first token taken, by `before`
-  double spent = 0, ticked = 0;                           // microseconds of the call, and of its tick
-  std::int64_t weightBytes = 0;                           // bytes of weights read
+  struct Run {
+    bool stepped = false;
+    PassGroup::Outcome done = {};                           // the error that ended it, time and weights of the call
+    std::shared_ptr<const std::vector<float>> before = {};  // the logits that the token was sampled from
+    double loss = std::nan("");                             // -ln p of the first token taken, by `before`
+    double ticked = 0;                                      // microseconds of the tick
+  };
+  Run run = {};  // the running commit
 
   const CacheState& state() const { return session->state(); }
   /// taken: tokens that all lanes took.
@@ -111,15 +167,10 @@ Lanes::~Lanes() = default;
 const Session& Lanes::session(int lane) const { return *m_lanes[at(lane)]->session; }
 Session& Lanes::session(int lane) { return *m_lanes[at(lane)]->session; }
 
-Stops Lanes::stops() { return Stops(*m_lanes.front()->session); }
-Result<std::unique_ptr<PendingTile>> Lanes::tile(const TileRequest& request) {
-  return kvlab::tile(*m_lanes.front()->session, request);
-}
-
 Result<std::unique_ptr<Lanes>> Lanes::make(const Session& origin, const std::vector<json>& changes,
                                            const LanesOptions& options) {
   Result<std::unique_ptr<Session>> reference = origin.fork();
-  if (!reference) return inLane(reference.error(), 0);
+  if (!reference) return in("lane", 0, reference.error());
   return around(*reference, changes, options);
 }
 
@@ -132,12 +183,10 @@ Result<std::unique_ptr<Lanes>> Lanes::around(std::unique_ptr<Session>& reference
   first.tokens.start(first.state());
   keepAttention(*first.session);  // lanes are compared by it
   for (const json& change : changes)
-    if (Status opened = lanes->open(*first.session, change); !opened) return inLane(opened.error(), lanes->size());
+    if (Status opened = lanes->open(*first.session, change); !opened) return in("lane", lanes->size(), opened.error());
   lanes->makeWide(options.together);
   KV_TRY(lanes->setNeedles(options.needles));
-  first.session->setPublish({});  // Lanes publishes for all sessions
-  first.session->setProgress({});
-  first.session->setBetweenTicks({});
+  silence(*first.session);
   lent.keep();
   return lanes;
 }
@@ -146,7 +195,7 @@ Result<std::unique_ptr<Lanes>> Lanes::fork() const {
   std::unique_ptr<Lanes> copy(new Lanes);
   for (const auto& lane : m_lanes) {
     Result<std::unique_ptr<Session>> session = lane->session->fork();
-    if (!session) return inLane(session.error(), lane->place);
+    if (!session) return in("lane", lane->place, session.error());
     auto own = std::make_unique<Lane>(Lane{lane->place, lane->label, lane->changes, session.take(),
                                            lane->tokens.ownCopy(), lane->exit, lane->now, lane->common});
     own->kl = lane->kl, own->dnll = lane->dnll, own->top1 = lane->top1;
@@ -214,12 +263,12 @@ Result<LanesTick> Lanes::step(const std::vector<TokenId>& forced) {
   const Job run = [&](Lane& lane) -> std::optional<Error> {
     Trace trace;
     KV_TRY(refreshLogits(*lane.session));
-    lane.before = lane.state().logits;
+    lane.run.before = lane.state().logits;
     json args = json::object();
     if (lane.place > 0 || !forced.empty())  // lane 0 generates the peeked token again with its own sampler
       for (const TokenId token : tokens) args["tokens"].push_back(token.value());
     const Result<json> reports = execute(*lane.session, "step", args);
-    lane.ticked = lastTickUs(*lane.session);
+    lane.run.ticked = lastTickUs(*lane.session);
     if (block && lane.place == 0 && reports)
       for (const json& token : reports->back()["block"]) tokens.emplace_back(token.get<std::int32_t>());
     return failureOf(reports);
@@ -235,12 +284,13 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   runAll(job, std::move(apart));
   if (tick && !m_passes.last().together)
     for (const auto& lane : m_lanes)
-      if (lane->stepped) lane->spent = lane->ticked;
+      if (lane->run.stepped) lane->run.done.us = lane->run.ticked;
   if (std::optional<Error> refused = settle()) {
     publish();
     return *refused;
   }
   LanesTick out;
+  static_cast<PassReport&>(out) = m_passes.last();
   const Lane& first = *m_lanes.front();
   for (std::size_t i = before; i < first.tokens.size(); ++i) {
     out.tokens.push_back(first.state().ledger[first.tokens.taken()[i]].token);
@@ -248,10 +298,7 @@ Result<LanesTick> Lanes::commit(const Job& job, std::string apart, bool tick) {
   }
   m_ticks += tick;
   measure(tick);
-  for (const auto& lane : m_lanes) out.lanes.push_back({lane->stepped, lane->failed, lane->now});
-  out.weightBytes = m_passes.last().weightBytes;
-  out.together = m_passes.last().together;
-  out.apart = m_passes.last().apart;
+  for (const auto& lane : m_lanes) out.lanes.push_back({lane->run.stepped, lane->run.done.error, lane->now});
   publish();
   return out;
 }
@@ -267,39 +314,31 @@ void Lanes::runAll(const Job& job, std::string apart) {
   std::vector<Lane*> stepped;
   std::vector<Session*> sessions;
   for (const auto& lane : m_lanes) {
-    lane->failed.reset();
-    lane->before.reset();
-    lane->loss = std::nan("");
-    lane->spent = 0;
-    lane->weightBytes = 0;
-    lane->stepped = !lane->exit;
-    if (!lane->stepped) continue;
+    lane->run = {.stepped = !lane->exit};
+    if (lane->exit) continue;
     stepped.push_back(lane.get());
     sessions.push_back(lane->session.get());
   }
   std::vector<PassGroup::Outcome> done = m_passes.run(
       sessions, [&](std::size_t i) { return job(*stepped[i]); }, std::move(apart));
-  for (std::size_t i = 0; i < done.size(); ++i) {
-    stepped[i]->failed = std::move(done[i].error);
-    stepped[i]->spent = done[i].us;
-    stepped[i]->weightBytes = done[i].weightBytes;
-  }
+  for (std::size_t i = 0; i < done.size(); ++i) stepped[i]->run.done = std::move(done[i]);
 }
 
 /// A lane that failed leaves. If all lanes failed, none leaves and the error is returned.
 std::optional<Error> Lanes::settle() {
-  const auto stepped = [](const auto& lane) { return lane->stepped; };
-  const auto failed = [](const auto& lane) { return !lane->stepped || lane->failed; };
+  const auto stepped = [](const auto& lane) { return lane->run.stepped; };
+  const auto failed = [](const auto& lane) { return !lane->run.stepped || lane->run.done.error; };
   const bool all = std::all_of(m_lanes.begin(), m_lanes.end(), failed);
   for (const auto& lane : m_lanes) {
-    if (!lane->stepped) continue;
-    lane->tokens.follow(lane->state(), lane->before.get(), lane->loss);
+    if (!lane->run.stepped) continue;
+    lane->tokens.follow(lane->state(), lane->run.before.get(), lane->run.loss);
     const std::size_t reference = m_lanes.front()->tokens.size();
     const bool behind = all && lane->tokens.size() != reference;  // its retry had added the token
-    if (behind || (!all && lane->failed)) lane->leave(*lane->failed, std::min(lane->tokens.size(), reference));
+    if (behind || (!all && lane->run.done.error))
+      lane->leave(*lane->run.done.error, std::min(lane->tokens.size(), reference));
   }
   const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), stepped);
-  return all ? (*first)->failed : std::nullopt;
+  return all ? (*first)->run.done.error : std::nullopt;
 }
 
 /// Compares lanes in step with the present state of the reference.
@@ -354,14 +393,14 @@ void Lanes::compareRows(Lane& lane) {
 void Lanes::compare(Lane& lane) {
   const Lane& first = *m_lanes.front();
   lane.now = {};
-  lane.now.us = lane.spent;
-  lane.now.weightBytes = lane.weightBytes;
+  lane.now.us = lane.run.done.us;
+  lane.now.weightBytes = lane.run.done.weightBytes;
   const std::vector<float>*p = logitsOf(first.state()), *q = logitsOf(lane.state());
   if (p && q) {
     lane.now.kl = klDivergence(*p, *q);
     lane.now.top1 = likeliestToken(*p) == likeliestToken(*q);
   }
-  lane.now.dnll = lane.loss - first.loss;
+  lane.now.dnll = lane.run.loss - first.run.loss;
   compareRows(lane);
 }
 
@@ -400,7 +439,8 @@ Result<json> Lanes::call(int lane, const std::string& verb, const json& args) {
   const SnapshotPtr seen = one.session->snapshot();
   Result<json> result = execute(*one.session, verb, args);
   if (one.session->snapshot() == seen) return result;  // the verb only read
-  const bool follows = one.tokens.follow(one.state());
+  double none = 0;
+  const bool follows = one.tokens.follow(one.state(), nullptr, none);
   if (!one.exit && (!follows || one.tokens.size() != before))
     one.leave({"out_of_step", "the lane left the others",
                verb + (follows ? " gave it tokens of its own" : " took tokens back"),

@@ -9,9 +9,7 @@
 // Passes of lanes are made together where they can be (core/lanes/pass_group.h).
 #pragma once
 #include "core/api/lanes_view.h"
-#include "core/api/tile.h"
 #include "core/lanes/pass_group.h"
-#include "core/session/ticks.h"
 
 namespace kvlab {
 
@@ -21,7 +19,7 @@ struct LanesOptions {
 };
 
 /// The result of one commit of all lanes.
-struct LanesTick {
+struct LanesTick : PassReport {
   struct Outcome {
     bool stepped = false;        // false: the lane had left before
     std::optional<Error> error;  // the error that ended it
@@ -30,12 +28,9 @@ struct LanesTick {
   std::vector<TokenId> tokens;  // tokens that all lanes took
   std::string text;
   std::vector<Outcome> lanes;
-  std::int64_t weightBytes = 0;  // bytes of weights read, over all lanes
-  bool together = false;
-  std::string apart;
 };
 
-class Lanes {
+class Lanes : public SessionGroup {
  public:
   /// Lane 0 is a fork of `origin`. For each of `changes` a lane opens whose manifest has these keys replaced (objects
   /// are merged key by key; policy, layout and lists are replaced whole) and takes the live tokens of `origin` as a
@@ -54,9 +49,7 @@ class Lanes {
 
   int size() const { return static_cast<int>(m_lanes.size()); }
   const Session& session(int lane) const;
-  Session& session(int lane);                                             // for measurements
-  Stops stops();                                                          // stops of lane 0
-  Result<std::unique_ptr<PendingTile>> tile(const TileRequest& request);  // a tile of lane 0
+  Session& session(int lane);  // for measurements
   /// Runs a verb that appends tokens, such as prompt, in every lane in step. Errors: out_of_step if the reference has
   /// left, and the verb's own.
   Result<LanesTick> feed(const std::string& verb, const nlohmann::json& args);
@@ -69,16 +62,6 @@ class Lanes {
   LanesViewPtr view() const { return m_view; }
   /// Lane 0's snapshot with the report of all lanes.
   SnapshotPtr snapshot() const { return m_snapshot; }
-  /// Called after each commit of all lanes, and after calls that changed one lane.
-  void setPublish(std::function<void(SnapshotPtr)> publish) { m_publish = std::move(publish); }
-  /// Progress of steps and prompts of all lanes; also asked once per tick whether to cancel.
-  void setProgress(Progress progress) { m_progress = std::move(progress); }
-  const Progress& progress() const { return m_progress; }
-  /// Called between two ticks of a long verb, when all lanes are consistent and readers may query them.
-  void setBetweenTicks(std::function<void()> between) { m_betweenTicks = std::move(between); }
-  void betweenTicks() const {
-    if (m_betweenTicks) m_betweenTicks();
-  }
 
  private:
   struct Lane;
@@ -104,9 +87,6 @@ class Lanes {
   LanesViewPtr m_view;
   SnapshotPtr m_snapshot;
   std::uint64_t m_serial = 0;
-  std::function<void(SnapshotPtr)> m_publish;
-  Progress m_progress;
-  std::function<void()> m_betweenTicks;
 };
 
 }  // namespace kvlab

@@ -19,6 +19,12 @@ Result<std::unique_ptr<SessionHolder>> held(Result<std::unique_ptr<Part>> part) 
   return std::make_unique<SessionHolder>(part.take());
 }
 
+/// The verb puts lanes or a batch in the place of the session, or a session in theirs.
+bool exchanges(InLanes kind) {
+  return kind == InLanes::Opens || kind == InLanes::OpensBatch || kind == InLanes::Closes ||
+      kind == InLanes::ClosesBatch;
+}
+
 }  // namespace
 
 /// Calls `call` with the present batch, lanes or session.
@@ -35,15 +41,20 @@ Result<json> SessionHolder::execute(const std::string& verb, const json& given) 
 Result<json> SessionHolder::executed(const std::string& verb, const json& given) {
   const VerbInfo* info = verbNamed(verb);
   const json none = json::object(), &args = given.is_null() ? none : given;
-  if (info && (info->lanes == InLanes::Opens || info->lanes == InLanes::OpensBatch)) return open(info->lanes, args);
-  if (info && info->lanes == InLanes::Closes) return closeLanes(args);
-  if (info && info->lanes == InLanes::ClosesBatch) return closeBatch(args);
-  return visit([&](auto& part) { return kvlab::execute(part, verb, args); });
+  if (!info || !exchanges(info->lanes)) return visit([&](auto& part) { return kvlab::execute(part, verb, args); });
+  KV_TRY(exchangeable(info->lanes));
+  VerbArgs in(info->args, args);
+  Result<json> done = in.error() ? Result<json>(*in.error()) : exchange(info->lanes, in);
+  if (in.error()) return VerbArgs::completed(*in.error(), info->name, info->args);
+  if (!done) return done;
+  connect();
+  if (m_publish) m_publish(snapshot());
+  return done;
 }
 
 Result<std::unique_ptr<PendingTile>> SessionHolder::tile(const TileRequest& request) {
   if (m_session) return kvlab::tile(*m_session, request);
-  return m_lanes ? m_lanes->tile(request) : m_batch->tile(request);
+  return kvlab::tile(m_lanes ? m_lanes->session(0) : m_batch->shownSession(), request);
 }
 
 SnapshotPtr SessionHolder::snapshot() const {
@@ -96,37 +107,37 @@ void SessionHolder::connect() {
   });
 }
 
-void SessionHolder::announce() {
-  connect();
-  if (m_publish) m_publish(snapshot());
-}
-
-Result<json> SessionHolder::open(InLanes kind, const json& args) {
-  const bool batch = kind == InLanes::OpensBatch;
-  const std::string what = batch ? "the batch was not opened" : "the lanes were not opened";
+Status SessionHolder::exchangeable(InLanes kind) const {
+  if (kind == InLanes::Closes && !m_lanes)
+    return Error("no_lanes", "the lanes were not closed", "there are none", "open some with lab.lanes");
+  if (kind == InLanes::ClosesBatch && !m_batch)
+    return Error("no_batch", "the batch was not closed", "there is none", "open one with lab.batch");
+  if (kind == InLanes::Closes || kind == InLanes::ClosesBatch) return ok();
+  const std::string what = kind == InLanes::OpensBatch ? "the batch was not opened" : "the lanes were not opened";
   if (m_lanes)
     return Error("in_lockstep", what, "lanes are open already", "close the lanes first, or fork one of them");
   if (m_batch)
     return Error("in_lockstep", what, "a batch is open already", "close the batch first, or fork one of its sequences");
-  if (batch) m_batch = KV_TRY(makeBatch(m_session, args));
-  else m_lanes = KV_TRY(makeLanes(m_session, args));
-  announce();
-  return batch ? json{{"sequences", m_batch->size()}} : json{{"lanes", m_lanes->size()}};
+  return ok();
 }
 
-Result<json> SessionHolder::closeLanes(const json& args) {
-  if (!m_lanes) return Error("no_lanes", "the lanes were not closed", "there are none", "open some with lab.lanes");
-  m_session = KV_TRY(releaseLane(*m_lanes, args));
+Result<json> SessionHolder::exchange(InLanes kind, VerbArgs& in) {
+  if (m_session) KV_TRY(m_session->noOpenTick());
+  if (kind == InLanes::Opens) {
+    const LanesOptions options{in.flag("together"), placesOf(in, "needles")};
+    m_lanes = KV_TRY(Lanes::around(m_session, in.raw("lanes").get<std::vector<json>>(), options));
+    return json{{"lanes", m_lanes->size()}};
+  }
+  if (kind == InLanes::OpensBatch) {
+    m_batch = KV_TRY(Batch::around(m_session, static_cast<int>(in.integer("size")), in.flag("together")));
+    return json{{"sequences", m_batch->size()}};
+  }
+  const char* const one = m_lanes ? "lane" : "sequence";
+  const int size = m_lanes ? m_lanes->size() : m_batch->size(), kept = static_cast<int>(in.within(one, 0, size - 1, 0));
+  if (in.error()) return *in.error();
+  m_session = KV_TRY(m_lanes ? Result<std::unique_ptr<Session>>(m_lanes->release(kept)) : m_batch->keep(kept));
   m_lanes.reset();
-  announce();
-  return json(nullptr);
-}
-
-Result<json> SessionHolder::closeBatch(const json& args) {
-  if (!m_batch) return Error("no_batch", "the batch was not closed", "there is none", "open one with lab.batch");
-  m_session = KV_TRY(keepSequence(*m_batch, args));
   m_batch.reset();
-  announce();
   return json(nullptr);
 }
 

@@ -3,11 +3,14 @@
 // lanes and batches.
 // Owned by the window's engine or by a program without a window, on one thread, which alone calls it.
 #pragma once
+#include "core/api/tile.h"
 #include "core/api/verb.h"
 #include "core/lanes/batch.h"
 #include "core/lanes/lanes.h"
 
 namespace kvlab {
+
+class VerbArgs;
 
 class SessionHolder {
  public:
@@ -35,11 +38,9 @@ class SessionHolder {
   template <class F>
   auto visit(F&& call) const;
   Result<nlohmann::json> executed(const std::string& verb, const nlohmann::json& args);
-  Result<nlohmann::json> open(InLanes kind, const nlohmann::json& args);
-  Result<nlohmann::json> closeLanes(const nlohmann::json& args);
-  Result<nlohmann::json> closeBatch(const nlohmann::json& args);
+  Status exchangeable(InLanes kind) const;
+  Result<nlohmann::json> exchange(InLanes kind, VerbArgs& in);
   void connect();
-  void announce();
 
   // One of the three:
   std::unique_ptr<Session> m_session;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/parts/kinds.h"
 
+#include "core/check/checks.h"
+
 namespace kvlab {
 
 std::span<const Invariant> invariants() {
@@ -14,7 +16,10 @@ std::span<const Invariant> invariants() {
 
 std::vector<Violation> checkAll(const CheckInput& input) {
   std::vector<Violation> out;
-  for (const Invariant& invariant : invariants()) invariant.check(input, out);
+  for (const Invariant& invariant : invariants()) {
+    Findings findings(invariant.id, out);
+    invariant.check(input, findings);
+  }
   return out;
 }
 

@@ -11,8 +11,7 @@ Result<SelfTestFigure> chunk_sizesSelfTest(SelfTestRoom& room) {
     const std::vector<std::int32_t> ids = room.ids(chunk < 100 ? 130 : 600);
     std::vector<float> logits[2];
     for (const int own : {0, 1}) {
-      std::unique_ptr<Session> session = KV_TRY(room.session({{"prefill_chunk", own ? chunk : 512}}));
-      KV_TRY(readIds(*session, ids));
+      std::unique_ptr<Session> session = KV_TRY(room.prompted(ids, {{"prefill_chunk", own ? chunk : 512}}));
       KV_TRY(stepIds(*session, std::span(ids).first(1)));
       logits[own] = logitsOf(*session);
     }

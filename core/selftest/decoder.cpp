@@ -7,8 +7,8 @@ namespace kvlab {
 Result<SelfTestFigure> decoderSelfTest(SelfTestRoom& room) {
   constexpr std::size_t kPrompt = 60, kSteps = 6;  // across a multiple of 64 rows
   const std::vector<std::int32_t> ids = room.ids(kPrompt + kSteps);
-  std::unique_ptr<Session> session = KV_TRY(room.session({{"check", {{"level", "full"}}}}));
-  KV_TRY(readIds(*session, std::span(ids).first(kPrompt)));
+  std::unique_ptr<Session> session =
+      KV_TRY(room.prompted(std::span(ids).first(kPrompt), {{"check", {{"level", "full"}}}}));
   const std::vector<Finding>& findings = session->health().alignment.findings();  // findings of the last check
   for (std::size_t i = kPrompt; i < ids.size() && findings.empty(); ++i)
     KV_TRY(stepIds(*session, std::span(ids).subspan(i, 1)));

@@ -14,10 +14,8 @@ std::string hashOf(Session& session) { return stateHash(session.state(), session
 Result<SelfTestFigure> forkSelfTest(SelfTestRoom& room) {
   const std::vector<std::int32_t> ids = room.ids(44);
   const std::span all(ids);
-  std::unique_ptr<Session> session = KV_TRY(room.session({{"capacity", 128}}));
-  std::unique_ptr<Session> alone = KV_TRY(room.session({{"capacity", 128}}));
-  KV_TRY(readIds(*session, all.first(40)));
-  KV_TRY(readIds(*alone, all.first(40)));
+  std::unique_ptr<Session> session = KV_TRY(room.prompted(all.first(40), {{"capacity", 128}}));
+  std::unique_ptr<Session> alone = KV_TRY(room.prompted(all.first(40), {{"capacity", 128}}));
   const std::string before = hashOf(*session);
   std::unique_ptr<Session> fork = KV_TRY(session->fork());
   const nlohmann::json actions = {{{"action", "delete"}, {"position", 5}}};

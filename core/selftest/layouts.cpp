@@ -12,8 +12,8 @@ Result<SelfTestFigure> layoutsSelfTest(SelfTestRoom& room) {
   int compared = 0;
   for (const char* layout : {"indirection", "contiguous_splice", "batch_splice", "boolean_gather", "paged"}) {
     KV_TRY(room.tell("layouts"));
-    std::unique_ptr<Session> session = KV_TRY(room.session({{"layout", layout}, {"capacity", 128}}));
-    KV_TRY(readIds(*session, std::span(ids).first(40)));
+    std::unique_ptr<Session> session =
+        KV_TRY(room.prompted(std::span(ids).first(40), {{"layout", layout}, {"capacity", 128}}));
     const nlohmann::json actions = {{{"action", "delete"}, {"position", 5}},
                                     {{"action", "insert"}, {"position", 9}, {"token_ids", {ids[3]}}}};
     KV_TRY(execute(*session, "inject", {{"actions", actions}, {"now", true}}));

@@ -11,8 +11,7 @@ namespace {
 /// Behind each step, so that every place of the pointer is met.
 Result<std::vector<std::vector<float>>> ringLogits(const SelfTestRoom& room, const nlohmann::json& more, int prompt) {
   const std::vector<std::int32_t> ids = room.ids(at(prompt) + 20);
-  std::unique_ptr<Session> session = KV_TRY(room.session(more));
-  KV_TRY(readIds(*session, std::span(ids).first(at(prompt))));
+  std::unique_ptr<Session> session = KV_TRY(room.prompted(std::span(ids).first(at(prompt)), more));
   std::vector<std::vector<float>> out{logitsOf(*session)};
   for (std::size_t i = at(prompt); i < ids.size(); ++i) {
     KV_TRY(stepIds(*session, std::span(ids).subspan(i, 1)));

@@ -16,8 +16,7 @@ std::vector<TokenId> tokensOf(const Session& session) {
 Result<SelfTestFigure> save_loadSelfTest(SelfTestRoom& room) {
   const std::vector<std::int32_t> ids = room.ids(44);
   const std::string path = room.file("saved");
-  std::unique_ptr<Session> origin = KV_TRY(room.session({{"capacity", 128}}));
-  KV_TRY(readIds(*origin, std::span(ids).first(40)));
+  std::unique_ptr<Session> origin = KV_TRY(room.prompted(std::span(ids).first(40), {{"capacity", 128}}));
   KV_TRY(execute(*origin, "saveCache", {{"path", path}, {"form", "native"}}));
   std::unique_ptr<Session> loaded = KV_TRY(room.session({{"capacity", 128}}));
   KV_TRY(execute(*loaded, "loadCache", {{"path", path}}));

@@ -57,6 +57,12 @@ Result<std::unique_ptr<Session>> SelfTestRoom::session(const json& more) const {
   return session;
 }
 
+Result<std::unique_ptr<Session>> SelfTestRoom::prompted(std::span<const std::int32_t> ids, const json& more) const {
+  std::unique_ptr<Session> out = KV_TRY(session(more));
+  KV_TRY(readIds(*out, ids));
+  return out;
+}
+
 bool SelfTestRoom::rounds() const {
   const std::string& chosen = m_session->manifest().numerics;
   return kernels::dtypeHasScale(m_session->model().layer(Layer(0)).q.dtype) || chosen == kernels::kBf16NumericsId ||

@@ -19,6 +19,8 @@ class SelfTestRoom {
   const ModelConfig& config() const { return m_session->model().config(); }
   /// An empty session over the model; `more` stands over the keys of the manifest.
   Result<std::unique_ptr<Session>> session(const nlohmann::json& more = nlohmann::json::object()) const;
+  /// The same, with a prompt of these ids.
+  Result<std::unique_ptr<Session>> prompted(std::span<const std::int32_t> ids, const nlohmann::json& more) const;
   /// The weights on the back end of the tests.
   std::shared_ptr<const PlacedWeights> weights() const { return m_session->parts().weights; }
   kernels::Backend& backend() const { return *m_session->parts().backend; }

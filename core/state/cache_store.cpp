@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace kvlab {
 namespace {
@@ -13,22 +12,6 @@ Error noRoom(std::int32_t needed, std::int32_t free) {
           "needed " + std::to_string(needed) + ", free " + std::to_string(free),
           "raise staging in the manifest, make a smaller edit, or compact pages"};
 }
-
-/// Slots on their way to who asked for them: they go back where memory for others of them is refused.
-class Taken {
- public:
-  Taken(CacheStore& store, std::size_t layers) : m_store(store), m_slots(layers) {}
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
-  ~Taken() { m_store.release(m_slots); }
-
-  std::vector<Slot>& operator[](std::size_t layer) { return m_slots[layer]; }
-  LayerSlots keep() { return std::exchange(m_slots, {}); }
-
- private:
-  CacheStore& m_store;
-  LayerSlots m_slots;
-};
 
 }  // namespace
 
@@ -80,7 +63,7 @@ Result<LayerSlots> CacheStore::reserve(std::int32_t count, FaultDoor& faults, st
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     fits = fits && m_slots[layer]->fits(count, tail + (ahead.empty() ? 0 : ahead[layer]), behind(layer));
   if (!fits) return noRoom(count + tail, available(count ? Placing::Scratch : Placing::Tail));
-  Taken out(*this, m_slots.size());
+  LentSlots out(*this, LayerSlots(m_slots.size()));
   LayerSlots over(m_slots.size());
   bool again = false, overruns = false;  // a prompt is longer than a ring's room
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer) {
@@ -103,7 +86,7 @@ Result<LayerSlots> CacheStore::lend(std::int64_t most, FaultDoor& faults) {
   const std::int32_t free = available(Placing::Look);
   if (free < 1) return noRoom(1, free);
   const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(free, most));
-  Taken out(*this, m_slots.size());
+  LentSlots out(*this, LayerSlots(m_slots.size()));
   for (std::size_t layer = 0; layer < m_slots.size(); ++layer)
     m_slots[layer]->take(count, out[layer], Placing::Look, Slot(-1));
   m_backend->settle();  // a running op may still read the slot's old row

@@ -3,6 +3,7 @@
 // decides when slots become free. Engine thread.
 #pragma once
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/api/snapshot.h"
@@ -93,16 +94,18 @@ struct HeldSlots {
   std::vector<const CacheState*> states = {};  // some older states whose rows lie in the pools
 };
 
-/// Slots that a read-only pass borrows: they go back however the pass ends. On the stack.
+/// Slots that go back however the work with them ends, unless they are kept: those that a read-only pass borrows, and
+/// those on their way to who asked for them, where memory for others may be refused. On the stack.
 class LentSlots {
  public:
-  /// slots: as CacheStore::lend() gives them.
   LentSlots(CacheStore& store, LayerSlots slots) : m_store(store), m_slots(std::move(slots)) {}
   LentSlots(const LentSlots&) = delete;
   LentSlots& operator=(const LentSlots&) = delete;
   ~LentSlots() { m_store.release(m_slots); }
 
   const LayerSlots& slots() const { return m_slots; }
+  std::vector<Slot>& operator[](std::size_t layer) { return m_slots[layer]; }
+  LayerSlots keep() { return std::exchange(m_slots, {}); }
 
  private:
   CacheStore& m_store;

@@ -104,43 +104,37 @@ class CommitDeeds {
   /// In the order of the calls.
   std::span<const PassDeed> all() const { return std::span(m_all).first(m_count); }
   /// The policies of the session decided which rows leave.
-  void decide(PassKind behind) { m_decided = behind; }
+  void decide(PassKind behind) { m_now.decided = behind; }
   /// The pass behind which policies decided; none = they did not.
-  std::optional<PassKind> decided() const { return m_decided; }
+  std::optional<PassKind> decided() const { return m_now.decided; }
   /// A tick has its token; the last of several counts.
-  void draw(DrawDeed deed) { m_drawn = std::move(deed); }
+  void draw(DrawDeed deed) { m_now.drawn = std::move(deed); }
   /// None where no tick generated.
-  const std::optional<DrawDeed>& drawn() const { return m_drawn; }
+  const std::optional<DrawDeed>& drawn() const { return m_now.drawn; }
   /// A tick has asked culling; the last of several counts.
-  void cull(CullDeed deed) { m_culled = std::move(deed); }
+  void cull(CullDeed deed) { m_now.culled = std::move(deed); }
   /// None where no tick asked.
-  const std::optional<CullDeed>& culled() const { return m_culled; }
+  const std::optional<CullDeed>& culled() const { return m_now.culled; }
   /// The logits that the commit has left; null = none.
-  void tell(std::shared_ptr<const std::vector<float>> logits) { m_told = std::move(logits); }
-  const std::shared_ptr<const std::vector<float>>& told() const { return m_told; }
+  void tell(std::shared_ptr<const std::vector<float>> logits) { m_now.told = std::move(logits); }
+  const std::shared_ptr<const std::vector<float>>& told() const { return m_now.told; }
   /// A policy has asked a query for logits, over the rows before its decision: no pass of the commit made the commit's
   /// logits.
-  void ask() { m_asked = true; }
-  bool asked() const { return m_asked; }
+  void ask() { m_now.asked = true; }
+  bool asked() const { return m_now.asked; }
   /// Stored keys of a layer were turned to other phases.
   void turn(CacheLayer layer) {
-    if (m_turns.size() <= at(layer)) m_turns.resize(at(layer) + 1);
-    ++m_turns[at(layer)];
+    if (m_now.turns.size() <= at(layer)) m_now.turns.resize(at(layer) + 1);
+    ++m_now.turns[at(layer)];
   }
   /// [cache layers, or fewer] how often that was.
-  std::span<const int> turns() const { return m_turns; }
+  std::span<const int> turns() const { return m_now.turns; }
   /// A pool has another size: rows that had left were not copied.
-  void resize() { m_resized = true; }
+  void resize() { m_now.resized = true; }
   /// True also if the whole store is new.
-  bool resized() const { return m_resized; }
+  bool resized() const { return m_now.resized; }
   void clear() {
-    m_resized = false;
-    m_decided.reset();
-    m_drawn.reset();
-    m_culled.reset();
-    m_told.reset();
-    m_asked = false;
-    m_turns.clear();
+    m_now = {};
     if (m_all.size() > kKept) m_all.resize(kKept);
     for (PassDeed& deed : m_all) deed.list = {}, deed.map = {}, deed.given = {};
     m_count = 0;
@@ -149,14 +143,18 @@ class CommitDeeds {
  private:
   static constexpr std::size_t kKept = 256;
 
-  bool m_wanted = false, m_resized = true;
+  /// Beside the passes.
+  struct Now {
+    bool resized = false, asked = false;
+    std::optional<PassKind> decided = {};
+    std::optional<DrawDeed> drawn = {};
+    std::optional<CullDeed> culled = {};
+    std::shared_ptr<const std::vector<float>> told = {};
+    std::vector<int> turns = {};
+  };
+  Now m_now{.resized = true};
+  bool m_wanted = false;
   int m_aside = 0;  // calls that only look, now
-  std::optional<PassKind> m_decided;
-  std::optional<DrawDeed> m_drawn;
-  std::optional<CullDeed> m_culled;
-  std::shared_ptr<const std::vector<float>> m_told;
-  bool m_asked = false;
-  std::vector<int> m_turns;
   std::vector<PassDeed> m_all;
   std::size_t m_count = 0;  // deeds of m_all in use
 };

@@ -20,7 +20,21 @@ struct RowValues {
 };
 
 /// Aligns the lists with another map of the same context, [lists, map.size()]. Rows without a value get `unknown`.
-std::vector<float> alignedWith(const ResidencyView& map, const RowValues& values, int lists, float unknown);
+inline std::vector<float> alignedWith(const ResidencyView& map, const RowValues& from, int lists, float unknown) {
+  const std::size_t rows = map.size(), count = at(lists);
+  std::vector<float> out(count * rows, unknown);
+  if (!from.map || from.values.size() != count * from.map->size()) return out;
+  // Both maps are in context order: equal prefixes line up, and one walk matches the rest.
+  const Column<LedgerId>& old = from.map->ledger;
+  for (std::size_t i = 0, j = 0; i < rows && j < old.size(); ++i) {
+    std::size_t found = j;
+    while (found < old.size() && old[found] != map.ledger[i]) ++found;
+    if (found == old.size()) continue;
+    j = found + 1;
+    for (std::size_t list = 0; list < count; ++list) out[list * rows + i] = from.values[list * old.size() + found];
+  }
+  return out;
+}
 
 /// First and second moments of a layer's queries before rotation.
 struct QueryMoments {

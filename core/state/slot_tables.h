@@ -7,19 +7,27 @@
 #include <span>
 #include <vector>
 
+#include "core/api/ids.h"
+
 namespace kvlab {
 
 class SlotTables {
  public:
   /// block divides slots.
-  SlotTables(std::int32_t slots, std::int32_t block);
+  SlotTables(std::int32_t slots, std::int32_t block) : m_slots(slots), m_block(block) {
+    for (std::int32_t i = 0; i < 2 * slots; ++i) m_laps.push_back(i % slots);
+  }
 
   std::int32_t phases() const { return m_slots / m_block; }
   std::int32_t phaseOf(std::int32_t slot) const { return slot / m_block; }
   /// [slots + block]: the slots of a lap and of one block more, for rows that begin inside a block.
-  std::span<const std::int32_t> table(std::int32_t phase) const;
+  std::span<const std::int32_t> table(std::int32_t phase) const {
+    return std::span(m_laps).subspan(at(phase * m_block), at(m_slots + m_block));
+  }
   /// The slots of `rows` rows of which the oldest lies in `head`: the end of the phase's table that begins there.
-  std::span<const std::int32_t> rows(std::int32_t head, std::size_t rows) const;
+  std::span<const std::int32_t> rows(std::int32_t head, std::size_t rows) const {
+    return table(phaseOf(head)).subspan(at(head % m_block), rows);
+  }
 
  private:
   std::int32_t m_slots, m_block;

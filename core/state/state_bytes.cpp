@@ -9,7 +9,7 @@ namespace kvlab {
 namespace {
 
 /// All buffers of a state but those of its ledger.
-class Collector {
+class Collector : public StateBuffers {
  public:
   explicit Collector(const CacheState& state) {
     add(state.context), add(state.phases), add(state.brightness), add(state.birthPhases), add(state.contextSums);
@@ -20,18 +20,11 @@ class Collector {
     if (state.logits) add(*state.logits);
     addAttention(state.attention.get()), addAttention(state.received.get()), addAttention(state.read.get());
     if (state.policy) addPolicy(*state.policy);
-    state.kind->addTo(m_all);
-    m_all.sort();
+    state.kind->addTo(*this);
+    sort();
   }
-
-  const StateBuffers& all() const { return m_all; }
 
  private:
-  template <class... What>
-  void add(const What&... what) {
-    m_all.add(what...);
-  }
-
   void addMap(const ResidencyView* map) {
     if (!map) return;
     add(map, sizeof *map);
@@ -69,8 +62,6 @@ class Collector {
       add(layer.queries->mean), add(layer.queries->covariance);
     }
   }
-
-  StateBuffers m_all;
 };
 
 }  // namespace
@@ -92,7 +83,7 @@ std::int64_t StateBuffers::beside(const StateBuffers& other) const {
 
 std::int64_t bytesBeside(const CacheState& state, const CacheState& other) {
   return std::int64_t{sizeof state} + state.ledger.bytesBeside(other.ledger) +
-      Collector(state).all().beside(Collector(other).all());
+      Collector(state).beside(Collector(other));
 }
 
 }  // namespace kvlab

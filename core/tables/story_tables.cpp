@@ -18,9 +18,14 @@ bool names(const Evict& left, LedgerId id) {
   return std::find(left.ledger.begin(), left.ledger.end(), id) != left.ledger.end();
 }
 
+/// A row of the table `history`; layer: none = it is about the token.
+json eventLine(Tick tick, std::string_view event, const std::string& detail, std::optional<Layer> layer = {}) {
+  return {{"tick", tick}, {"event", event}, {"layer", orNull(layer)}, {"detail", detail}};
+}
+
 json leftLine(const Timeline::Entry& entry, const char* event, const Evict& left) {
   const std::string head = left.kvHead ? "KV head " + std::to_string(left.kvHead->value()) : "";
-  return {{"tick", entry.tick.value()}, {"event", event}, {"layer", left.layer.value()}, {"detail", head}};
+  return eventLine(entry.tick, event, head, left.layer);
 }
 
 /// Appends the effects of one commit on a row.
@@ -29,8 +34,7 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
     for (const Action& action : entry.report->actions)
       if (const auto* evict = std::get_if<Evict>(&action))
         if (names(*evict, id)) out.push_back(leftLine(entry, "left_layer", *evict));
-  if (entry.verb == "rebuild")
-    out.push_back({{"tick", entry.tick.value()}, {"event", "rebuilt"}, {"layer", nullptr}, {"detail", ""}});
+  if (entry.verb == "rebuild") out.push_back(eventLine(entry.tick, "rebuilt", ""));
   if (!before || !before->kept || !entry.kept) return;
   const auto placeIn = [&](const CacheState& state) {
     const auto found = std::find(state.context.begin(), state.context.end(), id);
@@ -38,10 +42,7 @@ void rowEvents(const Timeline::Entry& entry, const Timeline::Entry* before, Ledg
   };
   const int from = placeIn(*before->state()), to = placeIn(*entry.state());
   if (from >= 0 && to >= 0 && from != to)
-    out.push_back({{"tick", entry.tick.value()},
-                   {"event", "moved"},
-                   {"layer", nullptr},
-                   {"detail", "position " + std::to_string(from) + " to " + std::to_string(to)}});
+    out.push_back(eventLine(entry.tick, "moved", "position " + std::to_string(from) + " to " + std::to_string(to)));
 }
 
 /// Appends the findings of the checks about a row; for a row without damage, when its stored bytes last passed a check.
@@ -55,18 +56,15 @@ void checkEvents(const Session& session, LedgerId id, json& out) {
   const bool damaged = std::ranges::any_of(findings, [id](const Finding& one) { return one.violation.ledger == id; });
   const std::optional<Tick> verified = session.health().alignment.verified(state.ledger[id], id);
   if (verified && !damaged && std::ranges::any_of(state.groups, holds))
-    out.push_back({{"tick", verified->value()},
-                   {"event", "verified"},
-                   {"layer", nullptr},
-                   {"detail", "row_checksums: the last check of the stored bytes that found nothing"}});
-  for (const Finding& one : findings)
-    if (one.violation.ledger == id)
-      out.push_back(
-          {{"tick", one.since().found.value()},
-           {"event", "damage_found"},
-           {"layer",
-            one.violation.layer ? json(state.cacheLayers().layerOf(*one.violation.layer).value()) : json(nullptr)},
-           {"detail", one.violation.invariant + ": broken " + intervalText(one.since())}});
+    out.push_back(
+        eventLine(*verified, "verified", "row_checksums: the last check of the stored bytes that found nothing"));
+  for (const Finding& one : findings) {
+    if (one.violation.ledger != id) continue;
+    std::optional<Layer> layer;
+    if (one.violation.layer) layer = state.cacheLayers().layerOf(*one.violation.layer);
+    out.push_back(eventLine(one.since().found, "damage_found",
+                            one.violation.invariant + ": broken " + intervalText(one.since()), layer));
+  }
 }
 
 /// The story of one token, as far as history keeps it.
@@ -76,10 +74,7 @@ Status tokenHistory(const Session& session, VerbArgs& of, TableRows& out) {
   json events = json::array();
   std::string from;
   for (LedgerId parent : row.parents) from += (from.empty() ? "in place of " : ", ") + textOf(session, parent);
-  events.push_back({{"tick", row.born.value()},
-                    {"event", "born"},
-                    {"layer", nullptr},
-                    {"detail", std::string(name(row.source)) + (from.empty() ? "" : " " + from)}});
+  events.push_back(eventLine(row.born, "born", std::string(name(row.source)) + (from.empty() ? "" : " " + from)));
   const Timeline& timeline = session.timeline();
   const Timeline::Entry* before = nullptr;
   for (int entry : timeline.path(timeline.currentId())) {
@@ -91,11 +86,10 @@ Status tokenHistory(const Session& session, VerbArgs& of, TableRows& out) {
   if (row.state != RowState::Live) {
     std::string by;
     for (LedgerId child : row.children) by += (by.empty() ? "by " : ", ") + textOf(session, child);
-    events.push_back({{"tick", row.changed.value()}, {"event", name(row.state)}, {"layer", nullptr}, {"detail", by}});
+    events.push_back(eventLine(row.changed, name(row.state), by));
   }
   checkEvents(session, id, events);
-  if (row.pinned)
-    events.push_back({{"tick", session.state().tick.value()}, {"event", "pinned"}, {"layer", nullptr}, {"detail", ""}});
+  if (row.pinned) events.push_back(eventLine(session.state().tick, "pinned", ""));
   std::stable_sort(events.begin(), events.end(), [](const json& a, const json& b) {
     return a["tick"].get<std::int64_t>() < b["tick"].get<std::int64_t>();
   });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/api/read_json.h"
+#include "core/api/texts.h"
 #include "core/session/observe.h"
 #include "core/verbs/verbs.h"
 
@@ -28,14 +29,8 @@ const TableSource* sourceNamed(std::string_view name) {
   return found == allSources().end() ? nullptr : &*found;
 }
 
-std::vector<std::string> tableNames() {
-  std::vector<std::string> out;
-  for (const TableSource& one : allSources()) out.push_back(one.info.name);
-  return out;
-}
-
 std::vector<ArgInfo> tableVerbArgs() {
-  return {arg::text("name", tableNames()),
+  return {arg::text("name", namesOf(tables())),
           arg::of("of", ArgType::Object).orElse(json::object()),
           arg::of("columns", ArgType::List, 1).orNone().as("string[]"),
           arg::text("where").orNone(),

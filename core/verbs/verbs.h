@@ -65,7 +65,7 @@ std::span<const Verb> storageVerbs();
 std::span<const Verb> policyVerbs();
 std::span<const Verb> fileVerbs();
 std::span<const Verb> laneVerbs();   // core/lanes/lane_verbs.cpp
-std::span<const Verb> batchVerbs();  // core/lanes/batch_verbs.cpp
+std::span<const Verb> batchVerbs();  // core/lanes/lane_verbs.cpp
 
 /// The verb chat: messages through the model's chat template into the context.
 /// Appends the part of the conversation that the context does not hold yet. Errors: bad_template, bad_messages,

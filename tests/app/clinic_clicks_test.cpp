@@ -14,7 +14,7 @@
 #include "app/help/manual_window.h"
 #include "app/whole_window.h"
 #include "app/window/clinic_panel.h"
-#include "core/clinic/clinic_case.h"
+#include "core/clinic/clinic_run.h"
 #include "support/runner.h"
 
 using namespace kvlab;

@@ -23,7 +23,7 @@ struct Last {
     culled = all.culled();
   }
 
-  QString found(void (*check)(const CheckInput&, std::vector<Violation>&), bool full = true) const {
+  QString found(void (*check)(const CheckInput&, Findings&), bool full = true) const {
     CheckInput input{state, session.store(), session.manifest()};
     input.full = full;
     input.transformer = session.parts().transformer.get();
@@ -35,7 +35,8 @@ struct Last {
     if (drawn) input.drawn = &*drawn;
     if (culled) input.culled = &*culled;
     std::vector<Violation> out;
-    check(input, out);
+    Findings findings("check", out);
+    check(input, findings);
     return QString::fromStdString(out.empty() ? std::string() : out.front().detail);
   }
   LayerPolicyState& policy(int layer) {

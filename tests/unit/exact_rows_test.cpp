@@ -24,13 +24,14 @@ class ExactRowsTest : public QObject {
     const auto found = [&](const std::vector<PassDeed>& deeds, std::int64_t period, std::int64_t part) {
       state.tick = Tick(static_cast<std::int32_t>(period * kParts + part));
       std::vector<Violation> out;
+      Findings findings("exact_rows", out);
       checkExactRows({.state = state,
                       .store = session->store(),
                       .manifest = session->manifest(),
                       .scrubPart = part,
                       .transformer = session->parts().transformer.get(),
                       .deeds = deeds},
-                     out);
+                     findings);
       return out;
     };
     const int heads = session->model().config().heads;

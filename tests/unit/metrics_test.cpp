@@ -6,7 +6,6 @@
 #include <set>
 
 #include "core/analysis/metrics.h"
-#include "core/lanes/samples.h"
 #include "core/model/decoder/sampler.h"
 #include "support/runner.h"
 

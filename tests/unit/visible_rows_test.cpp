@@ -35,6 +35,7 @@ class VisibleRowsTest : public QObject {
       QVERIFY(!deeds.empty() && !deeds.back().written.empty());
       const auto look = [&] {
         std::vector<Violation> out;
+        Findings findings("visible_rows", out);
         checkVisibleRows({.state = session->state(),
                           .store = session->store(),
                           .manifest = session->manifest(),
@@ -42,7 +43,7 @@ class VisibleRowsTest : public QObject {
                           .transformer = session->parts().transformer.get(),
                           .deeds = deeds,
                           .before = &before},
-                         out);
+                         findings);
         return QString::fromStdString(out.empty() ? std::string() : out.front().detail);
       };
       QCOMPARE(look(), QString());

@@ -109,7 +109,8 @@ class WlodDeedsTest : public QObject {
                              .transformer = s->parts().transformer.get(),
                              .deeds = deeds};
       std::vector<Violation> found;
-      checkVisibleRows(input, found);
+      Findings findings("visible_rows", found);
+      checkVisibleRows(input, findings);
       QCOMPARE(found.size(), std::size_t{1});
       QCOMPARE(found[0].layer, std::optional(last.layer));
       QCOMPARE(found[0].ledger, std::optional(LedgerId(static_cast<std::int32_t>(last.tags.back()))));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A sweep as the view shows it, by formula: four series over five budgets and two seeds, one cell failed.
 #pragma once
-#include "core/api/sweep_run.h"
+#include "core/api/sweep_table.h"
 
 namespace kvlab::fixture {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <QObject>
 
-#include "core/api/sweep_run.h"
+#include "core/api/sweep_table.h"
 
 namespace kvlab {
 

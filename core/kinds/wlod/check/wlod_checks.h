@@ -5,7 +5,7 @@
 
 namespace kvlab {
 
-void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out);
-void checkWlodRows(const CheckInput& input, std::vector<Violation>& out);
+void checkWlodTiling(const CheckInput& input, Findings& findings);
+void checkWlodRows(const CheckInput& input, Findings& findings);
 
 }  // namespace kvlab

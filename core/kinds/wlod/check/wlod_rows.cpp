@@ -96,9 +96,8 @@ void checkGists(const CheckInput& input, Findings& findings) {
 
 }  // namespace
 
-void checkWlodRows(const CheckInput& input, std::vector<Violation>& out) {
+void checkWlodRows(const CheckInput& input, Findings& findings) {
   if (!wlodOf(input.state)) return;
-  Findings findings("wlod_rows", out);
   const WlodState& wlod = wlodIn(input.state);
   for (const TreeNode node : wlod.tree.dirty()) findings.add({}, node.text() + " is not the gist of its content");
   if (wlod.ledger.size() != wlod.rows.size())

@@ -42,9 +42,8 @@ void checkRound(const CheckInput& input, Findings& findings) {
 
 }  // namespace
 
-void checkWlodTiling(const CheckInput& input, std::vector<Violation>& out) {
+void checkWlodTiling(const CheckInput& input, Findings& findings) {
   if (!wlodOf(input.state)) return;
-  Findings findings("wlod_tiling", out);
   const WlodState& state = wlodIn(input.state);
   const Column<TreeNode>& entries = state.context.entries();
   std::int32_t moment = 0;
