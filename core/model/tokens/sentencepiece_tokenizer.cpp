@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "core/api/log.h"
-#include "core/model/tokens/added_vocabulary.h"
 #include "core/model/tokens/charsmap_check.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/utf8.h"
@@ -94,14 +93,12 @@ Status SentencePieceTokenizer::addTokens(const std::vector<bool>& ofUser, const 
     if (found && invalidUtf8At(m_processor.IdToPiece(id)) == std::string::npos)
       own.push_back({.id = id, .content = m_processor.IdToPiece(id), .normalized = false, .special = special});
   }
-  bpe::AddedVocabulary all(pieces, [&](std::string_view token) -> std::optional<std::int32_t> {
+  auto all = addedTokens(files, own, pieces, [&](std::string_view token) -> std::optional<std::int32_t> {
     const std::int32_t id = m_processor.PieceToId(token);
     return m_processor.IdToPiece(id) == token ? std::optional(id) : std::nullopt;
   });
-  for (const auto& list : {own, tokensToAdd(files, own)})
-    for (const AddedToken& token : list)
-      if (!all.add(token)) return badTokenizer(file, "there are too many tokens beside it");
-  m_added = all.tokens();
+  if (!all) return badTokenizer(file, "there are too many tokens beside it");
+  m_added = std::move(*all);
   for (const AddedToken& token : m_added) {
     const bool normalised = token.normalized || token.bothWays;
     if (normalised) m_normalised.add(token, prefixesEach() ? marked(token.content) : token.content);
