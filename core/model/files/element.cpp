@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "core/model/files/safetensors_header.h"
+#include "core/model/files/safetensors.h"
 
 namespace kvlab {
 namespace {

@@ -21,6 +21,9 @@ namespace kvlab {
 
 /// Types that may stand in a header.
 enum class Element : std::uint8_t { Bool, U8, I8, F8E4M3, F8E5M2, I16, U16, F16, BF16, I32, U32, F32, I64, U64, F64 };
+/// Stands for every type of the format that is not known here: kvlab cannot compute with such a tensor, and it may lie
+/// in a file that is read for its other tensors.
+inline constexpr Element kUnknownElement = static_cast<Element>(15);
 std::string_view name(Element element);  // "BF16"
 std::optional<Element> elementFromName(std::string_view name);
 std::int64_t elementBytes(Element element);
