@@ -8,7 +8,7 @@
 namespace kvlab::chat {
 
 Result<Value> Interpreter::value(const Expression& e) {
-  const Deeper deeper(m_deep);
+  const Nesting nesting(m_deep);
   m_line = e.line;
   if (m_deep > kMostDeep) return bad("expressions and macros stand too deep inside each other");
   KV_TRY(spend(1));
