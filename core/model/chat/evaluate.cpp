@@ -118,9 +118,7 @@ Result<Value> Interpreter::mapping(const Expression& e) {
     Value item = KV_TRY(value(*e.parts[i + 1]));
     if (!key.is(Kind::Text)) return bad(std::string("keys of type ") + typeName(key) + " are not implemented");
     if (item.is(Kind::Namespace)) return bad("a namespace inside a dict is not implemented");
-    const auto same = std::find_if(entries.begin(), entries.end(), [&](const auto& p) { return p.first == key.str(); });
-    if (same != entries.end()) same->second = std::move(item);
-    else entries.emplace_back(key.str(), std::move(item));
+    setEntry(entries, key.str(), std::move(item));
     KV_TRY(spend(static_cast<std::int64_t>(entries.size())));
   }
   return made(Value::dictOf(std::move(entries)));

@@ -162,12 +162,7 @@ Result<Value> select(Call& call, bool keep, bool attribute) {
 }
 
 Result<Value> map(Call& call) {
-  const auto named = [&](const char* key) -> const Value* {
-    for (const auto& [name, value] : call.named)
-      if (name == key) return &value;
-    return nullptr;
-  };
-  const Value *attribute = named("attribute"), *missing = named("default");
+  const Value *attribute = entryOf(call.named, "attribute"), *missing = entryOf(call.named, "default");
   const auto filter =
       !call.placed.empty() && call.placed[0].is(Kind::Text) ? filters().find(call.placed[0].str()) : filters().end();
   if (attribute ? !attribute->is(Kind::Text) : filter == filters().end())

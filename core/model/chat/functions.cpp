@@ -34,9 +34,7 @@ Result<Value> entries(Call& call, Kind kind) {
   Dict out = call.placed.empty() ? Dict() : *call.placed[0].dict;
   for (auto& [key, value] : call.named) {
     if (value.is(Kind::Namespace)) return call.bad("cannot hold a namespace");
-    const auto same = std::find_if(out.begin(), out.end(), [&](const auto& e) { return e.first == key; });
-    if (same != out.end()) same->second = std::move(value);
-    else out.emplace_back(key, std::move(value));
+    setEntry(out, key, std::move(value));
   }
   KV_TRY(call.run.spend(8 * static_cast<std::int64_t>(out.size())));
   return call.run.made(Value::dictOf(std::move(out), kind));

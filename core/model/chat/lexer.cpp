@@ -253,18 +253,8 @@ Error badTemplate(int line, const std::string& why, const std::string& remedy) {
 bool isBlank(char32_t c) { return bpe::isSpace(c) || (c >= 0x1c && c <= 0x1f); }
 
 std::string_view stripped(std::string_view text, bool left, bool right) {
-  while (left && !text.empty()) {
-    const CodePoint c = codePointAt(text, 0);
-    if (c.length == 0 || !isBlank(c.value)) break;
-    text.remove_prefix(static_cast<std::size_t>(c.length));
-  }
-  while (right && !text.empty()) {
-    std::size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
-    const CodePoint c = codePointAt(text, last);
-    if (c.length == 0 || !isBlank(c.value)) break;
-    text.remove_suffix(text.size() - last);
-  }
+  if (left) text.remove_prefix(bpe::leadingSpace(text, isBlank));
+  if (right) text = text.substr(0, bpe::trailingSpace(text, isBlank));
   return text;
 }
 

@@ -201,39 +201,23 @@ void BpeModel::encode(std::string_view piece, std::vector<std::int32_t>& ids) co
     if (!s.gone) ids.push_back(s.id);
 }
 
-/// Candidate joins, lowest rank first, leftmost among equals.
-class BpeModel::Queue {
- public:
+void BpeModel::mergeAll(std::vector<Symbol>& list) const {
   struct Join {
     std::uint32_t rank;
     std::int32_t left;  // index of the left symbol
     std::int32_t id;
     bool operator>(const Join& o) const { return rank != o.rank ? rank > o.rank : left > o.left; }
   };
-  void offer(const BpeModel& model, const std::vector<Symbol>& list, std::int32_t left) {
-    if (left < 0) return;
-    const Symbol& a = list[static_cast<std::size_t>(left)];
-    if (a.next < 0) return;
-    if (const Merge* m = model.merge(a.id, list[static_cast<std::size_t>(a.next)].id))
-      m_joins.push({m->rank, left, m->id});
-  }
-  bool empty() const { return m_joins.empty(); }
-  Join pop() {
-    const Join join = m_joins.top();
-    m_joins.pop();
-    return join;
-  }
-
- private:
-  std::priority_queue<Join, std::vector<Join>, std::greater<>> m_joins;
-};
-
-void BpeModel::mergeAll(std::vector<Symbol>& list) const {
+  std::priority_queue<Join, std::vector<Join>, std::greater<>> joins;  // lowest rank first, leftmost among equals
   const auto at = [&](std::int32_t i) -> Symbol& { return list[static_cast<std::size_t>(i)]; };
-  Queue queue;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i) queue.offer(*this, list, i);
-  while (!queue.empty()) {
-    const auto join = queue.pop();
+  const auto offer = [&](std::int32_t left) {
+    if (left < 0 || at(left).next < 0) return;
+    if (const Merge* m = merge(at(left).id, at(at(left).next).id)) joins.push({m->rank, left, m->id});
+  };
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i) offer(i);
+  while (!joins.empty()) {
+    const Join join = joins.top();
+    joins.pop();
     Symbol& left = at(join.left);
     if (left.gone || left.next < 0) continue;
     // A waiting join may name a neighbour that no longer exists.
@@ -244,8 +228,8 @@ void BpeModel::mergeAll(std::vector<Symbol>& list) const {
     left.next = right.next;
     right.gone = true;
     if (left.next >= 0) at(left.next).previous = join.left;
-    queue.offer(*this, list, left.previous);
-    queue.offer(*this, list, join.left);
+    offer(left.previous);
+    offer(join.left);
   }
 }
 

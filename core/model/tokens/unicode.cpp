@@ -68,21 +68,21 @@ std::optional<std::string> normalised(std::string_view text, Form form) {
   return std::string(reinterpret_cast<const char*>(raw), static_cast<std::size_t>(length));
 }
 
-std::size_t trailingSpace(std::string_view text) {
+std::size_t trailingSpace(std::string_view text, bool (*blank)(char32_t)) {
   std::size_t end = text.size();
   while (end > 0) {
     const std::size_t at = lastAt(text.substr(0, end));
-    if (!isSpace(codePointAt(text, at).value)) break;
+    if (!blank(codePointAt(text, at).value)) break;
     end = at;
   }
   return end;
 }
 
-std::size_t leadingSpace(std::string_view text) {
+std::size_t leadingSpace(std::string_view text, bool (*blank)(char32_t)) {
   std::size_t at = 0;
   while (at < text.size()) {
     const CodePoint c = codePointAt(text, at);
-    if (c.length == 0 || !isSpace(c.value)) break;
+    if (c.length == 0 || !blank(c.value)) break;
     at += static_cast<std::size_t>(c.length);
   }
   return at;
