@@ -17,8 +17,12 @@ class Contiguous : public StorageLayout {
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
 
  protected:
-  /// Moves that bring the resident rows of one layer to the slots base, base + 1, ...
-  virtual Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
+  /// Moves that bring the resident rows of one layer to the slots base, base + 1, ... Each row moves once.
+  virtual Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const {
+    std::vector<kernels::RowMove> moves;
+    for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
+    return ReadyMoves::of(pool, std::move(moves));
+  }
   /// Slot of the first row after an edit.
   virtual std::int32_t baseOf(const ResidencyView&, const RunSlots&) const { return 0; }
 };
@@ -51,13 +55,6 @@ namespace {
 class BatchSplice : public Contiguous {
  public:
   std::string_view name() const override { return "batch_splice"; }
-
- protected:
-  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
-    std::vector<kernels::RowMove> moves;
-    for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    return ReadyMoves::of(pool, std::move(moves));
-  }
 };
 
 }  // namespace
@@ -79,11 +76,6 @@ class BooleanGather : public Contiguous {
  protected:
   std::int32_t baseOf(const ResidencyView& map, const RunSlots& slots) const override {
     return map.resident() && map.residentSlots()[0].value() < slots.lap() ? slots.lap() : 0;
-  }
-  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
-    std::vector<kernels::RowMove> moves;
-    for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    return ReadyMoves::of(pool, std::move(moves));
   }
 };
 

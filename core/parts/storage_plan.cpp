@@ -114,10 +114,10 @@ std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
 }
 
 Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content, std::vector<std::int32_t> rows) {
-  if (Status there = checkOverrides(parts.manifest, parts.cacheLayers.last()); !there) return there.error();
+  KV_TRY(checkOverrides(parts.manifest, parts.cacheLayers.last()));
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
-  if (Status there = checkKeyPhase(parts); !there) return there.error();
+  KV_TRY(checkKeyPhase(parts));
   StoragePlan plan;
   std::vector<std::string> specs;
   for (const CacheLayer own : parts.cacheLayers.each()) {
@@ -141,9 +141,7 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
     if (!rows.empty() && rows[at(own)] && !layout->dropsMasked())
       demand.rows = std::clamp(rows[at(own)], demand.keep, demand.capacity);
   }
-  Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
-  if (!made) return made.error();
-  plan.layouts = made.take();
+  plan.layouts = KV_TRY(LayoutSet::make(specs, std::move(demands)));
   return plan;
 }
 
@@ -178,11 +176,9 @@ Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan)
 }
 
 Status freshStorage(SessionParts& parts) {
-  Result<StoragePlan> plan = planStorage(parts);
-  if (!plan) return plan.error();
-  Result<CacheStore> store = makeStore(parts, *plan);
-  if (!store) return store.error();
-  replacePools(parts, store.take(), std::move(plan->layouts));
+  StoragePlan plan = KV_TRY(planStorage(parts));
+  CacheStore store = KV_TRY(makeStore(parts, plan));
+  replacePools(parts, std::move(store), std::move(plan.layouts));
   return ok();
 }
 
