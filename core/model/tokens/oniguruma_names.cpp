@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/model/tokens/oniguruma_parts.h"
+#include "core/model/tokens/oniguruma.h"
 
 namespace kvlab::bpe::onig {
 namespace {
