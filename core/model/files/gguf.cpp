@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/model/files/gguf_cursor.h"
-#include "core/model/files/mapped_file.h"
 
 namespace kvlab {
 namespace {
@@ -86,17 +85,6 @@ Status Gguf::take(GgufHeader&& header, const std::string& file) {
       return badGguf(file, "tensor \"" + name + "\"", "already in another file of the set", kWholeSet, name);
   }
   return ok();
-}
-
-const GgufTensor* Gguf::find(std::string_view name) const {
-  const auto it = m_tensors.find(name);
-  return it == m_tensors.end() ? nullptr : &it->second;
-}
-
-std::int64_t Gguf::bytes() const {
-  std::int64_t sum = 0;
-  for (const auto& [name, tensor] : m_tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
-  return sum;
 }
 
 namespace {

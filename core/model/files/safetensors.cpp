@@ -9,7 +9,6 @@
 #include <set>
 
 #include "core/api/log.h"
-#include "core/model/files/mapped_file.h"
 #include "core/model/files/strict_json.h"
 
 namespace kvlab {
@@ -267,17 +266,6 @@ Status Safetensors::merge(Safetensors&& other, const std::string& file) {
   m_metadata.merge(other.m_metadata);
   m_files.insert(m_files.end(), other.m_files.begin(), other.m_files.end());
   return ok();
-}
-
-const FileTensor* Safetensors::find(std::string_view name) const {
-  const auto it = m_tensors.find(name);
-  return it == m_tensors.end() ? nullptr : &it->second;
-}
-
-std::int64_t Safetensors::bytes() const {
-  std::int64_t sum = 0;
-  for (const auto& [name, tensor] : m_tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
-  return sum;
 }
 
 }  // namespace kvlab

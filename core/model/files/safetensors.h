@@ -7,7 +7,6 @@
 #pragma once
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "core/api/error.h"
+#include "core/model/files/mapped_file.h"
 #include "core/model/files/tensor.h"
 
 namespace kvlab {
@@ -41,10 +41,7 @@ struct FileTensor {
   TensorView view() const;
 };
 
-/// A file mapped read-only; unmapped when its last owner goes.
-class MappedFile;
-
-class Safetensors {
+class Safetensors : public TensorFiles<FileTensor> {
  public:
   /// One file.
   static Result<Safetensors> open(const std::string& path);
@@ -53,20 +50,12 @@ class Safetensors {
   /// Bytes that the caller keeps alive; `file` names them in errors.
   static Result<Safetensors> parse(std::span<const std::byte> bytes, const std::string& file);
 
-  /// Null if there is none.
-  const FileTensor* find(std::string_view name) const;
-  /// In order of name.
-  const std::map<std::string, FileTensor, std::less<>>& tensors() const { return m_tensors; }
   /// "__metadata__" of all files together.
   const std::map<std::string, std::string>& metadata() const { return m_metadata; }
-  /// Bytes of all tensors.
-  std::int64_t bytes() const;
 
  private:
   Status merge(Safetensors&& other, const std::string& file);
 
-  std::vector<std::shared_ptr<const MappedFile>> m_files;
-  std::map<std::string, FileTensor, std::less<>> m_tensors;
   std::map<std::string, std::string> m_metadata;
 };
 

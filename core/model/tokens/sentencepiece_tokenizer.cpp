@@ -2,10 +2,10 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/api/log.h"
 #include "core/model/tokens/charsmap_check.h"
+#include "core/model/tokens/steps.h"
 #include "core/model/tokens/tokenizer_files.h"
 #include "core/model/tokens/utf8.h"
 
@@ -199,10 +199,8 @@ std::string withSpaces(std::string_view piece) {
 
 /// "<0x41>" as the character where it is a printable one.
 std::string shownByte(const std::string& piece) {
-  int byte = 0;
-  if (piece.size() != 6 || std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16).ec != std::errc{})
-    return piece;
-  return byte < 0x80 ? shownText(std::string(1, static_cast<char>(byte))) : piece;
+  const int byte = bpe::byteOfToken(piece);
+  return byte >= 0 && byte < 0x80 ? shownText(std::string(1, static_cast<char>(byte))) : piece;
 }
 
 std::string SentencePieceTokenizer::tokenText(TokenId id) const {
