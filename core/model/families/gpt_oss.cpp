@@ -23,7 +23,7 @@ Status readClampedGate(const JsonFields& in, ModelConfig& c) {
 
 Status readGptOss(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readClampedGate(in, c));
-  KV_TRY(in.flag("attention_bias", c.attentionBias, true));
+  c.attentionBias = KV_TRY(in.flag("attention_bias", true));
   c.outputBias = c.attentionBias;
   c.sinks = true;
   KV_TRY(readExperts(in, c, "num_local_experts"));

@@ -8,7 +8,7 @@ namespace {
 
 Status readLlama(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readAttentionBias(in, c));
-  KV_TRY(in.flag("mlp_bias", c.mlpBias, false));
+  c.mlpBias = KV_TRY(in.flag("mlp_bias", false));
   windowEverywhere(c);
   return readRope(in, c);
 }

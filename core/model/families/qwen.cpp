@@ -11,9 +11,8 @@ namespace {
 /// If use_sliding_window is true, layer_types names the layers with a window; without layer_types max_window_layers
 /// does.
 Status readQwenWindow(const JsonFields& in, ModelConfig& c) {
-  bool use = false;
   int first = 0;
-  KV_TRY(in.flag("use_sliding_window", use, false));
+  const bool use = KV_TRY(in.flag("use_sliding_window", false));
   if (use) KV_TRY(readWindow(in, c, 4096));
   KV_TRY(in.number("max_window_layers", first, 0, 1 << 20, 28));
   KV_TRY(readLayerTypes(in, c, [&](int layer) { return c.slidingWindow > 0 && layer >= first; }));
@@ -76,15 +75,14 @@ Status readDenseLayers(const JsonFields& in, ModelConfig& c) {
 }
 
 Status readQwen3Moe(const JsonFields& in, ModelConfig& c) {
-  bool window = false;
   c.qkNorm = QkNorm::OfHeads;
   KV_TRY(readAttentionBias(in, c));
-  KV_TRY(in.flag("use_sliding_window", window, false));
+  const bool window = KV_TRY(in.flag("use_sliding_window", false));
   if (window) KV_TRY(readWindow(in, c, 4096));
   windowEverywhere(c);
   KV_TRY(readExperts(in, c, "num_experts"));
   KV_TRY(in.number("moe_intermediate_size", c.expertWidth, 1, 1 << 22, 768));
-  KV_TRY(in.flag("norm_topk_prob", c.expertWeightsSum, false));
+  c.expertWeightsSum = KV_TRY(in.flag("norm_topk_prob", false));
   KV_TRY(readDenseLayers(in, c));
   return readRope(in, c);
 }

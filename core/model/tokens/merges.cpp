@@ -33,10 +33,9 @@ Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
   KV_TRY(model.number("dropout", dropout, 0.0, 1.0, 0.0));
   if (dropout != 0) return model.bad("dropout", "makes tokens random", "set it to null");
   BpeModel out;
-  bool fallback = false;
-  KV_TRY(model.flag("fuse_unk", out.m_fuseUnknown, false));
-  KV_TRY(model.flag("ignore_merges", out.m_ignoreMerges, false));
-  KV_TRY(model.flag("byte_fallback", fallback, false));
+  out.m_fuseUnknown = KV_TRY(model.flag("fuse_unk", false));
+  out.m_ignoreMerges = KV_TRY(model.flag("ignore_merges", false));
+  const bool fallback = KV_TRY(model.flag("byte_fallback", false));
   for (const auto& [key, member] :
        {std::pair{"continuing_subword_prefix", &out.m_prefix}, std::pair{"end_of_word_suffix", &out.m_suffix}}) {
     auto text = KV_TRY(model.text(key, ""));
