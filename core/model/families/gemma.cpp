@@ -60,7 +60,6 @@ Status readGemma2(const JsonFields& in, ModelConfig& c) {
 
 Family makeGemma2() {
   return {.name = "gemma2",
-          .types = {"gemma2"},
           .activation = "hidden_activation",
           .defaults = kGemma2Defaults,
           .read = readGemma2,
@@ -89,7 +88,7 @@ Status readGemma3(const JsonFields& in, ModelConfig& c) {
 
 Family makeGemma3() {
   return {.name = "gemma3",
-          .types = {"gemma3_text", "gemma3"},
+          .types = {"gemma3_text"},
           .activation = "hidden_activation",
           .defaults = kGemma3Defaults,
           .read = readGemma3,

@@ -57,12 +57,8 @@ constexpr const char* kGptOssDefaults = R"({"head_dim": 64, "rms_norm_eps": 1e-5
 }  // namespace
 
 Family makeGptOss() {
-  return {.name = "gpt_oss",
-          .types = {"gpt_oss"},
-          .defaults = kGptOssDefaults,
-          .read = readGptOss,
-          .tensors = gptOssTensors,
-          .packed = "mxfp4"};
+  return {
+      .name = "gpt_oss", .defaults = kGptOssDefaults, .read = readGptOss, .tensors = gptOssTensors, .packed = "mxfp4"};
 }
 
 }  // namespace kvlab

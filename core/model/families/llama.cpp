@@ -15,6 +15,6 @@ Status readLlama(const JsonFields& in, ModelConfig& c) {
 
 }  // namespace
 
-Family makeLlama() { return {.name = "llama", .types = {"llama"}, .read = readLlama, .tensors = usualTensors}; }
+Family makeLlama() { return {.name = "llama", .read = readLlama, .tensors = usualTensors}; }
 
 }  // namespace kvlab

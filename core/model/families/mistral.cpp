@@ -17,7 +17,7 @@ Status readMistral(const JsonFields& in, ModelConfig& c) {
 }  // namespace
 
 Family makeMistral() {
-  return {.name = "mistral", .types = {"mistral", "mistral3"}, .read = readMistral, .tensors = usualTensors};
+  return {.name = "mistral", .types = {"mistral3"}, .read = readMistral, .tensors = usualTensors};
 }
 
 // Ministral: Mistral whose layers say whether they have the window.
@@ -31,9 +31,7 @@ Status readMinistral(const JsonFields& in, ModelConfig& c) {
 
 }  // namespace
 
-Family makeMinistral() {
-  return {.name = "ministral", .types = {"ministral"}, .read = readMinistral, .tensors = usualTensors};
-}
+Family makeMinistral() { return {.name = "ministral", .read = readMinistral, .tensors = usualTensors}; }
 
 // Ministral 3: YaRN, and queries that grow with their position.
 namespace {
@@ -57,11 +55,7 @@ Status readMinistral3(const JsonFields& in, ModelConfig& c) {
 }  // namespace
 
 Family makeMinistral3() {
-  return {.name = "ministral3",
-          .types = {"ministral3"},
-          .defaults = kMinistral3Defaults,
-          .read = readMinistral3,
-          .tensors = usualTensors};
+  return {.name = "ministral3", .defaults = kMinistral3Defaults, .read = readMinistral3, .tensors = usualTensors};
 }
 
 // Mixtral: Mistral with experts in every layer, two of them for a token.
@@ -83,7 +77,6 @@ LayerTensors mixtralTensors(const ModelConfig& c, Layer) {
 
 Family makeMixtral() {
   return {.name = "mixtral",
-          .types = {"mixtral"},
           .defaults = R"({"rms_norm_eps": 1e-5, "num_key_value_heads": 8, "num_local_experts": 8,
                           "num_experts_per_tok": 2, "max_position_embeddings": 131072})",
           .read = readMixtral,

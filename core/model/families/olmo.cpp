@@ -35,11 +35,7 @@ Status readOlmo2(const JsonFields& in, ModelConfig& c) {
 }  // namespace
 
 Family makeOlmo2() {
-  return {.name = "olmo2",
-          .types = {"olmo2"},
-          .defaults = R"({"rms_norm_eps": 1e-5})",
-          .read = readOlmo2,
-          .tensors = olmoTensors};
+  return {.name = "olmo2", .defaults = R"({"rms_norm_eps": 1e-5})", .read = readOlmo2, .tensors = olmoTensors};
 }
 
 // OLMo 3: OLMo 2 with a window in three layers of four; the scaling of the rotary frequencies belongs to the fourth.
@@ -55,11 +51,7 @@ Status readOlmo3(const JsonFields& in, ModelConfig& c) {
 }  // namespace
 
 Family makeOlmo3() {
-  return {.name = "olmo3",
-          .types = {"olmo3"},
-          .defaults = R"({"rms_norm_eps": 1e-5})",
-          .read = readOlmo3,
-          .tensors = olmoTensors};
+  return {.name = "olmo3", .defaults = R"({"rms_norm_eps": 1e-5})", .read = readOlmo3, .tensors = olmoTensors};
 }
 
 }  // namespace kvlab

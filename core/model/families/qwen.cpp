@@ -32,7 +32,7 @@ Status readQwen2(const JsonFields& in, ModelConfig& c) {
 
 }  // namespace
 
-Family makeQwen2() { return {.name = "qwen2", .types = {"qwen2"}, .read = readQwen2, .tensors = usualTensors}; }
+Family makeQwen2() { return {.name = "qwen2", .read = readQwen2, .tensors = usualTensors}; }
 
 // Qwen 3: norms of each head of q and k.
 namespace {
@@ -47,11 +47,7 @@ Status readQwen3(const JsonFields& in, ModelConfig& c) {
 }  // namespace
 
 Family makeQwen3() {
-  return {.name = "qwen3",
-          .types = {"qwen3"},
-          .defaults = R"({"head_dim": 128})",
-          .read = readQwen3,
-          .tensors = usualTensors};
+  return {.name = "qwen3", .defaults = R"({"head_dim": 128})", .read = readQwen3, .tensors = usualTensors};
 }
 
 // Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
@@ -98,7 +94,6 @@ LayerTensors qwen3MoeTensors(const ModelConfig& c, Layer layer) {
 
 Family makeQwen3Moe() {
   return {.name = "qwen3_moe",
-          .types = {"qwen3_moe"},
           .defaults = R"({"num_experts_per_tok": 8, "max_position_embeddings": 32768})",
           .read = readQwen3Moe,
           .tensors = qwen3MoeTensors};

@@ -45,7 +45,6 @@ Status readSmolLm3(const JsonFields& in, ModelConfig& c) {
 
 Family makeSmolLm3() {
   return {.name = "smollm3",
-          .types = {"smollm3"},
           .defaults = R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "tie_word_embeddings": true})",
           .read = readSmolLm3,
           .tensors = usualTensors};
