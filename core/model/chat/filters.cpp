@@ -181,6 +181,14 @@ Result<Value> map(Call& call) {
   return call.run.made(Value::listOf(std::move(out)));
 }
 
+/// The number that is all of a text.
+template <class T>
+std::optional<T> numberIn(std::string_view text) {
+  T out{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(out) : std::nullopt;
+}
+
 Result<Value> toInt(Call& call) {
   const Value fallback = call.has(0) ? call.arg(0) : Value::number(0);
   if (call.on.is(Kind::Int) || call.on.is(Kind::Bool)) return Value::number(call.on.integer);
@@ -190,25 +198,17 @@ Result<Value> toInt(Call& call) {
   }
   if (!call.on.is(Kind::Text)) return fallback;
   const std::string_view text = stripped(call.on.str(), true, true);
-  std::int64_t n = 0;
-  const auto read = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), text.data() + text.size(), n);
-  if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size()) return Value::number(n);
-  double x = 0;
-  const auto again = std::from_chars(text.data(), text.data() + text.size(), x);
-  if (text.empty() || again.ec != std::errc() || again.ptr != text.data() + text.size() || !(std::fabs(x) < 9e18))
-    return fallback;
-  return Value::number(static_cast<std::int64_t>(x));
+  if (const auto n = numberIn<std::int64_t>(text.substr(text.starts_with('+') ? 1 : 0))) return Value::number(*n);
+  const auto x = numberIn<double>(text);
+  return x && std::fabs(*x) < 9e18 ? Value::number(static_cast<std::int64_t>(*x)) : fallback;
 }
 
 Result<Value> toFloat(Call& call) {
   const Value fallback = call.has(0) ? call.arg(0) : Value::floating(0);
   if (call.on.isNumber()) return Value::floating(call.on.asReal());
   if (!call.on.is(Kind::Text)) return fallback;
-  const std::string_view text = stripped(call.on.str(), true, true);
-  double x = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), x);
-  const bool whole = !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return whole ? Value::floating(x) : fallback;
+  const auto x = numberIn<double>(stripped(call.on.str(), true, true));
+  return x ? Value::floating(*x) : fallback;
 }
 
 Result<Value> absolute(Call& call) {
