@@ -61,7 +61,7 @@ Result<Value> tojson(Call& call) {
   }
   style.sorted = call.has(3) && call.arg(3).truth();
   auto text = jsonOf(call.on, style);
-  if (!text) return call.bad(std::string("cannot write type ") + typeName(call.on) + " or what it holds");
+  if (!text) return call.bad("cannot write type " + typeName(call.on) + " or what it holds");
   return call.run.text(std::move(*text));
 }
 
@@ -70,7 +70,7 @@ Result<Value> length(Call& call) {
   if (call.on.is(Kind::Undefined)) return Value::number(0);
   if (call.on.is(Kind::List)) return Value::number(static_cast<std::int64_t>(call.on.list->size()));
   if (call.on.is(Kind::Dict)) return Value::number(static_cast<std::int64_t>(call.on.dict->size()));
-  if (!call.on.is(Kind::Text)) return call.bad(std::string("does not count type ") + typeName(call.on));
+  if (!call.on.is(Kind::Text)) return call.bad("does not count type " + typeName(call.on));
   const List all = KV_TRY(call.run.members(call.on));
   return Value::number(static_cast<std::int64_t>(all.size()));
 }
@@ -117,7 +117,7 @@ Result<Value> list(Call& call) {
 
 Result<Value> pairs(Call& call, bool sorted) {
   if (call.on.is(Kind::Undefined) && !sorted) return Value::listOf({});
-  if (!call.on.is(Kind::Dict)) return call.bad(std::string("wants a dict, not ") + typeName(call.on));
+  if (!call.on.is(Kind::Dict)) return call.bad("wants a dict, not " + typeName(call.on));
   KV_TRY(call.run.spend(24 * static_cast<std::int64_t>(call.on.dict->size())));
   Dict entries = *call.on.dict;
   if (sorted)
@@ -212,7 +212,7 @@ Result<Value> toFloat(Call& call) {
 }
 
 Result<Value> absolute(Call& call) {
-  if (!call.on.isNumber()) return call.bad(std::string("wants a number, not ") + typeName(call.on));
+  if (!call.on.isNumber()) return call.bad("wants a number, not " + typeName(call.on));
   if (call.on.is(Kind::Float)) return Value::floating(std::fabs(call.on.real));
   return call.on.integer < 0 ? arithmetic(call.run, "-", Value::number(0), call.on) : Value::number(call.on.integer);
 }
@@ -239,8 +239,7 @@ Result<Value> sort(Call& call) {
     for (; place > 0; --place) {
       KV_TRY(call.run.spend(1 + std::min(key.weight, keys[place - 1].weight)));
       const auto before = backward ? less(keys[place - 1], key) : less(key, keys[place - 1]);
-      if (!before)
-        return call.bad(std::string("cannot compare ") + typeName(key) + " and " + typeName(keys[place - 1]));
+      if (!before) return call.bad("cannot compare " + typeName(key) + " and " + typeName(keys[place - 1]));
       if (!*before) break;
     }
     KV_TRY(call.run.spend(static_cast<std::int64_t>((keys.size() - place) / 4)));
@@ -270,7 +269,7 @@ Result<Value> extreme(Call& call, bool largest) {
   Value best = all.front();
   for (const Value& item : all) {
     const auto before = largest ? less(best, item) : less(item, best);
-    if (!before) return call.bad(std::string("cannot compare ") + typeName(best) + " and " + typeName(item));
+    if (!before) return call.bad("cannot compare " + typeName(best) + " and " + typeName(item));
     if (*before) best = item;
   }
   return best;

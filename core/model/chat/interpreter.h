@@ -98,6 +98,7 @@ using Function = Result<Value> (*)(Call& call);
 struct Callable {
   Function function;
   std::vector<const char*> parameters;  // {"*"}: the function looks at `placed` and `named` itself
+  std::size_t needed = 0;               // the first parameters, which no call may leave out
 };
 using Callables = std::map<std::string, Callable, std::less<>>;
 

@@ -95,7 +95,7 @@ void setEntry(Dict& dict, const std::string& key, Value value) {
   else dict.emplace_back(key, std::move(value));
 }
 
-const char* typeName(const Value& value) {
+std::string typeName(const Value& value) {
   static constexpr const char* kNames[] = {"undefined", "none", "bool", "int",       "float", "str",
                                            "list",      "dict", "loop", "namespace", "macro", "function"};
   return value.tuple ? "tuple" : kNames[static_cast<std::size_t>(value.kind)];

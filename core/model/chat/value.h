@@ -84,7 +84,7 @@ struct Value {
 };
 
 /// "str", "list", ... as Python names them.
-const char* typeName(const Value& value);
+std::string typeName(const Value& value);
 /// As Python's str() and repr().
 std::string textOf(const Value& value);
 std::string reprOf(const Value& value);

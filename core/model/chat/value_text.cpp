@@ -127,7 +127,7 @@ std::string textOf(const Value& value) {
     case Kind::Text: return value.str();
     case Kind::List: return listRepr(value);
     case Kind::Dict: return dictRepr(*value.dict);
-    default: return std::string("<") + typeName(value) + ">";
+    default: return "<" + typeName(value) + ">";
   }
 }
 
