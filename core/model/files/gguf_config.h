@@ -34,14 +34,4 @@ std::optional<TensorView> findInGguf(const Gguf& file, const ModelConfig& config
 /// Their key for the share of a head that turns, which every family obeys.
 inline constexpr const char* kRotaryShare = "rotary_share";
 
-struct GgufRopeQuestion {
-  std::string arch;            // prefix of the keys
-  std::int64_t headDim = 0;    // values of a head
-  std::int64_t positions = 0;  // the longest context
-};
-
-/// The rotary keys and tensors of a GGUF file as rope_parameters of a config.json: {"rope_type", "rope_theta", ..}.
-/// Errors: bad_model.
-Result<nlohmann::json> ropeJsonOf(const Gguf& file, const GgufRopeQuestion& asked);
-
 }  // namespace kvlab
