@@ -7,12 +7,9 @@
 #include "core/policy/policy.h"
 
 namespace kvlab {
-
-Policy makeFull() { return {}; }
-
-// An independent uniform score per (cache layer, KV head, row), which stays the same while the row lives.
 namespace {
 
+/// An independent uniform score per (cache layer, KV head, row), which stays the same while the row lives.
 std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
   std::vector<float> out;
   for (int head = 0; head < rows.kvHeads; ++head) {
@@ -24,14 +21,8 @@ std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
   return out;
 }
 
-}  // namespace
-
-Policy makeRandom() { return {kNoStatistic, randomScores}; }
-
-// Policies that use only the position. The newest rows stay, with sinks (StreamingLLM, arXiv 2309.17453, section 3.2;
-// position mode cache gives that paper's positions) or without sinks (sliding window).
-namespace {
-
+/// Policies that use only the position. The newest rows stay, with sinks (StreamingLLM, arXiv 2309.17453, section 3.2;
+/// position mode cache gives that paper's positions) or without sinks (sliding window).
 std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
   std::vector<float> out(rows.rows());
   std::iota(out.begin(), out.end(), 0.0f);
@@ -39,6 +30,10 @@ std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
 }
 
 }  // namespace
+
+Policy makeFull() { return {}; }
+
+Policy makeRandom() { return {kNoStatistic, randomScores}; }
 
 Policy makeStreamingLlm() { return {kNoStatistic, ageScores}; }
 Policy makeSlidingWindow() { return {kNoStatistic, ageScores}; }

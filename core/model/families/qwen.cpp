@@ -19,24 +19,14 @@ Status readQwenWindow(const JsonFields& in, ModelConfig& c) {
   return ok();
 }
 
-}  // namespace
-
-// Qwen 2 and 2.5: biases of q, k and v.
-namespace {
-
+/// Qwen 2 and 2.5: biases of q, k and v.
 Status readQwen2(const JsonFields& in, ModelConfig& c) {
   c.attentionBias = true;
   KV_TRY(readQwenWindow(in, c));
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeQwen2() { return {.name = "qwen2", .read = readQwen2, .tensors = usualTensors}; }
-
-// Qwen 3: norms of each head of q and k.
-namespace {
-
+/// Qwen 3: norms of each head of q and k.
 Status readQwen3(const JsonFields& in, ModelConfig& c) {
   c.qkNorm = QkNorm::OfHeads;
   KV_TRY(readAttentionBias(in, c));
@@ -44,15 +34,7 @@ Status readQwen3(const JsonFields& in, ModelConfig& c) {
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeQwen3() {
-  return {.name = "qwen3", .defaults = R"({"head_dim": 128})", .read = readQwen3, .tensors = usualTensors};
-}
-
-// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
-namespace {
-
+/// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
 /// mlp_only_layers are dense, and of the others all but every decoder_sparse_step-th.
 Status readDenseLayers(const JsonFields& in, ModelConfig& c) {
   constexpr const char* key = "mlp_only_layers";
@@ -92,6 +74,10 @@ LayerTensors qwen3MoeTensors(const ModelConfig& c, Layer layer) {
 
 }  // namespace
 
+Family makeQwen2() { return {.name = "qwen2", .read = readQwen2, .tensors = usualTensors}; }
+Family makeQwen3() {
+  return {.name = "qwen3", .defaults = R"({"head_dim": 128})", .read = readQwen3, .tensors = usualTensors};
+}
 Family makeQwen3Moe() {
   return {.name = "qwen3_moe",
           .defaults = R"({"num_experts_per_tok": 8, "max_position_embeddings": 32768})",
