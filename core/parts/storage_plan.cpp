@@ -7,14 +7,6 @@
 #include "core/parts/cache_kind.h"
 
 namespace kvlab {
-
-std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
-  for (kernels::DType type :
-       {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
-    if (name == kernels::dtypeName(type)) return type;
-  return std::nullopt;
-}
-
 namespace {
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
@@ -68,7 +60,34 @@ std::int32_t rowsBeyond(const CacheState* content, CacheLayer layer, std::int32_
   return rows > capacity ? rows + block : 0;
 }
 
+/// Asks the back end for the total size before the first allocation.
+Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
+  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const std::int64_t weights =
+      parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend, parts.manifest.weights == kDequantise);
+  std::int64_t rows = 0;
+  for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
+  const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);
+  const std::int64_t there = parts.backend->available();
+  if (weights + rows + work <= there) return ok();
+  return Error{"out_of_memory",
+               "the session was not opened",
+               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
+                   ", and " + mebibytes(there) + " are free on " + parts.backend->device(),
+               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu",
+               std::nullopt,
+               "capacity",
+               parts.capacity};
+}
+
 }  // namespace
+
+std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
+  for (kernels::DType type :
+       {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
+    if (name == kernels::dtypeName(type)) return type;
+  return std::nullopt;
+}
 
 std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState& content) {
   std::vector<std::int32_t> out(content.groupOf.size());
@@ -144,30 +163,6 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
   plan.layouts = KV_TRY(LayoutSet::make(specs, std::move(demands)));
   return plan;
 }
-
-namespace {
-
-/// Asks the back end for the total size before the first allocation.
-Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
-  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  const std::int64_t weights =
-      parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend, parts.manifest.weights == kDequantise);
-  std::int64_t rows = 0;
-  for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
-  const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);
-  const std::int64_t there = parts.backend->available();
-  if (weights + rows + work <= there) return ok();
-  return Error{"out_of_memory",
-               "the session was not opened",
-               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
-                   ", and " + mebibytes(there) + " are free on " + parts.backend->device(),
-               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu",
-               std::nullopt,
-               "capacity",
-               parts.capacity};
-}
-
-}  // namespace
 
 Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan) {
   std::vector<LayerPool> pools = plan.layouts.pools(plan.formats);

@@ -27,6 +27,19 @@ Result<SplitClaim> readSplit(const GgufKeys& keys) {
   return claim;
 }
 
+constexpr std::string_view kEnding = ".gguf";
+constexpr std::size_t kTail = 20;  // "-00001-of-00003.gguf"
+
+/// Five digits; -1 if they are none.
+int fiveDigits(std::string_view text) {
+  int out = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return -1;
+    out = out * 10 + (c - '0');
+  }
+  return text.size() == 5 ? out : -1;
+}
+
 }  // namespace
 
 Result<Gguf> Gguf::parse(std::span<const std::byte> bytes, const std::string& file) {
@@ -86,23 +99,6 @@ Status Gguf::take(GgufHeader&& header, const std::string& file) {
   }
   return ok();
 }
-
-namespace {
-
-constexpr std::string_view kEnding = ".gguf";
-constexpr std::size_t kTail = 20;  // "-00001-of-00003.gguf"
-
-/// Five digits; -1 if they are none.
-int fiveDigits(std::string_view text) {
-  int out = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return -1;
-    out = out * 10 + (c - '0');
-  }
-  return text.size() == 5 ? out : -1;
-}
-
-}  // namespace
 
 std::vector<std::string> ggufShards(const std::string& path) {
   if (path.size() <= kTail || !path.ends_with(kEnding)) return {path};

@@ -17,6 +17,26 @@ std::uint64_t pairKey(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
 
+constexpr std::uint64_t kMostWork = std::uint64_t{1} << 33;  // bytes hashed
+
+bool affordable(const ScoredTokens& in) {
+  std::uint64_t work = 0;
+  for (std::size_t i = 0; i < in.tokens.size(); ++i)
+    if (in.joins[i]) work += std::uint64_t{in.tokens[i].size()} * in.tokens[i].size();
+  return work <= kMostWork;
+}
+
+/// Ids, the most important token first.
+std::vector<std::size_t> byImportance(const ScoredTokens& in) {
+  std::vector<std::size_t> order(in.tokens.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (in.first[a] != in.first[b]) return bool{in.first[a]};
+    return !in.first[a] && in.scores[a] > in.scores[b];
+  });
+  return order;
+}
+
 }  // namespace
 
 /// A part of a piece; parts form a list, joined ones drop out with length 0.
@@ -231,30 +251,6 @@ void BpeModel::mergeAll(std::vector<Symbol>& list) const {
     offer(join.left);
   }
 }
-
-namespace {
-
-constexpr std::uint64_t kMostWork = std::uint64_t{1} << 33;  // bytes hashed
-
-bool affordable(const ScoredTokens& in) {
-  std::uint64_t work = 0;
-  for (std::size_t i = 0; i < in.tokens.size(); ++i)
-    if (in.joins[i]) work += std::uint64_t{in.tokens[i].size()} * in.tokens[i].size();
-  return work <= kMostWork;
-}
-
-/// Ids, the most important token first.
-std::vector<std::size_t> byImportance(const ScoredTokens& in) {
-  std::vector<std::size_t> order(in.tokens.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (in.first[a] != in.first[b]) return bool{in.first[a]};
-    return !in.first[a] && in.scores[a] > in.scores[b];
-  });
-  return order;
-}
-
-}  // namespace
 
 bool addScoreMerges(const ScoredTokens& in, BpeModel& model) {
   if (!affordable(in)) return false;

@@ -146,27 +146,6 @@ class Reader {
   TokenFiles m_out;
 };
 
-}  // namespace
-
-Result<TokenFiles> readTokenFiles(const std::string& directory) { return Reader(directory).read(); }
-
-void nameEnds(const TokenFiles& files, const std::vector<AddedToken>& added, TokenId& bos, std::vector<TokenId>& eos) {
-  const auto named = [&](const char* name) -> std::optional<TokenId> {
-    const auto text = files.names.find(name);
-    if (text == files.names.end()) return {};
-    for (const AddedToken& one : added)
-      if (one.content == text->second) return TokenId(one.id);
-    return TokenId(-1);
-  };
-  bos = named("bos_token").value_or(bos);
-  const TokenId end = named("eos_token").value_or(TokenId(-1));
-  if (end.value() < 0) return;
-  std::erase(eos, end);
-  eos.insert(eos.begin(), end);
-}
-
-namespace {
-
 /// The tokens of the files to add to a tokenizer that has `own` tokens beside its vocabulary, in order.
 std::vector<AddedToken> tokensToAdd(const TokenFiles& files, const std::vector<AddedToken>& own) {
   std::vector<AddedToken> out = files.listed;
@@ -199,6 +178,23 @@ AddedToken renamed(const AddedToken& old, AddedToken next) {
 }
 
 }  // namespace
+
+Result<TokenFiles> readTokenFiles(const std::string& directory) { return Reader(directory).read(); }
+
+void nameEnds(const TokenFiles& files, const std::vector<AddedToken>& added, TokenId& bos, std::vector<TokenId>& eos) {
+  const auto named = [&](const char* name) -> std::optional<TokenId> {
+    const auto text = files.names.find(name);
+    if (text == files.names.end()) return {};
+    for (const AddedToken& one : added)
+      if (one.content == text->second) return TokenId(one.id);
+    return TokenId(-1);
+  };
+  bos = named("bos_token").value_or(bos);
+  const TokenId end = named("eos_token").value_or(TokenId(-1));
+  if (end.value() < 0) return;
+  std::erase(eos, end);
+  eos.insert(eos.begin(), end);
+}
 
 std::optional<std::vector<AddedToken>> addedTokens(const TokenFiles& files, const std::vector<AddedToken>& own,
                                                    std::int32_t size, const IdOf& idOf) {
