@@ -439,11 +439,6 @@ std::string ggufArchitectures() {
   return out;
 }
 
-Result<json> configJsonOf(const Gguf& file) {
-  const GgufArch* arch = KV_TRY(archOf(file.keys()));
-  return GgufConfig(file, *arch).read();
-}
-
 Result<ModelConfig> configOf(const Gguf& file) {
   const GgufArch* arch = KV_TRY(archOf(file.keys()));
   const json made = KV_TRY(GgufConfig(file, *arch).read());

@@ -3,7 +3,6 @@
 // family. Adds two properties that only such files have: rows of q and k in the order that rotates neighbours, and
 // norms with their 1 inside. Names of tensors and rotary keys are translated here, too. Any thread.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -13,7 +12,6 @@
 namespace kvlab {
 
 /// Errors (bad_model) name the key.
-Result<nlohmann::json> configJsonOf(const Gguf& file);
 Result<ModelConfig> configOf(const Gguf& file);
 
 /// "gemma2, gemma3, gpt-oss, .."
