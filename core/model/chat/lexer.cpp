@@ -10,6 +10,8 @@
 namespace kvlab::chat {
 namespace {
 
+constexpr std::size_t kMostTemplate = std::size_t{1} << 20;
+
 bool nameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool nameChar(char c) { return nameStart(c) || digit(c); }

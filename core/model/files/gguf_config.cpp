@@ -41,6 +41,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+/// "gemma2, gemma3, gpt-oss, .."
+std::string ggufArchitectures() {
+  std::string out;
+  for (const GgufArch& arch : kArchs) out += (out.empty() ? "" : ", ") + std::string(arch.name);
+  return out;
+}
+
 Result<const GgufArch*> archOf(const GgufKeys& keys) {
   const auto name = KV_TRY(keys.text("general.architecture"));
   if (!name) return keys.bad("general.architecture", "is missing", "use a file that a current converter wrote");
@@ -432,12 +439,6 @@ std::string keyBehind(const std::string& name) {
 }
 
 }  // namespace
-
-std::string ggufArchitectures() {
-  std::string out;
-  for (const GgufArch& arch : kArchs) out += (out.empty() ? "" : ", ") + std::string(arch.name);
-  return out;
-}
 
 Result<ModelConfig> configOf(const Gguf& file) {
   const GgufArch* arch = KV_TRY(archOf(file.keys()));

@@ -14,9 +14,6 @@ namespace kvlab {
 /// Errors (bad_model) name the key.
 Result<ModelConfig> configOf(const Gguf& file);
 
-/// "gemma2, gemma3, gpt-oss, .."
-std::string ggufArchitectures();
-
 /// The place in a GGUF file of a tensor that Hugging Face knows by another name.
 struct GgufPlace {
   std::string name;                       // "blk.0.ffn_gate_exps.weight"
