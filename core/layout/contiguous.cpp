@@ -5,6 +5,8 @@
 namespace kvlab {
 namespace {
 
+using kernels::RowMove;
+
 /// Base class of layouts that keep rows in context order in consecutive slots. Pools have no room for history. New rows
 /// get slots behind the last row.
 class Contiguous : public StorageLayout {
@@ -17,8 +19,12 @@ class Contiguous : public StorageLayout {
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
 
  protected:
-  /// Moves that bring the resident rows of one layer to the slots base, base + 1, ...
-  virtual Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const = 0;
+  /// Moves that bring the resident rows of one layer to the slots base, base + 1, ... Each row moves once.
+  virtual Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const {
+    std::vector<RowMove> moves;
+    for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
+    return ReadyMoves::of(pool, std::move(moves));
+  }
   /// Slot of the first row after an edit.
   virtual std::int32_t baseOf(const ResidencyView&, const RunSlots&) const { return 0; }
 };
@@ -43,31 +49,14 @@ Result<std::int64_t> Contiguous::settle(Settling& settling, LayoutContext& conte
   return std::int64_t{0};
 }
 
-}  // namespace
-
-// batch_splice treats the whole edit as one splice: each row behind the first edit moves once, in place.
-namespace {
-
+/// batch_splice treats the whole edit as one splice: each row behind the first edit moves once, in place.
 class BatchSplice : public Contiguous {
  public:
   std::string_view name() const override { return "batch_splice"; }
-
- protected:
-  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
-    std::vector<kernels::RowMove> moves;
-    for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    return ReadyMoves::of(pool, std::move(moves));
-  }
 };
 
-}  // namespace
-
-std::unique_ptr<StorageLayout> makeBatchSplice(int) { return std::make_unique<BatchSplice>(); }
-
-// boolean_gather: an edit is one gather: all rows that stay, new rows included, are copied to the other half of the
-// pool. The whole cache moves, but each row moves once, and over another row only where a smaller pool has grown.
-namespace {
-
+/// boolean_gather: an edit is one gather: all rows that stay, new rows included, are copied to the other half of the
+/// pool. The whole cache moves, but each row moves once, and over another row only where a smaller pool has grown.
 class BooleanGather : public Contiguous {
  public:
   std::string_view name() const override { return "boolean_gather"; }
@@ -80,22 +69,7 @@ class BooleanGather : public Contiguous {
   std::int32_t baseOf(const ResidencyView& map, const RunSlots& slots) const override {
     return map.resident() && map.residentSlots()[0].value() < slots.lap() ? slots.lap() : 0;
   }
-  Result<ReadyMoves> arranging(const ResidencyView& map, RowPool& pool, std::int32_t base) const override {
-    std::vector<kernels::RowMove> moves;
-    for (std::int32_t to = base; const Slot slot : map.residentSlots()) addMove(moves, slot.value(), to++);
-    return ReadyMoves::of(pool, std::move(moves));
-  }
 };
-
-}  // namespace
-
-std::unique_ptr<StorageLayout> makeBooleanGather(int) { return std::make_unique<BooleanGather>(); }
-
-// contiguous_splice is the splice of a cache without an index: each splice of the list, from the highest position down,
-// moves every later row of the layer. torch.cat does the same with a second buffer.
-namespace {
-
-using kernels::RowMove;
 
 /// Runs of survivors that keep their distance, in context order, and rows that a pass computed behind all survivors.
 struct Pieces {
@@ -114,6 +88,8 @@ Pieces piecesOf(const ResidencyView& map) {
   return pieces;
 }
 
+/// contiguous_splice is the splice of a cache without an index: each splice of the list, from the highest position
+/// down, moves every later row of the layer. torch.cat does the same with a second buffer.
 class ContiguousSplice : public Contiguous {
  public:
   std::string_view name() const override { return "contiguous_splice"; }
@@ -136,6 +112,8 @@ class ContiguousSplice : public Contiguous {
 
 }  // namespace
 
+std::unique_ptr<StorageLayout> makeBatchSplice(int) { return std::make_unique<BatchSplice>(); }
+std::unique_ptr<StorageLayout> makeBooleanGather(int) { return std::make_unique<BooleanGather>(); }
 std::unique_ptr<StorageLayout> makeContiguousSplice(int) { return std::make_unique<ContiguousSplice>(); }
 
 }  // namespace kvlab

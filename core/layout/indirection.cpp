@@ -26,7 +26,7 @@ class Indirection : public StorageLayout {
     const std::vector<std::size_t> rows = moveToFront(settling, context.store);
     if (rows.empty()) return std::int64_t{0};
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
-      if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
+      KV_TRY(context.faults.pass(FaultPoint::Copy, "moving rows"));
     auto map = std::make_shared<ResidencyView>(*settling.group.map);
     std::vector<Slot> slots(map->slotOf.begin(), map->slotOf.end());
     std::vector<kernels::RowMove> moves;
@@ -43,7 +43,7 @@ class Indirection : public StorageLayout {
       pool.move(pool, moves);
       bytes += 2 * static_cast<std::int64_t>(rows.size()) * pool.stride();
     }
-    if (Status moved = backendStatus(context.store.backend(), "moving rows"); !moved) return moved.error();
+    KV_TRY(backendStatus(context.store.backend(), "moving rows"));
     return bytes;
   }
 

@@ -13,9 +13,8 @@ Result<std::unique_ptr<StorageLayout>> makeLayout(std::string_view text) {
 #include "core/api/layouts.inc"
 #undef KVLAB_LAYOUT
   };
-  const Result<LayoutSpec> spec = parseLayout(text);
-  if (!spec) return spec.error();
-  return kMake[spec->index](spec->block);
+  const LayoutSpec spec = KV_TRY(parseLayout(text));
+  return kMake[spec.index](spec.block);
 }
 
 }  // namespace kvlab

@@ -133,7 +133,7 @@ class Paged : public StorageLayout {
   Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override {
     if (settling.appended) return std::int64_t{0};  // appended rows already follow the last row
     for (std::size_t i = 0; i < settling.layers.size(); ++i)
-      if (Status passed = context.faults.pass(FaultPoint::Copy, "moving rows"); !passed) return passed.error();
+      KV_TRY(context.faults.pass(FaultPoint::Copy, "moving rows"));
     const std::span<const Slot> before = settling.group.map->residentSlots();
     std::vector<PageSlots*> all;
     for (const CacheLayer layer : settling.layers) all.push_back(&static_cast<PageSlots&>(context.store.slots(layer)));
@@ -145,7 +145,7 @@ class Paged : public StorageLayout {
       pool.move(pool, done->moves);
       bytes += 2 * rowsOf(done->moves) * pool.stride();
     }
-    if (Status moved = backendStatus(context.store.backend(), "moving rows"); !moved) return moved.error();
+    KV_TRY(backendStatus(context.store.backend(), "moving rows"));
     rewrite(settling.group, done->slots);
     settling.left = std::move(done->left);
     settling.taken = std::move(done->taken);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/layout/ring.h"
+// The common part of the ring layouts. The pool is a circle of slots larger than the window: a pass computes rows
+// ahead of the pointer, and a commit moves the pointer, not rows. Rows behind the window stay counted in
+// the map and lose their slots. A prompt that is longer than the free slots goes through in pieces, and each piece
+// overwrites rows that no later piece sees. semantics.md, section 7. Engine thread.
+#include "core/layout/layout.h"
 
 namespace kvlab {
 namespace {
@@ -59,7 +63,27 @@ std::pair<std::size_t, std::size_t> madeRows(const Settling& settling, const Rin
   return {first, last};
 }
 
-}  // namespace
+class Ring : public StorageLayout {
+ public:
+  explicit Ring(std::string_view name, ReadPath path, bool rolled = false)
+      : m_name(name), m_path(path), m_rolled(rolled) {}
+  std::string_view name() const override { return m_name; }
+  bool inPlace() const override { return true; }
+  bool dropsMasked() const override { return true; }
+  std::int32_t poolSlots(const LayerDemand& demand) const override;
+  std::unique_ptr<SlotAllocator> makeSlots(const LayerDemand& demand) const override {
+    return std::make_unique<RunSlots>(poolSlots(demand), poolSlots(demand), true);
+  }
+  void start(LayerGroup& group, const LayerDemand& demand) const override;
+  Result<std::int64_t> settle(Settling& settling, LayoutContext& context) const override;
+  void dropped(SlotAllocator& slots, std::int32_t rows) const override;
+  void restart(const LayerGroup& group, SlotAllocator& slots) const override;
+
+ private:
+  std::string_view m_name;
+  ReadPath m_path;
+  bool m_rolled;
+};
 
 /// Whole blocks: the window and as much again at most, and a block in any case.
 std::int32_t Ring::poolSlots(const LayerDemand& demand) const {
@@ -113,6 +137,8 @@ void Ring::restart(const LayerGroup& group, SlotAllocator& slots) const {
   static_cast<RunSlots&>(slots).place(m_rolled ? ring.filled % ring.capacity : ring.pointer(),
                                       ring.capacity - ring.filled);
 }
+
+}  // namespace
 
 std::unique_ptr<StorageLayout> makeRingRoll(int) {
   return std::make_unique<Ring>("ring_roll", ReadPath::InPlace, true);

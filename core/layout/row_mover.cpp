@@ -90,7 +90,7 @@ Result<std::int64_t> ReadyMoves::run() {
   m_side.move(*m_pool, m_out);
   m_pool->move(*m_pool, m_moves);
   m_pool->move(m_side, m_back);
-  if (Status done = backendStatus(m_pool->backend(), "moving rows"); !done) return done.error();
+  KV_TRY(backendStatus(m_pool->backend(), "moving rows"));
   std::int64_t rows = 0;
   for (const std::vector<RowMove>* moves : {&m_out, &m_moves, &m_back})
     for (const RowMove& m : *moves) rows += m.count;

@@ -116,7 +116,7 @@ Result<std::int64_t> swapRows(const Placed& from, const Placed& to, KeptRows& ke
     pool.writeRecords(of[at(layer)]->back, kept.layers[at(layer)].records.data());
     bytes += std::ssize(kept.layers[at(layer)].records);
   }
-  if (Status done = backendStatus(to.store.backend(), "restoring rows"); !done) return done.error();
+  KV_TRY(backendStatus(to.store.backend(), "restoring rows"));
   kept = std::move(leaving);
   return bytes;
 }

@@ -117,8 +117,4 @@ Status ModelBuilder::weights(const Find& find, std::shared_ptr<const void> stora
   return ok();
 }
 
-void ModelBuilder::tokenizer(std::shared_ptr<const Tokenizer> tokenizer) {
-  m_model->m_tokenizer = std::move(tokenizer);
-}
-
 }  // namespace kvlab

@@ -16,7 +16,7 @@ class ModelBuilder {
   ModelBuilder(std::string spec, ModelConfig config);
   /// Fills the weights; storage keeps their bytes alive.
   Status weights(const Find& find, std::shared_ptr<const void> storage);
-  void tokenizer(std::shared_ptr<const Tokenizer> tokenizer);
+  void tokenizer(std::shared_ptr<const Tokenizer> own) { m_model->m_tokenizer = std::move(own); }
   void chatTemplate(std::string text) { m_model->m_chatTemplate = std::move(text); }
   std::shared_ptr<const Model> build() { return std::move(m_model); }
 

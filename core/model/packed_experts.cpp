@@ -34,9 +34,9 @@ std::optional<PackedExperts::Part> PackedExperts::partOf(const std::string& name
   const std::string front = name.substr(0, at + kExperts.size()), rest = name.substr(front.size());
   const bool isBias = rest.ends_with(".bias");
   const std::string place = rest.substr(0, rest.rfind('.')), end = isBias ? "_bias" : "";
-  if (place == "gate_proj") return Part{front + "gate_up_proj" + end, 0, 2};
-  if (place == "up_proj") return Part{front + "gate_up_proj" + end, 1, 2};
-  if (place == "down_proj") return Part{front + "down_proj" + end, 0, 1};
+  if (place == "gate_proj") return Part{front + "gate_up_proj" + end, 0, 2, isBias};
+  if (place == "up_proj") return Part{front + "gate_up_proj" + end, 1, 2, isBias};
+  if (place == "down_proj") return Part{front + "down_proj" + end, 0, 1, isBias};
   return {};
 }
 
@@ -47,12 +47,14 @@ TensorView PackedExperts::made(kernels::DType type, std::vector<std::int64_t> sh
   return out;
 }
 
-/// [experts, inputs, outputs] -> [experts, outputs of the part, inputs]
+/// [experts, inputs, outputs] -> [experts, outputs of the part, inputs]; a bias has no inputs.
 TensorView PackedExperts::values(const FileTensor& from, const Part& part) {
   const TensorView whole = from.view();
-  if (!whole || from.shape.size() != 3) return {};
-  const std::int64_t inputs = from.shape[1], outputs = from.shape[2], rows = outputs / part.step;
-  const TensorView out = made(whole.dtype, {from.shape[0], rows, inputs});
+  if (!whole || from.shape.size() != (part.bias ? 2 : 3)) return {};
+  const std::int64_t inputs = part.bias ? 1 : from.shape[1], outputs = from.shape.back(), rows = outputs / part.step;
+  std::vector<std::int64_t> shape{from.shape[0], rows};
+  if (!part.bias) shape.push_back(inputs);
+  const TensorView out = made(whole.dtype, std::move(shape));
   if (!out) return out;
   const auto size = static_cast<std::size_t>(kernels::dtypeBytes(whole.dtype));
   std::byte* to = bytesOf(out);
@@ -62,22 +64,6 @@ TensorView PackedExperts::values(const FileTensor& from, const Part& part) {
         const std::int64_t place = (expert * inputs + input) * outputs + part.first + row * part.step;
         std::memcpy(to, from.bytes.data() + static_cast<std::size_t>(place) * size, size);
       }
-  return out;
-}
-
-/// [experts, outputs] -> [experts, outputs of the part]
-TensorView PackedExperts::bias(const FileTensor& from, const Part& part) {
-  const TensorView whole = from.view();
-  if (!whole || from.shape.size() != 2) return {};
-  const std::int64_t rows = from.shape[1] / part.step;
-  const TensorView out = made(whole.dtype, {from.shape[0], rows});
-  if (!out) return out;
-  const auto size = static_cast<std::size_t>(kernels::dtypeBytes(whole.dtype));
-  for (std::int64_t i = 0; i < from.shape[0] * rows; ++i) {
-    const std::int64_t place = i / rows * from.shape[1] + part.first + i % rows * part.step;
-    std::memcpy(bytesOf(out) + static_cast<std::size_t>(i) * size,
-                from.bytes.data() + static_cast<std::size_t>(place) * size, size);
-  }
   return out;
 }
 
@@ -102,8 +88,7 @@ TensorView PackedExperts::codes(const FileTensor& blocks, const FileTensor& scal
 std::optional<TensorView> PackedExperts::find(const std::string& name) {
   const auto part = partOf(name);
   if (!part) return {};
-  if (const FileTensor* plain = m_files->find(part->file))
-    return name.ends_with(".bias") ? bias(*plain, *part) : values(*plain, *part);
+  if (const FileTensor* plain = m_files->find(part->file)) return values(*plain, *part);
   const FileTensor *blocks = m_files->find(part->file + "_blocks"), *scales = m_files->find(part->file + "_scales");
   if (!blocks || !scales) return {};
   return codes(*blocks, *scales, *part);

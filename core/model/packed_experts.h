@@ -26,10 +26,10 @@ class PackedExperts {
   struct Part {
     std::string file;         // the name without "_blocks", "_scales"
     int first = 0, step = 1;  // rows of it
+    bool bias = false;
   };
   static std::optional<Part> partOf(const std::string& name);
   TensorView values(const FileTensor& from, const Part& part);
-  TensorView bias(const FileTensor& from, const Part& part);
   TensorView codes(const FileTensor& blocks, const FileTensor& scales, const Part& part);
   TensorView made(kernels::DType type, std::vector<std::int64_t> shape);
 

@@ -199,6 +199,4 @@ Result<std::shared_ptr<const Model>> openSynthetic(const std::string& spec, cons
   return draw(spec, config, options, progress);
 }
 
-std::vector<std::string> Model::syntheticNames() { return syntheticShapeNames(); }
-
 }  // namespace kvlab

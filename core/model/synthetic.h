@@ -30,6 +30,5 @@ Error cancelledOpening(const std::string& spec);
 
 /// config.json of a well-known checkpoint, reduced to the keys that shape a model; null if the name is not known.
 const char* syntheticShape(std::string_view name);
-std::vector<std::string> syntheticShapeNames();
 
 }  // namespace kvlab

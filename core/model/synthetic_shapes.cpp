@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/synthetic.h"
 
+#include "core/api/texts.h"
+
 namespace kvlab {
 namespace {
 
@@ -85,10 +87,6 @@ const char* syntheticShape(std::string_view name) {
   return nullptr;
 }
 
-std::vector<std::string> syntheticShapeNames() {
-  std::vector<std::string> names;
-  for (const Shape& shape : kShapes) names.emplace_back(shape.name);
-  return names;
-}
+std::vector<std::string> Model::syntheticNames() { return namesOf(kShapes); }
 
 }  // namespace kvlab

@@ -82,15 +82,13 @@ Status equip(SessionParts& parts, const Progress& progress,
     parts.weights =
         KV_TRY(PlacedWeights::place(parts.model, parts.backend, progress, parts.manifest.weights == kDequantise));
   }
-  if (Status there = parts.policyFiles.load(parts, policiesWanted(parts)); !there) return there;
-  if (Status opened = parts.kind->open(parts); !opened) return opened;
-  if (Status stored = store(parts); !stored) return stored;
+  KV_TRY(parts.policyFiles.load(parts, policiesWanted(parts)));
+  KV_TRY(parts.kind->open(parts));
+  KV_TRY(store(parts));
   const Manifest& m = parts.manifest;
   parts.transformer = KV_TRY(
       Transformer::create(parts.weights, *parts.backend, parts.maxPhases, m.prefillChunk, m.keyPhase == "at_write"));
-  const SamplingSettings& s = m.sampling;
-  parts.sampler =
-      std::make_unique<Sampler>(SamplingOptions{s.temperature, s.topK, s.topP, s.repetitionPenalty, s.seed});
+  parts.sampler = std::make_unique<Sampler>(m.sampling);
   parts.compressor = std::make_unique<NearestCompressor>(parts.model);
   parts.backend->setLogging(m.opEvents);
   return ok();
@@ -133,22 +131,19 @@ Result<SessionParts> openParts(const Manifest& manifest, const std::string& reso
   SessionParts parts;
   parts.manifest = parts.opened = manifest;
   parts.resources = resources;
-  if (Status chosen = chooseBackend(parts, manifest.backend, manifest.numerics); !chosen) return chosen.error();
-  Result<std::shared_ptr<const Model>> model = Model::open(manifest.model, resources, progress);
-  if (!model) return model.error();
-  if (manifest.weights == "int8") model = withInt8Weights(model.take(), progress);
-  if (!model) return model.error();
-  parts.model = model.take();
+  KV_TRY(chooseBackend(parts, manifest.backend, manifest.numerics));
+  parts.model = KV_TRY(Model::open(manifest.model, resources, progress));
+  if (manifest.weights == "int8") parts.model = KV_TRY(withInt8Weights(std::move(parts.model), progress));
   parts.kind = KV_TRY(makeKind(manifest));
-  if (Status equipped = equip(parts, progress); !equipped) return equipped.error();
+  KV_TRY(equip(parts, progress));
   return parts;
 }
 
 Result<SessionParts> siblingParts(const SessionParts& origin, const Manifest& manifest) {
   SessionParts parts = KV_TRY(sharing(origin, manifest));
   parts.opened = manifest;
-  if (Status chosen = chooseLike(parts, *origin.backend); !chosen) return chosen.error();
-  if (Status equipped = equip(parts, {}); !equipped) return equipped.error();
+  KV_TRY(chooseLike(parts, *origin.backend));
+  KV_TRY(equip(parts, {}));
   return parts;
 }
 
@@ -156,10 +151,9 @@ Result<SessionParts> forkedParts(const SessionParts& origin, const CacheState& s
   SessionParts parts = KV_TRY(sharing(origin, origin.manifest));
   parts.opened = origin.opened;
   if (beside) parts.backend = beside->backend->sibling();
-  if (!parts.backend)
-    if (Status chosen = chooseLike(parts, *origin.backend); !chosen) return chosen.error();
+  if (!parts.backend) KV_TRY(chooseLike(parts, *origin.backend));
   const auto store = [&](SessionParts& own) { return likeStorage(own, origin, state); };
-  if (Status equipped = equip(parts, {}, store); !equipped) return equipped.error();
+  KV_TRY(equip(parts, {}, store));
   return parts;
 }
 

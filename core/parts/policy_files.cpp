@@ -26,7 +26,7 @@ std::string gatesPath(const SessionParts& parts, const std::string& file) {
 bool asksGates(const PolicySpec& spec) { return policyOf(spec.name).needs & kGates; }
 
 Status possible(const SessionParts& parts, const std::vector<PolicySpec>& specs) {
-  if (Status known = knownPolicies(specs); !known) return known;
+  KV_TRY(knownPolicies(specs));
   const bool byHead = std::any_of(specs.begin(), specs.end(), [](const PolicySpec& spec) { return spec.byHead(); });
   if (byHead && !parts.cacheLayers.byHead() && parts.model->config().kvHeads > 1)
     return badPolicy("head_budget adaptive needs residency by KV head, and the session's residency is by layer",
@@ -38,8 +38,8 @@ Status possible(const SessionParts& parts, const std::vector<PolicySpec>& specs)
 }  // namespace
 
 Status PolicyFiles::load(const SessionParts& parts, const std::vector<PolicySpec>& specs) {
-  if (Status together = possible(parts, specs); !together) return together;
-  if (Status gates = loadGates(parts, specs); !gates) return gates;
+  KV_TRY(possible(parts, specs));
+  KV_TRY(loadGates(parts, specs));
   return loadRecords(parts, specs);
 }
 
@@ -71,24 +71,23 @@ Status PolicyFiles::loadRecords(const SessionParts& parts, const std::vector<Pol
     file = spec.record;
   }
   if (file.empty() || m_records.count(file)) return ok();
-  Result<Lifespans> record = Lifespans::load(file);
-  if (!record) return record.error();
+  Lifespans record = KV_TRY(Lifespans::load(file));
   const ModelConfig& config = parts.model->config();
   const auto shape = [](std::size_t layers, int heads) {
     return std::to_string(layers) + " layers of " + std::to_string(heads) + " heads";
   };
-  if (static_cast<int>(record->layers.size()) != config.layers || record->kvHeads != config.kvHeads)
+  if (static_cast<int>(record.layers.size()) != config.layers || record.kvHeads != config.kvHeads)
     return Error{"bad_lifespans",
                  "the policy was refused",
-                 file + " has " + shape(record->layers.size(), record->kvHeads) + ", the model " +
+                 file + " has " + shape(record.layers.size(), record.kvHeads) + ", the model " +
                      shape(static_cast<std::size_t>(config.layers), config.kvHeads),
                  "record a run of this model",
                  std::nullopt,
                  "record",
                  file};
   auto future = std::make_shared<FutureMass>();
-  future->rows = record->rows;
-  for (LayerLifespans& layer : record->layers) future->mass.push_back(std::move(layer.mass));
+  future->rows = record.rows;
+  for (LayerLifespans& layer : record.layers) future->mass.push_back(std::move(layer.mass));
   m_records[file] = std::move(future);
   return ok();
 }

@@ -35,9 +35,8 @@ Status observePrompt(CacheState& state, const TransactionRules& rules, CallConte
   call.makeRoom(1, Placing::Look);
   for (const std::int32_t queries : observations(specs))
     for (const std::int32_t from : momentsFrom(specs, queries)) {
-      Result<Observation> seen = call.parts.kind->observe(state, queries, from, rules, call);
-      if (!seen) return seen.error();
-      state.policy = withMomentsFrom(from, *state.policy, *withObservation(*state.policy, heads, queries, *seen));
+      const Observation seen = KV_TRY(call.parts.kind->observe(state, queries, from, rules, call));
+      state.policy = withMomentsFrom(from, *state.policy, *withObservation(*state.policy, heads, queries, seen));
     }
   return ok();
 }

@@ -7,14 +7,6 @@
 #include "core/parts/cache_kind.h"
 
 namespace kvlab {
-
-std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
-  for (kernels::DType type :
-       {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
-    if (name == kernels::dtypeName(type)) return type;
-  return std::nullopt;
-}
-
 namespace {
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 28;
@@ -68,7 +60,34 @@ std::int32_t rowsBeyond(const CacheState* content, CacheLayer layer, std::int32_
   return rows > capacity ? rows + block : 0;
 }
 
+/// Asks the back end for the total size before the first allocation.
+Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
+  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const std::int64_t weights =
+      parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend, parts.manifest.weights == kDequantise);
+  std::int64_t rows = 0;
+  for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
+  const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);
+  const std::int64_t there = parts.backend->available();
+  if (weights + rows + work <= there) return ok();
+  return Error{"out_of_memory",
+               "the session was not opened",
+               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
+                   ", and " + mebibytes(there) + " are free on " + parts.backend->device(),
+               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu",
+               std::nullopt,
+               "capacity",
+               parts.capacity};
+}
+
 }  // namespace
+
+std::optional<kernels::DType> rowTypeNamed(const std::string& name) {
+  for (kernels::DType type :
+       {kernels::DType::f32, kernels::DType::f16, kernels::DType::bf16, kernels::DType::i8, kernels::DType::fp8e4m3})
+    if (name == kernels::dtypeName(type)) return type;
+  return std::nullopt;
+}
 
 std::vector<std::int32_t> rowsBounded(const Manifest& manifest, const CacheState& content) {
   std::vector<std::int32_t> out(content.groupOf.size());
@@ -114,10 +133,10 @@ std::vector<std::int32_t> windowsOf(const SessionParts& parts) {
 }
 
 Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* content, std::vector<std::int32_t> rows) {
-  if (Status there = checkOverrides(parts.manifest, parts.cacheLayers.last()); !there) return there.error();
+  KV_TRY(checkOverrides(parts.manifest, parts.cacheLayers.last()));
   const Manifest& m = parts.manifest;
   const ModelConfig& config = parts.model->config();
-  if (Status there = checkKeyPhase(parts); !there) return there.error();
+  KV_TRY(checkKeyPhase(parts));
   StoragePlan plan;
   std::vector<std::string> specs;
   for (const CacheLayer own : parts.cacheLayers.each()) {
@@ -141,35 +160,9 @@ Result<StoragePlan> planStorage(const SessionParts& parts, const CacheState* con
     if (!rows.empty() && rows[at(own)] && !layout->dropsMasked())
       demand.rows = std::clamp(rows[at(own)], demand.keep, demand.capacity);
   }
-  Result<LayoutSet> made = LayoutSet::make(specs, std::move(demands));
-  if (!made) return made.error();
-  plan.layouts = made.take();
+  plan.layouts = KV_TRY(LayoutSet::make(specs, std::move(demands)));
   return plan;
 }
-
-namespace {
-
-/// Asks the back end for the total size before the first allocation.
-Status fits(const SessionParts& parts, const std::vector<LayerPool>& pools) {
-  const auto mebibytes = [](std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  const std::int64_t weights =
-      parts.weights ? 0 : PlacedWeights::bytes(*parts.model, *parts.backend, parts.manifest.weights == kDequantise);
-  std::int64_t rows = 0;
-  for (const LayerPool& pool : pools) rows += kernels::rowLayout(pool.format).stride * pool.slots;
-  const std::int64_t work = Transformer::bytes(parts.model->config(), parts.maxPhases, parts.manifest.prefillChunk);
-  const std::int64_t there = parts.backend->available();
-  if (weights + rows + work <= there) return ok();
-  return Error{"out_of_memory",
-               "the session was not opened",
-               "weights need " + mebibytes(weights) + ", rows " + mebibytes(rows) + ", the pass " + mebibytes(work) +
-                   ", and " + mebibytes(there) + " are free on " + parts.backend->device(),
-               "lower capacity, history_bytes or prefill_chunk, or use --backend cpu",
-               std::nullopt,
-               "capacity",
-               parts.capacity};
-}
-
-}  // namespace
 
 Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan) {
   std::vector<LayerPool> pools = plan.layouts.pools(plan.formats);
@@ -178,11 +171,9 @@ Result<CacheStore> makeStore(const SessionParts& parts, const StoragePlan& plan)
 }
 
 Status freshStorage(SessionParts& parts) {
-  Result<StoragePlan> plan = planStorage(parts);
-  if (!plan) return plan.error();
-  Result<CacheStore> store = makeStore(parts, *plan);
-  if (!store) return store.error();
-  replacePools(parts, store.take(), std::move(plan->layouts));
+  StoragePlan plan = KV_TRY(planStorage(parts));
+  CacheStore store = KV_TRY(makeStore(parts, plan));
+  replacePools(parts, std::move(store), std::move(plan.layouts));
   return ok();
 }
 

@@ -10,12 +10,6 @@
 namespace kvlab {
 namespace {
 
-std::vector<float> received(const PolicySpec&, const LayerRows& rows) {
-  return {rows.received.begin(), rows.received.end()};
-}
-
-std::vector<float> newest(const PolicySpec&, const LayerRows& rows) { return {rows.newest.begin(), rows.newest.end()}; }
-
 /// Mean or maximum of `kernel` neighbours. Beyond the ends the mean counts zeros, as torch's avg_pool1d does.
 float pooled(std::span<const float> list, std::ptrdiff_t i, const PolicySpec& spec) {
   const std::ptrdiff_t half = spec.kernel / 2, size = static_cast<std::ptrdiff_t>(list.size());
@@ -40,8 +34,8 @@ std::vector<float> observed(const PolicySpec& spec, const LayerRows& rows) {
 
 }  // namespace
 
-Policy makeH2o() { return {kReceived, received}; }
-Policy makeTova() { return {kNewest, newest}; }
+Policy makeH2o() { return {kReceived, asListed<&LayerRows::received>}; }
+Policy makeTova() { return {kNewest, asListed<&LayerRows::newest>}; }
 Policy makeSnapKv() { return {kObserved, observed}; }
 Policy makePyramidKv() { return {kObserved, observed}; }
 Policy makeAdaKv() { return {kObserved, observed}; }

@@ -7,12 +7,9 @@
 #include "core/policy/policy.h"
 
 namespace kvlab {
-
-Policy makeFull() { return {}; }
-
-// An independent uniform score per (cache layer, KV head, row), which stays the same while the row lives.
 namespace {
 
+/// An independent uniform score per (cache layer, KV head, row), which stays the same while the row lives.
 std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
   std::vector<float> out;
   for (int head = 0; head < rows.kvHeads; ++head) {
@@ -24,14 +21,8 @@ std::vector<float> randomScores(const PolicySpec& spec, const LayerRows& rows) {
   return out;
 }
 
-}  // namespace
-
-Policy makeRandom() { return {kNoStatistic, randomScores}; }
-
-// Policies that use only the position. The newest rows stay, with sinks (StreamingLLM, arXiv 2309.17453, section 3.2;
-// position mode cache gives that paper's positions) or without sinks (sliding window).
-namespace {
-
+/// Policies that use only the position. The newest rows stay, with sinks (StreamingLLM, arXiv 2309.17453, section 3.2;
+/// position mode cache gives that paper's positions) or without sinks (sliding window).
 std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
   std::vector<float> out(rows.rows());
   std::iota(out.begin(), out.end(), 0.0f);
@@ -40,42 +31,22 @@ std::vector<float> ageScores(const PolicySpec&, const LayerRows& rows) {
 
 }  // namespace
 
+Policy makeFull() { return {}; }
+
+Policy makeRandom() { return {kNoStatistic, randomScores}; }
+
 Policy makeStreamingLlm() { return {kNoStatistic, ageScores}; }
 Policy makeSlidingWindow() { return {kNoStatistic, ageScores}; }
 
 // Brightness as an eviction score: a token has one brightness for all layers. semantics.md, section 4.
-namespace {
-
-std::vector<float> brightnessScores(const PolicySpec&, const LayerRows& rows) {
-  return {rows.brightness.begin(), rows.brightness.end()};
-}
-
-}  // namespace
-
-Policy makeBrightness() { return {kBrightness, brightnessScores}; }
+Policy makeBrightness() { return {kBrightness, asListed<&LayerRows::brightness>}; }
 
 // SmartKV: the gate of a layer scores a row's key when the key is projected; the score never changes. A row that leaves
 // the window therefore competes once, with the rows inside the budget. semantics.md, section 6.
-namespace {
-
-std::vector<float> gateScores(const PolicySpec&, const LayerRows& rows) {
-  return {rows.gates.begin(), rows.gates.end()};
-}
-
-}  // namespace
-
-Policy makeSmartKv() { return {kGates, gateScores}; }
+Policy makeSmartKv() { return {kGates, asListed<&LayerRows::gates>}; }
 
 // An upper bound for policies: a row's score is the attention that future queries pay to it. A recorded run over the
 // same tokens with every row resident provides this attention (core/analysis/lifespans.h, or a sweep's reference).
-namespace {
-
-std::vector<float> futureScores(const PolicySpec&, const LayerRows& rows) {
-  return {rows.future.begin(), rows.future.end()};
-}
-
-}  // namespace
-
-Policy makeOracle() { return {kFuture, futureScores}; }
+Policy makeOracle() { return {kFuture, asListed<&LayerRows::future>}; }
 
 }  // namespace kvlab

@@ -60,6 +60,12 @@ struct Policy {
   std::vector<float> (*scores)(const PolicySpec& spec, const LayerRows& rows) = nullptr;
 };
 
+/// Scores that are a list of LayerRows as it is.
+template <std::span<const float> LayerRows::*List>
+std::vector<float> asListed(const PolicySpec&, const LayerRows& rows) {
+  return {(rows.*List).begin(), (rows.*List).end()};
+}
+
 /// Error (code bad_manifest) for an unknown name; the error suggests similar names.
 Result<const Policy*> findPolicy(std::string_view name);
 /// The same error for the first layer with an unknown policy.

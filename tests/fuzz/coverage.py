@@ -10,7 +10,7 @@ import sys
 
 # The code that parses outside input; the rest of the library is compiled along and not its subject.
 PARSERS = re.compile(r"^core/(api/(action|manifest|error)|model/files/(config|rope_config|safetensors|"
-                     r"safetensors_header|strict_json|json_fields|element)|model/tokens/\w+|"
+                     r"strict_json|json_fields|element)|model/tokens/\w+|"
                      r"files/(capture|cache_file|cache_hf|cache_native_read))\.(cpp|h)$")
 
 

@@ -115,6 +115,8 @@ Result<Value> apply(const Callable& callable, Call call) {
     call.args[static_cast<std::size_t>(place)] = &value;
   }
   KV_TRY(call.run.spend(2));
+  for (std::size_t i = 0; i < callable.needed; ++i)
+    if (!call.has(i)) return call.bad("lacks an argument");
   return callable.function(call);
 }
 
@@ -128,7 +130,7 @@ Result<std::string> Call::textArg(std::size_t i, std::optional<std::string> othe
     if (!otherwise) return bad("lacks an argument");
     return *otherwise;
   }
-  if (!arg(i).is(Kind::Text)) return bad(std::string("wants text, not ") + typeName(arg(i)));
+  if (!arg(i).is(Kind::Text)) return bad("wants text, not " + typeName(arg(i)));
   return arg(i).str();
 }
 
@@ -137,8 +139,7 @@ Result<std::int64_t> Call::numberArg(std::size_t i, std::optional<std::int64_t> 
     if (!otherwise) return bad("lacks an argument");
     return *otherwise;
   }
-  if (!arg(i).is(Kind::Int) && !arg(i).is(Kind::Bool))
-    return bad(std::string("wants a whole number, not ") + typeName(arg(i)));
+  if (!arg(i).is(Kind::Int) && !arg(i).is(Kind::Bool)) return bad("wants a whole number, not " + typeName(arg(i)));
   return arg(i).integer;
 }
 

@@ -12,16 +12,13 @@ Result<Value> isOne(Call& call) {
 }
 
 Result<Value> compared(Call& call, bool (*holds)(bool below, bool above)) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   KV_TRY(call.run.spend(std::min(call.on.weight, call.arg(0).weight)));
   const auto below = less(call.on, call.arg(0)), above = less(call.arg(0), call.on);
-  if (!below || !above)
-    return call.bad(std::string("cannot compare ") + typeName(call.on) + " and " + typeName(call.arg(0)));
+  if (!below || !above) return call.bad("cannot compare " + typeName(call.on) + " and " + typeName(call.arg(0)));
   return Value::flag(holds(*below, *above));
 }
 
 Result<Value> same(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   KV_TRY(call.run.spend(std::min(call.on.weight, call.arg(0).weight)));
   return Value::flag(equal(call.on, call.arg(0)));
 }
@@ -30,14 +27,11 @@ Result<Value> other(Call& call) {
   return Value::flag(!is.truth());
 }
 
-Result<Value> isIn(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
-  return Value::flag(KV_TRY(call.run.contains(call.arg(0), call.on)));
-}
+Result<Value> isIn(Call& call) { return Value::flag(KV_TRY(call.run.contains(call.arg(0), call.on))); }
 
 Result<Value> remainder(Call& call, std::int64_t by, std::int64_t wanted) {
   if (!call.on.is(Kind::Int) && !call.on.is(Kind::Bool))
-    return call.bad(std::string("wants a whole number, not ") + typeName(call.on));
+    return call.bad("wants a whole number, not " + typeName(call.on));
   if (by == 0) return call.bad("divides by 0");
   return Value::flag(by == -1 || (call.on.integer % by != 0) == (wanted != 0));
 }
@@ -57,11 +51,11 @@ Result<Value> divisible(Call& call) { return remainder(call, KV_TRY(call.numberA
 }  // namespace
 
 const Callables& tests() {
-  static const Callable equals{same, {"other"}}, differs{other, {"other"}};
-  static const Callable below{[](Call& c) { return compared(c, [](bool b, bool) { return b; }); }, {"other"}};
-  static const Callable above{[](Call& c) { return compared(c, [](bool, bool a) { return a; }); }, {"other"}};
-  static const Callable atMost{[](Call& c) { return compared(c, [](bool, bool a) { return !a; }); }, {"other"}};
-  static const Callable atLeast{[](Call& c) { return compared(c, [](bool b, bool) { return !b; }); }, {"other"}};
+  static const Callable equals{same, {"other"}, 1}, differs{other, {"other"}, 1};
+  static const Callable below{[](Call& c) { return compared(c, [](bool b, bool) { return b; }); }, {"other"}, 1};
+  static const Callable above{[](Call& c) { return compared(c, [](bool, bool a) { return a; }); }, {"other"}, 1};
+  static const Callable atMost{[](Call& c) { return compared(c, [](bool, bool a) { return !a; }); }, {"other"}, 1};
+  static const Callable atLeast{[](Call& c) { return compared(c, [](bool b, bool) { return !b; }); }, {"other"}, 1};
   static const Callables kTests{
       {"!=", differs},
       {"<", below},
@@ -81,7 +75,7 @@ const Callables& tests() {
       {"ge", atLeast},
       {"greaterthan", above},
       {"gt", above},
-      {"in", {isIn, {"seq"}}},
+      {"in", {isIn, {"seq"}, 1}},
       {"integer", {isOne<Kind::Int>, {}}},
       {"iterable", {isOne<Kind::Text, Kind::List, Kind::Dict, Kind::Undefined>, {}}},
       {"le", atMost},

@@ -38,6 +38,15 @@ Error badMessage(std::size_t number, const std::string& why) {
           "give each message as an object with a role and a content, or as the JSON of such an object", "messages"};
 }
 
+/// A reply that no model gives: a character of private use.
+constexpr const char* kReply = "\xee\x80\x81";
+
+/// Made-up vocabularies do not look for special tokens in text.
+bool findsSpecial(const Tokenizer& tokenizer, TokenId id) {
+  const auto ids = tokenizer.encode(tokenizer.tokenText(id), false);
+  return ids && ids->size() == 1 && ids->front() == id;
+}
+
 }  // namespace
 
 Result<ordered_json> orderedMessages(const nlohmann::json& list) {
@@ -58,19 +67,6 @@ Result<ordered_json> orderedMessages(const nlohmann::json& list) {
   }
   return out;
 }
-
-namespace {
-
-/// A reply that no model gives: a character of private use.
-constexpr const char* kReply = "\xee\x80\x81";
-
-/// Made-up vocabularies do not look for special tokens in text.
-bool findsSpecial(const Tokenizer& tokenizer, TokenId id) {
-  const auto ids = tokenizer.encode(tokenizer.tokenText(id), false);
-  return ids && ids->size() == 1 && ids->front() == id;
-}
-
-}  // namespace
 
 void nameTokens(const Tokenizer& tokenizer, Conversation& out) {
   if (tokenizer.bos().value() >= 0) out.bos = tokenizer.tokenText(tokenizer.bos());

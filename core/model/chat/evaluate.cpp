@@ -8,7 +8,7 @@
 namespace kvlab::chat {
 
 Result<Value> Interpreter::value(const Expression& e) {
-  const Deeper deeper(m_deep);
+  const Nesting nesting(m_deep);
   m_line = e.line;
   if (m_deep > kMostDeep) return bad("expressions and macros stand too deep inside each other");
   KV_TRY(spend(1));
@@ -79,10 +79,10 @@ Result<Value> Interpreter::slice(const Expression& e) {
     if (!e.parts[i + 1]) continue;
     const Value v = KV_TRY(value(*e.parts[i + 1]));
     if (v.is(Kind::None)) continue;
-    if (!v.is(Kind::Int) && !v.is(Kind::Bool)) return bad(std::string("a slice has a bound of type ") + typeName(v));
+    if (!v.is(Kind::Int) && !v.is(Kind::Bool)) return bad("a slice has a bound of type " + typeName(v));
     bound[i] = v.integer;
   }
-  if (!on.is(Kind::List) && !on.is(Kind::Text)) return bad(std::string("no slices of type ") + typeName(on));
+  if (!on.is(Kind::List) && !on.is(Kind::Text)) return bad("no slices of type " + typeName(on));
   const List items = KV_TRY(members(on));
   const auto size = static_cast<std::int64_t>(items.size());
   const std::int64_t step = std::clamp<std::int64_t>(bound[2].value_or(1), -size - 1, size + 1);
@@ -116,11 +116,9 @@ Result<Value> Interpreter::mapping(const Expression& e) {
   for (std::size_t i = 0; i + 1 < e.parts.size(); i += 2) {
     const Value key = KV_TRY(value(*e.parts[i]));
     Value item = KV_TRY(value(*e.parts[i + 1]));
-    if (!key.is(Kind::Text)) return bad(std::string("keys of type ") + typeName(key) + " are not implemented");
+    if (!key.is(Kind::Text)) return bad("keys of type " + typeName(key) + " are not implemented");
     if (item.is(Kind::Namespace)) return bad("a namespace inside a dict is not implemented");
-    const auto same = std::find_if(entries.begin(), entries.end(), [&](const auto& p) { return p.first == key.str(); });
-    if (same != entries.end()) same->second = std::move(item);
-    else entries.emplace_back(key.str(), std::move(item));
+    setEntry(entries, key.str(), std::move(item));
     KV_TRY(spend(static_cast<std::int64_t>(entries.size())));
   }
   return made(Value::dictOf(std::move(entries)));
@@ -129,7 +127,7 @@ Result<Value> Interpreter::mapping(const Expression& e) {
 Result<Value> Interpreter::unary(const Expression& e) {
   const Value v = KV_TRY(value(*e.parts[0]));
   if (e.name == "not") return Value::flag(!v.truth());
-  if (!v.isNumber()) return bad("no sign before type " + std::string(typeName(v)));
+  if (!v.isNumber()) return bad("no sign before type " + typeName(v));
   if (e.name == "+") return v.is(Kind::Float) ? v : Value::number(v.integer);
   return arithmetic(*this, "-", Value::number(0), v);
 }
@@ -173,12 +171,12 @@ Result<bool> Interpreter::compare(const std::string& op, const Value& a, const V
 Result<bool> Interpreter::contains(const Value& whole, const Value& part) {
   KV_TRY(spend(whole.weight));
   if (whole.is(Kind::Text)) {
-    if (!part.is(Kind::Text)) return bad(std::string("\"in\" a text looks for a text, not for ") + typeName(part));
+    if (!part.is(Kind::Text)) return bad("\"in\" a text looks for a text, not for " + typeName(part));
     return whole.str().find(part.str()) != std::string::npos;
   }
   if (whole.is(Kind::Dict)) return part.is(Kind::Text) && whole.entry(part.str());
   if (whole.is(Kind::Undefined)) return false;
-  if (!whole.is(Kind::List)) return bad(std::string("nothing can be \"in\" type ") + typeName(whole));
+  if (!whole.is(Kind::List)) return bad("nothing can be \"in\" type " + typeName(whole));
   KV_TRY(spend(std::min(whole.weight, part.weight * static_cast<std::int64_t>(whole.list->size()))));
   return std::any_of(whole.list->begin(), whole.list->end(), [&](const Value& v) { return equal(v, part); });
 }
@@ -194,7 +192,7 @@ Result<List> Interpreter::members(const Value& whole) {
     case Kind::Dict:
       for (const auto& [key, value] : *whole.dict) out.push_back(Value::string(key));
       break;
-    default: return bad(std::string("type ") + typeName(whole) + " has no members to go through");
+    default: return bad("type " + typeName(whole) + " has no members to go through");
   }
   KV_TRY(spend((whole.is(Kind::Text) ? 8 : 2) * static_cast<std::int64_t>(out.size() + 1)));
   return out;
@@ -218,7 +216,7 @@ Result<Value> Interpreter::call(const Expression& e) {
     }
     if (on.is(Kind::Undefined)) return bad("\"" + on.str() + "\" is undefined and has no \"" + callee.name + "\"");
     if (!on.entry(callee.name))
-      return bad(std::string("type ") + typeName(on) + " has no method \"" + callee.name + "\" that is implemented");
+      return bad("type " + typeName(on) + " has no method \"" + callee.name + "\" that is implemented");
   }
   const Value target = KV_TRY(value(callee));
   auto given = KV_TRY(arguments(e));
@@ -226,7 +224,7 @@ Result<Value> Interpreter::call(const Expression& e) {
   const auto function = target.is(Kind::Function) ? functions().find(target.str()) : functions().end();
   if (function == functions().end())
     return bad((target.is(Kind::Undefined) ? "the function \"" + target.str() + "\" is not implemented"
-                                           : std::string("type ") + typeName(target) + " cannot be called"));
+                                           : "type " + typeName(target) + " cannot be called"));
   return apply(function->second, {*this, function->first, Value(), std::move(given.placed), std::move(given.named)});
 }
 

@@ -61,7 +61,7 @@ Result<Value> tojson(Call& call) {
   }
   style.sorted = call.has(3) && call.arg(3).truth();
   auto text = jsonOf(call.on, style);
-  if (!text) return call.bad(std::string("cannot write type ") + typeName(call.on) + " or what it holds");
+  if (!text) return call.bad("cannot write type " + typeName(call.on) + " or what it holds");
   return call.run.text(std::move(*text));
 }
 
@@ -70,7 +70,7 @@ Result<Value> length(Call& call) {
   if (call.on.is(Kind::Undefined)) return Value::number(0);
   if (call.on.is(Kind::List)) return Value::number(static_cast<std::int64_t>(call.on.list->size()));
   if (call.on.is(Kind::Dict)) return Value::number(static_cast<std::int64_t>(call.on.dict->size()));
-  if (!call.on.is(Kind::Text)) return call.bad(std::string("does not count type ") + typeName(call.on));
+  if (!call.on.is(Kind::Text)) return call.bad("does not count type " + typeName(call.on));
   const List all = KV_TRY(call.run.members(call.on));
   return Value::number(static_cast<std::int64_t>(all.size()));
 }
@@ -117,7 +117,7 @@ Result<Value> list(Call& call) {
 
 Result<Value> pairs(Call& call, bool sorted) {
   if (call.on.is(Kind::Undefined) && !sorted) return Value::listOf({});
-  if (!call.on.is(Kind::Dict)) return call.bad(std::string("wants a dict, not ") + typeName(call.on));
+  if (!call.on.is(Kind::Dict)) return call.bad("wants a dict, not " + typeName(call.on));
   KV_TRY(call.run.spend(24 * static_cast<std::int64_t>(call.on.dict->size())));
   Dict entries = *call.on.dict;
   if (sorted)
@@ -162,12 +162,7 @@ Result<Value> select(Call& call, bool keep, bool attribute) {
 }
 
 Result<Value> map(Call& call) {
-  const auto named = [&](const char* key) -> const Value* {
-    for (const auto& [name, value] : call.named)
-      if (name == key) return &value;
-    return nullptr;
-  };
-  const Value *attribute = named("attribute"), *missing = named("default");
+  const Value *attribute = entryOf(call.named, "attribute"), *missing = entryOf(call.named, "default");
   const auto filter =
       !call.placed.empty() && call.placed[0].is(Kind::Text) ? filters().find(call.placed[0].str()) : filters().end();
   if (attribute ? !attribute->is(Kind::Text) : filter == filters().end())
@@ -186,6 +181,14 @@ Result<Value> map(Call& call) {
   return call.run.made(Value::listOf(std::move(out)));
 }
 
+/// The number that is all of a text.
+template <class T>
+std::optional<T> numberIn(std::string_view text) {
+  T out{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(out) : std::nullopt;
+}
+
 Result<Value> toInt(Call& call) {
   const Value fallback = call.has(0) ? call.arg(0) : Value::number(0);
   if (call.on.is(Kind::Int) || call.on.is(Kind::Bool)) return Value::number(call.on.integer);
@@ -195,29 +198,21 @@ Result<Value> toInt(Call& call) {
   }
   if (!call.on.is(Kind::Text)) return fallback;
   const std::string_view text = stripped(call.on.str(), true, true);
-  std::int64_t n = 0;
-  const auto read = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), text.data() + text.size(), n);
-  if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size()) return Value::number(n);
-  double x = 0;
-  const auto again = std::from_chars(text.data(), text.data() + text.size(), x);
-  if (text.empty() || again.ec != std::errc() || again.ptr != text.data() + text.size() || !(std::fabs(x) < 9e18))
-    return fallback;
-  return Value::number(static_cast<std::int64_t>(x));
+  if (const auto n = numberIn<std::int64_t>(text.substr(text.starts_with('+') ? 1 : 0))) return Value::number(*n);
+  const auto x = numberIn<double>(text);
+  return x && std::fabs(*x) < 9e18 ? Value::number(static_cast<std::int64_t>(*x)) : fallback;
 }
 
 Result<Value> toFloat(Call& call) {
   const Value fallback = call.has(0) ? call.arg(0) : Value::floating(0);
   if (call.on.isNumber()) return Value::floating(call.on.asReal());
   if (!call.on.is(Kind::Text)) return fallback;
-  const std::string_view text = stripped(call.on.str(), true, true);
-  double x = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), x);
-  const bool whole = !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return whole ? Value::floating(x) : fallback;
+  const auto x = numberIn<double>(stripped(call.on.str(), true, true));
+  return x ? Value::floating(*x) : fallback;
 }
 
 Result<Value> absolute(Call& call) {
-  if (!call.on.isNumber()) return call.bad(std::string("wants a number, not ") + typeName(call.on));
+  if (!call.on.isNumber()) return call.bad("wants a number, not " + typeName(call.on));
   if (call.on.is(Kind::Float)) return Value::floating(std::fabs(call.on.real));
   return call.on.integer < 0 ? arithmetic(call.run, "-", Value::number(0), call.on) : Value::number(call.on.integer);
 }
@@ -244,8 +239,7 @@ Result<Value> sort(Call& call) {
     for (; place > 0; --place) {
       KV_TRY(call.run.spend(1 + std::min(key.weight, keys[place - 1].weight)));
       const auto before = backward ? less(keys[place - 1], key) : less(key, keys[place - 1]);
-      if (!before)
-        return call.bad(std::string("cannot compare ") + typeName(key) + " and " + typeName(keys[place - 1]));
+      if (!before) return call.bad("cannot compare " + typeName(key) + " and " + typeName(keys[place - 1]));
       if (!*before) break;
     }
     KV_TRY(call.run.spend(static_cast<std::int64_t>((keys.size() - place) / 4)));
@@ -275,7 +269,7 @@ Result<Value> extreme(Call& call, bool largest) {
   Value best = all.front();
   for (const Value& item : all) {
     const auto before = largest ? less(best, item) : less(item, best);
-    if (!before) return call.bad(std::string("cannot compare ") + typeName(best) + " and " + typeName(item));
+    if (!before) return call.bad("cannot compare " + typeName(best) + " and " + typeName(item));
     if (*before) best = item;
   }
   return best;

@@ -34,9 +34,7 @@ Result<Value> entries(Call& call, Kind kind) {
   Dict out = call.placed.empty() ? Dict() : *call.placed[0].dict;
   for (auto& [key, value] : call.named) {
     if (value.is(Kind::Namespace)) return call.bad("cannot hold a namespace");
-    const auto same = std::find_if(out.begin(), out.end(), [&](const auto& e) { return e.first == key; });
-    if (same != out.end()) same->second = std::move(value);
-    else out.emplace_back(key, std::move(value));
+    setEntry(out, key, std::move(value));
   }
   KV_TRY(call.run.spend(8 * static_cast<std::int64_t>(out.size())));
   return call.run.made(Value::dictOf(std::move(out), kind));
@@ -71,14 +69,12 @@ Result<Value> column(Call& call, bool keys) {
 }
 
 Result<Value> get(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   const Value* found = call.arg(0).is(Kind::Text) ? call.on.entry(call.arg(0).str()) : nullptr;
   if (found) return *found;
   return call.has(1) ? call.arg(1) : Value::none();
 }
 
 Result<Value> place(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   KV_TRY(call.run.spend(call.on.weight));
   const auto it =
       std::find_if(call.on.list->begin(), call.on.list->end(), [&](const Value& v) { return equal(v, call.arg(0)); });
@@ -87,7 +83,6 @@ Result<Value> place(Call& call) {
 }
 
 Result<Value> occurrences(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   KV_TRY(call.run.spend(call.on.weight));
   return Value::number(
       std::count_if(call.on.list->begin(), call.on.list->end(), [&](const Value& v) { return equal(v, call.arg(0)); }));
@@ -108,7 +103,7 @@ const Callables& functions() {
 
 const Callables& dictMethods() {
   static const Callables kMethods{
-      {"get", {get, {"key", "default"}}},
+      {"get", {get, {"key", "default"}, 1}},
       {"items", {items, {}}},
       {"keys", {[](Call& c) { return column(c, true); }, {}}},
       {"values", {[](Call& c) { return column(c, false); }, {}}},
@@ -117,7 +112,7 @@ const Callables& dictMethods() {
 }
 
 const Callables& listMethods() {
-  static const Callables kMethods{{"count", {occurrences, {"value"}}}, {"index", {place, {"value"}}}};
+  static const Callables kMethods{{"count", {occurrences, {"value"}, 1}}, {"index", {place, {"value"}, 1}}};
   return kMethods;
 }
 

@@ -157,9 +157,7 @@ Status Interpreter::set(const Statement& s) {
   if (!space || !space->is(Kind::Namespace)) return bad("\"" + s.targets.front() + "\" is no namespace");
   if (result.is(Kind::Namespace)) return bad("a namespace inside a namespace is not implemented");
   KV_TRY(spend(static_cast<std::int64_t>(space->dict->size())));
-  for (auto& [key, old] : *space->dict)
-    if (key == s.text) return old = std::move(result), ok();
-  space->dict->emplace_back(s.text, std::move(result));
+  setEntry(*space->dict, s.text, std::move(result));
   return ok();
 }
 
@@ -175,11 +173,9 @@ Result<Value> Interpreter::callMacro(const Statement& macro, Arguments given) {
   m_scopes.emplace_back();
   for (std::size_t i = 0; i < macro.parameters.size(); ++i) {
     const auto& [name, otherwise] = macro.parameters[i];
-    const auto found =
-        std::find_if(given.named.begin(), given.named.end(), [&](const auto& e) { return e.first == name; });
     Value argument = Value::undefined(name);
     if (i < given.placed.size()) argument = std::move(given.placed[i]);
-    else if (found != given.named.end()) argument = std::move(found->second);
+    else if (Value* found = entryOf(given.named, name)) argument = std::move(*found);
     else if (otherwise) argument = KV_TRY(value(*otherwise));
     m_scopes.back()[name] = std::move(argument);
   }

@@ -67,20 +67,11 @@ class Interpreter {
   Result<Arguments> arguments(const Expression& e);
 
   std::vector<Scope> m_scopes;  // the first is the template's
-  /// Counts statements and expressions inside each other.
-  struct Deeper {
-    explicit Deeper(int& count) : m_count(++count) {}
-    ~Deeper() { --m_count; }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-
-   private:
-    int& m_count;
-  };
   static constexpr int kMostDeep = 600;
 
   std::size_t m_base = 0;  // first scope of the macro that runs; those between it and the template's are hidden
-  int m_line = 1, m_calls = 0, m_deep = 0;
+  int m_line = 1, m_calls = 0;
+  int m_deep = 0;  // expressions and macros inside each other
   std::int64_t m_steps = 0;
   std::time_t m_now;
 };
@@ -107,6 +98,7 @@ using Function = Result<Value> (*)(Call& call);
 struct Callable {
   Function function;
   std::vector<const char*> parameters;  // {"*"}: the function looks at `placed` and `named` itself
+  std::size_t needed = 0;               // the first parameters, which no call may leave out
 };
 using Callables = std::map<std::string, Callable, std::less<>>;
 

@@ -47,6 +47,19 @@ bool onlyCase(std::string_view text, Wrong wrong) {
   return any && !bad;
 }
 
+/// The first character upper, and each that stands behind one that is none of a word; the others lower.
+std::string withTitles(std::string_view text, bool (*ofWord)(char32_t)) {
+  std::string out;
+  bool inside = false;
+  eachCharacter(text, [&](char32_t c) {
+    if (inside) appendUtf8(out, down(c));
+    else if (c == 0xdf) out += "Ss";
+    else appendUtf8(out, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))));
+    inside = ofWord(c);
+  });
+  return out;
+}
+
 }  // namespace
 
 std::string uppered(std::string_view text) {
@@ -61,28 +74,10 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-std::string titled(std::string_view text) {
-  std::string out;
-  bool inside = false;
-  eachCharacter(text, [&](char32_t c) {
-    if (inside) appendUtf8(out, down(c));
-    else if (c == 0xdf) out += "Ss";
-    else appendUtf8(out, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))));
-    inside = cased(c);
-  });
-  return out;
-}
+std::string titled(std::string_view text) { return withTitles(text, cased); }
 
 std::string capitalised(std::string_view text) {
-  std::string out;
-  bool first = true;
-  eachCharacter(text, [&](char32_t c) {
-    if (!first) appendUtf8(out, down(c));
-    else if (c == 0xdf) out += "Ss";
-    else appendUtf8(out, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))));
-    first = false;
-  });
-  return out;
+  return withTitles(text, [](char32_t) { return true; });
 }
 
 bool isUpper(std::string_view text) {

@@ -10,6 +10,8 @@
 namespace kvlab::chat {
 namespace {
 
+constexpr std::size_t kMostTemplate = std::size_t{1} << 20;
+
 bool nameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool nameChar(char c) { return nameStart(c) || digit(c); }
@@ -253,18 +255,8 @@ Error badTemplate(int line, const std::string& why, const std::string& remedy) {
 bool isBlank(char32_t c) { return bpe::isSpace(c) || (c >= 0x1c && c <= 0x1f); }
 
 std::string_view stripped(std::string_view text, bool left, bool right) {
-  while (left && !text.empty()) {
-    const CodePoint c = codePointAt(text, 0);
-    if (c.length == 0 || !isBlank(c.value)) break;
-    text.remove_prefix(static_cast<std::size_t>(c.length));
-  }
-  while (right && !text.empty()) {
-    std::size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
-    const CodePoint c = codePointAt(text, last);
-    if (c.length == 0 || !isBlank(c.value)) break;
-    text.remove_suffix(text.size() - last);
-  }
+  if (left) text.remove_prefix(bpe::leadingSpace(text, isBlank));
+  if (right) text = text.substr(0, bpe::trailingSpace(text, isBlank));
   return text;
 }
 

@@ -33,8 +33,6 @@ struct Token {
   bool name(std::string_view what) const { return kind == TokenKind::Name && text == what; }
 };
 
-inline constexpr std::size_t kMostTemplate = std::size_t{1} << 20;
-
 /// An End stands last. Errors: bad_template.
 Result<std::vector<Token>> lex(std::string_view source);
 

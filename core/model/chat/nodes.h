@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/error.h"
 #include "core/model/chat/value.h"
 
 namespace kvlab::chat {
@@ -53,6 +54,20 @@ struct Statement {
   std::vector<std::pair<ExpressionPtr, Body>> branches;           // branches of If
   std::vector<std::pair<std::string, ExpressionPtr>> parameters;  // parameters of Macro, each with its default or null
   Body body, otherwise;
+};
+
+/// Errors: bad_template.
+Result<Body> parse(std::string_view source);
+
+/// Counts calls inside each other.
+struct Nesting {
+  explicit Nesting(int& count) : m_count(++count) {}
+  ~Nesting() { --m_count; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  int& m_count;
 };
 
 }  // namespace kvlab::chat

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/model/chat/interpreter.h"
-#include "core/model/chat/parser.h"
 
 namespace kvlab::chat {
 namespace {

@@ -103,13 +103,12 @@ Result<Value> splitlines(Call& call) {
 /// startswith, endswith: whether one text fits, or any text of a tuple.
 template <bool AtStart>
 Result<Value> borders(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   const auto fits = [&](const Value& v) {
     return v.is(Kind::Text) && (AtStart ? call.on.str().starts_with(v.str()) : call.on.str().ends_with(v.str()));
   };
   const Value& what = call.arg(0);
   if (what.is(Kind::List)) return Value::flag(std::any_of(what.list->begin(), what.list->end(), fits));
-  if (!what.is(Kind::Text)) return call.bad(std::string("wants text, not ") + typeName(what));
+  if (!what.is(Kind::Text)) return call.bad("wants text, not " + typeName(what));
   return Value::flag(fits(what));
 }
 
@@ -137,11 +136,10 @@ Result<Value> count(Call& call) {
 }
 
 Result<Value> joinTexts(Call& call) {
-  if (!call.has(0)) return call.bad("lacks an argument");
   const List items = KV_TRY(call.run.members(call.arg(0)));
   std::string out;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!items[i].is(Kind::Text)) return call.bad(std::string("wants texts, not ") + typeName(items[i]));
+    if (!items[i].is(Kind::Text)) return call.bad("wants texts, not " + typeName(items[i]));
     out += (i ? call.on.str() : "") + items[i].str();
     if (out.size() > std::size_t{16} << 20) return call.bad("makes a text that is too long");
   }
@@ -188,14 +186,14 @@ const Callables& textMethods() {
   static const Callables kMethods{
       {"capitalize", {changed<capitalised>, {}}},
       {"count", {count, {"sub"}}},
-      {"endswith", {borders<false>, {"suffix"}}},
+      {"endswith", {borders<false>, {"suffix"}, 1}},
       {"find", {find, {"sub"}}},
       {"isalpha", {holds<allLetters>, {}}},
       {"isdigit", {holds<allDigits>, {}}},
       {"islower", {holds<isLower>, {}}},
       {"isspace", {holds<allBlank>, {}}},
       {"isupper", {holds<isUpper>, {}}},
-      {"join", {joinTexts, {"iterable"}}},
+      {"join", {joinTexts, {"iterable"}, 1}},
       {"lower", {changed<lowered>, {}}},
       {"lstrip", {[](Call& c) { return strip(c, true, false); }, {"chars"}}},
       {"removeprefix", {removed<true>, {"prefix"}}},
@@ -205,7 +203,7 @@ const Callables& textMethods() {
       {"rstrip", {[](Call& c) { return strip(c, false, true); }, {"chars"}}},
       {"split", {split, {"sep", "maxsplit"}}},
       {"splitlines", {splitlines, {}}},
-      {"startswith", {borders<true>, {"prefix"}}},
+      {"startswith", {borders<true>, {"prefix"}, 1}},
       {"strip", {[](Call& c) { return strip(c, true, true); }, {"chars"}}},
       {"title", {changed<titled>, {}}},
       {"upper", {changed<uppered>, {}}},

@@ -85,28 +85,20 @@ bool Value::truth() const {
   }
 }
 
-const Value* Value::entry(std::string_view key) const {
-  if (!dict) return nullptr;
-  const auto it = std::find_if(dict->begin(), dict->end(), [&](const auto& e) { return e.first == key; });
-  return it == dict->end() ? nullptr : &it->second;
+Value* entryOf(Dict& dict, std::string_view key) {
+  const auto it = std::ranges::find(dict, key, &Dict::value_type::first);
+  return it == dict.end() ? nullptr : &it->second;
 }
 
-const char* typeName(const Value& value) {
-  switch (value.kind) {
-    case Kind::Undefined: return "undefined";
-    case Kind::None: return "none";
-    case Kind::Bool: return "bool";
-    case Kind::Int: return "int";
-    case Kind::Float: return "float";
-    case Kind::Text: return "str";
-    case Kind::List: return value.tuple ? "tuple" : "list";
-    case Kind::Dict: return "dict";
-    case Kind::Loop: return "loop";
-    case Kind::Namespace: return "namespace";
-    case Kind::Macro: return "macro";
-    case Kind::Function: break;
-  }
-  return "function";
+void setEntry(Dict& dict, const std::string& key, Value value) {
+  if (Value* known = entryOf(dict, key)) *known = std::move(value);
+  else dict.emplace_back(key, std::move(value));
+}
+
+std::string typeName(const Value& value) {
+  static constexpr const char* kNames[] = {"undefined", "none", "bool", "int",       "float", "str",
+                                           "list",      "dict", "loop", "namespace", "macro", "function"};
+  return value.tuple ? "tuple" : kNames[static_cast<std::size_t>(value.kind)];
 }
 
 bool equal(const Value& a, const Value& b) {

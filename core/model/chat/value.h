@@ -34,6 +34,11 @@ struct Value;
 using List = std::vector<Value>;
 using Dict = std::vector<std::pair<std::string, Value>>;
 
+/// The value of a key; null = none.
+Value* entryOf(Dict& dict, std::string_view key);
+/// Gives a key another value, or adds it behind the others.
+void setEntry(Dict& dict, const std::string& key, Value value);
+
 struct Value {
   Kind kind = Kind::Undefined;
   bool tuple = false;        // the list is a tuple
@@ -66,7 +71,7 @@ struct Value {
   /// Truth of the value as a condition.
   bool truth() const;
   /// The entry of a dict, loop or namespace; null = none.
-  const Value* entry(std::string_view key) const;
+  const Value* entry(std::string_view key) const { return dict ? entryOf(*dict, key) : nullptr; }
   const std::string& str() const { return *text; }
 
  private:
@@ -79,7 +84,7 @@ struct Value {
 };
 
 /// "str", "list", ... as Python names them.
-const char* typeName(const Value& value);
+std::string typeName(const Value& value);
 /// As Python's str() and repr().
 std::string textOf(const Value& value);
 std::string reprOf(const Value& value);

@@ -34,17 +34,9 @@ std::string escaped(const char* format, std::uint32_t code) {
 }
 
 bool printable(char32_t c) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CS:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_CN:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP: return false;
-    case UTF8PROC_CATEGORY_ZS: return c == ' ';
-    default: return true;
-  }
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  if (category == UTF8PROC_CATEGORY_ZS) return c == ' ';
+  return category != UTF8PROC_CATEGORY_CN && category < UTF8PROC_CATEGORY_ZS;  // behind it come the Z and C
 }
 
 std::string quoted(const std::string& text) {
@@ -127,7 +119,7 @@ std::string textOf(const Value& value) {
     case Kind::Text: return value.str();
     case Kind::List: return listRepr(value);
     case Kind::Dict: return dictRepr(*value.dict);
-    default: return std::string("<") + typeName(value) + ">";
+    default: return "<" + typeName(value) + ">";
   }
 }
 

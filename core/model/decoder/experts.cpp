@@ -6,21 +6,10 @@
 #include "kernels/backend/staging.h"
 
 namespace kvlab {
-namespace {
 
-kernels::LinearPart part(const TensorView& w, const TensorView& bias, float* y) {
-  return {w.weight(), static_cast<const float*>(bias.data), y};
+void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y) {
+  args.parts[args.nParts++] = {w.weight(), static_cast<const float*>(bias.data), y};
 }
-
-/// A step without a norm.
-kernels::LinearArgs plainStep(std::int64_t n, const float* x) {
-  kernels::LinearArgs args;
-  args.x = x;
-  args.m = n;
-  return args;
-}
-
-}  // namespace
 
 std::vector<ExpertRows> rowsByExpert(const std::vector<std::int32_t>& chosen, const std::vector<float>& weights,
                                      int top) {
@@ -57,8 +46,8 @@ void Experts::run(kernels::Backend& backend, const LayerWeights& weights, std::i
 /// The choice comes to the host, which decides the next computation.
 std::vector<ExpertRows> Experts::choose(kernels::Backend& backend, const LayerWeights& weights, std::int64_t n,
                                         const Linear& linear) {
-  kernels::LinearArgs scores = plainStep(n, input());
-  scores.parts[scores.nParts++] = part(weights.router, weights.routerBias, m_scores.data());
+  kernels::LinearArgs scores{.x = input(), .m = n};
+  addPart(scores, weights.router, weights.routerBias, m_scores.data());
   linear(scores);
   const auto count = static_cast<std::size_t>(n * m_config.expertsUsed);
   std::vector<std::int32_t> chosen(count);
@@ -84,14 +73,14 @@ void Experts::mix(kernels::Backend& backend, const FeedForward& expert, const Ex
   kernels::Staging staging(backend);
   const std::int32_t* rows = staging.in(own.rows);
   backend.ops().takeRows(backend.context(), {input(), rows, m_taken.data(), n, hidden});
-  kernels::LinearArgs up = plainStep(n, m_taken.data());
-  up.parts[up.nParts++] = part(expert.gate, expert.gateBias, m_gate.data());
-  up.parts[up.nParts++] = part(expert.up, expert.upBias, m_up.data());
+  kernels::LinearArgs up{.x = m_taken.data(), .m = n};
+  addPart(up, expert.gate, expert.gateBias, m_gate.data());
+  addPart(up, expert.up, expert.upBias, m_up.data());
   up.out = m_gate.data();
   up.function = gateFunction(m_config.activation);
   linear(up);
-  kernels::LinearArgs down = plainStep(n, m_gate.data());
-  down.parts[down.nParts++] = part(expert.down, expert.downBias, m_given.data());
+  kernels::LinearArgs down{.x = m_gate.data(), .m = n};
+  addPart(down, expert.down, expert.downBias, m_given.data());
   linear(down);
   backend.ops().mixRows(backend.context(), {m_given.data(), rows, staging.in(own.weights), x, n, hidden});
 }

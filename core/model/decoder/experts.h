@@ -14,6 +14,9 @@
 
 namespace kvlab {
 
+/// Adds a product to a linear step; `bias` may be absent.
+void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
+
 /// The rows that chose an expert, ascending, and their weights for it.
 struct ExpertRows {
   int expert = 0;

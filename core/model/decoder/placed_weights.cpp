@@ -74,7 +74,7 @@ class PlacedWeights::Placing {
       m_done += piece;
     }
     view.data = memory.data();
-    m_out.m_copies.push_back(std::move(memory));
+    m_out.m_copies->push_back(std::move(memory));
   }
 
   PlacedWeights& m_out;
@@ -110,30 +110,17 @@ Result<std::shared_ptr<const PlacedWeights>> PlacedWeights::place(std::shared_pt
   return std::shared_ptr<const PlacedWeights>(std::move(out));
 }
 
-/// Views of the same copies.
-std::shared_ptr<PlacedWeights> PlacedWeights::lent(std::shared_ptr<const PlacedWeights> weights) {
-  auto out = std::make_shared<PlacedWeights>();
-  out->m_model = weights->m_model;
-  out->m_backend = weights->m_backend;
-  out->m_embed = weights->m_embed;
-  out->m_finalNorm = weights->m_finalNorm;
-  out->m_head = weights->m_head;
-  out->m_layers = weights->m_layers;
-  out->m_lender = std::move(weights);
-  return out;
-}
-
-std::shared_ptr<const PlacedWeights> PlacedWeights::withLayer(std::shared_ptr<const PlacedWeights> weights, Layer layer,
-                                                              const LayerWeights& other) {
-  std::shared_ptr<PlacedWeights> out = lent(std::move(weights));
+std::shared_ptr<const PlacedWeights> PlacedWeights::withLayer(const std::shared_ptr<const PlacedWeights>& weights,
+                                                              Layer layer, const LayerWeights& other) {
+  auto out = std::make_shared<PlacedWeights>(*weights);
   out->m_model = out->m_model->withLayer(layer, other);
   out->m_layers[at(layer)] = other;
   return out;
 }
 
-std::shared_ptr<const PlacedWeights> PlacedWeights::withConfig(std::shared_ptr<const PlacedWeights> weights,
+std::shared_ptr<const PlacedWeights> PlacedWeights::withConfig(const std::shared_ptr<const PlacedWeights>& weights,
                                                                const ModelConfig& config) {
-  std::shared_ptr<PlacedWeights> out = lent(std::move(weights));
+  auto out = std::make_shared<PlacedWeights>(*weights);
   out->m_model = out->m_model->withConfig(config);
   return out;
 }

@@ -24,10 +24,10 @@ class PlacedWeights {
 
   /// The same with other weights of the same shapes in a layer, placed on the same back end. Whoever made them keeps
   /// their bytes alive.
-  static std::shared_ptr<const PlacedWeights> withLayer(std::shared_ptr<const PlacedWeights> weights, Layer layer,
-                                                        const LayerWeights& other);
+  static std::shared_ptr<const PlacedWeights> withLayer(const std::shared_ptr<const PlacedWeights>& weights,
+                                                        Layer layer, const LayerWeights& other);
   /// The same read by another configuration of the same shapes.
-  static std::shared_ptr<const PlacedWeights> withConfig(std::shared_ptr<const PlacedWeights> weights,
+  static std::shared_ptr<const PlacedWeights> withConfig(const std::shared_ptr<const PlacedWeights>& weights,
                                                          const ModelConfig& config);
 
   const Model& model() const { return *m_model; }
@@ -38,12 +38,11 @@ class PlacedWeights {
 
  private:
   class Placing;
-  static std::shared_ptr<PlacedWeights> lent(std::shared_ptr<const PlacedWeights> weights);
 
   std::shared_ptr<const Model> m_model;
   std::shared_ptr<kernels::Backend> m_backend;
-  std::vector<kernels::Array<std::byte>> m_copies;
-  std::shared_ptr<const PlacedWeights> m_lender;  // has the copies in place of these weights; or null
+  std::shared_ptr<std::vector<kernels::Array<std::byte>>> m_copies =  // shared with weights made of these
+      std::make_shared<std::vector<kernels::Array<std::byte>>>();
   TensorView m_embed, m_finalNorm, m_head;
   std::vector<LayerWeights> m_layers;
 };

@@ -155,7 +155,7 @@ std::size_t draw(Ranking& ranking, std::size_t kept, double target) {
 }
 
 /// Logits after penalty and temperature: a span of `logits` or of `changed`.
-std::span<const float> shaped(const SamplingOptions& options, std::span<const float> logits,
+std::span<const float> shaped(const SamplingSettings& options, std::span<const float> logits,
                               std::span<const TokenId> history, std::vector<float>& changed) {
   const bool warm = options.temperature > 0 && options.temperature != 1;
   if (options.repetitionPenalty == 1 && !warm) return logits;
@@ -167,7 +167,7 @@ std::span<const float> shaped(const SamplingOptions& options, std::span<const fl
 }
 
 /// The number of ranked tokens that the cuts leave.
-std::size_t keptOf(const SamplingOptions& options, Ranking& ranking) {
+std::size_t keptOf(const SamplingSettings& options, Ranking& ranking) {
   std::size_t kept = ranking.size();
   if (options.temperature <= 0) return kept;
   if (options.topK > 0) kept = std::min(kept, static_cast<std::size_t>(options.topK));

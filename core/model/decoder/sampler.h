@@ -13,8 +13,6 @@
 
 namespace kvlab {
 
-using SamplingOptions = SamplingSettings;  // a manifest's "sampling"
-
 /// Whole state of the draws: save, restore, hash.
 struct RandomState {
   std::uint64_t seed = 1;
@@ -29,9 +27,9 @@ struct Candidate {
 
 class Sampler {
  public:
-  explicit Sampler(const SamplingOptions& options) : m_options(options), m_state{options.seed, 0} {}
+  explicit Sampler(const SamplingSettings& options) : m_options(options), m_state{options.seed, 0} {}
 
-  const SamplingOptions& options() const { return m_options; }
+  const SamplingSettings& options() const { return m_options; }
   const RandomState& state() const { return m_state; }
   void restore(const RandomState& state) { m_state = state; }
 
@@ -43,7 +41,7 @@ class Sampler {
   Result<std::vector<Candidate>> candidates(std::span<const float> logits, std::span<const TokenId> history = {}) const;
 
  private:
-  SamplingOptions m_options;
+  SamplingSettings m_options;
   RandomState m_state;
 };
 

@@ -154,10 +154,6 @@ kernels::LinearArgs Transformer::step(const TensorView& norm, std::int64_t n, co
   return args;
 }
 
-void Transformer::addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y) {
-  args.parts[args.nParts++] = {w.weight(), static_cast<const float*>(bias.data), y};
-}
-
 void Transformer::norm(const TensorView& weight, std::int64_t rows, std::int64_t dim, const float* x, float* y) {
   kernels::RmsnormArgs args;
   args.x = x;

@@ -128,7 +128,6 @@ class Transformer {
   const float* tables() { return m_table.update(m_backend, m_rotary); }
   std::int64_t tableSize() const { return m_rotary.capacity() * m_rotary.width(); }
   kernels::LinearArgs step(const TensorView& norm, std::int64_t n, const float* x);
-  static void addPart(kernels::LinearArgs& args, const TensorView& w, const TensorView& bias, float* y);
   struct Matrix {
     const TensorView &weight, &bias, &normBehind;
   };

@@ -64,7 +64,7 @@ bool readable(const JsonFields& in, const Family& family) {
 
 Status readCommon(const JsonFields& in, const Family& family, ModelConfig& c) {
   KV_TRY(in.number("rms_norm_eps", c.rmsEps, 0.0, 1.0, 1e-6));
-  KV_TRY(in.flag("tie_word_embeddings", c.tieEmbeddings, false));
+  c.tieEmbeddings = KV_TRY(in.flag("tie_word_embeddings", false));
   if (!readable(in, family))
     return in.bad("quantization_config", "means weights in a packed format", "use the f32, f16 or bf16 checkpoint");
   return ok();

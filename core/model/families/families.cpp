@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/api/texts.h"
 #include "core/model/families/family.h"
 
 namespace kvlab {
@@ -29,8 +30,7 @@ const Family* familyOf(std::string_view type) {
 }
 
 std::string familyNames() {
-  std::vector<std::string> names;
-  for (const Family& one : families()) names.emplace_back(one.name);
+  std::vector<std::string> names = namesOf(families());
   std::sort(names.begin(), names.end());
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;

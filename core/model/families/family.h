@@ -34,8 +34,8 @@ struct LayerTensor {
 using LayerTensors = std::vector<LayerTensor>;
 
 struct Family {
-  const char* name = "";                                      // ModelConfig::type
-  std::vector<std::string_view> types;                        // values of model_type
+  const char* name = "";                                      // ModelConfig::type, and a value of model_type
+  std::vector<std::string_view> types = {};                   // further values of model_type
   const char* activation = "hidden_act";                      // the key of the feed-forward network's function
   const char* defaults = "{}";                                // JSON: values for keys that the file lacks
   Status (*read)(const JsonFields&, ModelConfig&) = nullptr;  // the family's own keys, ropes and windows

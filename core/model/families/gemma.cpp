@@ -39,11 +39,7 @@ LayerTensors gemmaTensors(const ModelConfig& c, Layer) {
                   {attentionTensors(c), feedForwardTensors(c)});
 }
 
-}  // namespace
-
-// Gemma 2: four norms of 1 + w, soft caps, every other layer with a window.
-namespace {
-
+/// Gemma 2: four norms of 1 + w, soft caps, every other layer with a window.
 constexpr const char* kGemma2Defaults = R"({"vocab_size": 256000, "hidden_size": 2304, "intermediate_size": 9216,
   "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
   "max_position_embeddings": 8192, "tie_word_embeddings": true, "sliding_window": 4096,
@@ -56,21 +52,8 @@ Status readGemma2(const JsonFields& in, ModelConfig& c) {
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeGemma2() {
-  return {.name = "gemma2",
-          .types = {"gemma2"},
-          .activation = "hidden_activation",
-          .defaults = kGemma2Defaults,
-          .read = readGemma2,
-          .tensors = gemmaTensors};
-}
-
-// Gemma 3, its text part: as Gemma 2, but without the caps, with norms of q and k. Five layers with a window and a
-// rotary base of their own alternate with one layer without a window.
-namespace {
-
+/// Gemma 3, its text part: as Gemma 2, but without the caps, with norms of q and k. Five layers with a window and a
+/// rotary base of their own alternate with one layer without a window.
 constexpr const char* kGemma3Defaults = R"({"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216,
   "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
   "max_position_embeddings": 131072, "tie_word_embeddings": true, "sliding_window": 4096, "bos_token_id": 2,
@@ -87,9 +70,16 @@ Status readGemma3(const JsonFields& in, ModelConfig& c) {
 
 }  // namespace
 
+Family makeGemma2() {
+  return {.name = "gemma2",
+          .activation = "hidden_activation",
+          .defaults = kGemma2Defaults,
+          .read = readGemma2,
+          .tensors = gemmaTensors};
+}
 Family makeGemma3() {
   return {.name = "gemma3",
-          .types = {"gemma3_text", "gemma3"},
+          .types = {"gemma3_text"},
           .activation = "hidden_activation",
           .defaults = kGemma3Defaults,
           .read = readGemma3,

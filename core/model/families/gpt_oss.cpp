@@ -23,7 +23,7 @@ Status readClampedGate(const JsonFields& in, ModelConfig& c) {
 
 Status readGptOss(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readClampedGate(in, c));
-  KV_TRY(in.flag("attention_bias", c.attentionBias, true));
+  c.attentionBias = KV_TRY(in.flag("attention_bias", true));
   c.outputBias = c.attentionBias;
   c.sinks = true;
   KV_TRY(readExperts(in, c, "num_local_experts"));
@@ -57,12 +57,8 @@ constexpr const char* kGptOssDefaults = R"({"head_dim": 64, "rms_norm_eps": 1e-5
 }  // namespace
 
 Family makeGptOss() {
-  return {.name = "gpt_oss",
-          .types = {"gpt_oss"},
-          .defaults = kGptOssDefaults,
-          .read = readGptOss,
-          .tensors = gptOssTensors,
-          .packed = "mxfp4"};
+  return {
+      .name = "gpt_oss", .defaults = kGptOssDefaults, .read = readGptOss, .tensors = gptOssTensors, .packed = "mxfp4"};
 }
 
 }  // namespace kvlab

@@ -8,13 +8,13 @@ namespace {
 
 Status readLlama(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readAttentionBias(in, c));
-  KV_TRY(in.flag("mlp_bias", c.mlpBias, false));
+  c.mlpBias = KV_TRY(in.flag("mlp_bias", false));
   windowEverywhere(c);
   return readRope(in, c);
 }
 
 }  // namespace
 
-Family makeLlama() { return {.name = "llama", .types = {"llama"}, .read = readLlama, .tensors = usualTensors}; }
+Family makeLlama() { return {.name = "llama", .read = readLlama, .tensors = usualTensors}; }
 
 }  // namespace kvlab

@@ -4,9 +4,9 @@
 #include "core/model/families/usual_tensors.h"
 
 namespace kvlab {
-// Mistral: one window in every layer, or none. The text part of Mistral 3 may be one.
 namespace {
 
+/// Mistral: one window in every layer, or none. The text part of Mistral 3 may be one.
 Status readMistral(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readWindow(in, c, 4096));
   if (in.has("layer_types")) KV_TRY(readLayerTypes(in, c, {}));
@@ -14,30 +14,14 @@ Status readMistral(const JsonFields& in, ModelConfig& c) {
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeMistral() {
-  return {.name = "mistral", .types = {"mistral", "mistral3"}, .read = readMistral, .tensors = usualTensors};
-}
-
-// Ministral: Mistral whose layers say whether they have the window.
-namespace {
-
+/// Ministral: Mistral whose layers say whether they have the window.
 Status readMinistral(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readWindow(in, c, 4096));
   KV_TRY(readLayerTypes(in, c, [&](int) { return c.slidingWindow > 0; }));
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeMinistral() {
-  return {.name = "ministral", .types = {"ministral"}, .read = readMinistral, .tensors = usualTensors};
-}
-
-// Ministral 3: YaRN, and queries that grow with their position.
-namespace {
-
+/// Ministral 3: YaRN, and queries that grow with their position.
 constexpr const char* kMinistral3Defaults =
     R"({"num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 262144,
   "rms_norm_eps": 1e-5})";
@@ -54,19 +38,7 @@ Status readMinistral3(const JsonFields& in, ModelConfig& c) {
   return readRope(in.inside(usual), c);
 }
 
-}  // namespace
-
-Family makeMinistral3() {
-  return {.name = "ministral3",
-          .types = {"ministral3"},
-          .defaults = kMinistral3Defaults,
-          .read = readMinistral3,
-          .tensors = usualTensors};
-}
-
-// Mixtral: Mistral with experts in every layer, two of them for a token.
-namespace {
-
+/// Mixtral: Mistral with experts in every layer, two of them for a token.
 Status readMixtral(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readWindow(in, c, 0));
   windowEverywhere(c);
@@ -81,9 +53,15 @@ LayerTensors mixtralTensors(const ModelConfig& c, Layer) {
 
 }  // namespace
 
+Family makeMistral() {
+  return {.name = "mistral", .types = {"mistral3"}, .read = readMistral, .tensors = usualTensors};
+}
+Family makeMinistral() { return {.name = "ministral", .read = readMinistral, .tensors = usualTensors}; }
+Family makeMinistral3() {
+  return {.name = "ministral3", .defaults = kMinistral3Defaults, .read = readMinistral3, .tensors = usualTensors};
+}
 Family makeMixtral() {
   return {.name = "mixtral",
-          .types = {"mixtral"},
           .defaults = R"({"rms_norm_eps": 1e-5, "num_key_value_heads": 8, "num_local_experts": 8,
                           "num_experts_per_tok": 2, "max_position_embeddings": 131072})",
           .read = readMixtral,

@@ -21,30 +21,14 @@ LayerTensors olmoTensors(const ModelConfig& c, Layer) {
                   {attentionTensors(c), feedForwardTensors(c)});
 }
 
-}  // namespace
-
-// OLMo 2: norms behind attention and feed-forward network instead of before them, norms of whole rows of q and k.
-namespace {
-
+/// OLMo 2: norms behind attention and feed-forward network instead of before them, norms of whole rows of q and k.
 Status readOlmo2(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readOlmo(in, c));
   windowEverywhere(c);
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeOlmo2() {
-  return {.name = "olmo2",
-          .types = {"olmo2"},
-          .defaults = R"({"rms_norm_eps": 1e-5})",
-          .read = readOlmo2,
-          .tensors = olmoTensors};
-}
-
-// OLMo 3: OLMo 2 with a window in three layers of four; the scaling of the rotary frequencies belongs to the fourth.
-namespace {
-
+/// OLMo 3: OLMo 2 with a window in three layers of four; the scaling of the rotary frequencies belongs to the fourth.
 Status readOlmo3(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readOlmo(in, c));
   KV_TRY(readWindow(in, c, 4096));
@@ -54,12 +38,11 @@ Status readOlmo3(const JsonFields& in, ModelConfig& c) {
 
 }  // namespace
 
+Family makeOlmo2() {
+  return {.name = "olmo2", .defaults = R"({"rms_norm_eps": 1e-5})", .read = readOlmo2, .tensors = olmoTensors};
+}
 Family makeOlmo3() {
-  return {.name = "olmo3",
-          .types = {"olmo3"},
-          .defaults = R"({"rms_norm_eps": 1e-5})",
-          .read = readOlmo3,
-          .tensors = olmoTensors};
+  return {.name = "olmo3", .defaults = R"({"rms_norm_eps": 1e-5})", .read = readOlmo3, .tensors = olmoTensors};
 }
 
 }  // namespace kvlab

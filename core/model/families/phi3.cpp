@@ -29,7 +29,6 @@ LayerTensors phi3Tensors(const ModelConfig& c, Layer) {
 
 Family makePhi3() {
   return {.name = "phi3",
-          .types = {"phi3"},
           .defaults = R"({"max_position_embeddings": 4096, "rms_norm_eps": 1e-5})",
           .read = readPhi3,
           .tensors = phi3Tensors};

@@ -11,33 +11,22 @@ namespace {
 /// If use_sliding_window is true, layer_types names the layers with a window; without layer_types max_window_layers
 /// does.
 Status readQwenWindow(const JsonFields& in, ModelConfig& c) {
-  bool use = false;
   int first = 0;
-  KV_TRY(in.flag("use_sliding_window", use, false));
+  const bool use = KV_TRY(in.flag("use_sliding_window", false));
   if (use) KV_TRY(readWindow(in, c, 4096));
   KV_TRY(in.number("max_window_layers", first, 0, 1 << 20, 28));
   KV_TRY(readLayerTypes(in, c, [&](int layer) { return c.slidingWindow > 0 && layer >= first; }));
   return ok();
 }
 
-}  // namespace
-
-// Qwen 2 and 2.5: biases of q, k and v.
-namespace {
-
+/// Qwen 2 and 2.5: biases of q, k and v.
 Status readQwen2(const JsonFields& in, ModelConfig& c) {
   c.attentionBias = true;
   KV_TRY(readQwenWindow(in, c));
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeQwen2() { return {.name = "qwen2", .types = {"qwen2"}, .read = readQwen2, .tensors = usualTensors}; }
-
-// Qwen 3: norms of each head of q and k.
-namespace {
-
+/// Qwen 3: norms of each head of q and k.
 Status readQwen3(const JsonFields& in, ModelConfig& c) {
   c.qkNorm = QkNorm::OfHeads;
   KV_TRY(readAttentionBias(in, c));
@@ -45,19 +34,7 @@ Status readQwen3(const JsonFields& in, ModelConfig& c) {
   return readRope(in, c);
 }
 
-}  // namespace
-
-Family makeQwen3() {
-  return {.name = "qwen3",
-          .types = {"qwen3"},
-          .defaults = R"({"head_dim": 128})",
-          .read = readQwen3,
-          .tensors = usualTensors};
-}
-
-// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
-namespace {
-
+/// Qwen 3 with experts: a layer has many narrow ones; some layers may be dense.
 /// mlp_only_layers are dense, and of the others all but every decoder_sparse_step-th.
 Status readDenseLayers(const JsonFields& in, ModelConfig& c) {
   constexpr const char* key = "mlp_only_layers";
@@ -76,15 +53,14 @@ Status readDenseLayers(const JsonFields& in, ModelConfig& c) {
 }
 
 Status readQwen3Moe(const JsonFields& in, ModelConfig& c) {
-  bool window = false;
   c.qkNorm = QkNorm::OfHeads;
   KV_TRY(readAttentionBias(in, c));
-  KV_TRY(in.flag("use_sliding_window", window, false));
+  const bool window = KV_TRY(in.flag("use_sliding_window", false));
   if (window) KV_TRY(readWindow(in, c, 4096));
   windowEverywhere(c);
   KV_TRY(readExperts(in, c, "num_experts"));
   KV_TRY(in.number("moe_intermediate_size", c.expertWidth, 1, 1 << 22, 768));
-  KV_TRY(in.flag("norm_topk_prob", c.expertWeightsSum, false));
+  c.expertWeightsSum = KV_TRY(in.flag("norm_topk_prob", false));
   KV_TRY(readDenseLayers(in, c));
   return readRope(in, c);
 }
@@ -98,9 +74,12 @@ LayerTensors qwen3MoeTensors(const ModelConfig& c, Layer layer) {
 
 }  // namespace
 
+Family makeQwen2() { return {.name = "qwen2", .read = readQwen2, .tensors = usualTensors}; }
+Family makeQwen3() {
+  return {.name = "qwen3", .defaults = R"({"head_dim": 128})", .read = readQwen3, .tensors = usualTensors};
+}
 Family makeQwen3Moe() {
   return {.name = "qwen3_moe",
-          .types = {"qwen3_moe"},
           .defaults = R"({"num_experts_per_tok": 8, "max_position_embeddings": 32768})",
           .read = readQwen3Moe,
           .tensors = qwen3MoeTensors};

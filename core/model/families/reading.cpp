@@ -16,7 +16,7 @@ Status readActivation(const JsonFields& in, const char* key, ModelConfig& c) {
 }
 
 Status readAttentionBias(const JsonFields& in, ModelConfig& c) {
-  KV_TRY(in.flag("attention_bias", c.attentionBias, false));
+  c.attentionBias = KV_TRY(in.flag("attention_bias", false));
   c.outputBias = c.attentionBias;
   return ok();
 }
@@ -51,8 +51,7 @@ Result<std::vector<bool>> readLayerTypes(const JsonFields& in, ModelConfig& c,
 }
 
 Status refuseFlag(const JsonFields& in, const char* key) {
-  bool set = false;
-  KV_TRY(in.flag(key, set, false));
+  const bool set = KV_TRY(in.flag(key, false));
   if (set) return in.bad(key, "is not implemented", "use a checkpoint without it");
   return ok();
 }

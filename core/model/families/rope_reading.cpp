@@ -113,7 +113,7 @@ class RopeReader {
     KV_TRY(stretch());
     KV_TRY(m_in.number("beta_fast", m_rope.betaFast, 1e-6, kMaxFactor, 32.0));
     KV_TRY(m_in.number("beta_slow", m_rope.betaSlow, 1e-6, kMaxFactor, 1.0));
-    KV_TRY(m_in.flag("truncate", m_rope.truncate, true));
+    m_rope.truncate = KV_TRY(m_in.flag("truncate", true));
     KV_TRY(m_in.number("mscale", mscale, 0.0, kMaxFactor, 0.0));
     KV_TRY(m_in.number("mscale_all_dim", mscaleAll, 0.0, kMaxFactor, 0.0));
     const double usual = mscale != 0 && mscaleAll != 0

@@ -30,10 +30,9 @@ Result<std::vector<bool>> layersWithoutRope(const JsonFields& in, const ModelCon
 
 Status readSmolLm3(const JsonFields& in, ModelConfig& c) {
   KV_TRY(readAttentionBias(in, c));
-  KV_TRY(in.flag("mlp_bias", c.mlpBias, false));
+  c.mlpBias = KV_TRY(in.flag("mlp_bias", false));
   const auto still = KV_TRY(layersWithoutRope(in, c));
-  bool use = false;
-  KV_TRY(in.flag("use_sliding_window", use, false));
+  const bool use = KV_TRY(in.flag("use_sliding_window", false));
   if (use) KV_TRY(readWindow(in, c, 0));
   const auto slides = [&](int layer) { return c.slidingWindow > 0 && still[static_cast<std::size_t>(layer)]; };
   KV_TRY(readLayerTypes(in, c, slides));
@@ -46,7 +45,6 @@ Status readSmolLm3(const JsonFields& in, ModelConfig& c) {
 
 Family makeSmolLm3() {
   return {.name = "smollm3",
-          .types = {"smollm3"},
           .defaults = R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "tie_word_embeddings": true})",
           .read = readSmolLm3,
           .tensors = usualTensors};

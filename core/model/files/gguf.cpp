@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/model/files/gguf_cursor.h"
-#include "core/model/files/mapped_file.h"
 
 namespace kvlab {
 namespace {
@@ -26,6 +25,19 @@ Result<SplitClaim> readSplit(const GgufKeys& keys) {
   claim.count = KV_TRY(keys.whole("split.count")).value_or(1);
   claim.tensors = KV_TRY(keys.whole("split.tensors.count"));
   return claim;
+}
+
+constexpr std::string_view kEnding = ".gguf";
+constexpr std::size_t kTail = 20;  // "-00001-of-00003.gguf"
+
+/// Five digits; -1 if they are none.
+int fiveDigits(std::string_view text) {
+  int out = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return -1;
+    out = out * 10 + (c - '0');
+  }
+  return text.size() == 5 ? out : -1;
 }
 
 }  // namespace
@@ -87,34 +99,6 @@ Status Gguf::take(GgufHeader&& header, const std::string& file) {
   }
   return ok();
 }
-
-const GgufTensor* Gguf::find(std::string_view name) const {
-  const auto it = m_tensors.find(name);
-  return it == m_tensors.end() ? nullptr : &it->second;
-}
-
-std::int64_t Gguf::bytes() const {
-  std::int64_t sum = 0;
-  for (const auto& [name, tensor] : m_tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
-  return sum;
-}
-
-namespace {
-
-constexpr std::string_view kEnding = ".gguf";
-constexpr std::size_t kTail = 20;  // "-00001-of-00003.gguf"
-
-/// Five digits; -1 if they are none.
-int fiveDigits(std::string_view text) {
-  int out = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return -1;
-    out = out * 10 + (c - '0');
-  }
-  return text.size() == 5 ? out : -1;
-}
-
-}  // namespace
 
 std::vector<std::string> ggufShards(const std::string& path) {
   if (path.size() <= kTail || !path.ends_with(kEnding)) return {path};

@@ -4,8 +4,6 @@
 // and remedy. A file that another process shortens while it is mapped cannot be guarded against. Immutable after
 // opening; any thread.
 #pragma once
-#include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +13,7 @@
 #include "core/api/error.h"
 #include "core/model/files/gguf_keys.h"
 #include "core/model/files/gguf_types.h"
+#include "core/model/files/mapped_file.h"
 
 namespace kvlab {
 
@@ -33,33 +32,23 @@ struct GgufHeader {
   static Result<GgufHeader> parse(std::span<const std::byte> bytes, const std::string& file);
 };
 
-class MappedFile;
-
-class Gguf {
+class Gguf : public TensorFiles<GgufTensor> {
  public:
   /// Any file of a set stands for all of them.
   static Result<Gguf> open(const std::string& path);
   /// Bytes that the caller keeps alive, of a model in one file.
   static Result<Gguf> parse(std::span<const std::byte> bytes, const std::string& file);
 
-  /// Null if there is none.
-  const GgufTensor* find(std::string_view name) const;
-  /// In order of name.
-  const std::map<std::string, GgufTensor, std::less<>>& tensors() const { return m_tensors; }
   /// Keys of the first file, which has every key but the numbers of the other files. Borrows this.
   GgufKeys keys() const { return {m_values, m_file}; }
   /// The first file.
   const std::string& file() const { return m_file; }
-  /// Bytes of all tensors.
-  std::int64_t bytes() const;
 
  private:
   Status take(GgufHeader&& header, const std::string& file);
 
   std::string m_file;
   GgufValues m_values;
-  std::map<std::string, GgufTensor, std::less<>> m_tensors;
-  std::vector<std::shared_ptr<const MappedFile>> m_files;
 };
 
 /// The model of a folder: its only .gguf file, or the first file of its only set; projectors of images (mmproj) do not

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numbers>
 #include <utility>
+
+#include "core/model/files/gguf_cursor.h"
 
 namespace kvlab {
 namespace {
@@ -30,18 +34,188 @@ constexpr std::array kArchs{GgufArch{"gemma2", "gemma2", false, true, 2},
                             GgufArch{"qwen3moe", "qwen3_moe"},
                             GgufArch{"smollm3", "smollm3", true}};
 
+/// The beginning of a text of the file, for messages.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 40)) out += c >= 0x20 && c < 0x7f ? c : '?';
+  return out;
+}
+
+/// "gemma2, gemma3, gpt-oss, .."
+std::string ggufArchitectures() {
+  std::string out;
+  for (const GgufArch& arch : kArchs) out += (out.empty() ? "" : ", ") + std::string(arch.name);
+  return out;
+}
+
 Result<const GgufArch*> archOf(const GgufKeys& keys) {
   const auto name = KV_TRY(keys.text("general.architecture"));
   if (!name) return keys.bad("general.architecture", "is missing", "use a file that a current converter wrote");
   for (const GgufArch& arch : kArchs)
     if (arch.name == *name) return &arch;
-  std::string shown;
-  for (const char c : name->substr(0, 40)) shown += c >= 0x20 && c < 0x7f ? c : '?';
-  return keys.bad("general.architecture", "is \"" + shown + "\", which is not known here",
+  return keys.bad("general.architecture", "is \"" + printable(*name) + "\", which is not known here",
                   "use a model of " + ggufArchitectures());
 }
 
 bool biased(const Gguf& file) { return file.find("blk.0.attn_q.bias") || file.find("blk.0.attn_qkv.bias"); }
+
+constexpr const char* kFreqs = "rope_freqs.weight";
+constexpr const char* kShortFactors = "rope_factors_short.weight";
+constexpr const char* kLongFactors = "rope_factors_long.weight";
+
+/// The rotary keys and tensors of a file as rope_parameters of a config.json: {"rope_type", "rope_theta", ..}.
+class GgufRope {
+ public:
+  /// `arch`: the prefix of the keys; values of a head, and the longest context.
+  GgufRope(const Gguf& file, std::string_view arch, std::int64_t headDim, std::int64_t positions)
+      : m_file(file),
+        m_keys(file.keys()),
+        m_arch(std::string(arch) + "."),
+        m_headDim(headDim),
+        m_positions(positions) {}
+
+  Result<json> read() {
+    m_out["rope_type"] = "default";
+    m_theta = KV_TRY(m_keys.real(m_arch + "rope.freq_base")).value_or(10000);
+    m_out["rope_theta"] = m_theta;
+    KV_TRY(readDims());
+    const auto type = KV_TRY(m_keys.text(m_arch + "rope.scaling.type"));
+    if (type == "yarn") KV_TRY(readYarn());
+    else if (m_file.find(kLongFactors)) KV_TRY(readLongRope());
+    else if (m_file.find(kFreqs)) KV_TRY(readFactors());
+    else if (!type || type == "linear") KV_TRY(readLinear());
+    else if (type != "none")
+      return m_keys.bad(m_arch + "rope.scaling.type", "is \"" + printable(*type) + "\", which is not implemented",
+                        "use a model with linear, yarn or longrope");
+    return m_out;
+  }
+
+ private:
+  /// The first values of a head turn; config.json says which share. A share that rounds down is a little more.
+  Status readDims() {
+    const std::string key = m_arch + "rope.dimension_count";
+    m_dims = KV_TRY(m_keys.whole(key)).value_or(m_headDim);
+    if (m_dims < 2 || m_dims > m_headDim || m_dims % 2 != 0)
+      return m_keys.bad(
+          key, "is " + std::to_string(m_dims) + ", not an even number up to the head's " + std::to_string(m_headDim));
+    if (m_dims == m_headDim) return ok();
+    const auto head = static_cast<double>(m_headDim);
+    double share = static_cast<double>(m_dims) / head;
+    while (static_cast<std::int64_t>(head * share) < m_dims) share = std::nextafter(share, 1.0);
+    m_out[kRotaryShare] = share;
+    return ok();
+  }
+
+  Status readLinear() {
+    auto factor = KV_TRY(m_keys.real(m_arch + "rope.scaling.factor"));
+    if (!factor) factor = KV_TRY(m_keys.real(m_arch + "rope.scale_linear"));
+    if (!factor || *factor == 0 || *factor == 1) return ok();
+    m_out["rope_type"] = "linear";
+    m_out["factor"] = *factor;
+    return ok();
+  }
+
+  Status readYarn() {
+    m_out["rope_type"] = "yarn";
+    KV_TRY(copyReal("rope.scaling.factor", "factor"));
+    KV_TRY(copyWhole("rope.scaling.original_context_length", "original_max_position_embeddings"));
+    KV_TRY(copyReal("rope.scaling.yarn_beta_fast", "beta_fast"));
+    KV_TRY(copyReal("rope.scaling.yarn_beta_slow", "beta_slow"));
+    KV_TRY(copyReal("rope.scaling.yarn_attn_factor", "attention_factor"));
+    if (KV_TRY(copyReal("rope.scaling.yarn_log_multiplier", "mscale_all_dim"))) m_out["mscale"] = 1.0;
+    const std::string ramp = m_arch + "rope.scaling.yarn_ext_factor", times = m_arch + "rope.scaling.attn_factor";
+    if (KV_TRY(m_keys.real(ramp)).value_or(1) != 1) return m_keys.bad(ramp, "is not 1, which is not implemented");
+    if (KV_TRY(m_keys.real(times)).value_or(1) != 1) return m_keys.bad(times, "is not 1, which is not implemented");
+    if (m_arch == "gpt-oss.") m_out["truncate"] = false;  // as its config.json says and no key does
+    return ok();
+  }
+
+  Status readLongRope() {
+    m_out["rope_type"] = "longrope";
+    m_out["short_factor"] = KV_TRY(factors(kShortFactors));
+    m_out["long_factor"] = KV_TRY(factors(kLongFactors));
+    KV_TRY(copyWhole("rope.scaling.original_context_length", "original_max_position_embeddings"));
+    return ok();
+  }
+
+  /// Frequencies are divided by these factors. Llama 3's follow from numbers that the file does not say.
+  Status readFactors() {
+    const json list = KV_TRY(factors(kFreqs));
+    if (const std::int64_t original = llama3Length(list)) {
+      m_out["rope_type"] = "llama3";
+      m_out.update({{"factor", list.back()},
+                    {"low_freq_factor", 1.0},
+                    {"high_freq_factor", 4.0},
+                    {"original_max_position_embeddings", original}});
+    } else if (list != json(std::vector<double>(list.size(), 1.0))) {
+      m_out["rope_type"] = "longrope";
+      m_out.update({{"short_factor", list},
+                    {"long_factor", list},
+                    {"factor", 1.0},
+                    {"attention_factor", 1.0},
+                    {"original_max_position_embeddings", m_positions}});
+    }
+    return ok();
+  }
+
+  double frequency(std::size_t i) const {
+    return std::pow(m_theta, -2.0 * static_cast<double>(i) / static_cast<double>(m_dims));
+  }
+
+  /// The length that Llama 3's rule made these factors of; 0 = another rule did. Frequencies of below one turn in that
+  /// length are divided by the last factor, those above four by 1, those between by something between, which tells it.
+  std::int64_t llama3Length(const json& list) const {
+    const double most = list.back();
+    double length = 8192;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const double smooth = (1 / list[i].get<double>() - 1 / most) / (1 - 1 / most);
+      if (smooth > 0.01 && smooth < 0.99) length = std::round((1 + 3 * smooth) * 2 * std::numbers::pi / frequency(i));
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const double turns = length * frequency(i) / (2 * std::numbers::pi);
+      const double smooth = std::clamp((turns - 1) / 3, 0.0, 1.0), wanted = 1 / ((1 - smooth) / most + smooth);
+      if (!(std::abs(list[i].get<double>() - wanted) <= 1e-4 * wanted)) return 0;
+    }
+    return most > 1 && length >= 1 && length < 1e9 ? static_cast<std::int64_t>(length) : 0;
+  }
+
+  Result<json> factors(const char* name) const {
+    const GgufTensor* tensor = m_file.find(name);
+    const auto bad = [&](const std::string& why) {
+      return badGguf(m_file.file(), "tensor \"" + std::string(name) + "\"", why, {}, name);
+    };
+    if (!tensor) return bad("is missing");
+    if (tensor->dtype != kernels::DType::f32 || tensor->shape != std::vector<std::int64_t>{m_dims / 2})
+      return bad("is " + std::string(kernels::dtypeName(tensor->dtype)) + " " + shapeText(tensor->shape) +
+                 ", not f32 [" + std::to_string(m_dims / 2) + "]");
+    json out = json::array();
+    for (const float value : widened(tensor->view())) {
+      if (!(value >= 1e-6f && value <= 1e6f)) return bad("has a factor outside of 1e-6 to 1e6");
+      out.push_back(decimalOf(value));
+    }
+    return out;
+  }
+
+  /// True where the key is there.
+  Result<bool> copyReal(const char* key, const char* name) {
+    const auto value = KV_TRY(m_keys.real(m_arch + key));
+    if (value) m_out[name] = *value;
+    return value.has_value();
+  }
+  Result<bool> copyWhole(const char* key, const char* name) {
+    const auto value = KV_TRY(m_keys.whole(m_arch + key));
+    if (value) m_out[name] = *value;
+    return value.has_value();
+  }
+
+  const Gguf& m_file;
+  const GgufKeys m_keys;
+  const std::string m_arch;
+  const std::int64_t m_headDim, m_positions;
+  double m_theta = 10000;
+  std::int64_t m_dims = 0;
+  json m_out;
+};
 
 class GgufConfig {
  public:
@@ -164,8 +338,7 @@ Status GgufConfig::readSlidingLayers() {
 
 /// Gemma 3 and OLMo 3 have frequencies of their own, unscaled, in layers that slide.
 Status GgufConfig::readRopes() {
-  const GgufRopeQuestion asked{std::string(m_arch.name), number("head_dim"), number("max_position_embeddings")};
-  json rope = KV_TRY(ropeJsonOf(m_file, asked));
+  json rope = KV_TRY(GgufRope(m_file, m_arch.name, number("head_dim"), number("max_position_embeddings")).read());
   if (is("mistral3")) {
     if (const auto beta = KV_TRY(m_keys.real(m_prefix + "attention.temperature_scale"))) {
       m_out["model_type"] = "ministral3";
@@ -266,17 +439,6 @@ std::string keyBehind(const std::string& name) {
 }
 
 }  // namespace
-
-std::string ggufArchitectures() {
-  std::string out;
-  for (const GgufArch& arch : kArchs) out += (out.empty() ? "" : ", ") + std::string(arch.name);
-  return out;
-}
-
-Result<json> configJsonOf(const Gguf& file) {
-  const GgufArch* arch = KV_TRY(archOf(file.keys()));
-  return GgufConfig(file, *arch).read();
-}
 
 Result<ModelConfig> configOf(const Gguf& file) {
   const GgufArch* arch = KV_TRY(archOf(file.keys()));

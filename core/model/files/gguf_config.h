@@ -3,7 +3,6 @@
 // family. Adds two properties that only such files have: rows of q and k in the order that rotates neighbours, and
 // norms with their 1 inside. Names of tensors and rotary keys are translated here, too. Any thread.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -13,11 +12,7 @@
 namespace kvlab {
 
 /// Errors (bad_model) name the key.
-Result<nlohmann::json> configJsonOf(const Gguf& file);
 Result<ModelConfig> configOf(const Gguf& file);
-
-/// "gemma2, gemma3, gpt-oss, .."
-std::string ggufArchitectures();
 
 /// The place in a GGUF file of a tensor that Hugging Face knows by another name.
 struct GgufPlace {
@@ -33,15 +28,5 @@ std::optional<TensorView> findInGguf(const Gguf& file, const ModelConfig& config
 
 /// Their key for the share of a head that turns, which every family obeys.
 inline constexpr const char* kRotaryShare = "rotary_share";
-
-struct GgufRopeQuestion {
-  std::string arch;            // prefix of the keys
-  std::int64_t headDim = 0;    // values of a head
-  std::int64_t positions = 0;  // the longest context
-};
-
-/// The rotary keys and tensors of a GGUF file as rope_parameters of a config.json: {"rope_type", "rope_theta", ..}.
-/// Errors: bad_model.
-Result<nlohmann::json> ropeJsonOf(const Gguf& file, const GgufRopeQuestion& asked);
 
 }  // namespace kvlab

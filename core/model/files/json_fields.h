@@ -54,12 +54,10 @@ class JsonFields {
     return ok();
   }
 
-  Status flag(const char* key, bool& out, bool other) const {
-    out = other;
-    if (!has(key)) return ok();
+  Result<bool> flag(const char* key, bool other) const {
+    if (!has(key)) return other;
     if (!m_json.at(key).is_boolean()) return bad(key, "is neither true nor false");
-    out = m_json.at(key).get<bool>();
-    return ok();
+    return m_json.at(key).get<bool>();
   }
 
   Result<std::string> text(const char* key, std::optional<std::string> other = {}) const {

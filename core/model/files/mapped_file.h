@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file mapped read-only, unmapped with its last owner. Immutable; any thread.
+// A file mapped read-only, unmapped with its last owner, and the tensors of such files. Immutable; any thread.
 #pragma once
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/api/error.h"
 
@@ -24,6 +27,29 @@ class MappedFile {
  private:
   explicit MappedFile(std::span<const std::byte> bytes) : m_bytes(bytes) {}
   std::span<const std::byte> m_bytes;
+};
+
+/// The tensors of one file or several, by name. Keeps the files.
+template <class Tensor>
+class TensorFiles {
+ public:
+  /// Null if there is none.
+  const Tensor* find(std::string_view name) const {
+    const auto it = m_tensors.find(name);
+    return it == m_tensors.end() ? nullptr : &it->second;
+  }
+  /// In order of name.
+  const std::map<std::string, Tensor, std::less<>>& tensors() const { return m_tensors; }
+  /// Bytes of all tensors.
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const auto& [name, tensor] : m_tensors) sum += static_cast<std::int64_t>(tensor.bytes.size());
+    return sum;
+  }
+
+ protected:
+  std::map<std::string, Tensor, std::less<>> m_tensors;
+  std::vector<std::shared_ptr<const MappedFile>> m_files;
 };
 
 }  // namespace kvlab

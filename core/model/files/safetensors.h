@@ -7,7 +7,6 @@
 #pragma once
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,12 +14,16 @@
 #include <vector>
 
 #include "core/api/error.h"
+#include "core/model/files/mapped_file.h"
 #include "core/model/files/tensor.h"
 
 namespace kvlab {
 
 /// Types that may stand in a header.
 enum class Element : std::uint8_t { Bool, U8, I8, F8E4M3, F8E5M2, I16, U16, F16, BF16, I32, U32, F32, I64, U64, F64 };
+/// Stands for every type of the format that is not known here: kvlab cannot compute with such a tensor, and it may lie
+/// in a file that is read for its other tensors.
+inline constexpr Element kUnknownElement = static_cast<Element>(15);
 std::string_view name(Element element);  // "BF16"
 std::optional<Element> elementFromName(std::string_view name);
 std::int64_t elementBytes(Element element);
@@ -38,10 +41,7 @@ struct FileTensor {
   TensorView view() const;
 };
 
-/// A file mapped read-only; unmapped when its last owner goes.
-class MappedFile;
-
-class Safetensors {
+class Safetensors : public TensorFiles<FileTensor> {
  public:
   /// One file.
   static Result<Safetensors> open(const std::string& path);
@@ -50,20 +50,12 @@ class Safetensors {
   /// Bytes that the caller keeps alive; `file` names them in errors.
   static Result<Safetensors> parse(std::span<const std::byte> bytes, const std::string& file);
 
-  /// Null if there is none.
-  const FileTensor* find(std::string_view name) const;
-  /// In order of name.
-  const std::map<std::string, FileTensor, std::less<>>& tensors() const { return m_tensors; }
   /// "__metadata__" of all files together.
   const std::map<std::string, std::string>& metadata() const { return m_metadata; }
-  /// Bytes of all tensors.
-  std::int64_t bytes() const;
 
  private:
   Status merge(Safetensors&& other, const std::string& file);
 
-  std::vector<std::shared_ptr<const MappedFile>> m_files;
-  std::map<std::string, FileTensor, std::less<>> m_tensors;
   std::map<std::string, std::string> m_metadata;
 };
 

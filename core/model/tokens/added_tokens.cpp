@@ -19,11 +19,11 @@ Result<AddedToken> addedTokenFromJson(const JsonFields& json) {
   AddedToken token;
   KV_TRY(json.number("id", token.id, 0, BpeModel::kMaxId - 1));
   token.content = KV_TRY(json.text("content"));
-  KV_TRY(json.flag("special", token.special, false));
-  KV_TRY(json.flag("single_word", token.singleWord, false));
-  KV_TRY(json.flag("lstrip", token.lstrip, false));
-  KV_TRY(json.flag("rstrip", token.rstrip, false));
-  KV_TRY(json.flag("normalized", token.normalized, !token.special));
+  token.special = KV_TRY(json.flag("special", false));
+  token.singleWord = KV_TRY(json.flag("single_word", false));
+  token.lstrip = KV_TRY(json.flag("lstrip", false));
+  token.rstrip = KV_TRY(json.flag("rstrip", false));
+  token.normalized = KV_TRY(json.flag("normalized", !token.special));
   return token;
 }
 

@@ -82,8 +82,7 @@ Result<Decoder> stripDecoder(const JsonFields& step) {
 }
 
 Result<Decoder> metaspaceDecoder(const JsonFields& step) {
-  bool prefix = true;
-  KV_TRY(step.flag("add_prefix_space", prefix, true));
+  const bool prefix = KV_TRY(step.flag("add_prefix_space", true));
   const auto mark = KV_TRY(step.text("replacement", "\xe2\x96\x81"));
   const auto scheme = KV_TRY(step.text("prepend_scheme", prefix ? "always" : "never"));
   const bool drop = scheme != "never";  // in the first token

@@ -26,18 +26,20 @@ class BpeTokenizer final : public Tokenizer {
 
  private:
   using Ids = std::vector<std::int32_t>;
+  struct Token {
+    const std::string* text = nullptr;  // as the file has it
+    const bpe::AddedToken* added = nullptr;
+  };
 
-  void indexTokens();
   Status encodeRaw(std::string_view text, bool first, Ids& ids) const;
   Status encodePlain(std::string_view text, bool first, Ids& ids) const;
-  /// The token's string in the file; empty outside the vocabulary.
-  const std::string* token(TokenId id) const;
+  /// Null outside the vocabulary.
+  const Token* token(TokenId id) const;
 
   const bpe::Parts m_parts;
   bpe::TokenFinder m_raw, m_normalised;  // finders of tokens before / after normalising
   bpe::ByteChars m_chars;
-  std::unordered_map<std::int32_t, const std::string*> m_tokens;  // into m_parts
-  std::unordered_map<std::int32_t, bool> m_isAdded;               // special or not
+  std::unordered_map<std::int32_t, Token> m_tokens;  // into m_parts
   std::int32_t m_size = 0;
 };
 
@@ -53,17 +55,10 @@ Status BpeTokenizer::index(const std::string& file) {
     if (t.normalized || t.bothWays) m_normalised.add(t, std::move(as));
     if (!t.normalized || t.bothWays) m_raw.add(t, t.content);
   }
-  indexTokens();
+  for (const auto& [text, id] : m_parts.model.vocabulary()) m_tokens[id] = {&text};
+  for (const bpe::AddedToken& t : m_parts.added) m_tokens[t.id] = {&t.content, &t};
+  for (const auto& [id, token] : m_tokens) m_size = std::max(m_size, id + 1);
   return ok();
-}
-
-void BpeTokenizer::indexTokens() {
-  for (const auto& [text, id] : m_parts.model.vocabulary()) m_tokens[id] = &text;
-  for (const bpe::AddedToken& t : m_parts.added) {
-    m_tokens[t.id] = &t.content;
-    m_isAdded[t.id] = t.special;
-  }
-  for (const auto& [id, text] : m_tokens) m_size = std::max(m_size, id + 1);
 }
 
 Result<std::vector<TokenId>> BpeTokenizer::encode(std::string_view text, bool addSpecial) const {
@@ -104,15 +99,15 @@ Status BpeTokenizer::encodePlain(std::string_view text, bool first, Ids& ids) co
   return ok();
 }
 
-const std::string* BpeTokenizer::token(TokenId id) const {
+const BpeTokenizer::Token* BpeTokenizer::token(TokenId id) const {
   const auto it = m_tokens.find(id.value());
-  return it == m_tokens.end() ? nullptr : it->second;
+  return it == m_tokens.end() ? nullptr : &it->second;
 }
 
 std::string BpeTokenizer::decode(std::span<const TokenId> ids, bool skipSpecial) const {
   std::vector<std::string> tokens;
   for (const TokenId id : ids)
-    if (const std::string* text = token(id); text && !(skipSpecial && isSpecial(id))) tokens.push_back(*text);
+    if (const Token* one = token(id); one && !(skipSpecial && isSpecial(id))) tokens.push_back(*one->text);
   if (m_parts.decoder && !m_parts.decoder(tokens)) return {};
   std::string out;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -123,20 +118,20 @@ std::string BpeTokenizer::decode(std::span<const TokenId> ids, bool skipSpecial)
 }
 
 std::string BpeTokenizer::tokenText(TokenId id) const {
-  const std::string* text = token(id);
-  if (!text) return {};
-  if (const auto added = m_isAdded.find(id.value()); added != m_isAdded.end() && (added->second || m_parts.byteLevel))
-    return shownText(*text);
-  if (m_parts.byteLevel) return shownText(m_chars.decoded(*text).value_or(*text));
-  const int byte = bpe::byteOfToken(*text);
+  const Token* one = token(id);
+  if (!one) return {};
+  const std::string& text = *one->text;
+  if (one->added && (one->added->special || m_parts.byteLevel)) return shownText(text);
+  if (m_parts.byteLevel) return shownText(m_chars.decoded(text).value_or(text));
+  const int byte = bpe::byteOfToken(text);
   if (byte >= 0 && byte < 0x80) return shownText(std::string(1, static_cast<char>(byte)));
-  const auto spaced = bpe::Pattern::text("\xe2\x96\x81").replace(*text, " ");
-  return shownText(spaced ? *spaced : *text);
+  const auto spaced = bpe::Pattern::text("\xe2\x96\x81").replace(text, " ");
+  return shownText(spaced ? *spaced : text);
 }
 
 bool BpeTokenizer::isSpecial(TokenId id) const {
-  const auto it = m_isAdded.find(id.value());
-  return it != m_isAdded.end() && it->second;
+  const Token* one = token(id);
+  return one && one->added && one->added->special;
 }
 
 }  // namespace

@@ -17,6 +17,26 @@ std::uint64_t pairKey(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
 
+constexpr std::uint64_t kMostWork = std::uint64_t{1} << 33;  // bytes hashed
+
+bool affordable(const ScoredTokens& in) {
+  std::uint64_t work = 0;
+  for (std::size_t i = 0; i < in.tokens.size(); ++i)
+    if (in.joins[i]) work += std::uint64_t{in.tokens[i].size()} * in.tokens[i].size();
+  return work <= kMostWork;
+}
+
+/// Ids, the most important token first.
+std::vector<std::size_t> byImportance(const ScoredTokens& in) {
+  std::vector<std::size_t> order(in.tokens.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (in.first[a] != in.first[b]) return bool{in.first[a]};
+    return !in.first[a] && in.scores[a] > in.scores[b];
+  });
+  return order;
+}
+
 }  // namespace
 
 /// A part of a piece; parts form a list, joined ones drop out with length 0.
@@ -33,10 +53,9 @@ Result<BpeModel> BpeModel::fromJson(const JsonFields& model) {
   KV_TRY(model.number("dropout", dropout, 0.0, 1.0, 0.0));
   if (dropout != 0) return model.bad("dropout", "makes tokens random", "set it to null");
   BpeModel out;
-  bool fallback = false;
-  KV_TRY(model.flag("fuse_unk", out.m_fuseUnknown, false));
-  KV_TRY(model.flag("ignore_merges", out.m_ignoreMerges, false));
-  KV_TRY(model.flag("byte_fallback", fallback, false));
+  out.m_fuseUnknown = KV_TRY(model.flag("fuse_unk", false));
+  out.m_ignoreMerges = KV_TRY(model.flag("ignore_merges", false));
+  const bool fallback = KV_TRY(model.flag("byte_fallback", false));
   for (const auto& [key, member] :
        {std::pair{"continuing_subword_prefix", &out.m_prefix}, std::pair{"end_of_word_suffix", &out.m_suffix}}) {
     auto text = KV_TRY(model.text(key, ""));
@@ -201,39 +220,23 @@ void BpeModel::encode(std::string_view piece, std::vector<std::int32_t>& ids) co
     if (!s.gone) ids.push_back(s.id);
 }
 
-/// Candidate joins, lowest rank first, leftmost among equals.
-class BpeModel::Queue {
- public:
+void BpeModel::mergeAll(std::vector<Symbol>& list) const {
   struct Join {
     std::uint32_t rank;
     std::int32_t left;  // index of the left symbol
     std::int32_t id;
     bool operator>(const Join& o) const { return rank != o.rank ? rank > o.rank : left > o.left; }
   };
-  void offer(const BpeModel& model, const std::vector<Symbol>& list, std::int32_t left) {
-    if (left < 0) return;
-    const Symbol& a = list[static_cast<std::size_t>(left)];
-    if (a.next < 0) return;
-    if (const Merge* m = model.merge(a.id, list[static_cast<std::size_t>(a.next)].id))
-      m_joins.push({m->rank, left, m->id});
-  }
-  bool empty() const { return m_joins.empty(); }
-  Join pop() {
-    const Join join = m_joins.top();
-    m_joins.pop();
-    return join;
-  }
-
- private:
-  std::priority_queue<Join, std::vector<Join>, std::greater<>> m_joins;
-};
-
-void BpeModel::mergeAll(std::vector<Symbol>& list) const {
+  std::priority_queue<Join, std::vector<Join>, std::greater<>> joins;  // lowest rank first, leftmost among equals
   const auto at = [&](std::int32_t i) -> Symbol& { return list[static_cast<std::size_t>(i)]; };
-  Queue queue;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i) queue.offer(*this, list, i);
-  while (!queue.empty()) {
-    const auto join = queue.pop();
+  const auto offer = [&](std::int32_t left) {
+    if (left < 0 || at(left).next < 0) return;
+    if (const Merge* m = merge(at(left).id, at(at(left).next).id)) joins.push({m->rank, left, m->id});
+  };
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(list.size()); ++i) offer(i);
+  while (!joins.empty()) {
+    const Join join = joins.top();
+    joins.pop();
     Symbol& left = at(join.left);
     if (left.gone || left.next < 0) continue;
     // A waiting join may name a neighbour that no longer exists.
@@ -244,34 +247,10 @@ void BpeModel::mergeAll(std::vector<Symbol>& list) const {
     left.next = right.next;
     right.gone = true;
     if (left.next >= 0) at(left.next).previous = join.left;
-    queue.offer(*this, list, left.previous);
-    queue.offer(*this, list, join.left);
+    offer(left.previous);
+    offer(join.left);
   }
 }
-
-namespace {
-
-constexpr std::uint64_t kMostWork = std::uint64_t{1} << 33;  // bytes hashed
-
-bool affordable(const ScoredTokens& in) {
-  std::uint64_t work = 0;
-  for (std::size_t i = 0; i < in.tokens.size(); ++i)
-    if (in.joins[i]) work += std::uint64_t{in.tokens[i].size()} * in.tokens[i].size();
-  return work <= kMostWork;
-}
-
-/// Ids, the most important token first.
-std::vector<std::size_t> byImportance(const ScoredTokens& in) {
-  std::vector<std::size_t> order(in.tokens.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (in.first[a] != in.first[b]) return bool{in.first[a]};
-    return !in.first[a] && in.scores[a] > in.scores[b];
-  });
-  return order;
-}
-
-}  // namespace
 
 bool addScoreMerges(const ScoredTokens& in, BpeModel& model) {
   if (!affordable(in)) return false;

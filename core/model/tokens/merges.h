@@ -53,7 +53,6 @@ class BpeModel {
     std::int32_t id;  // id of the joined token
   };
   struct Symbol;
-  class Queue;
 
   Status readVocabulary(const JsonFields& model);
   Status readMerges(const JsonFields& model);

@@ -26,9 +26,8 @@ Result<Normaliser> replace(const JsonFields& step) {
 }
 
 Result<Normaliser> strip(const JsonFields& step) {
-  bool left = true, right = true;
-  KV_TRY(step.flag("strip_left", left, true));
-  KV_TRY(step.flag("strip_right", right, true));
+  const bool left = KV_TRY(step.flag("strip_left", true));
+  const bool right = KV_TRY(step.flag("strip_right", true));
   return Normaliser([left, right](std::string& text) {
     if (right) text.erase(trailingSpace(text));
     if (left) text.erase(0, leadingSpace(text));

@@ -3,7 +3,7 @@
 // intersection becomes look-aheads before one of its parts.
 #include <vector>
 
-#include "core/model/tokens/oniguruma_parts.h"
+#include "core/model/tokens/oniguruma.h"
 #include "core/model/tokens/utf8.h"
 
 namespace kvlab::bpe::onig {

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/model/tokens/oniguruma_parts.h"
+#include "core/model/tokens/oniguruma.h"
 #include "core/model/tokens/utf8.h"
 
 namespace kvlab::bpe::onig {

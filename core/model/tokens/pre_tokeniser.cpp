@@ -108,16 +108,14 @@ Result<Behaviour> behaviourOf(const JsonFields& step) {
 
 Result<PreTokeniser> splitStep(const JsonFields& step) {
   const auto behaviour = KV_TRY(behaviourOf(step));
-  bool invert = false;
-  KV_TRY(step.flag("invert", invert, false));
+  const bool invert = KV_TRY(step.flag("invert", false));
   auto pattern = KV_TRY(Pattern::fromJson(step, "pattern"));
   return splitter(byPattern(std::move(pattern), invert), behaviour);
 }
 
 Result<PreTokeniser> byteLevel(const JsonFields& step) {
-  bool prefix = true, regex = true;
-  KV_TRY(step.flag("add_prefix_space", prefix, true));
-  KV_TRY(step.flag("use_regex", regex, true));
+  const bool prefix = KV_TRY(step.flag("add_prefix_space", true));
+  const bool regex = KV_TRY(step.flag("use_regex", true));
   auto pattern = KV_TRY(compiled(kGpt2, step));
   return PreTokeniser([=, cutter = byPattern(std::move(pattern)), bytes = ByteChars()](Pieces& pieces) -> Status {
     for (Piece& piece : pieces)
@@ -129,8 +127,7 @@ Result<PreTokeniser> byteLevel(const JsonFields& step) {
 }
 
 Result<PreTokeniser> digits(const JsonFields& step) {
-  bool each = false;
-  KV_TRY(step.flag("individual_digits", each, false));
+  const bool each = KV_TRY(step.flag("individual_digits", false));
   return splitter(byClass(isNumeric), each ? Behaviour::Isolated : Behaviour::Contiguous);
 }
 
@@ -138,8 +135,7 @@ enum class Prepend { Always, First, Never };
 
 /// prepend_scheme, or the older add_prefix_space.
 Result<Prepend> prependOf(const JsonFields& step) {
-  bool prefix = true;
-  KV_TRY(step.flag("add_prefix_space", prefix, true));
+  const bool prefix = KV_TRY(step.flag("add_prefix_space", true));
   const auto scheme = KV_TRY(step.text("prepend_scheme", prefix ? "always" : "never"));
   if (scheme == "always") return Prepend::Always;
   if (scheme == "first") return Prepend::First;
@@ -151,8 +147,7 @@ Result<PreTokeniser> metaspace(const JsonFields& step) {
   const auto mark = KV_TRY(step.text("replacement", "\xe2\x96\x81"));
   if (mark.empty() || mark.size() > 16) return step.bad("replacement", "is not one character");
   const auto scheme = KV_TRY(prependOf(step));
-  bool cut = true;
-  KV_TRY(step.flag("split", cut, true));
+  const bool cut = KV_TRY(step.flag("split", true));
   const auto prepend = [mark, scheme](const Piece& piece) {
     return !piece.text.starts_with(mark) && (scheme == Prepend::Always || (scheme == Prepend::First && piece.first));
   };

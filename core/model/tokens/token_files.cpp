@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <set>
+#include <unordered_map>
 
 #include "core/model/files/strict_json.h"
 #include "core/model/tokens/tokenizer_files.h"
@@ -145,6 +146,37 @@ class Reader {
   TokenFiles m_out;
 };
 
+/// The tokens of the files to add to a tokenizer that has `own` tokens beside its vocabulary, in order.
+std::vector<AddedToken> tokensToAdd(const TokenFiles& files, const std::vector<AddedToken>& own) {
+  std::vector<AddedToken> out = files.listed;
+  if (!files.complete) {
+    std::map<std::int32_t, AddedToken> byId;
+    for (const AddedToken& one : files.listed) byId.insert_or_assign(one.id, one);
+    for (const AddedToken& one : own) byId.insert_or_assign(one.id, one);
+    out.clear();
+    for (const auto& [id, one] : byId) out.push_back(one);
+  }
+  std::set<std::string, std::less<>> known, special;
+  for (const auto* list : {&own, &std::as_const(out)})
+    for (const AddedToken& one : *list) known.insert(one.content);
+  for (const AddedToken& one : files.special) {
+    special.insert(one.content);
+    if (!known.contains(one.content)) out.push_back(one);  // once more where it is named twice: the last flags count
+  }
+  for (AddedToken& one : out) one.special = one.special || special.contains(one.content);
+  return out;
+}
+
+/// A token that is named again.
+AddedToken renamed(const AddedToken& old, AddedToken next) {
+  next.special = next.special || old.special;
+  // The library looks for a token in the way that its first mention as a special token asks for, and before that
+  // mention in the way of every other one.
+  next.bothWays = old.bothWays || (!old.special && old.normalized != next.normalized);
+  if (old.special) next.normalized = old.normalized;
+  return next;
+}
+
 }  // namespace
 
 Result<TokenFiles> readTokenFiles(const std::string& directory) { return Reader(directory).read(); }
@@ -164,23 +196,24 @@ void nameEnds(const TokenFiles& files, const std::vector<AddedToken>& added, Tok
   eos.insert(eos.begin(), end);
 }
 
-std::vector<AddedToken> tokensToAdd(const TokenFiles& files, const std::vector<AddedToken>& own) {
-  std::vector<AddedToken> out = files.listed;
-  if (!files.complete) {
-    std::map<std::int32_t, AddedToken> byId;
-    for (const AddedToken& one : files.listed) byId.insert_or_assign(one.id, one);
-    for (const AddedToken& one : own) byId.insert_or_assign(one.id, one);
-    out.clear();
-    for (const auto& [id, one] : byId) out.push_back(one);
-  }
-  std::set<std::string, std::less<>> known, special;
-  for (const auto* list : {&own, &std::as_const(out)})
-    for (const AddedToken& one : *list) known.insert(one.content);
-  for (const AddedToken& one : files.special) {
-    special.insert(one.content);
-    if (!known.contains(one.content)) out.push_back(one);  // once more where it is named twice: the last flags count
-  }
-  for (AddedToken& one : out) one.special = one.special || special.contains(one.content);
+std::optional<std::vector<AddedToken>> addedTokens(const TokenFiles& files, const std::vector<AddedToken>& own,
+                                                   std::int32_t size, const IdOf& idOf) {
+  std::map<std::int32_t, AddedToken> byId;
+  std::unordered_map<std::string, std::int32_t> ids;
+  for (const auto& list : {own, tokensToAdd(files, own)})
+    for (AddedToken token : list) {
+      if (token.content.empty()) continue;
+      const auto named = ids.find(token.content);
+      const std::int32_t free = byId.empty() ? size : std::max(size, byId.rbegin()->first + 1);
+      token.id = named != ids.end() ? named->second : idOf(token.content).value_or(free);
+      if (token.id >= bpe::BpeModel::kMaxId) return {};
+      ids[token.content] = token.id;
+      const auto known = byId.find(token.id);
+      if (known != byId.end()) known->second = renamed(known->second, std::move(token));
+      else byId.emplace(token.id, std::move(token));
+    }
+  std::vector<AddedToken> out;
+  for (auto& [id, token] : byId) out.push_back(std::move(token));
   return out;
 }
 

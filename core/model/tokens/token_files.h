@@ -2,6 +2,7 @@
 // Tokens that the files beside a tokenizer describe: tokenizer_config.json, special_tokens_map.json and
 // added_tokens.json, read as transformers 4.57 and 5 read them. Values; any thread.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,15 @@ Result<TokenFiles> readTokenFiles(const std::string& directory);
 void nameEnds(const TokenFiles& files, const std::vector<bpe::AddedToken>& added, TokenId& bos,
               std::vector<TokenId>& eos);
 
-/// The tokens to add to a tokenizer that has `own` tokens beside its vocabulary, in order.
-std::vector<bpe::AddedToken> tokensToAdd(const TokenFiles& files, const std::vector<bpe::AddedToken>& own);
+/// The id of a token of the vocabulary.
+using IdOf = std::function<std::optional<std::int32_t>(std::string_view token)>;
+
+/// The tokens that a tokenizer of `size` tokens has besides, in order of their ids: its `own`, then those of the files,
+/// added as the tokenizers library adds them. A token whose text is known keeps its id, whatever id its file states;
+/// another gets the next free one. A token that is named again replaces its earlier settings. Nothing where there are
+/// too many.
+std::optional<std::vector<bpe::AddedToken>> addedTokens(const TokenFiles& files,
+                                                        const std::vector<bpe::AddedToken>& own, std::int32_t size,
+                                                        const IdOf& idOf);
 
 }  // namespace kvlab

@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20;
 
+constexpr int kMostNamed = 4;
+
+std::string named(const Tokenizer& tokenizer, TokenId id) {
+  const std::string text = tokenizer.tokenText(id);
+  return std::to_string(id.value()) + (text.empty() ? "" : " (" + text + ")");
+}
+
 }  // namespace
 
 Error badTokenizer(const std::string& file, const std::string& why, const std::string& remedy) {
@@ -33,17 +40,6 @@ Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string& direct
   }
   return makeSyntheticTokenizer(config);
 }
-
-namespace {
-
-constexpr int kMostNamed = 4;
-
-std::string named(const Tokenizer& tokenizer, TokenId id) {
-  const std::string text = tokenizer.tokenText(id);
-  return std::to_string(id.value()) + (text.empty() ? "" : " (" + text + ")");
-}
-
-}  // namespace
 
 Status checkRows(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::int32_t rows) {
   for (const TokenId id : ids) {

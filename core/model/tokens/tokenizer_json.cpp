@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/model/files/strict_json.h"
-#include "core/model/tokens/added_vocabulary.h"
 #include "core/model/tokens/bpe_tokenizer.h"
 #include "core/model/tokens/steps.h"
 #include "core/model/tokens/tokenizer_files.h"
@@ -35,12 +34,10 @@ Status addTokens(const JsonFields& in, const TokenFiles& files, bpe::Parts& out)
   std::vector<bpe::AddedToken> own;
   if (in.has("added_tokens"))
     own = KV_TRY(bpe::readSteps<bpe::AddedToken>(in, "added_tokens", bpe::addedTokenFromJson));
-  bpe::AddedVocabulary all(static_cast<std::int32_t>(out.model.vocabulary().size()),
-                           [&](std::string_view token) { return out.model.id(token); });
-  for (const auto& list : {own, tokensToAdd(files, own)})
-    for (const bpe::AddedToken& token : list)
-      if (!all.add(token)) return in.bad("added_tokens", "are too many");
-  out.added = all.tokens();
+  auto all = addedTokens(files, own, static_cast<std::int32_t>(out.model.vocabulary().size()),
+                         [&](std::string_view token) { return out.model.id(token); });
+  if (!all) return in.bad("added_tokens", "are too many");
+  out.added = std::move(*all);
   return ok();
 }
 

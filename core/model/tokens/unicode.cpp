@@ -13,6 +13,11 @@ namespace {
 
 utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
 
+/// Categories follow each other as in the Unicode standard: letters, marks, numbers, punctuation, ..
+bool isBetween(char32_t c, utf8proc_category_t first, utf8proc_category_t last) {
+  return category(c) >= first && category(c) <= last;
+}
+
 /// Letters in circles and squares: Alphabetic, though their category is So.
 bool isEnclosedLetter(char32_t c) {
   return (c >= 0x24b6 && c <= 0x24e9) || (c >= 0x1f130 && c <= 0x1f149) || (c >= 0x1f150 && c <= 0x1f169) ||
@@ -33,26 +38,11 @@ bool isSpace(char32_t c) {
       (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-bool isNumeric(char32_t c) {
-  const auto k = category(c);
-  return k == UTF8PROC_CATEGORY_ND || k == UTF8PROC_CATEGORY_NL || k == UTF8PROC_CATEGORY_NO;
-}
+bool isNumeric(char32_t c) { return isBetween(c, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
 
 bool isWord(char32_t c) {
-  switch (category(c)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC: return true;
-    default: return c == 0x200c || c == 0x200d || isEnclosedLetter(c);
-  }
+  return isBetween(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_NL) || category(c) == UTF8PROC_CATEGORY_PC ||
+      c == 0x200c || c == 0x200d || isEnclosedLetter(c);
 }
 
 std::optional<std::string> normalised(std::string_view text, Form form) {
@@ -68,21 +58,21 @@ std::optional<std::string> normalised(std::string_view text, Form form) {
   return std::string(reinterpret_cast<const char*>(raw), static_cast<std::size_t>(length));
 }
 
-std::size_t trailingSpace(std::string_view text) {
+std::size_t trailingSpace(std::string_view text, bool (*blank)(char32_t)) {
   std::size_t end = text.size();
   while (end > 0) {
     const std::size_t at = lastAt(text.substr(0, end));
-    if (!isSpace(codePointAt(text, at).value)) break;
+    if (!blank(codePointAt(text, at).value)) break;
     end = at;
   }
   return end;
 }
 
-std::size_t leadingSpace(std::string_view text) {
+std::size_t leadingSpace(std::string_view text, bool (*blank)(char32_t)) {
   std::size_t at = 0;
   while (at < text.size()) {
     const CodePoint c = codePointAt(text, at);
-    if (c.length == 0 || !isSpace(c.value)) break;
+    if (c.length == 0 || !blank(c.value)) break;
     at += static_cast<std::size_t>(c.length);
   }
   return at;

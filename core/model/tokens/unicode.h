@@ -17,8 +17,8 @@ enum class Form { Nfc, Nfd, Nfkc, Nfkd };
 std::optional<std::string> normalised(std::string_view text, Form form);
 
 /// First byte of the white space at the end of the text / one past the white space at its start.
-std::size_t trailingSpace(std::string_view text);
-std::size_t leadingSpace(std::string_view text);
+std::size_t trailingSpace(std::string_view text, bool (*blank)(char32_t) = isSpace);
+std::size_t leadingSpace(std::string_view text, bool (*blank)(char32_t) = isSpace);
 bool endsInWord(std::string_view text);
 bool startsWithWord(std::string_view text);
 
