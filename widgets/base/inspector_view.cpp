@@ -161,15 +161,7 @@ void InspectorView::setObstacle(QAction* action, std::function<QString()> why) {
 
 void InspectorView::attend(QMenu& menu) {
   menu.setToolTipsVisible(true);
-  for (const Obstacle& one : m_obstacles) {
-    const QString why = one.why();
-    one.action->setEnabled(why.isEmpty());
-    one.action->setToolTip(why.isEmpty() ? one.tip : tr("%1. Off: %2").arg(one.tip, why));
-    one.action->setStatusTip(one.action->toolTip());
-  }
-  connect(&menu, &QMenu::aboutToHide, this, [this] {
-    for (const Obstacle& one : m_obstacles) one.action->setEnabled(true);
-  });
+  for (const Obstacle& one : m_obstacles) greyWhileOpen(menu, *one.action, one.tip, one.why());
 }
 
 void InspectorView::copyPicture() { QGuiApplication::clipboard()->setImage(picture(size(), devicePixelRatioF())); }

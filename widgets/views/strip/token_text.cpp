@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "widgets/base/alignment_lamp.h"
+#include "widgets/base/finding_marks.h"
 #include "widgets/base/inspector_view.h"
 #include "widgets/base/storage_groups.h"
 
