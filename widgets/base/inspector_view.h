@@ -24,6 +24,7 @@ class QToolButton;
 
 namespace kvlab {
 
+class EngineAsk;
 class RowActions;
 class ScaleMenu;
 
@@ -34,7 +35,7 @@ class InspectorView : public QWidget {
 
   /// The view's content as stable text: equal states give equal texts on every machine.
   virtual QString dump() const = 0;
-  /// True if the view shows the context's snapshot and no reply is outstanding. Screenshots wait for this.
+  /// True if the view shows the context's snapshot and no reply to its asks is outstanding. Screenshots wait for this.
   virtual bool ready() const;
   /// Actions of the view's menu and tool bar; the base class adds copying and saving.
   virtual QList<QAction*> viewActions();
@@ -170,6 +171,7 @@ class InspectorView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  friend EngineAsk;
   /// Runs work of a view. A failure is shown as an error, and the other views go on.
   void safely(const std::function<void()>& work);
   void takeSnapshot();
@@ -195,6 +197,7 @@ class InspectorView : public QWidget {
   };
   std::vector<Obstacle> m_obstacles;
   std::vector<ViewOption> m_options;
+  std::vector<const EngineAsk*> m_asks;  // members of the view
   QAction* m_copyTable = nullptr;
   RowActions* m_rowActions = nullptr;
   bool m_stale = true;  // a snapshot came while the view was hidden

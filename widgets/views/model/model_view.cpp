@@ -92,8 +92,6 @@ void ModelView::makeFacts() {
   m_split->addWidget(m_factsArea);
 }
 
-bool ModelView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 std::vector<TokenChance> ModelView::before() const {
   const auto& history = context().history();
   for (auto at = history.rbegin(); at != history.rend(); ++at)
@@ -124,7 +122,6 @@ void ModelView::askMore() {
                          if (reply)
                            for (const nlohmann::json& entry : recordsOf(*reply)) more.push_back(chanceOf(entry));
                          if (!more.empty()) showChances(std::move(more));
-                         emit readyChanged();
                        });
 }
 

@@ -19,7 +19,6 @@ class ModelView : public InspectorView {
   ModelView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
 
  protected:
   void onSnapshot() override;

@@ -78,7 +78,7 @@ void NumbersView::makeBody() {
   setMainControl(m_list);
 }
 
-bool NumbersView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_late; }
+bool NumbersView::ready() const { return InspectorView::ready() && !m_late; }
 
 int NumbersView::shownPlace() const {
   return shown() ? plotted().nearest(static_cast<double>(shown()->tick.value())) : -1;
@@ -107,12 +107,10 @@ void NumbersView::askBrightness() {
         const auto bright = static_cast<double>(value);
         sum += bright, least = std::min(least, bright), ++known;
       }
-    if (known) {
-      m_series.sample(QStringLiteral("brightness.mean"), tile->tick, sum / known);
-      m_series.sample(QStringLiteral("brightness.min"), tile->tick, least);
-      refreshSoon();
-    }
-    emit readyChanged();
+    if (!known) return;
+    m_series.sample(QStringLiteral("brightness.mean"), tile->tick, sum / known);
+    m_series.sample(QStringLiteral("brightness.min"), tile->tick, least);
+    refreshSoon();
   });
 }
 

@@ -125,8 +125,6 @@ void QuantView::makeActions() {
   connect(next, &QAction::triggered, m_order, &ColumnOrder::next);
 }
 
-bool QuantView::ready() const { return InspectorView::ready() && !m_ask.waiting(); }
-
 CacheLayer QuantView::layer() const {
   return CacheLayer(std::clamp(context().focus().layer.value(), 0, std::max(0, m_model->rowCount() - 1)));
 }
@@ -148,7 +146,6 @@ void QuantView::measure(bool byHand) {
     take(reply);
     showMeasure();
     measureIfWanted();
-    emit readyChanged();
   };
   nlohmann::json args = types();
   if (byHand) {

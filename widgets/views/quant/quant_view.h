@@ -19,7 +19,6 @@ class QuantView : public InspectorView {
   QuantView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   QuantCanvas& canvas() { return *m_canvas; }
   DataTable& table() { return *m_table; }
 

@@ -140,8 +140,6 @@ void RowView::makeBody() {
   setMainControl(m_canvas);
 }
 
-bool RowView::ready() const { return InspectorView::ready() && !m_ask.waiting() && !m_run.waiting(); }
-
 SnapshotPtr RowView::askedSnapshot() const {
   const bool newest = context().following() && !context().history().empty();
   return newest ? context().history().back() : shown();
@@ -195,14 +193,12 @@ void RowView::ask(bool anew) {
   m_ask.alsoQueryShown({}, "row", args, [this](const Result<nlohmann::json>& reply) {
     if (!m_compared) take(reply);
     showState();
-    emit readyChanged();
   });
   const nlohmann::json alone{{"begin", place.index}, {"end", place.index + 1}};
   m_ask.alsoQueryShown("row facts", "table", tableArgs("rows", withLayer(*askedSnapshot(), place.layer, alone)),
                        [this](const Result<nlohmann::json>& reply) {
                          takeFacts(reply);
                          showState();
-                         emit readyChanged();
                        });
   showState();
 }
@@ -230,7 +226,6 @@ void RowView::compareWithRebuild() {
   m_run.run(QStringLiteral("row_rebuild"), args, [this](const Result<nlohmann::json>& reply) {
     take(reply);
     showState();
-    emit readyChanged();
   });
   showState();
 }
@@ -253,7 +248,6 @@ void RowView::askAttention(int query, std::function<void(const nlohmann::json&)>
               if (reply && reply->is_object()) then(*reply);
               else if (!reply) m_refused = reply.error();
               showState();
-              emit readyChanged();
             });
   showState();
 }

@@ -16,7 +16,6 @@ class RowView : public InspectorView {
   RowView(InspectorContext& context, QWidget* parent);
   QString dump() const override;
   QString tsv() const override;
-  bool ready() const override;
   RowCanvas& canvas() { return *m_canvas; }
 
  protected:

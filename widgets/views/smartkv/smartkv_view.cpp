@@ -154,9 +154,7 @@ void SmartKvView::makeLifespans(QWidget* into) {
              }});
 }
 
-bool SmartKvView::ready() const {
-  return InspectorView::ready() && (isEmpty() || !m_tiles.waiting()) && !m_ask.waiting();
-}
+bool SmartKvView::ready() const { return InspectorView::ready() && (isEmpty() || !m_tiles.waiting()); }
 
 void SmartKvView::onSnapshot() {
   const bool any = shown() && shown()->policies && shown()->length() > 0;
@@ -264,7 +262,6 @@ void SmartKvView::askLifespans() {
                   if (view) m_measured = view.take();
                 }
                 showLifespans();
-                emit readyChanged();
               });
 }
 

@@ -120,9 +120,7 @@ void TimeLineView::makeRange() {
              }});
 }
 
-bool TimeLineView::ready() const {
-  return InspectorView::ready() && !m_ask.waiting() && !m_rowAsk.waiting() && !m_late;
-}
+bool TimeLineView::ready() const { return InspectorView::ready() && !m_late; }
 
 void TimeLineView::onSession() {
   m_tree.clear();
@@ -173,7 +171,6 @@ void TimeLineView::take(const Result<json>& reply) {
     if (inUse() || again) ask();
   }
   refresh();
-  emit readyChanged();
 }
 
 void TimeLineView::askRow() {
@@ -206,7 +203,6 @@ void TimeLineView::takeRow(const Result<json>& reply) {
       marks.push_back({memberOr(one, "tick", std::int64_t{0}), sortOfEvent(event), event + where});
     }
   m_line->setMarks("row", std::move(marks));
-  emit readyChanged();
 }
 
 void TimeLineView::showBreakpoints() {

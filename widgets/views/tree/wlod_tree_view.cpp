@@ -131,7 +131,7 @@ void WlodTreeView::makeActions() {
   connect(m_refocusAction, &QAction::triggered, m_refocus, &QToolButton::click);
 }
 
-bool WlodTreeView::ready() const { return InspectorView::ready() && !m_edit.waiting() && !m_tiles.waiting(); }
+bool WlodTreeView::ready() const { return InspectorView::ready() && !m_tiles.waiting(); }
 
 void WlodTreeView::onSnapshot() {
   const bool any = shown() && shown()->wlod,
@@ -281,7 +281,6 @@ void WlodTreeView::send(const char* command, const nlohmann::json& args) {
   m_edit.run(QLatin1String(command), args, [this](const Result<nlohmann::json>& reply) {
     if (const std::optional<Error> refused = refusalOf(reply)) say(QString::fromStdString(refused->text()));
     buttons();
-    emit readyChanged();
   });
   buttons();
 }
